@@ -1,0 +1,117 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import type { Outcome } from "../core/outcome.ts";
+import type { World } from "../world.ts";
+import { createPrinter, type Printer } from "./printer.ts";
+import type { ExitCode, Problem } from "./problem.ts";
+
+/** What a command gets beside its options. */
+export type Context = { readonly world: World; readonly printer: Printer };
+
+/** A command: what its help says, its options, and the function that it is. */
+export type CommandSpec<Options> = {
+  /** Name and arguments, as commander writes them: `get <id>`. */
+  readonly name: string;
+  readonly summary: string;
+  /** Whole command lines, for the help. */
+  readonly examples: readonly string[];
+  readonly options: readonly Option[];
+  /** Options with the arguments beside them, in their order. */
+  readonly run: (context: Context, options: Options, ...args: string[]) => Promise<Outcome<void, Problem>>;
+};
+
+/** Where commands are registered, and how the program learns their exit code. */
+export type Registry = { readonly world: World; readonly exit: (code: ExitCode) => void };
+
+/** Options that every command has. */
+export type CommonOptions = { readonly json?: boolean; readonly dir?: string };
+
+/** Adds a command below a parent. Every option can also come from the environment: `--base-url` as CHECKOUT_BASE_URL. */
+export function register<Options extends CommonOptions>(
+  parent: Command,
+  registry: Registry,
+  spec: CommandSpec<Options>,
+): void {
+  const command = parent.command(spec.name).description(spec.summary);
+  for (const option of [...spec.options, ...commonOptions()]) {
+    command.addOption(withEnvironmentHint(option));
+  }
+  command.addHelpText("after", `\nExamples:\n${spec.examples.map((line) => `  $ ${line}`).join("\n")}`);
+  command.action(async () => {
+    const { world, exit } = registry;
+    applyEnvironment(command, world.env);
+    const options = command.opts<Options>();
+    const printer = createPrinter(world, { json: options.json === true });
+    const outcome = await spec.run({ world, printer }, options, ...command.args);
+    if (outcome.ok) return;
+    printer.problem(outcome.refusal);
+    exit(outcome.refusal.exitCode);
+  });
+}
+
+/** An option with a value that is parsed. The parser throws `invalidOption` where it makes no sense. */
+export function valueOption<Value>(
+  flags: string,
+  description: string,
+  parse: (text: string) => Value = (text) => text as Value,
+): Option {
+  return new Option(flags, description).argParser((text: string) => parse(text));
+}
+
+/** An option that can be given more than once, or once with commas. */
+export function listOption(flags: string, description: string, parse: (text: string) => string): Option {
+  return new Option(flags, description).argParser((text: string, before: readonly string[] | undefined) => [
+    ...(before ?? []),
+    ...text.split(",").map((part) => parse(part)),
+  ]);
+}
+
+/** An option that is there or not. */
+export function switchOption(flags: string, description: string): Option {
+  return new Option(flags, description);
+}
+
+/** What a parser throws: commander adds the option's name and ends with a usage error. */
+export function invalidOption(expected: string, got: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Expected ${expected}; got ${JSON.stringify(got)}.`);
+}
+
+function commonOptions(): Option[] {
+  return [
+    switchOption("--json", "print the result as one line of JSON"),
+    valueOption("--dir <folder>", "the state folder (default: .checkout, found upward)"),
+  ];
+}
+
+function withEnvironmentHint(option: Option): Option {
+  option.description += ` [${environmentName(option)}]`;
+  return option;
+}
+
+function environmentName(option: Option): string {
+  return `CHECKOUT_${option.name().toUpperCase().replaceAll("-", "_")}`;
+}
+
+/** A flag wins over the environment, the environment over a default. */
+function applyEnvironment(command: Command, env: World["env"]): void {
+  for (const option of command.options) {
+    const name = environmentName(option);
+    const text = env[name];
+    if (text === undefined || text === "" || command.getOptionValueSource(option.attributeName()) === "cli") continue;
+    command.setOptionValueWithSource(option.attributeName(), parseFromEnvironment(command, option, text), "env");
+  }
+}
+
+function parseFromEnvironment(command: Command, option: Option, text: string): unknown {
+  const name = environmentName(option);
+  if (!option.required && !option.optional) {
+    if (/^(1|true|yes)$/i.test(text)) return true;
+    if (/^(0|false|no)$/i.test(text)) return undefined;
+    command.error(`error: ${name} must be 1 or 0; got ${JSON.stringify(text)}`, { exitCode: 2 });
+  }
+  try {
+    return option.parseArg === undefined ? text : option.parseArg(text, undefined);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return command.error(`error: ${name} (for ${option.flags}) is invalid. ${error.message}`, { exitCode: 2 });
+  }
+}

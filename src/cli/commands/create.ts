@@ -1,0 +1,149 @@
+import type { Command } from "commander";
+import { create, createRequest, journalIntent, type CreateIntent, type Target } from "../../client/client.ts";
+import { parseCreateRequest, type CreateRequest } from "../../core/create-request.ts";
+import { parseIdempotencyKey } from "../../core/idempotency.ts";
+import { chooseKey, type Journal } from "../../core/journal.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { openJournal } from "../../store/journal.ts";
+import type { World } from "../../world.ts";
+import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { parseWhole } from "../parsers.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { askForMissing, isPromptExit, type CreateFields } from "../prompts.ts";
+import { policyOf, resolveSettings, targetOf, type ServiceOptions, type Settings } from "../settings.ts";
+import { makeStateFolder, stateFile } from "../state-folder.ts";
+import { reportCreate, type Noun } from "../create-report.ts";
+import { serviceOptions, showRequest, whileWaiting } from "../service-command.ts";
+
+type CreateOptions = ServiceOptions &
+  CreateFields & {
+    readonly idempotencyKey?: string;
+    readonly newAttempt?: boolean;
+    readonly dryRun?: boolean;
+  };
+
+/** `checkout orders create` and `checkout sessions create`: the same command for the two endpoints. */
+export function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
+  const { command, example, thing } = noun;
+  register<CreateOptions>(parent, registry, {
+    name: "create",
+    summary: `create ${thing}; running it again prints the same one`,
+    examples: [
+      `checkout ${command} create --order-id ${example} --amount-minor 1999 --currency EUR --payment-method alipay_plus`,
+      `checkout ${command} create --order-id ${example} --price-id price_coffee`,
+      `checkout ${command} create --order-id ${example} --price-id price_coffee --new-attempt`,
+    ],
+    options: [
+      valueOption("--order-id <id>", "your id of the purchase, 1 to 32 characters"),
+      valueOption("--amount-minor <n>", "amount in minor units: 1999 is 19.99 EUR", parseWhole(1, Number.MAX_SAFE_INTEGER)),
+      valueOption("--currency <code>", "three letters, such as EUR"),
+      valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
+      valueOption("--description <text>", "up to 128 characters"),
+      valueOption("--price-id <id>", "a catalog price, in place of amount, currency and method"),
+      valueOption("--idempotency-key <key>", "use this key in place of the managed one"),
+      switchOption("--new-attempt", "pay the same order again: the only way to a new managed key"),
+      switchOption("--dry-run", "show the request that would be sent, and send nothing"),
+      ...serviceOptions(),
+    ],
+    run: (context, options) => runCreate(context, options, noun),
+  });
+}
+
+/** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
+export async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<Outcome<void, Problem>> {
+  const { world } = context;
+  const settings = resolveSettings(world, options);
+  if (!settings.ok) return settings;
+  const target = targetOf(settings.value);
+  if (!target.ok) return target;
+  const request = await completeRequest(world, options);
+  if (!request.ok) return request;
+  const { endpoint } = noun;
+  const { newAttempt = false, idempotencyKey = null } = options;
+  const key = idempotencyKey === null ? accept("") : parseIdempotencyKey([idempotencyKey]);
+  if (!key.ok) return { ok: false, refusal: usageProblem(key.refusal.message, "give a key of that form, or leave it out") };
+  const intent: CreateIntent = { endpoint, request: request.value, newAttempt, idempotencyKey };
+
+  const journal = openFolderJournal(world, settings.value, options.dryRun === true);
+  if (!journal.ok) return journal;
+  try {
+    if (options.dryRun === true) return dryRun(context, target.value, { intent, journal: journal.value });
+    if (journal.value === undefined) throw new Error("only a dry run goes without a journal");
+    const { value } = journal;
+    const result = await whileWaiting(context, options, (watch) =>
+      create(world, target.value, { intent, journal: value, policy: policyOf(settings.value), ...watch }),
+    );
+    return reportCreate(context, { noun, request: request.value, result });
+  } finally {
+    journal.value?.close();
+  }
+}
+
+/** The request, with what was missing asked for where someone is there to answer. */
+async function completeRequest(world: World, options: CreateFields): Promise<Outcome<CreateRequest, Problem>> {
+  const missing = missingFlags(options);
+  if (missing.length > 0 && !world.interactive) {
+    return {
+      ok: false,
+      refusal: usageProblem(`missing: ${missing.join(", ")}`, "add what is missing, or give --order-id and --price-id"),
+    };
+  }
+  try {
+    return parseFields(missing.length === 0 ? options : await askForMissing(world, options));
+  } catch (error) {
+    if (!isPromptExit(error)) throw error;
+    const interrupted = { exitCode: EXIT.interrupted, code: "interrupted", message: "interrupted; nothing was sent" };
+    return { ok: false, refusal: { ...interrupted, next: "run the command again" } };
+  }
+}
+
+function missingFlags(options: CreateFields): string[] {
+  const required =
+    options.priceId === undefined
+      ? (["orderId", "amountMinor", "currency", "paymentMethod"] as const)
+      : (["orderId"] as const);
+  const flags = { orderId: "--order-id", amountMinor: "--amount-minor", currency: "--currency", paymentMethod: "--payment-method" };
+  return required.filter((field) => options[field] === undefined).map((field) => flags[field]);
+}
+
+/** The same check that the service makes, so that what it would refuse is not sent. */
+function parseFields(fields: CreateFields): Outcome<CreateRequest, Problem> {
+  const body = {
+    order_id: fields.orderId,
+    amount_minor: fields.amountMinor,
+    currency: fields.currency,
+    payment_method: fields.paymentMethod,
+    description: fields.description,
+    price_id: fields.priceId,
+  };
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+  const parsed = parseCreateRequest(given);
+  if (parsed.ok) return parsed;
+  return { ok: false, refusal: usageProblem(parsed.refusal.message, "correct it; nothing was sent") };
+}
+
+/** The journal of the state folder. A dry run makes none, and reads the one that is there. */
+function openFolderJournal(world: World, settings: Settings, dry: boolean): Outcome<Journal | undefined, Problem> {
+  const folder = settings.folder.value;
+  const path = stateFile(folder, "journal");
+  if (dry && !world.files.exists(path)) return accept(undefined);
+  if (!dry) makeStateFolder(world, folder);
+  const journal = openJournal(path, world.sqliteAddon());
+  if (journal.ok) return journal;
+  const { reason, message, remedy } = journal.refusal;
+  return { ok: false, refusal: { exitCode: EXIT.failed, code: `journal_${reason}`, message, next: remedy } };
+}
+
+function dryRun(
+  { printer }: Context,
+  target: Target,
+  { intent, journal }: { readonly intent: CreateIntent; readonly journal: Journal | undefined },
+): Outcome<void, Problem> {
+  const meant = journalIntent(target, intent);
+  const { key } = chooseKey(meant, journal?.latestAttempt(meant));
+  const request = createRequest(target, { endpoint: intent.endpoint, key, body: JSON.stringify(intent.request) });
+  const shown = showRequest(request);
+  const json = { dry_run: true, method: request.method, url: request.url, headers: shown.headers, body: intent.request };
+  printer.result(json, () => shown.text);
+  return accept(undefined);
+}

@@ -1,0 +1,109 @@
+import type { Command } from "commander";
+import type { Journal, JournalEntry } from "../../core/journal.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { openJournal } from "../../store/journal.ts";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { fieldLines, table } from "../printer.ts";
+import { EXIT, type Problem } from "../problem.ts";
+import { locateStateFolder, stateFile } from "../state-folder.ts";
+
+/** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
+export function registerIdempotency(parent: Command, registry: Registry): void {
+  register<CommonOptions>(parent, registry, {
+    name: "list",
+    summary: "list the keys that creates were sent with, and what became of them",
+    examples: ["checkout idempotency list", "checkout idempotency list --json"],
+    options: [],
+    run: (context, options) => withJournal(context, options, (journal) => list(context, journal)),
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "show <key>",
+    summary: "show one key with the request it belongs to",
+    examples: ["checkout idempotency show co-4f1d…-1"],
+    options: [],
+    run: (context, options, key = "") => withJournal(context, options, (journal) => show(context, journal, key)),
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "forget <key>",
+    summary: "remove a key from the journal; the service still knows it",
+    examples: ["checkout idempotency forget co-4f1d…-1"],
+    options: [],
+    run: (context, options, key = "") => withJournal(context, options, (journal) => forget(context, journal, key)),
+  });
+}
+
+function withJournal(
+  { world }: Context,
+  options: CommonOptions,
+  run: (journal: Journal | undefined) => Outcome<void, Problem>,
+): Promise<Outcome<void, Problem>> {
+  const path = stateFile(locateStateFolder(world, options.dir), "journal");
+  if (!world.files.exists(path)) return Promise.resolve(run(undefined));
+  const journal = openJournal(path, world.sqliteAddon());
+  if (!journal.ok) {
+    const { reason, message, remedy } = journal.refusal;
+    const refusal = { exitCode: EXIT.failed, code: `journal_${reason}`, message, next: remedy };
+    return Promise.resolve({ ok: false, refusal });
+  }
+  try {
+    return Promise.resolve(run(journal.value));
+  } finally {
+    journal.value.close();
+  }
+}
+
+function list({ printer }: Context, journal: Journal | undefined): Outcome<void, Problem> {
+  const entries = journal?.list() ?? [];
+  const rows = entries.map((entry) => [
+    entry.key,
+    entry.state,
+    entry.endpoint,
+    entry.orderId,
+    new Date(entry.firstSentAt).toISOString(),
+    entry.checkoutId ?? entry.code,
+  ]);
+  printer.result(entries.map(toJson), () =>
+    rows.length === 0 ? "no create was sent from here yet" : table(["KEY", "STATE", "ENDPOINT", "ORDER ID", "FIRST SENT", "CHECKOUT OR CODE"], rows),
+  );
+  return accept(undefined);
+}
+
+function show({ printer }: Context, journal: Journal | undefined, key: string): Outcome<void, Problem> {
+  const entry = journal?.find(key);
+  if (entry === undefined) return { ok: false, refusal: unknownKey(key) };
+  const json = toJson(entry);
+  printer.result(json, () => fieldLines(Object.entries(json)));
+  return accept(undefined);
+}
+
+function forget({ printer }: Context, journal: Journal | undefined, key: string): Outcome<void, Problem> {
+  if (journal?.forget(key) !== true) return { ok: false, refusal: unknownKey(key) };
+  printer.result({ forgotten: key }, () => `${key} is forgotten here; a managed key comes back the same when the create is run again`);
+  return accept(undefined);
+}
+
+function toJson(entry: JournalEntry): Record<string, string | number | null> {
+  return {
+    key: entry.key,
+    state: entry.state,
+    service: entry.service,
+    store_id: entry.storeId,
+    endpoint: entry.endpoint,
+    order_id: entry.orderId,
+    attempt: entry.attempt,
+    request: entry.body,
+    checkout_id: entry.checkoutId,
+    code: entry.code,
+    first_sent_at: new Date(entry.firstSentAt).toISOString(),
+    updated_at: new Date(entry.updatedAt).toISOString(),
+  };
+}
+
+function unknownKey(key: string): Problem {
+  return {
+    exitCode: EXIT.failed,
+    code: "key_not_found",
+    message: `the journal has no key ${key}`,
+    next: "checkout idempotency list",
+  };
+}

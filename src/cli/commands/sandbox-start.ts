@@ -1,0 +1,260 @@
+import type { Command } from "commander";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
+import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
+import { createAccessLog, SILENT_LOG, type AccessLog, type LogFormat } from "../../sandbox/access-log.ts";
+import { createSandbox } from "../../sandbox/sandbox.ts";
+import { seed, type SeededStore } from "../../sandbox/seed.ts";
+import { IN_MEMORY } from "../../store/database.ts";
+import { openStore, type Store } from "../../store/store.ts";
+import { VERSION } from "../../version.ts";
+import type { Listener, World } from "../../world.ts";
+import { listOption, register, switchOption, valueOption } from "../command.ts";
+import type { CommonOptions, Context, Registry } from "../command.ts";
+import { parseChoice, parseHost, parseRateLimit, parseWhole } from "../parsers.ts";
+import { fieldLines } from "../printer.ts";
+import { EXIT, type Problem } from "../problem.ts";
+import { DEFAULT_PORT } from "../settings.ts";
+import * as state from "../state-folder.ts";
+
+type StartOptions = CommonOptions & {
+  readonly port?: number;
+  readonly ephemeral?: boolean;
+  readonly rateLimit?: RateLimit | "off";
+  readonly allowHost?: readonly string[];
+  readonly logFormat?: LogFormat;
+  readonly quiet?: boolean;
+};
+
+/** What the sandbox tells of itself when it is truly ready (design section 6). */
+type Ready = {
+  readonly event: "ready";
+  readonly base_url: string;
+  readonly portal_url: string;
+  readonly checkout_origin: string;
+  readonly merchant_id: string;
+  readonly store_id: string;
+  readonly api_key: string | null;
+  readonly signing_secret: string;
+  readonly data_dir: string | null;
+  readonly ephemeral: boolean;
+  readonly pid: number;
+  readonly version: string;
+};
+
+/** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
+const DRAIN_MS = 800;
+/** A default port that is taken moves up at most this far. */
+const MAX_PORT_MOVES = 20;
+const ADMIN_TOKEN_BYTES = 32;
+
+export function registerSandboxStart(parent: Command, registry: Registry): void {
+  register<StartOptions>(parent, registry, {
+    name: "start",
+    summary: "run the whole v1 service on this machine, until Ctrl-C",
+    examples: [
+      "checkout sandbox start",
+      "checkout sandbox start --ephemeral --port 0 --json",
+      "checkout sandbox start --rate-limit 5/s --allow-host checkout.local",
+    ],
+    options: [
+      valueOption("--port <port>", `port to listen on; 0 takes any free one (default: ${DEFAULT_PORT}, or the next free one)`, parseWhole(0, 65_535)),
+      switchOption("--ephemeral", "keep nothing on disk"),
+      valueOption("--rate-limit <rate>", "requests a second for each API key: 5/s or off (default: 1000/s)", parseRateLimit),
+      listOption("--allow-host <host>", "another name that the service goes by: HOST or HOST:PORT (repeatable)", parseHost),
+      valueOption("--log-format <format>", "request log: text or json (default: text)", parseChoice(["text", "json"])),
+      switchOption("--quiet", "no request log"),
+    ],
+    run: runSandboxStart,
+  });
+}
+
+/** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
+export async function runSandboxStart(context: Context, options: StartOptions): Promise<Outcome<void, Problem>> {
+  const { world } = context;
+  const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
+  const adminToken = Buffer.from(world.randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url");
+  if (folder === undefined) return serveFolder(context, options, undefined);
+  state.makeStateFolder(world, folder);
+  const run = state.claimFolder(world, folder, adminToken);
+  if (!run.ok) return run;
+  try {
+    return await serveFolder(context, options, { path: folder, run: run.value });
+  } finally {
+    state.releaseFolder(world, folder);
+  }
+}
+
+/** The folder that this process holds, or undefined where nothing is kept. */
+type Held = { readonly path: string; readonly run: state.Run } | undefined;
+
+async function serveFolder(context: Context, options: StartOptions, held: Held): Promise<Outcome<void, Problem>> {
+  const { world } = context;
+  const opened = openState(world, held);
+  if (!opened.ok) return opened;
+  const { store, masterKey } = opened.value;
+  const log = createLog(world, options);
+  try {
+    const seeded = await seed(store, world, masterKey);
+    if (seeded === undefined) return foreignMasterKey(held);
+    const credentials = keepCredentials(world, held, seeded);
+    if (!credentials.ok) return credentials;
+    const listener = await listen(context, options, { store, log });
+    if (!listener.ok) return listener;
+    const { port } = listener.value;
+    const ready = describe(world, { port, held, seeded: { ...seeded, apiKey: credentials.value } });
+    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port, base_url: ready.base_url });
+    const stopped = stopSignal(world);
+    context.printer.result(ready, () => banner(context, ready));
+    await stopped;
+    await listener.value.close(DRAIN_MS);
+    return accept(undefined);
+  } finally {
+    log.flush();
+    store.close();
+  }
+}
+
+function openState(world: World, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
+  const masterKey = held === undefined ? accept(world.randomBytes(MASTER_KEY_BYTES)) : state.masterKey(world, held.path);
+  if (!masterKey.ok) return masterKey;
+  const path = held === undefined ? IN_MEMORY : state.stateFile(held.path, "database");
+  const store = openStore(path, { nativeBinding: world.sqliteAddon(), scheduler: world });
+  if (store.ok) return accept({ store: store.value, masterKey: masterKey.value });
+  const { reason, message, remedy } = store.refusal;
+  return { ok: false, refusal: { exitCode: EXIT.failed, code: `database_${reason}`, message, next: remedy } };
+}
+
+/** The key to show: the new one, or the merchant's copy of the old one. */
+function keepCredentials(world: World, held: Held, seeded: SeededStore): Outcome<string | null, Problem> {
+  if (held === undefined) return accept(seeded.apiKey);
+  if (seeded.apiKey !== null) {
+    state.writeCredentials(world, held.path, {
+      merchant_id: seeded.merchantId,
+      store_id: seeded.id,
+      api_key: seeded.apiKey,
+    });
+    return accept(seeded.apiKey);
+  }
+  const kept = state.readCredentials(world, held.path);
+  if (!kept.ok) return kept;
+  return accept(kept.value?.store_id === seeded.id ? kept.value.api_key : null);
+}
+
+function createLog(world: World, options: StartOptions): AccessLog {
+  if (options.quiet === true) return SILENT_LOG;
+  return createAccessLog(world, {
+    format: options.logFormat ?? "text",
+    write: (lines) => void world.stderr.write(lines),
+  });
+}
+
+/** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
+async function listen(
+  { world, printer }: Context,
+  options: StartOptions,
+  service: { readonly store: Store; readonly log: AccessLog },
+): Promise<Outcome<Listener, Problem>> {
+  const makeHandler = (port: number) =>
+    createSandbox(world, {
+      ...service,
+      port,
+      rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
+      allowHosts: options.allowHost ?? [],
+      report: (requestId, error) => {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        world.stderr.write(`${requestId} ${text}\n`);
+      },
+    });
+  const wanted = options.port ?? DEFAULT_PORT;
+  const last = options.port === undefined ? wanted + MAX_PORT_MOVES : wanted;
+  for (let port = wanted; ; port += 1) {
+    const listener = await world.listen(makeHandler, { port });
+    if (listener.ok) {
+      if (port !== wanted) printer.talk(`Port ${wanted} is taken by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
+      return listener;
+    }
+    if (listener.refusal.reason === "in_use" && port < last) continue;
+    return { ok: false, refusal: portProblem(world, port, listener.refusal.message) };
+  }
+}
+
+function portProblem(world: World, port: number, message: string): Problem {
+  const owner = world.portOwner(port);
+  return {
+    exitCode: EXIT.failed,
+    code: "port_unavailable",
+    message: owner === undefined ? `port ${port} cannot be taken: ${message}` : `port ${port} is taken by ${owner}`,
+    next: "stop that process, or choose another port with --port (0 takes any free one)",
+  };
+}
+
+function ownerOf(world: World, port: number): string {
+  return world.portOwner(port) ?? "another process";
+}
+
+function describe(
+  world: World,
+  { port, held, seeded }: { readonly port: number; readonly held: Held; readonly seeded: SeededStore },
+): Ready {
+  const checkoutOrigin = `http://127.0.0.1:${port}`;
+  return {
+    event: "ready",
+    base_url: `${checkoutOrigin}/v1`,
+    portal_url: `http://localhost:${port}/portal`,
+    checkout_origin: checkoutOrigin,
+    merchant_id: seeded.merchantId,
+    store_id: seeded.id,
+    api_key: seeded.apiKey,
+    signing_secret: seeded.signingSecret,
+    data_dir: held?.path ?? null,
+    ephemeral: held === undefined,
+    pid: world.pid,
+    version: VERSION,
+  };
+}
+
+function banner({ printer: { style } }: Context, ready: Ready): string {
+  const fields = fieldLines([
+    ["API", ready.base_url],
+    ["Merchant", ready.merchant_id],
+    ["Store", ready.store_id],
+    ["API key", ready.api_key ?? "shown once before; not in credentials.json"],
+    ["Signing secret", ready.signing_secret],
+    ["State", ready.data_dir ?? "in memory; nothing is kept"],
+  ]);
+  const create = "checkout orders create --order-id order-1001 --amount-minor 1999 --currency EUR --payment-method alipay_plus";
+  return [
+    `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} is ready (pid ${ready.pid}). Ctrl-C stops it.`,
+    "",
+    fields,
+    "",
+    style.dim("  In another terminal:"),
+    `  export CHECKOUT_BASE_URL=${ready.base_url}`,
+    `  export CHECKOUT_API_KEY=${ready.api_key ?? "<your key>"}`,
+    `  ${create}`,
+    "",
+  ].join("\n");
+}
+
+function foreignMasterKey(held: Held): Outcome<never, Problem> {
+  const path = held === undefined ? "the master key" : state.stateFile(held.path, "masterKey");
+  return {
+    ok: false,
+    refusal: {
+      exitCode: EXIT.failed,
+      code: "master_key_foreign",
+      message: `${path} does not open the signing secret in the database`,
+      next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start anew",
+    },
+  };
+}
+
+function stopSignal(world: World): Promise<void> {
+  return new Promise((resolve) => {
+    const unsubscribe = world.onStop(() => {
+      unsubscribe();
+      resolve();
+    });
+  });
+}

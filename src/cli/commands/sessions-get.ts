@@ -1,0 +1,45 @@
+import type { Command } from "commander";
+import { retrieve } from "../../client/client.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { register, type Context, type Registry } from "../command.ts";
+import { checkoutFields, exchangeProblem } from "../create-report.ts";
+import type { Problem } from "../problem.ts";
+import { serviceOptions, whileWaiting } from "../service-command.ts";
+import { policyOf, resolveSettings, targetOf, type ServiceOptions } from "../settings.ts";
+
+export function registerSessionsGet(parent: Command, registry: Registry): void {
+  register<ServiceOptions>(parent, registry, {
+    name: "get <id>",
+    summary: "print the current state of a checkout session, or of an order by its id",
+    examples: ["checkout sessions get 0199a3c4-5d00-7000-8000-000000000001", "checkout sessions get <id> --json"],
+    options: serviceOptions(),
+    run: runSessionsGet,
+  });
+}
+
+/** Retrieves once; exit 1 where the id is unknown. */
+export async function runSessionsGet(
+  context: Context,
+  options: ServiceOptions,
+  id = "",
+): Promise<Outcome<void, Problem>> {
+  const settings = resolveSettings(context.world, options);
+  if (!settings.ok) return settings;
+  const target = targetOf(settings.value);
+  if (!target.ok) return target;
+  const policy = policyOf(settings.value);
+  const exchange = await whileWaiting(context, options, (watch) =>
+    retrieve(context.world, target.value, { id, policy, ...watch }),
+  );
+  if (exchange.end === "success") {
+    const { response } = exchange;
+    context.printer.result(response, () => checkoutFields(response.data));
+    return accept(undefined);
+  }
+  const { retryAfter, ...problem } = exchangeProblem(exchange);
+  const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
+  const next = known
+    ? "check the id, and with checkout whoami which service and store were asked"
+    : `run the command again${retryAfter}; checkout whoami shows which service was asked`;
+  return { ok: false, refusal: { ...problem, next } };
+}

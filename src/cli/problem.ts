@@ -1,0 +1,38 @@
+/** Exit codes of every command (design section 6). */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  notReady: 3,
+  credential: 4,
+  conflict: 5,
+  rateLimited: 6,
+  unreachable: 7,
+  interrupted: 130,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Why a command did not do what it was asked. It ends with what to type or do next. */
+export type Problem = {
+  readonly exitCode: ExitCode;
+  /** A code of the service's closed list, or one of the command line's own. */
+  readonly code: string;
+  readonly message: string;
+  readonly next: string;
+  /** Further facts, for JSON and as lines below the message. */
+  readonly details?: Readonly<Record<string, string | number>>;
+};
+
+/** A command line that cannot be run as it stands. */
+export function usageProblem(message: string, next: string): Problem {
+  return { exitCode: EXIT.usage, code: "usage", message, next };
+}
+
+/** The exit code that a status of the service stands for. */
+export function exitCodeOfStatus(status: number | undefined): ExitCode {
+  if (status === 401 || status === 403) return EXIT.credential;
+  if (status === 409) return EXIT.conflict;
+  if (status === 429) return EXIT.rateLimited;
+  if (status === undefined || status >= 500 || status < 400) return EXIT.unreachable;
+  return EXIT.failed;
+}

@@ -1,0 +1,78 @@
+import type { Option } from "commander";
+import type { ApiRequest, Observer } from "../client/exchange.ts";
+import { redactKey } from "../core/credential.ts";
+import { printable } from "../core/text.ts";
+import type { OutboundResult } from "../world.ts";
+import { switchOption, valueOption, type Context } from "./command.ts";
+import { parseBaseUrl, parseDuration, parseWhole } from "./parsers.ts";
+import type { ServiceOptions } from "./settings.ts";
+
+/** Options of every command that talks to a service. */
+export function serviceOptions(): Option[] {
+  return [
+    valueOption("--base-url <url>", "the service, with its version segment (default: the sandbox of this folder)", parseBaseUrl),
+    valueOption("--store-id <id>", "the store of the API key, where checkout cannot know it; part of managed keys"),
+    valueOption("--timeout <duration>", "for each try (default: 10s)", parseDuration),
+    valueOption("--retries <n>", "tries beyond the first (default: 5)", parseWhole(0, 100)),
+    switchOption("--show-headers", "show requests and answers with their headers, secrets redacted, on stderr"),
+  ];
+}
+
+/** What an exchange is given while a command waits for it. */
+export type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
+
+/** Runs an exchange with a spinner where someone looks on; Ctrl-C aborts it. */
+export async function whileWaiting<Result>(
+  { world, printer }: Context,
+  options: ServiceOptions,
+  run: (watch: Watch) => Promise<Result>,
+): Promise<Result> {
+  const interruption = new AbortController();
+  const unsubscribe = world.onStop(() => interruption.abort());
+  const spinner = world.interactive && options.json !== true ? await startSpinner(world.stderr) : undefined;
+  const talk = (text: string): void => {
+    spinner?.clear();
+    printer.talk(text);
+  };
+  const observer: Observer = {
+    onRetry: (why, delayMs) => talk(printable(`${why}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
+    ...(options.showHeaders === true
+      ? {
+          onTry: (request: ApiRequest) => talk(showRequest(request).text),
+          onAnswer: (result: OutboundResult) => talk(showAnswer(result)),
+        }
+      : {}),
+  };
+  try {
+    return await run({ signal: interruption.signal, observer });
+  } finally {
+    spinner?.stop();
+    unsubscribe();
+  }
+}
+
+/** A request as it may be shown: the API key redacted. */
+export function showRequest(request: ApiRequest): { readonly headers: Record<string, string>; readonly text: string } {
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, redactHeader(name, value)]),
+  );
+  const lines = Object.entries(headers).map(([name, value]) => printable(`> ${name}: ${value}`));
+  const body = request.body === undefined ? [] : [`> ${printable(request.body)}`];
+  return { headers, text: [`> ${request.method} ${request.url}`, ...lines, ...body].join("\n") };
+}
+
+function showAnswer(result: OutboundResult): string {
+  if (!result.ok) return `< ${result.failure}: ${printable(result.message)}`;
+  const lines = Object.entries(result.headers).map(([name, value]) => printable(`< ${name}: ${value}`));
+  return [`< ${result.status}`, ...lines, `< ${printable(result.body)}`].join("\n");
+}
+
+function redactHeader(name: string, value: string): string {
+  if (name.toLowerCase() !== "authorization") return value;
+  return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
+}
+
+async function startSpinner(stream: NodeJS.WritableStream): Promise<{ clear: () => unknown; stop: () => unknown }> {
+  const { default: ora } = await import("ora");
+  return ora({ text: "Waiting for the service", stream }).start();
+}

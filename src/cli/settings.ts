@@ -1,0 +1,114 @@
+import type { Target } from "../client/client.ts";
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/retry.ts";
+import { redactKey } from "../core/credential.ts";
+import { LOCAL_SANDBOX } from "../core/idempotency.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import type { World } from "../world.ts";
+import type { CommonOptions } from "./command.ts";
+import { EXIT, type Problem } from "./problem.ts";
+import { liveRun, locateStateFolder, readCredentials } from "./state-folder.ts";
+
+/** The port of a sandbox that was asked for none (decision 1). */
+export const DEFAULT_PORT = 4242;
+export const DEFAULT_BASE_URL = `http://127.0.0.1:${DEFAULT_PORT}/v1`;
+
+/** Options of every command that talks to a service. */
+export type ServiceOptions = CommonOptions & {
+  readonly baseUrl?: string;
+  readonly storeId?: string;
+  readonly timeout?: number;
+  readonly retries?: number;
+  readonly showHeaders?: boolean;
+};
+
+/** A value and where it comes from. */
+export type Sourced<Value> = { readonly value: Value; readonly source: string };
+
+/** Everything a client command depends on, each with its source (design section 6). */
+export type Settings = {
+  readonly folder: Sourced<string>;
+  readonly baseUrl: Sourced<string>;
+  readonly apiKey: Sourced<string | null>;
+  readonly storeId: Sourced<string | null>;
+  /** What stands for the service in managed keys. */
+  readonly service: string;
+  readonly timeoutMs: Sourced<number>;
+  readonly retries: Sourced<number>;
+};
+
+/** Resolves flag over environment over `.checkout/` over default. An API key never comes by a flag. */
+export function resolveSettings(world: World, options: ServiceOptions): Outcome<Settings, Problem> {
+  const folder = locateStateFolder(world, options.dir);
+  const run = liveRun(world, folder);
+  if (!run.ok) return run;
+  const stored = readCredentials(world, folder);
+  if (!stored.ok) return stored;
+
+  const running = run.value?.base_url ?? undefined;
+  const baseUrl = given(world, "base-url", options.baseUrl) ??
+    (running === undefined
+      ? { value: DEFAULT_BASE_URL, source: "default" }
+      : { value: running, source: `${folder}/run.json` });
+  // The sandbox's key is worth nothing elsewhere, and is not to be shown to whoever listens there.
+  const own = isLoopback(baseUrl.value) ? stored.value : undefined;
+  const ownSource = `${folder}/credentials.json`;
+  const fromEnvironment = world.env["CHECKOUT_API_KEY"] || undefined;
+  const apiKey =
+    fromEnvironment === undefined
+      ? { value: own?.api_key ?? null, source: own === undefined ? "not set" : ownSource }
+      : { value: fromEnvironment, source: "CHECKOUT_API_KEY" };
+  const storeOfKey = own !== undefined && own.api_key === apiKey.value ? own.store_id : null;
+  return accept({
+    folder: given(world, "dir", options.dir === undefined ? undefined : folder) ?? { value: folder, source: "default" },
+    baseUrl,
+    apiKey,
+    storeId: given(world, "store-id", options.storeId) ?? {
+      value: storeOfKey,
+      source: storeOfKey === null ? "not set" : ownSource,
+    },
+    service: storeOfKey === null || options.storeId !== undefined ? baseUrl.value : LOCAL_SANDBOX,
+    timeoutMs: given(world, "timeout", options.timeout) ?? { value: DEFAULT_RETRY_POLICY.timeoutMs, source: "default" },
+    retries: given(world, "retries", options.retries) ?? { value: DEFAULT_RETRY_POLICY.retries, source: "default" },
+  });
+}
+
+/** The service of these settings; refuses where there is no API key. */
+export function targetOf(settings: Settings): Outcome<Target, Problem> {
+  const apiKey = settings.apiKey.value;
+  if (apiKey !== null && /^[\x21-\x7e]+$/.test(apiKey)) {
+    const { baseUrl, service, storeId } = settings;
+    return accept({ baseUrl: baseUrl.value, apiKey, service, storeId: storeId.value });
+  }
+  const local = isLoopback(settings.baseUrl.value);
+  return {
+    ok: false,
+    refusal: {
+      exitCode: EXIT.credential,
+      code: "credential_missing",
+      message:
+        apiKey === null
+          ? `there is no API key for ${settings.baseUrl.value}`
+          : `the API key of ${settings.apiKey.source} (${redactKey(apiKey)}) holds characters that no key has`,
+      next: local
+        ? "start the sandbox here (checkout sandbox start), or set CHECKOUT_API_KEY"
+        : "set CHECKOUT_API_KEY to a test key of that service",
+    },
+  };
+}
+
+export function policyOf(settings: Settings): RetryPolicy {
+  return { retries: settings.retries.value, timeoutMs: settings.timeoutMs.value };
+}
+
+/** An option that was given, by flag or by environment: the flag's value has already won. */
+function given<Value>(world: World, name: string, value: Value | undefined): Sourced<Value> | undefined {
+  if (value === undefined) return undefined;
+  const flagged = world.argv.some((argument) => argument === `--${name}` || argument.startsWith(`--${name}=`));
+  const variable = `CHECKOUT_${name.toUpperCase().replaceAll("-", "_")}`;
+  return { value, source: flagged ? `--${name}` : variable };
+}
+
+function isLoopback(baseUrl: string): boolean {
+  const { hostname } = new URL(baseUrl);
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}

@@ -1,0 +1,120 @@
+import { checkoutResponse, errorResponse, type CheckoutResponse, type ErrorResponse } from "../core/wire.ts";
+import type { OutboundRequest, OutboundResult, World } from "../world.ts";
+import { MAX_RETRY_AFTER_MS, parseRetryAfter, retryDelayMs, type RetryPolicy } from "./retry.ts";
+
+/** A request of the v1 API, without what every one of them has. */
+export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "body">;
+
+/** How an exchange ended, after all its tries. */
+export type Exchange = {
+  readonly tries: number;
+  /** Whether some try may have reached the service without a final answer: then nobody here knows what it did. */
+  readonly uncertain: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+} & (
+  | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
+  | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"]; readonly requestId: string }
+  | { readonly end: "gave_up"; readonly status: number | undefined; readonly message: string; readonly retryAfterMs: number }
+  | { readonly end: "interrupted" }
+);
+
+/** Callbacks of an exchange, for whoever watches. */
+export type Observer = {
+  readonly onTry?: (request: ApiRequest) => void;
+  readonly onAnswer?: (result: OutboundResult) => void;
+  readonly onRetry?: (why: string, delayMs: number) => void;
+};
+
+export type ExchangeOptions = {
+  readonly policy: RetryPolicy;
+  readonly signal?: AbortSignal | undefined;
+  readonly observer?: Observer;
+};
+
+const MAX_RESPONSE_BYTES = 1024 * 1024;
+const RETRYABLE_CODES: ReadonlySet<string> = new Set(["idempotency_in_progress"]);
+
+/**
+ * Sends a request until it has a final answer or the tries are used up. Repeats after a timeout, a lost connection, an
+ * answer that is cut or no envelope, 429, 5xx and `idempotency_in_progress` (design section 6); every repetition is
+ * the same request, so that the key makes it harmless.
+ */
+export async function exchange(
+  world: Pick<World, "send" | "sleep" | "random" | "now">,
+  request: ApiRequest,
+  options: ExchangeOptions,
+): Promise<Exchange> {
+  const { policy, signal, observer } = options;
+  let uncertain = false;
+  for (let tries = 1; ; tries += 1) {
+    observer?.onTry?.(request);
+    const { timeoutMs } = policy;
+    const result = await world.send({ ...request, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
+    observer?.onAnswer?.(result);
+    const verdict = judge(result, world.now());
+    uncertain ||= verdict.end === "again" && verdict.uncertain;
+    const headers = result.ok ? result.headers : {};
+    if (verdict.end === "interrupted") return { ...verdict, tries, uncertain: true, headers };
+    if (verdict.end !== "again") return { ...verdict, tries, uncertain, headers };
+
+    const { status, message, retryAfterMs } = verdict;
+    const last = { end: "gave_up", status, message, retryAfterMs, tries, uncertain, headers } as const;
+    if (tries > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS) return last;
+    const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs });
+    observer?.onRetry?.(message, delayMs);
+    await world.sleep(delayMs, signal);
+    if (signal?.aborted === true) return { end: "interrupted", tries, uncertain, headers };
+  }
+}
+
+type Verdict =
+  | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
+  | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"]; readonly requestId: string }
+  | { readonly end: "interrupted" }
+  | {
+      readonly end: "again";
+      readonly uncertain: boolean;
+      readonly status: number | undefined;
+      readonly message: string;
+      readonly retryAfterMs: number;
+    };
+
+function judge(result: OutboundResult, now: number): Verdict {
+  if (!result.ok) {
+    if (result.failure === "aborted") return { end: "interrupted" };
+    return again({ uncertain: result.failure !== "unreachable", message: result.message });
+  }
+  const { status } = result;
+  const retryAfterMs = parseRetryAfter(result.headers["retry-after"], now);
+  const body = parseJson(result.body);
+  if (status >= 200 && status < 300) {
+    const response = checkoutResponse.safeParse(body);
+    if (response.success) return { end: "success", status, response: response.data };
+    return again({ uncertain: true, status, message: `status ${status} came with a body that is no checkout` });
+  }
+  const error = errorResponse.safeParse(body);
+  const said = error.success ? `${error.data.error.code}: ${error.data.error.message}` : `status ${status}`;
+  // A limiter turns a request away before it is worked on; a 5xx can come after.
+  if (status === 429) return again({ uncertain: false, status, message: said, retryAfterMs });
+  if (status >= 500) return again({ uncertain: true, status, message: said, retryAfterMs });
+  if (!error.success) return again({ uncertain: true, status, message: `status ${status} came without an error envelope` });
+  if (RETRYABLE_CODES.has(error.data.error.code)) return again({ uncertain: true, status, message: said, retryAfterMs });
+  return { end: "refusal", status, error: error.data.error, requestId: error.data.request_id };
+}
+
+function again(why: {
+  uncertain: boolean;
+  message: string;
+  status?: number;
+  retryAfterMs?: number;
+}): Extract<Verdict, { end: "again" }> {
+  return { end: "again", status: undefined, retryAfterMs: 0, ...why };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

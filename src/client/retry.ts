@@ -1,0 +1,32 @@
+/** How often and how patiently a request is repeated. Times in milliseconds. */
+export type RetryPolicy = {
+  /** Tries beyond the first. */
+  readonly retries: number;
+  /** For each try, from the first byte sent to the last byte received. */
+  readonly timeoutMs: number;
+};
+
+export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000 };
+
+const BASE_DELAY_MS = 200;
+const MAX_DELAY_MS = 5000;
+/** A service that asks for more patience than this gets none: the command ends and says when to come back. */
+export const MAX_RETRY_AFTER_MS = 60_000;
+
+/**
+ * The pause before the next try: exponential from 200 ms, capped at 5 s, the upper half of it random so that many
+ * clients do not come back together; never shorter than the service asked for. `failedTries` counts from 1.
+ */
+export function retryDelayMs(failedTries: number, hints: { random: number; retryAfterMs: number }): number {
+  const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (failedTries - 1));
+  const jittered = ceiling / 2 + (ceiling / 2) * hints.random;
+  return Math.max(jittered, hints.retryAfterMs);
+}
+
+/** `Retry-After` in milliseconds, from seconds or from an HTTP date; 0 where there is none or it makes no sense. */
+export function parseRetryAfter(value: string | undefined, now: number): number {
+  if (value === undefined) return 0;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  const date = /GMT$/.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now);
+}

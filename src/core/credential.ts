@@ -1,0 +1,94 @@
+import { hash } from "node:crypto";
+import { accept, refuse, type Outcome } from "./outcome.ts";
+
+/** What an API key may do (decision 15). */
+export const SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** What the service knows of a key: never the plaintext (interface: Authentication rule 3). */
+export type Credential = {
+  readonly id: string;
+  readonly storeId: string;
+  readonly scopes: readonly Scope[];
+};
+
+/** Random bytes in a key: 160 bits. */
+export const API_KEY_RANDOM_BYTES = 20;
+
+const TEST_PREFIX = "svc_test_";
+const LIVE_PREFIX = "svc_live_";
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SECRET_LENGTH = 27;
+const CHECKSUM_LENGTH = 6;
+const TEST_KEY = new RegExp(`^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`);
+const BEARER = /^bearer +([\x21-\x7e]+)$/i;
+
+/** Spells 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
+export function formatTestKey(random: Uint8Array): string {
+  if (random.length !== API_KEY_RANDOM_BYTES) throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
+  const secret = base62(BigInt(`0x${Buffer.from(random).toString("hex")}`), SECRET_LENGTH);
+  return TEST_PREFIX + secret + checksum(secret);
+}
+
+/** The hash that stands in the database in place of the key. */
+export function hashKey(apiKey: string): string {
+  return hash("sha256", apiKey, "hex");
+}
+
+/** A key as it may be shown: its prefix and its last four characters. */
+export function redactKey(apiKey: string): string {
+  return apiKey.startsWith(TEST_PREFIX) && apiKey.length > TEST_PREFIX.length + 8
+    ? `${TEST_PREFIX}…${apiKey.slice(-4)}`
+    : "…";
+}
+
+/** What a request presented as its credential: the hash of a well-formed test key, or that it is a live one. */
+export type Presented = { readonly kind: "test"; readonly keyHash: string } | { readonly kind: "live" };
+
+/**
+ * Reads the credential from the Authorization lines as they came (interface: Authentication rules 1 and 6).
+ * Refuses with `credential_missing` or `credential_invalid`.
+ */
+export function parseAuthorization(values: readonly string[]): Outcome<Presented> {
+  const [value] = values;
+  if (value === undefined) {
+    return refuse("credential_missing", "the header Authorization: Bearer <API key> is missing");
+  }
+  if (values.length > 1) {
+    return refuse("credential_invalid", `one Authorization header was expected; got ${values.length}`);
+  }
+  const [, apiKey] = BEARER.exec(value) ?? [];
+  if (apiKey === undefined) {
+    return refuse("credential_invalid", "Authorization must be: Bearer <API key>");
+  }
+  if (apiKey.startsWith(LIVE_PREFIX)) return accept({ kind: "live" });
+  const [, secret, digits] = TEST_KEY.exec(apiKey) ?? [];
+  if (secret === undefined) {
+    return refuse("credential_invalid", `the API key does not have the form ${TEST_PREFIX}… of a test key`);
+  }
+  if (checksum(secret) !== digits) {
+    return refuse("credential_invalid", "the API key has a wrong checksum: it was cut off or mistyped");
+  }
+  return accept({ kind: "test", keyHash: hashKey(apiKey) });
+}
+
+/** Refuses with `scope_missing` unless the credential has the scope (interface: Authentication rule 6). */
+export function requireScope(credential: Credential, scope: Scope): Outcome<Credential> {
+  if (credential.scopes.includes(scope)) return accept(credential);
+  const granted = credential.scopes.length === 0 ? "none" : credential.scopes.join(", ");
+  return refuse("scope_missing", `this operation needs the scope ${scope}; the API key has: ${granted}`);
+}
+
+function checksum(secret: string): string {
+  return base62(BigInt(`0x${hash("sha256", secret, "hex").slice(0, 8)}`), CHECKSUM_LENGTH);
+}
+
+function base62(number: bigint, length: number): string {
+  let rest = number;
+  let digits = "";
+  for (let index = 0; index < length; index += 1) {
+    digits = BASE62.charAt(Number(rest % 62n)) + digits;
+    rest /= 62n;
+  }
+  return digits;
+}

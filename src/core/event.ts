@@ -1,0 +1,52 @@
+import type { Checkout, Status } from "./checkout.ts";
+import { toWire } from "./wire.ts";
+
+/** The version that an event's body names (interface: Versioning). */
+export const API_VERSION = "1.0.0-test";
+
+/** An immutable fact about a checkout, with the exact bytes that every delivery of it carries (decision 11). */
+export type CheckoutEvent = {
+  readonly id: string;
+  readonly storeId: string;
+  readonly checkoutId: string;
+  readonly type: `${Checkout["object"]}.${Status}`;
+  /** Counts from 1 for each checkout, without gaps. */
+  readonly sequence: number;
+  readonly createdAt: number;
+  readonly body: string;
+};
+
+/** Makes the event of a checkout that has just reached its status. The body is made here, once, and never again. */
+export function recordEvent(
+  input: {
+    readonly id: string;
+    readonly checkout: Checkout;
+    readonly previousStatus: Status | null;
+    readonly sequence: number;
+    readonly checkoutOrigin: string;
+  },
+  now: number,
+): CheckoutEvent {
+  const { checkout } = input;
+  const type = `${checkout.object}.${checkout.status}` as const;
+  const body = JSON.stringify({
+    event_id: input.id,
+    type,
+    created_at: new Date(now).toISOString(),
+    api_version: API_VERSION,
+    livemode: false,
+    store_id: checkout.storeId,
+    sequence: input.sequence,
+    previous_status: input.previousStatus,
+    data: toWire(checkout, input.checkoutOrigin),
+  });
+  return {
+    id: input.id,
+    storeId: checkout.storeId,
+    checkoutId: checkout.id,
+    type,
+    sequence: input.sequence,
+    createdAt: now,
+    body,
+  };
+}

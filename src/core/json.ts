@@ -1,0 +1,89 @@
+import { accept, refuse, type Outcome } from "./outcome.ts";
+import { printableLiteral } from "./text.ts";
+
+/** Deepest nesting of arrays and objects that a request body may have (decision 6). */
+export const MAX_JSON_DEPTH = 8;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const TOKEN = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * Parses a body as strict JSON (decision 6): UTF-8 without a byte order mark, no duplicate keys, no lone surrogates,
+ * at most 8 levels, and no number that JavaScript would silently change into another integer.
+ * Refuses with `invalid_json`, or with `invalid_parameter` where a number of a named field cannot be kept exactly.
+ */
+export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
+  const text = decodeUtf8(bytes);
+  if (text === undefined) return invalid("the body is not valid UTF-8");
+  if (text.startsWith("\ufeff")) return invalid("the body starts with a byte order mark; send plain UTF-8");
+  if (text.trim() === "") return invalid("the body is empty; a JSON object was expected");
+  const value = parseText(text);
+  if (!value.ok) return value;
+  return findFault(text) ?? value;
+}
+
+/** Reads a JSON text that is already known to be a string; refuses with `invalid_json` where it is none. */
+function parseText(text: string): Outcome<unknown> {
+  try {
+    return accept(JSON.parse(text) as unknown);
+  } catch (error) {
+    return invalid(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** What `JSON.parse` lets pass. The text is known to be JSON, so its tokens can be read one by one. */
+function findFault(text: string): ReturnType<typeof refuse> | undefined {
+  const open: (Set<string> | undefined)[] = [];
+  let field = "a value";
+  for (const [token, quoted, colon] of text.matchAll(TOKEN)) {
+    if (quoted !== undefined) {
+      const decoded = JSON.parse(`"${quoted}"`) as string;
+      if (!decoded.isWellFormed()) return invalid(`${printableLiteral(decoded)} holds half of a surrogate pair`);
+      if (colon === undefined) continue;
+      const keys = open.at(-1);
+      if (keys?.has(decoded)) return invalid(`the key ${printableLiteral(decoded)} stands twice in one object`);
+      keys?.add(decoded);
+      field = decoded;
+    } else if (token === "{" || token === "[") {
+      open.push(token === "{" ? new Set() : undefined);
+      if (open.length > MAX_JSON_DEPTH) return invalid(`nested deeper than ${MAX_JSON_DEPTH} levels`);
+    } else if (token === "}" || token === "]") {
+      open.pop();
+    } else if (!isKeptExactly(token)) {
+      return refuse(
+        "invalid_parameter",
+        `${printableLiteral(field)} has the number ${token.slice(0, 40)}, which cannot be kept exactly; integers may reach ±${Number.MAX_SAFE_INTEGER}`,
+      );
+    }
+  }
+  return undefined;
+}
+
+/** True unless `JSON.parse` turns the literal into an integer that is not the number that was written. */
+function isKeptExactly(literal: string): boolean {
+  const value = Number(literal);
+  if (!Number.isFinite(value)) return false;
+  if (!Number.isInteger(value)) return true;
+  return Number.isSafeInteger(value) && isWrittenAsInteger(literal);
+}
+
+/** Whether the digits of the literal, its exponent applied, have nothing but zeros behind the decimal point. */
+function isWrittenAsInteger(literal: string): boolean {
+  const [, , whole = "", fraction = "", exponent = "0"] = NUMBER.exec(literal) ?? [];
+  const digits = whole + fraction;
+  const pointAt = whole.length + Number(exponent);
+  return !/[1-9]/.test(pointAt <= 0 ? digits : digits.slice(pointAt));
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(message: string): ReturnType<typeof refuse> {
+  return refuse("invalid_json", `the body is not strict JSON: ${message}`);
+}

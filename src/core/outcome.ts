@@ -1,0 +1,30 @@
+import type { ErrorCode } from "./errors.ts";
+
+/** An expected "no": a code of the closed list and a sentence that says what was expected and what came (decision 4). */
+export type Refusal = {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** Whole seconds until a new try can succeed; sent as `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+  /** Methods that the resource has; sent as `Allow`. */
+  readonly allow?: string;
+};
+
+/** A value, or the reason why there is none. Expected refusals are values; only accidents are thrown. */
+export type Outcome<Value, Reason = Refusal> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly refusal: Reason };
+
+/** Wraps a value as a success. */
+export function accept<Value>(value: Value): { readonly ok: true; readonly value: Value } {
+  return { ok: true, value };
+}
+
+/** Wraps a reason as a refusal. */
+export function refuse(
+  code: ErrorCode,
+  message: string,
+  hints: Pick<Refusal, "retryAfterSeconds" | "allow"> = {},
+): { readonly ok: false; readonly refusal: Refusal } {
+  return { ok: false, refusal: { code, message, ...hints } };
+}

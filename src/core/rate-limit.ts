@@ -1,0 +1,31 @@
+import { accept, refuse, type Outcome } from "./outcome.ts";
+
+/** A token bucket's rule: so many requests a second, and so many at once after a pause (decision 17). */
+export type RateLimit = { readonly perSecond: number; readonly burst: number };
+
+/** The state of one bucket: tokens left at a moment in milliseconds. */
+export type Bucket = { readonly tokens: number; readonly at: number };
+
+/** So high that no test suite meets it by accident (decision 17). */
+export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
+
+/** Takes one token; refuses with `rate_limited` and the whole seconds until one is there. A clock that went back gives none. */
+export function takeToken(
+  limit: RateLimit,
+  bucket: Bucket | undefined,
+  now: number,
+): { readonly bucket: Bucket; readonly outcome: Outcome<void> } {
+  const before = bucket ?? { tokens: limit.burst, at: now };
+  const gained = (Math.max(0, now - before.at) / 1000) * limit.perSecond;
+  const tokens = Math.min(limit.burst, before.tokens + gained);
+  if (tokens >= 1) return { bucket: { tokens: tokens - 1, at: now }, outcome: accept(undefined) };
+  const retryAfterSeconds = Math.max(1, Math.ceil((1 - tokens) / limit.perSecond));
+  return {
+    bucket: { tokens, at: now },
+    outcome: refuse(
+      "rate_limited",
+      `more than ${limit.perSecond} requests a second with this API key; try again in ${retryAfterSeconds} s`,
+      { retryAfterSeconds },
+    ),
+  };
+}

@@ -1,0 +1,57 @@
+import { createCipheriv, createDecipheriv } from "node:crypto";
+
+/** Bytes of the master key: AES-256. */
+export const MASTER_KEY_BYTES = 32;
+/** Bytes of a nonce: the 96 bits that GCM is made for. */
+export const NONCE_BYTES = 12;
+/** Random bytes in a signing secret. */
+export const SIGNING_SECRET_BYTES = 32;
+
+const ALGORITHM = "aes-256-gcm";
+const AUTH_TAG_BYTES = 16;
+const PREFIX = "whsec_";
+
+/** A signing secret as it stands in the database: recoverable with the master key alone (interface: Events rule 4; decision 16). */
+export type SealedSecret = {
+  readonly id: string;
+  readonly storeId: string;
+  readonly nonce: Uint8Array;
+  /** Ciphertext followed by the 16-byte tag. */
+  readonly sealed: Uint8Array;
+};
+
+/** Spells random bytes as a signing secret. */
+export function formatSigningSecret(random: Uint8Array): string {
+  return PREFIX + Buffer.from(random).toString("base64url");
+}
+
+/** Encrypts a secret; its id and its store are bound to it, so that a row moved to another store does not open. */
+export function sealSecret(
+  secret: string,
+  place: Pick<SealedSecret, "id" | "storeId" | "nonce">,
+  masterKey: Uint8Array,
+): SealedSecret {
+  const cipher = createCipheriv(ALGORITHM, masterKey, place.nonce, { authTagLength: AUTH_TAG_BYTES });
+  cipher.setAAD(boundData(place));
+  const ciphertext = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
+  return { ...place, sealed: Buffer.concat([ciphertext, cipher.getAuthTag()]) };
+}
+
+/** Recovers a secret. Undefined where the master key is another one or the row was changed. */
+export function openSecret(sealed: SealedSecret, masterKey: Uint8Array): string | undefined {
+  const ciphertext = sealed.sealed.subarray(0, -AUTH_TAG_BYTES);
+  const tag = sealed.sealed.subarray(-AUTH_TAG_BYTES);
+  if (tag.length !== AUTH_TAG_BYTES) return undefined;
+  try {
+    const decipher = createDecipheriv(ALGORITHM, masterKey, sealed.nonce, { authTagLength: AUTH_TAG_BYTES });
+    decipher.setAAD(boundData(sealed));
+    decipher.setAuthTag(tag);
+    return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString("utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function boundData({ id, storeId }: Pick<SealedSecret, "id" | "storeId">): Buffer {
+  return Buffer.from(JSON.stringify(["signing-secret", storeId, id]));
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import { STATUSES, type Checkout } from "./checkout.ts";
+import type { Refusal } from "./outcome.ts";
+
+/** The fields of a checkout as the interface states them (interface: `data` object). */
+export const checkoutWire = z.object({
+  id: z.uuid(),
+  object: z.enum(["order", "checkout_session"]),
+  order_id: z.string(),
+  amount_minor: z.int(),
+  currency: z.string(),
+  status: z.enum(STATUSES),
+  checkout_url: z.url(),
+  livemode: z.boolean(),
+});
+export type CheckoutWire = z.infer<typeof checkoutWire>;
+
+/** The success envelope (interface: CheckoutResponse). Fields that the interface does not state are let pass and dropped. */
+export const checkoutResponse = z.object({ ok: z.literal(true), request_id: z.uuid(), data: checkoutWire });
+export type CheckoutResponse = z.infer<typeof checkoutResponse>;
+
+/** The error envelope (interface: Error envelope). */
+export const errorResponse = z.object({
+  ok: z.literal(false),
+  request_id: z.string(),
+  error: z.object({ code: z.string(), message: z.string() }),
+});
+export type ErrorResponse = z.infer<typeof errorResponse>;
+
+/** A checkout as it goes out. `livemode` is false for good (decision 20). */
+export function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
+  return {
+    id: checkout.id,
+    object: checkout.object,
+    order_id: checkout.orderId,
+    amount_minor: checkout.amountMinor,
+    currency: checkout.currency,
+    status: checkout.status,
+    checkout_url: `${checkoutOrigin}/pay/${checkout.id}`,
+    livemode: false,
+  };
+}
+
+/** The bytes of a success. */
+export function successBody(requestId: string, checkout: CheckoutWire): string {
+  return JSON.stringify({ ok: true, request_id: requestId, data: checkout } satisfies CheckoutResponse);
+}
+
+/** The bytes of a refusal. */
+export function errorBody(requestId: string, { code, message }: Pick<Refusal, "code" | "message">): string {
+  return JSON.stringify({ ok: false, request_id: requestId, error: { code, message } } satisfies ErrorResponse);
+}
+

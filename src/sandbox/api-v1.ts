@@ -1,0 +1,152 @@
+import type { CheckoutObject } from "../core/checkout.ts";
+import { parseAuthorization, requireScope, type Credential, type Scope } from "../core/credential.ts";
+import { parseCreateRequest, type CreateRequest } from "../core/create-request.ts";
+import { parseIdempotencyKey } from "../core/idempotency.ts";
+import { parseStrictJson } from "../core/json.ts";
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
+import { successBody, toWire } from "../core/wire.ts";
+import { jsonHeaders, refusalResponse } from "../web/answer.ts";
+import { refuseBrowsers } from "../web/guard.ts";
+import { headerLines, splitTarget } from "../web/http.ts";
+
+import type { HttpRequest, HttpResponse } from "../world.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+import { createCheckout, retrieveCheckout, type ServiceContext } from "./service.ts";
+
+/** What one endpoint of v1 is: the object it makes and the scope it asks for (interface: Endpoints; decision 15). */
+type CreateEndpoint = { readonly object: CheckoutObject; readonly scope: Scope };
+
+const CREATE_ENDPOINTS: Readonly<Record<string, CreateEndpoint>> = {
+  "/v1/orders": { object: "order", scope: "orders:write" },
+  "/v1/checkout-sessions": { object: "checkout_session", scope: "checkout_sessions:write" },
+};
+const SESSION_PREFIX = "/v1/checkout-sessions/";
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+
+export type ApiContext = ServiceContext & { readonly rateLimiter: RateLimiter };
+
+/** An answer, with what the log says about it beside its status. */
+export type Answer = HttpResponse & { readonly note?: string };
+
+/**
+ * Answers a request of the v1 API (interface: Endpoints). Each step below is one rung of decision 3, in its order:
+ * browser, route, credential, rate, scope, content; the verbs do the rest inside their transaction.
+ */
+export async function answerV1(context: ApiContext, request: HttpRequest): Promise<Answer> {
+  const requestId = context.world.uuid();
+  const outcome = await route(context, request, requestId);
+  return outcome.ok ? outcome.value : { ...refusalResponse(requestId, outcome.refusal), note: outcome.refusal.code };
+}
+
+async function route(context: ApiContext, request: HttpRequest, requestId: string): Promise<Outcome<Answer>> {
+  const browser = refuseBrowsers(request);
+  if (!browser.ok) return browser;
+  const { path } = splitTarget(request.target);
+  const endpoint = Object.hasOwn(CREATE_ENDPOINTS, path) ? CREATE_ENDPOINTS[path] : undefined;
+  if (endpoint !== undefined) {
+    return request.method === "POST" ? create(context, request, { path, endpoint, requestId }) : wrongMethod("POST");
+  }
+  const sessionId = path.startsWith(SESSION_PREFIX) ? path.slice(SESSION_PREFIX.length) : "";
+  if (sessionId !== "" && !sessionId.includes("/")) {
+    return request.method === "GET" ? retrieve(context, request, { sessionId, requestId }) : wrongMethod("GET");
+  }
+  return refuse("not_found", `v1 has no ${printableLiteral(path)}`);
+
+  function wrongMethod(allow: string): Outcome<never> {
+    return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(request.method)}`, { allow });
+  }
+}
+
+async function create(
+  context: ApiContext,
+  request: HttpRequest,
+  call: { readonly path: string; readonly endpoint: CreateEndpoint; readonly requestId: string },
+): Promise<Outcome<Answer>> {
+  const { object, scope } = call.endpoint;
+  const credential = authorize(context, request, scope);
+  if (!credential.ok) return credential;
+  const content = readCreate(request);
+  if (!content.ok) return content;
+  const { storeId } = credential.value;
+  const { path } = call;
+  const created = await createCheckout(context, { ...content.value, storeId, object, path, requestId: call.requestId });
+  if (!created.ok) return created;
+  // A replay carries the request_id of its first answer, in the header as in the body (decision 5).
+  const { requestId, body, replayed } = created.value;
+  const headers = jsonHeaders(requestId);
+  const orderId = content.value.request.order_id;
+  if (!replayed) return accept({ status: 201, headers, body, note: orderId });
+  return accept({ status: 201, headers: { ...headers, "Idempotent-Replayed": "true" }, body, note: `${orderId} replayed` });
+}
+
+async function retrieve(
+  context: ApiContext,
+  request: HttpRequest,
+  call: { readonly sessionId: string; readonly requestId: string },
+): Promise<Outcome<Answer>> {
+  const credential = authorize(context, request, "checkout_sessions:read");
+  if (!credential.ok) return credential;
+  const query = refuseQuery(request);
+  if (!query.ok) return query;
+  if (!UUID.test(call.sessionId)) {
+    return refuse("invalid_session_id", `the session id must be a UUID; got ${printableLiteral(call.sessionId)}`);
+  }
+  const found = retrieveCheckout(context, credential.value.storeId, call.sessionId.toLowerCase());
+  if (!found.ok) return found;
+  const body = successBody(call.requestId, toWire(found.value, context.checkoutOrigin));
+  return accept({ status: 200, headers: jsonHeaders(call.requestId), body, note: found.value.status });
+}
+
+/** Credential, rate, environment and scope (decision 3). */
+function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Outcome<Credential> {
+  const presented = parseAuthorization(headerLines(request, "authorization"));
+  if (!presented.ok) return presented;
+  if (presented.value.kind === "live") {
+    return refuse(
+      "production_approval_missing",
+      "live credentials need production approval, and v1 takes test credentials only",
+    );
+  }
+  const credential = context.store.credentials.byKeyHash(presented.value.keyHash);
+  if (credential === undefined) return refuse("credential_invalid", "the API key is unknown here, or was revoked");
+  const rate = context.rateLimiter.take(credential.id, context.world.now());
+  if (!rate.ok) return rate;
+  return requireScope(credential, scope);
+}
+
+/** Content type, JSON, Idempotency-Key, schema (decision 3). */
+function readCreate(request: HttpRequest): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
+  const query = refuseQuery(request);
+  if (!query.ok) return query;
+  const type = checkContentType(request);
+  if (!type.ok) return type;
+  const json = parseStrictJson(request.body);
+  if (!json.ok) return json;
+  const idempotencyKey = parseIdempotencyKey(headerLines(request, "idempotency-key"));
+  if (!idempotencyKey.ok) return idempotencyKey;
+  const body = parseCreateRequest(json.value);
+  if (!body.ok) return body;
+  return accept({ idempotencyKey: idempotencyKey.value, request: body.value });
+}
+
+/** v1 states no query parameter, and what it does not state is not silently ignored. */
+function refuseQuery(request: HttpRequest): Outcome<void> {
+  const { query } = splitTarget(request.target);
+  if (query === "") return accept(undefined);
+  return refuse("unknown_parameter", `v1 takes no query parameters; got ${printableLiteral(query)}`);
+}
+
+function checkContentType(request: HttpRequest): Outcome<void> {
+  const types = headerLines(request, "content-type");
+  const [encoding] = headerLines(request, "content-encoding");
+  if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? "")) {
+    const got = types.length === 0 ? "none" : printableLiteral(types.join(", "));
+    return refuse("unsupported_content_type", `Content-Type must be application/json; got ${got}`);
+  }
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+    return refuse("unsupported_content_type", `the body must be sent plain; got ${printableLiteral(encoding)}`);
+  }
+  return accept(undefined);
+}

@@ -1,0 +1,82 @@
+import { refuse } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
+import type { RateLimit } from "../core/rate-limit.ts";
+import { StorageUnavailable, asUnavailable } from "../store/group-commit.ts";
+import type { Store } from "../store/store.ts";
+import { jsonHeaders, refusalResponse } from "../web/answer.ts";
+import { allowedHosts, checkHost } from "../web/guard.ts";
+import { splitTarget } from "../web/http.ts";
+import type { Handler, HttpRequest, World } from "../world.ts";
+import type { AccessLog } from "./access-log.ts";
+import { answerV1, type Answer, type ApiContext } from "./api-v1.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
+
+export type SandboxOptions = {
+  readonly store: Store;
+  readonly port: number;
+  readonly rateLimit: RateLimit | "off";
+  /** Names beside the loopback ones that a Host header may carry. */
+  readonly allowHosts: readonly string[];
+  readonly log: AccessLog;
+  /** Told about failures that are ours, with the request_id that the caller got. */
+  readonly report: (requestId: string, error: unknown) => void;
+};
+
+/** The whole service as one function of a request. Every request passes the guard first and is logged last. */
+export function createSandbox(world: World, options: SandboxOptions): Handler {
+  const hosts = allowedHosts(options.port, options.allowHosts);
+  const context: ApiContext = {
+    store: options.store,
+    world,
+    checkoutOrigin: `http://127.0.0.1:${options.port}`,
+    rateLimiter: createRateLimiter(options.rateLimit),
+  };
+
+  return async (request) => {
+    const startedAt = world.monotonic();
+    const answer = await answerSafely(request);
+    options.log.add({
+      at: world.now(),
+      method: request.method,
+      target: request.target,
+      status: answer.status,
+      milliseconds: world.monotonic() - startedAt,
+      requestId: answer.headers["X-Request-Id"] ?? "",
+      note: answer.note ?? "",
+    });
+    return answer;
+  };
+
+  /** The one catch of the service: an accident becomes 503 where the disk failed, 500 elsewhere. */
+  async function answerSafely(request: HttpRequest): Promise<Answer> {
+    try {
+      const host = checkHost(request, hosts);
+      return host.ok ? await route(context, request) : refused(context, host.refusal);
+    } catch (error) {
+      const requestId = context.world.uuid();
+      options.report(requestId, error);
+      const refusal =
+        asUnavailable(error) instanceof StorageUnavailable
+          ? refuse("storage_unavailable", "the database cannot be used right now; try again with the same key")
+          : refuse("internal_error", `the sandbox failed; its log says why, under ${requestId}`);
+      return { ...refusalResponse(requestId, refusal.refusal), note: refusal.refusal.code };
+    }
+  }
+}
+
+function route(context: ApiContext, request: HttpRequest): Promise<Answer> | Answer {
+  const { path } = splitTarget(request.target);
+  if (path.startsWith("/v1/")) return answerV1(context, request);
+  if (path === "/healthz" && request.method === "GET") return health(context);
+  const { refusal } = refuse("not_found", `there is no ${request.method} ${printableLiteral(path)}; the API is under /v1`);
+  return refused(context, refusal);
+}
+
+/** Says that the service is ready, and nothing else (design section 7). */
+function health(context: ApiContext): Answer {
+  return { status: 200, headers: jsonHeaders(context.world.uuid()), body: '{"ok":true}' };
+}
+
+function refused(context: ApiContext, refusal: Parameters<typeof refusalResponse>[1]): Answer {
+  return { ...refusalResponse(context.world.uuid(), refusal), note: refusal.code };
+}

@@ -1,0 +1,111 @@
+import type { CreateRequest } from "../core/create-request.ts";
+import { openCheckout, type Checkout, type CheckoutObject, type Terms } from "../core/checkout.ts";
+import { recordEvent } from "../core/event.ts";
+import { fingerprint, type StoredResponse } from "../core/idempotency.ts";
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
+import { successBody, toWire } from "../core/wire.ts";
+import type { Store } from "../store/store.ts";
+import type { World } from "../world.ts";
+
+/** What the verbs need: the state, time and ids, and the address that customers are sent to. */
+export type ServiceContext = {
+  readonly store: Store;
+  readonly world: Pick<World, "now" | "uuid">;
+  readonly checkoutOrigin: string;
+};
+
+/** A create that passed every check of its form. */
+export type CreateCommand = {
+  readonly storeId: string;
+  readonly object: CheckoutObject;
+  /** The path it was sent to: part of what the key is bound to (decision 5). */
+  readonly path: string;
+  readonly idempotencyKey: string;
+  readonly request: CreateRequest;
+  readonly requestId: string;
+};
+
+/** The bytes to send, and whether they were sent before. */
+export type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
+
+/**
+ * Creates an order or a session, or answers again what its key is bound to (interface: Idempotency rules; decision 5).
+ * One transaction with one `now`: key, checkout, event. Refuses as decision 3 orders.
+ */
+export function createCheckout(context: ServiceContext, command: CreateCommand): Promise<Outcome<Created>> {
+  const { store, world, checkoutOrigin } = context;
+  return store.write(() => {
+    const now = world.now();
+    const { storeId, idempotencyKey, request } = command;
+    const digest = fingerprint(command.path, request);
+    const stored = store.idempotencyKeys.find(storeId, idempotencyKey, now);
+    if (stored !== undefined) return replay(stored, digest, idempotencyKey);
+
+    const terms = resolveTerms(store, storeId, request);
+    if (!terms.ok) return terms;
+    const facts = store.stores.facts(storeId);
+    if (facts === undefined) throw new Error(`credential of the unknown store ${storeId}`);
+    const live = store.checkouts.live(storeId, terms.value.orderId);
+    const opened = openCheckout(
+      { id: world.uuid(), object: command.object, terms: terms.value, store: facts, live },
+      now,
+    );
+    if (!opened.ok) return opened;
+
+    const checkout = opened.value;
+    const { requestId } = command;
+    const body = successBody(requestId, toWire(checkout, checkoutOrigin));
+    const response = { fingerprint: digest, status: 201, requestId, body } as const;
+    const id = world.uuid();
+    store.checkouts.insert(checkout);
+    store.idempotencyKeys.insert({ storeId, key: idempotencyKey, checkoutId: checkout.id, response }, now);
+    store.events.insert(recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutOrigin }, now));
+    return accept({ requestId, body, replayed: false });
+  });
+}
+
+/** The current state of a checkout of the store (decision 9). Refuses with `session_not_found`, for another store's id too. */
+export function retrieveCheckout(context: ServiceContext, storeId: string, id: string): Outcome<Checkout> {
+  const checkout = context.store.checkouts.find(storeId, id);
+  if (checkout !== undefined) return accept(checkout);
+  return refuse("session_not_found", `this store has no checkout session or order with the id ${id}`);
+}
+
+function replay(stored: StoredResponse, digest: string, key: string): Outcome<Created> {
+  const { requestId, body } = stored;
+  if (stored.fingerprint === digest) return accept({ requestId, body, replayed: true });
+  return refuse(
+    "idempotency_key_reused",
+    `Idempotency-Key ${printableLiteral(key)} was used for another request; a retry must repeat path and body, a new request needs a new key`,
+  );
+}
+
+/** What is bought: the sum as sent, or the catalog's (decision 7). An unknown price is a fault of the content. */
+function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
+  if (!("price_id" in request)) {
+    return accept({
+      orderId: request.order_id,
+      amountMinor: request.amount_minor,
+      currency: request.currency,
+      paymentMethod: request.payment_method,
+      description: request.description ?? null,
+      priceId: null,
+    });
+  }
+  const price = store.prices.approved(storeId, request.price_id);
+  if (price === undefined) {
+    return refuse(
+      "invalid_parameter",
+      `price_id must name an approved price of this store; got ${printableLiteral(request.price_id)}`,
+    );
+  }
+  return accept({
+    orderId: request.order_id,
+    amountMinor: price.amountMinor,
+    currency: price.currency,
+    paymentMethod: price.paymentMethod,
+    description: request.description ?? price.description,
+    priceId: price.id,
+  });
+}

@@ -1,0 +1,183 @@
+import Database from "better-sqlite3";
+import { existsSync, openSync, readSync, closeSync, renameSync, rmSync, statSync } from "node:fs";
+import { accept, type Outcome } from "../core/outcome.ts";
+
+/** SQL that takes a file from one `user_version` to the next; runs in one transaction. */
+export type Migration = string;
+
+export type Connection = Database.Database;
+
+/** What a database file is for: its mark in the header and the history of its tables. */
+export type FileKind = {
+  readonly name: string;
+  /** SQLite's `application_id`: a file with another one is not ours. */
+  readonly applicationId: number;
+  readonly migrations: readonly Migration[];
+};
+
+/** Why a file is refused, and what its owner can do. The file is as it was. */
+export type FileRefusal = {
+  readonly reason: "zero_bytes" | "foreign" | "damaged" | "newer";
+  readonly message: string;
+  readonly remedy: string;
+};
+
+export type OpenOptions = {
+  readonly kind: FileKind;
+  /** Path of the native addon where it is not found by itself (the single executable). */
+  readonly nativeBinding?: string | undefined;
+};
+
+/** The path that keeps nothing on disk. */
+export const IN_MEMORY = ":memory:";
+
+const SQLITE_MAGIC = "SQLite format 3\0";
+const HEADER_BYTES = 100;
+const APPLICATION_ID_OFFSET = 68;
+const SYNCHRONOUS_FULL = 2;
+/** How long a statement waits for another process's lock, in milliseconds. */
+const BUSY_TIMEOUT_MS = 5000;
+/** A file up to this size is checked page by page when it is opened; it takes about 20 ms. */
+const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Opens a database file, making it if it is not there and migrating it if it is older (design section 5).
+ * Refuses a zero-byte, foreign, damaged or newer file without writing to it. Throws only where the disk fails.
+ */
+export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
+  if (path === IN_MEMORY) return accept(create(path, options));
+  if (!existsSync(path)) createWhole(path, options);
+  const refusal = inspect(path, options);
+  if (refusal !== undefined) return { ok: false, refusal };
+  const connection = connect(path, options);
+  migrate(connection, path, options.kind);
+  makeDurable(connection);
+  return accept(connection);
+}
+
+/** A crash while the file is made must not leave half a file: it gets its name when it is whole. */
+function createWhole(path: string, options: OpenOptions): void {
+  const unfinished = `${path}.new`;
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(unfinished + suffix, { force: true });
+  create(unfinished, options).close();
+  renameSync(unfinished, path);
+}
+
+function create(path: string, options: OpenOptions): Connection {
+  const connection = connect(path, options);
+  connection.pragma(`application_id = ${options.kind.applicationId}`);
+  applyMigrations(connection, options.kind.migrations, 0);
+  return connection;
+}
+
+function connect(path: string, { nativeBinding }: OpenOptions): Connection {
+  const connection = new Database(path, {
+    timeout: BUSY_TIMEOUT_MS,
+    ...(nativeBinding === undefined ? {} : { nativeBinding }),
+  });
+  connection.pragma("journal_mode = WAL");
+  connection.pragma("foreign_keys = ON");
+  // Without it INSERT OR REPLACE deletes a row past the triggers that keep it.
+  connection.pragma("recursive_triggers = ON");
+  connection.pragma("trusted_schema = OFF");
+  return connection;
+}
+
+/** Looks at a file without writing to it. */
+function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
+  const header = readHeader(path);
+  if (header.length === 0) return refusal("zero_bytes", path, "is empty: it was cut off or made by another program");
+  if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
+    return refusal("foreign", path, "is not an SQLite database");
+  }
+  if (header.length < HEADER_BYTES) return refusal("damaged", path, "is cut off");
+  if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId) {
+    return refusal("foreign", path, `is a database of another program, not a ${options.kind.name}`);
+  }
+  try {
+    return inspectContent(path, options);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return refusal("damaged", path, `is damaged: ${error.message}`);
+  }
+}
+
+function inspectContent(path: string, { kind, nativeBinding }: OpenOptions): FileRefusal | undefined {
+  const connection = new Database(path, {
+    readonly: true,
+    timeout: BUSY_TIMEOUT_MS,
+    ...(nativeBinding === undefined ? {} : { nativeBinding }),
+  });
+  try {
+    const version = Number(connection.pragma("user_version", { simple: true }));
+    if (version > kind.migrations.length) {
+      return {
+        reason: "newer",
+        message: `${path} was written by a newer version of checkout (format ${version}; this one knows up to ${kind.migrations.length})`,
+        remedy: "update checkout, or use another folder with --dir",
+      };
+    }
+    if (statSync(path).size > MAX_CHECKED_BYTES) return undefined;
+    const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
+    return verdict === "ok" ? undefined : refusal("damaged", path, `is damaged: ${verdict}`);
+  } finally {
+    connection.close();
+  }
+}
+
+function refusal(reason: FileRefusal["reason"], path: string, what: string): FileRefusal {
+  return {
+    reason,
+    message: `${path} ${what}; nothing was written to it`,
+    remedy: "move the file away, or use another folder with --dir",
+  };
+}
+
+function migrate(connection: Connection, path: string, kind: FileKind): void {
+  const version = Number(connection.pragma("user_version", { simple: true }));
+  if (version === kind.migrations.length) return;
+  const backup = `${path}.v${version}.backup`;
+  rmSync(backup, { force: true });
+  connection.prepare("VACUUM INTO ?").run(backup);
+  applyMigrations(connection, kind.migrations, version);
+}
+
+function applyMigrations(connection: Connection, migrations: readonly Migration[], from: number): void {
+  for (const [index, migration] of migrations.entries()) {
+    if (index < from) continue;
+    const step = connection.transaction(() => {
+      connection.exec(migration);
+      connection.pragma(`user_version = ${index + 1}`);
+    });
+    step.immediate();
+  }
+}
+
+/**
+ * Makes every commit wait for the disk. In WAL mode the setting falls back to NORMAL with the first write, so it is
+ * set after one, and read back after another.
+ */
+function makeDurable(connection: Connection): void {
+  const write = (): void => {
+    connection.pragma(`user_version = ${String(connection.pragma("user_version", { simple: true }))}`);
+  };
+  write();
+  connection.pragma("synchronous = FULL");
+  write();
+  const level = connection.pragma("synchronous", { simple: true });
+  if (level !== SYNCHRONOUS_FULL) throw new Error(`SQLite did not keep synchronous=FULL: it reads ${String(level)}`);
+}
+
+function readHeader(path: string): Buffer {
+  const file = openSync(path, "r");
+  try {
+    const header = Buffer.alloc(HEADER_BYTES);
+    return header.subarray(0, readSync(file, header, 0, HEADER_BYTES, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isDamage(error: unknown): error is Error {
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB|CANTOPEN)/.test(error.code);
+}

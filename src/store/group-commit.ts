@@ -1,0 +1,125 @@
+import Database from "better-sqlite3";
+import type { Connection } from "./database.ts";
+
+/** When work runs: passed in, so that a test decides. */
+export type Scheduler = {
+  /** Runs the function after the requests that already arrived were read. */
+  readonly soon: (run: () => void) => void;
+  readonly after: (milliseconds: number, run: () => void) => void;
+};
+
+/** The database could not take the write: it is locked, full, read-only or broken. Nothing of the work is kept. */
+export class StorageUnavailable extends Error {
+  override readonly name = "StorageUnavailable";
+}
+
+/** Runs work in the next commit; settles when that commit is on disk. */
+export type Write = <Value>(work: () => Value) => Promise<Value>;
+
+const MAX_BATCH = 256;
+const MAX_QUEUE = 10_000;
+/** How often and how long a batch waits for another process's lock. Readers go on meanwhile. */
+const LOCK_RETRY_MS = 5;
+const MAX_LOCK_RETRIES = 400;
+
+type Job = { readonly run: () => unknown; readonly settle: (result: Result) => void };
+type Result = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
+
+/**
+ * Group commit (design section 2): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, each
+ * in its own savepoint, and every caller is answered only after the commit returned. Work that throws is undone alone.
+ */
+export function createGroupCommit(connection: Connection, scheduler: Scheduler): Write {
+  const statements = prepare(connection);
+  let queue: Job[] = [];
+  let scheduled = false;
+  let lockRetries = 0;
+
+  return <Value>(work: () => Value): Promise<Value> =>
+    new Promise<Value>((resolve, reject) => {
+      if (queue.length >= MAX_QUEUE) {
+        reject(new StorageUnavailable(`more than ${MAX_QUEUE} writes are waiting`));
+        return;
+      }
+      queue.push({
+        run: work,
+        // The value is the one that `run` returned, so its type is Value.
+        settle: (result) => (result.ok ? resolve(result.value as Value) : reject(result.error)),
+      });
+      if (!scheduled) {
+        scheduled = true;
+        scheduler.soon(flush);
+      }
+    });
+
+  function flush(): void {
+    const batch = queue.slice(0, MAX_BATCH);
+    const results = commitTogether(statements, connection, batch);
+    if (results === "locked" && lockRetries < MAX_LOCK_RETRIES) {
+      lockRetries += 1;
+      scheduler.after(LOCK_RETRY_MS, flush);
+      return;
+    }
+    lockRetries = 0;
+    queue = queue.slice(batch.length);
+    scheduled = queue.length > 0;
+    if (scheduled) scheduler.soon(flush);
+    for (const [index, job] of batch.entries()) {
+      const locked = { ok: false, error: new StorageUnavailable("another process keeps the database locked") } as const;
+      job.settle(results === "locked" ? locked : (results[index] ?? locked));
+    }
+  }
+}
+
+type Statements = Record<"begin" | "commit" | "rollback" | "savepoint" | "release" | "undo", Database.Statement>;
+
+function prepare(connection: Connection): Statements {
+  return {
+    begin: connection.prepare("BEGIN IMMEDIATE"),
+    commit: connection.prepare("COMMIT"),
+    rollback: connection.prepare("ROLLBACK"),
+    savepoint: connection.prepare("SAVEPOINT job"),
+    release: connection.prepare("RELEASE job"),
+    undo: connection.prepare("ROLLBACK TO job"),
+  };
+}
+
+/** Runs a batch in one transaction. The results count only after the commit returned. */
+function commitTogether(statements: Statements, connection: Connection, batch: readonly Job[]): Result[] | "locked" {
+  try {
+    statements.begin.run();
+    const results = batch.map((job) => runInSavepoint(statements, connection, job));
+    statements.commit.run();
+    return results;
+  } catch (error) {
+    const lockedOut = !connection.inTransaction && isLocked(error);
+    if (connection.inTransaction) statements.rollback.run();
+    return lockedOut ? "locked" : batch.map(() => ({ ok: false, error: asUnavailable(error) }));
+  }
+}
+
+function runInSavepoint(statements: Statements, connection: Connection, job: Job): Result {
+  statements.savepoint.run();
+  try {
+    const value = job.run();
+    statements.release.run();
+    return { ok: true, value };
+  } catch (error) {
+    // A full disk ends the whole transaction; then there is no savepoint left to return to, and no one may be answered.
+    if (!connection.inTransaction) throw error;
+    statements.undo.run();
+    statements.release.run();
+    return { ok: false, error: asUnavailable(error) };
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
+}
+
+/** Disk trouble becomes StorageUnavailable; a broken rule of ours (a constraint, a bug) stays what it is. */
+export function asUnavailable(error: unknown): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  const disk = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN|NOMEM|PERM)/;
+  return disk.test(error.code) ? new StorageUnavailable(error.message, { cause: error }) : error;
+}

@@ -1,0 +1,51 @@
+import type { PaymentMethod } from "../core/checkout.ts";
+import type { Connection } from "./database.ts";
+
+type PriceRow = {
+  readonly id: string;
+  readonly description: string;
+  readonly amount_minor: number;
+  readonly currency: string;
+  readonly payment_method: PaymentMethod;
+};
+
+/** A catalog price of a store: it sets amount, currency and method of a checkout (decision 7). */
+export type Price = {
+  readonly id: string;
+  readonly description: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly paymentMethod: PaymentMethod;
+};
+
+/** The catalog of each store. */
+export function pricesTable(connection: Connection) {
+  const insert = connection.prepare<[string, string, string, number, string, string]>(
+    `INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, approved)
+     VALUES (?, ?, ?, ?, ?, ?, 1)`,
+  );
+  const selectApproved = connection.prepare<[string, string], PriceRow>(
+    `SELECT id, description, amount_minor, currency, payment_method FROM prices
+     WHERE store_id = ? AND id = ? AND approved = 1`,
+  );
+
+  return {
+    insert: (storeId: string, price: Price): void => {
+      insert.run(storeId, price.id, price.description, price.amountMinor, price.currency, price.paymentMethod);
+    },
+
+    /** The approved price of this id, if the store has it. */
+    approved: (storeId: string, id: string): Price | undefined => {
+      const row = selectApproved.get(storeId, id);
+      return (
+        row && {
+          id: row.id,
+          description: row.description,
+          amountMinor: row.amount_minor,
+          currency: row.currency,
+          paymentMethod: row.payment_method,
+        }
+      );
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import type { Migration } from "./database.ts";
+
+/**
+ * The tables of `sandbox.db`. Everything but the merchant carries `store_id`; times are milliseconds since the epoch.
+ * The CHECKs repeat the core's rules, so that no other program can write what the core would refuse. Lengths of texts
+ * from outside are counted in bytes, four to a character, because SQLite's length() stops at a NUL.
+ */
+const FIRST_TABLES = `
+CREATE TABLE merchants (
+  id         TEXT PRIMARY KEY,
+  name       TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE stores (
+  id          TEXT PRIMARY KEY,
+  merchant_id TEXT NOT NULL REFERENCES merchants (id),
+  name        TEXT NOT NULL,
+  active      INTEGER NOT NULL CHECK (active IN (0, 1)),
+  created_at  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE capabilities (
+  store_id TEXT NOT NULL REFERENCES stores (id),
+  kind     TEXT NOT NULL CHECK (kind IN ('payment_method', 'currency')),
+  name     TEXT NOT NULL,
+  active   INTEGER NOT NULL CHECK (active IN (0, 1)),
+  PRIMARY KEY (store_id, kind, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE credentials (
+  id         TEXT PRIMARY KEY,
+  store_id   TEXT NOT NULL REFERENCES stores (id),
+  key_hash   TEXT NOT NULL UNIQUE CHECK (length(key_hash) = 64),
+  last_four  TEXT NOT NULL CHECK (length(last_four) = 4),
+  scopes     TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  revoked_at INTEGER
+) STRICT;
+
+CREATE TABLE signing_secrets (
+  id         TEXT PRIMARY KEY,
+  store_id   TEXT NOT NULL REFERENCES stores (id),
+  nonce      BLOB NOT NULL UNIQUE CHECK (length(nonce) = 12),
+  sealed     BLOB NOT NULL CHECK (length(sealed) > 16),
+  created_at INTEGER NOT NULL,
+  retired_at INTEGER
+) STRICT;
+
+CREATE TABLE prices (
+  store_id       TEXT NOT NULL REFERENCES stores (id),
+  id             TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
+  description    TEXT NOT NULL,
+  amount_minor   INTEGER NOT NULL CHECK (amount_minor BETWEEN 1 AND 9007199254740991),
+  currency       TEXT NOT NULL CHECK (currency GLOB '[A-Z][A-Z][A-Z]'),
+  payment_method TEXT NOT NULL CHECK (payment_method IN ('alipay_plus', 'wechat_pay')),
+  approved       INTEGER NOT NULL CHECK (approved IN (0, 1)),
+  PRIMARY KEY (store_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkouts (
+  id             TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id       TEXT NOT NULL REFERENCES stores (id),
+  object         TEXT NOT NULL CHECK (object IN ('order', 'checkout_session')),
+  order_id       TEXT NOT NULL CHECK (octet_length(order_id) BETWEEN 1 AND 128),
+  amount_minor   INTEGER NOT NULL CHECK (amount_minor BETWEEN 1 AND 9007199254740991),
+  currency       TEXT NOT NULL CHECK (currency GLOB '[A-Z][A-Z][A-Z]'),
+  payment_method TEXT NOT NULL CHECK (payment_method IN ('alipay_plus', 'wechat_pay')),
+  description    TEXT CHECK (octet_length(description) <= 512),
+  price_id       TEXT,
+  status         TEXT NOT NULL
+                 CHECK (status IN ('created', 'pending', 'succeeded', 'failed', 'cancelled', 'expired')),
+  created_at     INTEGER NOT NULL,
+  expires_at     INTEGER NOT NULL CHECK (expires_at > created_at)
+) STRICT;
+
+-- Decision 8 as a constraint: no order_id of a store ever has two checkouts that are open or paid.
+CREATE UNIQUE INDEX live_checkout_of_order ON checkouts (store_id, order_id)
+  WHERE status IN ('created', 'pending', 'succeeded');
+
+CREATE TRIGGER checkout_terms_are_immutable BEFORE UPDATE OF
+  id, store_id, object, order_id, amount_minor, currency, payment_method, description, price_id, created_at
+  ON checkouts BEGIN SELECT RAISE(ABORT, 'the terms of a checkout are immutable'); END;
+CREATE TRIGGER checkouts_are_kept BEFORE DELETE ON checkouts
+  BEGIN SELECT RAISE(ABORT, 'checkouts are never deleted'); END;
+
+CREATE TABLE idempotency_keys (
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  key         TEXT NOT NULL CHECK (length(key) BETWEEN 8 AND 128),
+  fingerprint TEXT NOT NULL CHECK (length(fingerprint) = 64),
+  status      INTEGER NOT NULL CHECK (status = 201),
+  request_id  TEXT NOT NULL CHECK (length(request_id) = 36),
+  body        TEXT NOT NULL,
+  checkout_id TEXT NOT NULL REFERENCES checkouts (id),
+  created_at  INTEGER NOT NULL,
+  PRIMARY KEY (store_id, key)
+) STRICT;
+CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
+  BEGIN SELECT RAISE(ABORT, 'an idempotency key keeps its first answer'); END;
+
+CREATE TABLE events (
+  id          TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  checkout_id TEXT NOT NULL REFERENCES checkouts (id),
+  type        TEXT NOT NULL,
+  sequence    INTEGER NOT NULL CHECK (sequence >= 1),
+  body        TEXT NOT NULL,
+  created_at  INTEGER NOT NULL,
+  UNIQUE (checkout_id, sequence)
+) STRICT;
+CREATE TRIGGER events_are_immutable BEFORE UPDATE ON events
+  BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
+CREATE TRIGGER events_are_kept BEFORE DELETE ON events
+  BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
+`;
+
+/** The schema's history: the number of the last entry is the file's `user_version`. Forward only; never edited. */
+export const SANDBOX_MIGRATIONS: readonly Migration[] = [FIRST_TABLES];

@@ -1,0 +1,56 @@
+import { accept, type Outcome } from "../core/outcome.ts";
+import { checkoutsTable } from "./checkouts.ts";
+import { credentialsTable } from "./credentials.ts";
+import { openDatabase, type FileKind, type FileRefusal, type OpenOptions } from "./database.ts";
+import { eventsTable } from "./events.ts";
+import { createGroupCommit, type Scheduler } from "./group-commit.ts";
+import { idempotencyKeysTable } from "./idempotency-keys.ts";
+import { pricesTable } from "./prices.ts";
+import { SANDBOX_MIGRATIONS } from "./schema.ts";
+import { signingSecretsTable } from "./signing-secrets.ts";
+import { storesTable } from "./stores.ts";
+
+/** The kind of `sandbox.db`: "ckSB" in its header. */
+export const SANDBOX_FILE: FileKind = {
+  name: "checkout sandbox",
+  applicationId: 0x636b5342,
+  migrations: SANDBOX_MIGRATIONS,
+};
+
+/** The sandbox's state: tables to read at any time, and `write`, the only way to change them. */
+export type Store = ReturnType<typeof tables> & {
+  /** Runs work in the next group commit; the promise settles when it is on disk. */
+  readonly write: ReturnType<typeof createGroupCommit>;
+  readonly close: () => void;
+};
+
+/** Opens `sandbox.db`, or a database in memory. The writer never waits for a lock inside a statement: see group-commit.ts. */
+export function openStore(
+  path: string,
+  options: Pick<OpenOptions, "nativeBinding"> & { readonly scheduler: Scheduler },
+): Outcome<Store, FileRefusal> {
+  const opened = openDatabase(path, {
+    kind: SANDBOX_FILE,
+    nativeBinding: options.nativeBinding,
+  });
+  if (!opened.ok) return opened;
+  const connection = opened.value;
+  connection.pragma("busy_timeout = 0");
+  return accept({
+    ...tables(connection),
+    write: createGroupCommit(connection, options.scheduler),
+    close: () => connection.close(),
+  });
+}
+
+function tables(connection: Parameters<typeof storesTable>[0]) {
+  return {
+    stores: storesTable(connection),
+    credentials: credentialsTable(connection),
+    signingSecrets: signingSecretsTable(connection),
+    prices: pricesTable(connection),
+    checkouts: checkoutsTable(connection),
+    idempotencyKeys: idempotencyKeysTable(connection),
+    events: eventsTable(connection),
+  };
+}

@@ -1,0 +1,22 @@
+import { ERRORS } from "../core/errors.ts";
+import type { Refusal } from "../core/outcome.ts";
+import { errorBody } from "../core/wire.ts";
+import type { HttpResponse } from "../world.ts";
+
+/** The headers of every JSON answer; `requestId` is the one that stands in the body (decision 2). */
+export function jsonHeaders(requestId: string): Record<string, string> {
+  return {
+    "Content-Type": "application/json; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Request-Id": requestId,
+  };
+}
+
+/** A refusal as an HTTP answer in the error envelope (interface: Error envelope). */
+export function refusalResponse(requestId: string, refusal: Refusal): HttpResponse {
+  const headers = jsonHeaders(requestId);
+  if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);
+  if (refusal.allow !== undefined) headers["Allow"] = refusal.allow;
+  return { status: ERRORS[refusal.code].status, headers, body: errorBody(requestId, refusal) };
+}

@@ -1,0 +1,47 @@
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
+import type { HttpRequest } from "../world.ts";
+import { headerLines } from "./http.ts";
+
+/** The hosts that a server answers for, as they stand in a Host header: lower case, with their port. */
+export type AllowedHosts = ReadonlySet<string>;
+
+/**
+ * The first check of every request (design section 8): exactly one Host, and it names this server. A page on another
+ * site that reaches the port by DNS rebinding carries its own name here. Refuses with `host_not_allowed`, and with
+ * `invalid_request` where the target is no path.
+ */
+export function checkHost(request: HttpRequest, allowed: AllowedHosts): Outcome<void> {
+  const hosts = headerLines(request, "host");
+  const [host] = hosts;
+  if (host === undefined || hosts.length > 1) {
+    return refuse("host_not_allowed", `exactly one Host header was expected; got ${hosts.length}`);
+  }
+  if (!allowed.has(host.toLowerCase())) {
+    return refuse(
+      "host_not_allowed",
+      `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...allowed].join(", ")} (add one with --allow-host)`,
+    );
+  }
+  if (!request.target.startsWith("/")) {
+    return refuse("invalid_request", `the request target must be a path; got ${printableLiteral(request.target)}`);
+  }
+  return accept(undefined);
+}
+
+/** Refuses with `origin_not_allowed` whatever a browser sent from a page: the API is for servers (design section 8). */
+export function refuseBrowsers(request: HttpRequest): Outcome<void> {
+  const [origin] = headerLines(request, "origin");
+  if (origin === undefined) return accept(undefined);
+  return refuse(
+    "origin_not_allowed",
+    `the API is called by the merchant's server, not by a page; got Origin ${printableLiteral(origin)}`,
+  );
+}
+
+/** The names that a server on a loopback port goes by, and those that its user added: `HOST` or `HOST:PORT`. */
+export function allowedHosts(port: number, added: readonly string[]): AllowedHosts {
+  const names = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port}`);
+  const extra = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
+  return new Set([...names, ...extra.map((host) => host.toLowerCase())]);
+}

@@ -1,0 +1,182 @@
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { accept, refuse, type Outcome, type Refusal } from "../core/outcome.ts";
+import type { Handler, HttpResponse, Listener, ListenFailure } from "../world.ts";
+import { refusalResponse } from "./answer.ts";
+
+/** Limits of one server (decision 6, design section 8). Sizes in bytes, times in milliseconds. */
+export const LIMITS = {
+  headerBytes: 16 * 1024,
+  headerLines: 100,
+  bodyBytes: 16 * 1024,
+  headersMs: 5000,
+  requestMs: 10_000,
+  keepAliveMs: 30_000,
+  /** Node looks for late requests only this often. */
+  checkEveryMs: 500,
+  connections: 1024,
+} as const;
+
+/** Node's parser errors that have a code of their own; all others are `invalid_request`. */
+const PARSER_REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: {
+    code: "headers_too_large",
+    message: `the request line and headers may have ${LIMITS.headerBytes} bytes`,
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    code: "request_timeout",
+    message: `the whole request must arrive within ${LIMITS.requestMs / 1000} s, its headers within ${LIMITS.headersMs / 1000} s`,
+  },
+};
+
+/**
+ * Serves on 127.0.0.1 and, where the machine has it, on ::1. Port 0 takes any free one. The handler is made once the
+ * port is known, before the first request is read.
+ */
+export async function serve(
+  makeHandler: (port: number) => Handler,
+  options: { readonly port: number; readonly uuid: () => string },
+): Promise<Outcome<Listener, ListenFailure>> {
+  const servers = [createHttpServer(options.uuid), createHttpServer(options.uuid)] as const;
+  const [ipv4, ipv6] = servers;
+  const failure = await bind(ipv4, "127.0.0.1", options.port);
+  if (failure !== undefined) return { ok: false, refusal: failure };
+  const address = ipv4.address();
+  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
+  const { port } = address;
+  const second = await bind(ipv6, "::1", port);
+  if (second?.reason === "in_use") {
+    await closeServer(ipv4, 0);
+    return { ok: false, refusal: second };
+  }
+  const handler = makeHandler(port);
+  for (const server of servers) {
+    server.on("request", (incoming, response) => void answer(handler, options.uuid, incoming, response));
+  }
+  return accept({
+    port,
+    close: async (graceMs) => {
+      await Promise.all(servers.filter(({ listening }) => listening).map((server) => closeServer(server, graceMs)));
+    },
+  });
+}
+
+function createHttpServer(uuid: () => string): Server {
+  const server = createServer({
+    maxHeaderSize: LIMITS.headerBytes,
+    headersTimeout: LIMITS.headersMs,
+    requestTimeout: LIMITS.requestMs,
+    keepAliveTimeout: LIMITS.keepAliveMs,
+    connectionsCheckingInterval: LIMITS.checkEveryMs,
+    // The guard answers for a missing Host, in our envelope.
+    requireHostHeader: false,
+    noDelay: true,
+  });
+  // 0 means all: Node would drop the headers past its own limit, and with them what we have to see.
+  server.maxHeadersCount = 0;
+  server.maxConnections = LIMITS.connections;
+  server.on("checkExpectation", (_incoming, response: ServerResponse) => {
+    send(response, refusalResponse(uuid(), { code: "invalid_request", message: "Expect may only be 100-continue" }));
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => refuseSocket(error, socket, uuid));
+  server.on("connect", (_incoming, socket: Socket) => {
+    const refusal = { code: "method_not_allowed", message: "this server is no proxy", allow: "GET, POST" } as const;
+    writeRefusal(socket, uuid(), refusal);
+  });
+  return server;
+}
+
+async function answer(
+  handler: Handler,
+  uuid: () => string,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const body = incoming.rawHeaders.length > LIMITS.headerLines * 2 ? tooManyHeaders() : await readBody(incoming);
+  if (body === undefined) return;
+  if (!body.ok) {
+    response.shouldKeepAlive = false;
+    send(response, refusalResponse(uuid(), body.refusal));
+    return;
+  }
+  const { method = "", url = "", rawHeaders } = incoming;
+  send(response, await handler({ method, target: url, rawHeaders, body: body.value }));
+}
+
+function tooManyHeaders(): Outcome<never> {
+  return refuse("headers_too_large", `a request may have ${LIMITS.headerLines} header lines`);
+}
+
+const NO_BODY = accept(new Uint8Array());
+
+/** The whole body, a refusal where it is over the limit, or undefined where the client went away. */
+function readBody(incoming: IncomingMessage): Outcome<Uint8Array> | Promise<Outcome<Uint8Array> | undefined> {
+  const { headers } = incoming;
+  const declared = headers["content-length"];
+  if (declared === undefined && headers["transfer-encoding"] === undefined) return NO_BODY;
+  if (declared !== undefined && Number(declared) > LIMITS.bodyBytes) return tooLarge();
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    incoming.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > LIMITS.bodyBytes) resolve(tooLarge());
+      else chunks.push(chunk);
+    });
+    incoming.on("end", () => resolve(accept(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))));
+    incoming.on("close", () => resolve(undefined));
+  });
+}
+
+function tooLarge(): Outcome<never> {
+  return refuse("body_too_large", `a body may have ${LIMITS.bodyBytes} bytes`);
+}
+
+function send(response: ServerResponse, answer: HttpResponse): void {
+  const length = typeof answer.body === "string" ? Buffer.byteLength(answer.body) : answer.body.length;
+  response.writeHead(answer.status, { ...answer.headers, "Content-Length": length });
+  response.end(answer.body);
+}
+
+/** Answers what Node's parser refused before there was a request, in our envelope. */
+function refuseSocket(error: NodeJS.ErrnoException, socket: Socket, uuid: () => string): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const known = PARSER_REFUSALS[error.code ?? ""];
+  const refusal = known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
+  writeRefusal(socket, uuid(), refusal);
+}
+
+function writeRefusal(socket: Socket, requestId: string, refusal: Refusal): void {
+  const { status, headers, body } = refusalResponse(requestId, refusal);
+  const lines = Object.entries({ ...headers, "Content-Length": Buffer.byteLength(body), Connection: "close" });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}\r\n${String(body)}`);
+}
+
+function bind(server: Server, host: string, port: number): Promise<ListenFailure | undefined> {
+  return new Promise((resolve) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      resolve({ reason: reasonOf(error), message: error.message });
+    });
+    server.listen({ host, port, ipv6Only: host === "::1" }, () => resolve(undefined));
+  });
+}
+
+function reasonOf(error: NodeJS.ErrnoException): ListenFailure["reason"] {
+  if (error.code === "EADDRINUSE") return "in_use";
+  return error.code === "EACCES" ? "not_permitted" : "other";
+}
+
+function closeServer(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const giveUp = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(giveUp);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

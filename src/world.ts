@@ -1,0 +1,115 @@
+import type { Readable, Writable } from "node:stream";
+
+/** An HTTP request as it came: header lines in their order, names and values alternating, duplicates kept. */
+export type HttpRequest = {
+  readonly method: string;
+  /** The request target as it stands in the request line. */
+  readonly target: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: Uint8Array;
+};
+
+/** An HTTP answer. `Content-Length` is added where it is sent. */
+export type HttpResponse = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+};
+
+/** A service as a function. It never throws. */
+export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
+
+/** A request that the program sends. */
+export type OutboundRequest = {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Milliseconds from the first byte sent to the last byte received. */
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** A whole answer, or what came in between. */
+export type OutboundResult =
+  | {
+      readonly ok: true;
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    }
+  | {
+      readonly ok: false;
+      /** `unreachable`: no connection was made, so nothing was sent. All others leave open what the receiver did. */
+      readonly failure: "unreachable" | "timeout" | "connection_lost" | "aborted" | "bad_answer";
+      readonly message: string;
+    };
+
+/** A server that listens, until it is closed. */
+export type Listener = {
+  readonly port: number;
+  /** Stops taking connections, lets requests in flight finish for at most `graceMs`, then ends the rest. */
+  readonly close: (graceMs: number) => Promise<void>;
+};
+
+/** Why a port could not be taken. */
+export type ListenFailure = { readonly reason: "in_use" | "not_permitted" | "other"; readonly message: string };
+
+/** The part of the file system that the program uses. Files that it writes are 0600, folders 0700. */
+export type Files = {
+  readonly read: (path: string) => string | undefined;
+  readonly readBytes: (path: string) => Uint8Array | undefined;
+  /** Replaces a file whole: a reader sees the old content or the new, and a crash leaves one of them. */
+  readonly write: (path: string, content: string | Uint8Array) => void;
+  /** Makes a file; false if it is already there. */
+  readonly createNew: (path: string, content: string | Uint8Array) => boolean;
+  readonly remove: (path: string) => void;
+  readonly makeFolder: (path: string) => void;
+  readonly exists: (path: string) => boolean;
+};
+
+/** Everything outside the program (design section 2). Tests pass one with a fake clock, seeded randomness and no socket. */
+export type World = {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly pid: number;
+  readonly interactive: boolean;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly files: Files;
+  /** Path of the native SQLite addon where the program carries it itself (the single executable). */
+  readonly sqliteAddon: () => string | undefined;
+
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Milliseconds from any fixed point; never goes back. */
+  readonly monotonic: () => number;
+  readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+  /** Runs a function once, later, without keeping the program alive for it. */
+  readonly after: (milliseconds: number, run: () => void) => void;
+  /** Runs a function once the input that already arrived was read. */
+  readonly soon: (run: () => void) => void;
+
+  /** A UUID v7, lower case (decision 2). */
+  readonly uuid: () => string;
+  readonly randomBytes: (length: number) => Uint8Array;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+
+  readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
+  /** Serves on the loopback addresses; the handler is made once the port is known. */
+  readonly listen: (
+    makeHandler: (port: number) => Handler,
+    options: { readonly port: number },
+  ) => Promise<{ readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }>;
+  /** Names the process that listens on a port, as well as the system lets it be known. */
+  readonly portOwner: (port: number) => string | undefined;
+
+  /** When a process started, as text to compare; undefined where there is no such process. */
+  readonly processStart: (pid: number) => string | undefined;
+  /** Calls back on SIGINT and SIGTERM until the returned function is called. */
+  readonly onStop: (stop: (signal: "SIGINT" | "SIGTERM") => void) => () => void;
+};
