@@ -1,15 +1,13 @@
-import { execFileSync } from "node:child_process";
-import { hash, randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { performance } from "node:perf_hooks";
-import { getRawAsset, isSea } from "node:sea";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
-import { serve } from "./web/server.ts";
 import type { Files, OutboundRequest, OutboundResult, World } from "./world.ts";
+
+/** Modules of Node that few commands need are loaded when one does; at the top they would cost each command some ms. */
+const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
+const sea = (): typeof import("node:sea") => process.getBuiltinModule("node:sea");
 
 /** Name of the SQLite addon inside the single executable. */
 export const SQLITE_ASSET = "better_sqlite3.node";
@@ -29,21 +27,28 @@ export function realWorld(): World {
     stdout: process.stdout,
     stderr: process.stderr,
     files,
-    sqliteAddon: () => (isSea() ? unpackAddon() : undefined),
+    sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
     now: () => Date.now(),
     monotonic: () => performance.now(),
     sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(ignoreAbort),
-    after: (milliseconds, run) => void setTimeout(run, milliseconds).unref(),
+    after,
     soon: (run) => void setImmediate(run),
     uuid: () => v7(),
-    randomBytes: (length) => randomBytes(length),
+    randomBytes: (length) => crypto().randomBytes(length),
     random: () => Math.random(),
     send,
-    listen: (makeHandler, { port }) => serve(makeHandler, { port, uuid: () => v7() }),
+    listen: async (makeHandler, { port }) => {
+      const { serve } = await import("./web/server.ts");
+      return serve(makeHandler, { port, uuid: () => v7(), after });
+    },
     portOwner,
     processStart,
     onStop,
   };
+}
+
+function after(milliseconds: number, run: () => void): void {
+  setTimeout(run, milliseconds).unref();
 }
 
 const files: Files = {
@@ -82,48 +87,14 @@ function writeNew(path: string, content: string | Uint8Array): void {
   }
 }
 
-/** Sends with undici, which is loaded when it is first needed: no command waits for what it does not use. */
-async function send(outbound: OutboundRequest): Promise<OutboundResult> {
-  const { request } = await import("undici");
-  const { method, url, headers, body, timeoutMs, maxResponseBytes, signal } = outbound;
+/** Sends within the time that the request allows. */
+async function send(request: OutboundRequest): Promise<OutboundResult> {
+  const { sendHttp } = await import("./web/send.ts");
+  const { timeoutMs, signal } = request;
   const timeout = AbortSignal.timeout(timeoutMs);
-  try {
-    const response = await request(url, {
-      method,
-      headers,
-      body: body ?? null,
-      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-      size += chunk.length;
-      if (size > maxResponseBytes) {
-        return { ok: false, failure: "bad_answer", message: `the answer is larger than ${maxResponseBytes} bytes` };
-      }
-      chunks.push(chunk);
-    }
-    const lines = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
-    const text = Buffer.concat(chunks).toString("utf8");
-    return { ok: true, status: response.statusCode, headers: Object.fromEntries(lines), body: text };
-  } catch (error) {
-    if (signal?.aborted === true) return { ok: false, failure: "aborted", message: "interrupted" };
-    if (timeout.aborted) return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
-    return { ok: false, ...classify(error) };
-  }
-}
-
-/** Errors that come before a connection stands, so that nothing was sent. */
-const BEFORE_CONNECTION =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
-
-function classify(error: unknown): { failure: "unreachable" | "connection_lost" | "bad_answer"; message: string } {
-  const code = codeOf(error);
-  const message = error instanceof Error && error.message !== "" ? error.message : code;
-  if (BEFORE_CONNECTION.test(code)) return { failure: "unreachable", message };
-  return { failure: code.startsWith("HPE_") ? "bad_answer" : "connection_lost", message };
+  const result = await sendHttp(request, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
+  if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
+  return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
 }
 
 function onStop(stop: (signal: "SIGINT" | "SIGTERM") => void): () => void {
@@ -172,7 +143,7 @@ function holdsSocket(pid: string, inode: string): boolean {
 
 function run(command: string, args: readonly string[]): string | undefined {
   try {
-    return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim() || undefined;
+    return process.getBuiltinModule("node:child_process").execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim() || undefined;
   } catch {
     // The command is not there, or it found nothing; either way there is nothing to say.
     return undefined;
@@ -181,9 +152,9 @@ function run(command: string, args: readonly string[]): string | undefined {
 
 /** Where the executable's SQLite addon is, for SQLite to load: written once for each content into a private folder. */
 function unpackAddon(): string {
-  const addon = new Uint8Array(getRawAsset(SQLITE_ASSET) as ArrayBuffer);
-  const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
-  const path = join(cache, "hosted-checkout", `${hash("sha256", addon, "hex")}.node`);
+  const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET) as ArrayBuffer);
+  const cache = process.env["XDG_CACHE_HOME"] ?? join(process.getBuiltinModule("node:os").homedir(), ".cache");
+  const path = join(cache, "hosted-checkout", `${crypto().hash("sha256", addon, "hex")}.node`);
   const present = files.readBytes(path);
   if (present !== undefined && Buffer.compare(present, addon) === 0) return path;
   files.makeFolder(dirname(path));
@@ -191,10 +162,8 @@ function unpackAddon(): string {
   return path;
 }
 
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "";
-  const { code } = error as NodeJS.ErrnoException;
-  return code ?? (error.cause === undefined ? error.name : codeOf(error.cause));
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
 }
 
 /** Whoever read our output has gone; that is no reason to fail. */

@@ -1,4 +1,4 @@
-import { Chalk, type ChalkInstance } from "chalk";
+import { styleText } from "node:util";
 import { printable } from "../core/text.ts";
 import type { World } from "../world.ts";
 import type { Problem } from "./problem.ts";
@@ -6,14 +6,19 @@ import type { Problem } from "./problem.ts";
 /** A labelled value of a result, for people. */
 export type Field = readonly [label: string, value: string | number | null];
 
+/** Styles of text; each leaves the text as it is where there is no colour. */
+export type Style = Readonly<Record<"bold" | "dim" | "red" | "green" | "cyan", (text: string) => string>>;
+
 /** Where commands write: data on stdout, talk on stderr. Commands never ask whether the output is JSON; the printer knows. */
 export type Printer = {
   /** Styles for text that is shown to people. */
-  readonly style: ChalkInstance;
+  readonly style: Style;
   /** The result of a command: one line of JSON, or the text. */
   readonly result: (value: unknown, text: () => string) => void;
   /** Talk beside the result; silent in JSON mode. */
   readonly talk: (text: string) => void;
+  /** What was asked for beside the result, on stderr in every mode. */
+  readonly trace: (text: string) => void;
   readonly problem: (problem: Problem) => void;
 };
 
@@ -22,7 +27,7 @@ export function createPrinter(
   options: { readonly json: boolean },
 ): Printer {
   const { json } = options;
-  const style = new Chalk({ level: !json && colours(world) ? 1 : 0 });
+  const style = styles(!json && hasColour(world));
   const errorLine = (text: string): void => void world.stderr.write(`${text}\n`);
   return {
     style,
@@ -30,6 +35,7 @@ export function createPrinter(
     talk: (text) => {
       if (!json) errorLine(text);
     },
+    trace: errorLine,
     problem: (problem) => errorLine(json ? problemJson(problem) : problemText(problem, style)),
   };
 }
@@ -53,7 +59,7 @@ function problemJson({ exitCode, code, message, next, details }: Problem): strin
   return JSON.stringify({ ok: false, error: { code, message }, ...details, next, exit_code: exitCode });
 }
 
-function problemText({ code, message, next, details }: Problem, style: ChalkInstance): string {
+function problemText({ code, message, next, details }: Problem, style: Style): string {
   const facts = Object.entries(details ?? {}).map(([name, value]) => [name, value] as const);
   return [
     `${style.red("✗")} ${printable(message)} ${style.dim(`(${printable(code)})`)}`,
@@ -62,8 +68,13 @@ function problemText({ code, message, next, details }: Problem, style: ChalkInst
   ].join("\n");
 }
 
+function styles(colour: boolean): Style {
+  const as = (format: keyof Style) => (text: string) => colour ? styleText(format, text, { validateStream: false }) : text;
+  return { bold: as("bold"), dim: as("dim"), red: as("red"), green: as("green"), cyan: as("cyan") };
+}
+
 /** Colour where a person looks at it, unless they said otherwise (NO_COLOR, FORCE_COLOR). */
-function colours({ stdout, env }: Pick<World, "stdout" | "env">): boolean {
+function hasColour({ stdout, env }: Pick<World, "stdout" | "env">): boolean {
   if (env["NO_COLOR"]) return false;
   if (env["FORCE_COLOR"]) return env["FORCE_COLOR"] !== "0";
   return "isTTY" in stdout && stdout.isTTY === true;

@@ -30,16 +30,17 @@ export async function whileWaiting<Result>(
   const interruption = new AbortController();
   const unsubscribe = world.onStop(() => interruption.abort());
   const spinner = world.interactive && options.json !== true ? await startSpinner(world.stderr) : undefined;
-  const talk = (text: string): void => {
+  const above = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
-    printer.talk(text);
+    write(text);
   };
+  const [talk, trace] = [above(printer.talk), above(printer.trace)];
   const observer: Observer = {
     onRetry: (why, delayMs) => talk(printable(`${why}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
     ...(options.showHeaders === true
       ? {
-          onTry: (request: ApiRequest) => talk(showRequest(request).text),
-          onAnswer: (result: OutboundResult) => talk(showAnswer(result)),
+          onTry: (request: ApiRequest) => trace(showRequest(request).text),
+          onAnswer: (result: OutboundResult) => trace(showAnswer(result)),
         }
       : {}),
   };

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
 import type { World } from "../world.ts";

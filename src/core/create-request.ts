@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { PAYMENT_METHODS } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "./outcome.ts";
 import { codePointLength, printableLiteral } from "./text.ts";

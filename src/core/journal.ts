@@ -28,7 +28,7 @@ export type Settlement = Pick<JournalEntry, "state" | "checkoutId" | "code">;
 
 /** The client's memory of its creates. Every call is on disk when it returns. */
 export type Journal = {
-  /** The highest attempt of a logical create that was ever sent. */
+  /** The highest attempt of a logical create that was sent and not refused. */
   readonly latestAttempt: (create: Omit<LogicalCreate, "attempt">) => number | undefined;
   /** Notes that a create is about to be sent; returns the entry as it now stands. */
   readonly begin: (intent: Intent, body: string, now: number) => JournalEntry;

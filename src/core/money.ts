@@ -1,8 +1,19 @@
+/**
+ * The currencies that have other than two minor-unit decimals in ISO 4217, which payment services count by. Intl follows
+ * the habits of cash instead: it gives HUF, IDR and COP none.
+ */
+const DECIMALS: Readonly<Record<number, readonly string[]>> = {
+  0: ["BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF"],
+  3: ["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"],
+  4: ["CLF", "UYW"],
+};
+const DECIMALS_OF = new Map(
+  Object.entries(DECIMALS).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
+);
+
 /** The number of decimals of a currency: 2 for EUR, none for JPY and KRW, 3 for KWD. Undefined where the code is no currency code. */
 export function currencyDecimals(currency: string): number | undefined {
-  if (!/^[A-Z]{3}$/.test(currency)) return undefined;
-  const format = new Intl.NumberFormat("en", { style: "currency", currency });
-  return format.resolvedOptions().maximumFractionDigits;
+  return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_OF.get(currency) ?? 2) : undefined;
 }
 
 /** An amount in minor units as people write it, exactly: `1999`, `EUR` is `19.99 EUR`. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { STATUSES, type Checkout } from "./checkout.ts";
 import type { Refusal } from "./outcome.ts";
 

@@ -153,17 +153,9 @@ function applyMigrations(connection: Connection, migrations: readonly Migration[
   }
 }
 
-/**
- * Makes every commit wait for the disk. In WAL mode the setting falls back to NORMAL with the first write, so it is
- * set after one, and read back after another.
- */
+/** Makes every commit wait for the disk. Unless it is set, WAL mode falls back to NORMAL with the first write. */
 function makeDurable(connection: Connection): void {
-  const write = (): void => {
-    connection.pragma(`user_version = ${String(connection.pragma("user_version", { simple: true }))}`);
-  };
-  write();
   connection.pragma("synchronous = FULL");
-  write();
   const level = connection.pragma("synchronous", { simple: true });
   if (level !== SYNCHRONOUS_FULL) throw new Error(`SQLite did not keep synchronous=FULL: it reads ${String(level)}`);
 }

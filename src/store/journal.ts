@@ -55,9 +55,10 @@ export function openJournal(path: string, nativeBinding?: string): Outcome<Journ
 }
 
 function journal(connection: Connection): Journal {
+  // An attempt that was refused made nothing: what a repeated command means is the one before it.
   const selectLatest = connection.prepare<[string, string | null, string, string], { latest: number | null }>(
     `SELECT max(attempt) AS latest FROM entries
-     WHERE service = ? AND store_id IS ? AND endpoint = ? AND order_id = ?`,
+     WHERE service = ? AND store_id IS ? AND endpoint = ? AND order_id = ? AND state <> 'refused'`,
   );
   // A key that is sent again after a refusal is pending again; when it was first sent is kept.
   const upsert = connection.prepare<EntryRow>(

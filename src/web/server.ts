@@ -1,7 +1,7 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { accept, refuse, type Outcome, type Refusal } from "../core/outcome.ts";
-import type { Handler, HttpResponse, Listener, ListenFailure } from "../world.ts";
+import type { Handler, HttpResponse, Listener, ListenFailure, World } from "../world.ts";
 import { refusalResponse } from "./answer.ts";
 
 /** Limits of one server (decision 6, design section 8). Sizes in bytes, times in milliseconds. */
@@ -35,7 +35,7 @@ const PARSER_REFUSALS: Readonly<Record<string, Refusal>> = {
  */
 export async function serve(
   makeHandler: (port: number) => Handler,
-  options: { readonly port: number; readonly uuid: () => string },
+  options: { readonly port: number } & Pick<World, "uuid" | "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
   const servers = [createHttpServer(options.uuid), createHttpServer(options.uuid)] as const;
   const [ipv4, ipv6] = servers;
@@ -46,7 +46,7 @@ export async function serve(
   const { port } = address;
   const second = await bind(ipv6, "::1", port);
   if (second?.reason === "in_use") {
-    await closeServer(ipv4, 0);
+    await closeServer(ipv4, 0, options.after);
     return { ok: false, refusal: second };
   }
   const handler = makeHandler(port);
@@ -56,7 +56,7 @@ export async function serve(
   return accept({
     port,
     close: async (graceMs) => {
-      await Promise.all(servers.filter(({ listening }) => listening).map((server) => closeServer(server, graceMs)));
+      await Promise.all(servers.filter(({ listening }) => listening).map((server) => closeServer(server, graceMs, options.after)));
     },
   });
 }
@@ -170,13 +170,10 @@ function reasonOf(error: NodeJS.ErrnoException): ListenFailure["reason"] {
   return error.code === "EACCES" ? "not_permitted" : "other";
 }
 
-function closeServer(server: Server, graceMs: number): Promise<void> {
+function closeServer(server: Server, graceMs: number, after: World["after"]): Promise<void> {
   return new Promise((resolve) => {
-    const giveUp = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearTimeout(giveUp);
-      resolve();
-    });
+    server.close(() => resolve());
     server.closeIdleConnections();
+    after(graceMs, () => server.closeAllConnections());
   });
 }

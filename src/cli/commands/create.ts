@@ -12,7 +12,7 @@ import { EXIT, usageProblem, type Problem } from "../problem.ts";
 import { askForMissing, isPromptExit, type CreateFields } from "../prompts.ts";
 import { policyOf, resolveSettings, targetOf, type ServiceOptions, type Settings } from "../settings.ts";
 import { makeStateFolder, stateFile } from "../state-folder.ts";
-import { reportCreate, type Noun } from "../create-report.ts";
+import { ORDER, reportCreate, SESSION, type Noun } from "../create-report.ts";
 import { serviceOptions, showRequest, whileWaiting } from "../service-command.ts";
 
 type CreateOptions = ServiceOptions &
@@ -22,8 +22,17 @@ type CreateOptions = ServiceOptions &
     readonly dryRun?: boolean;
   };
 
-/** `checkout orders create` and `checkout sessions create`: the same command for the two endpoints. */
-export function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
+/** `checkout orders create`. */
+export function registerOrdersCreate(parent: Command, registry: Registry): void {
+  registerCreate(parent, registry, ORDER);
+}
+
+/** `checkout sessions create`. */
+export function registerSessionsCreate(parent: Command, registry: Registry): void {
+  registerCreate(parent, registry, SESSION);
+}
+
+function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
   const { command, example, thing } = noun;
   register<CreateOptions>(parent, registry, {
     name: "create",

@@ -1,0 +1,69 @@
+import { Command } from "commander";
+import { VERSION } from "../version.ts";
+import type { Registry } from "./command.ts";
+
+const GUIDE = `
+Examples:
+  $ checkout sandbox start
+  $ checkout orders create --order-id order-1001 --amount-minor 1999 --currency EUR --payment-method alipay_plus
+  $ checkout sessions get <id>
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 not ready, 4 credential or permission, 5 conflict, 6 rate limited,
+7 unreachable, timeout or 5xx, 130 interrupted. Every option can come from the environment: --base-url is
+CHECKOUT_BASE_URL. The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never from an option.`;
+
+type Registrar = (parent: Command, registry: Registry) => void;
+type Entry = { readonly summary: string; readonly load: () => Promise<readonly Registrar[]> };
+
+/** Groups of commands: `checkout orders …`. Only the one that is typed is loaded, so that no command waits for another. */
+const GROUPS: Readonly<Record<string, Entry>> = {
+  sandbox: {
+    summary: "the service on this machine",
+    load: async () => [(await import("./commands/sandbox-start.ts")).registerSandboxStart],
+  },
+  orders: {
+    summary: "one-time orders",
+    load: async () => [(await import("./commands/create.ts")).registerOrdersCreate],
+  },
+  sessions: {
+    summary: "hosted checkout sessions",
+    load: async () => [
+      (await import("./commands/create.ts")).registerSessionsCreate,
+      (await import("./commands/sessions-get.ts")).registerSessionsGet,
+    ],
+  },
+  idempotency: {
+    summary: "the journal of idempotency keys (not of API keys)",
+    load: async () => [(await import("./commands/idempotency.ts")).registerIdempotency],
+  },
+};
+
+/** Commands without a group. */
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  whoami: {
+    summary: "show which service, store and key the other commands use, and why",
+    load: async () => [(await import("./commands/whoami.ts")).registerWhoami],
+  },
+};
+
+/** The whole command tree, with the groups that are typed filled in. */
+export async function createProgram(registry: Registry): Promise<Command> {
+  const { argv, stdout, stderr } = registry.world;
+  const program = new Command("checkout")
+    .description("The Hosted Checkout and Orders Service v1 on your own machine.")
+    .version(VERSION, "-V, --version", "print the version")
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .showHelpAfterError("(add --help for the options)")
+    .addHelpText("after", GUIDE);
+  const typed = new Set(argv);
+  for (const [name, { summary, load }] of Object.entries(GROUPS)) {
+    const group = program.command(name).description(summary);
+    if (typed.has(name)) for (const registrar of await load()) registrar(group, registry);
+  }
+  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+    if (!typed.has(name)) program.command(name).description(summary);
+    else for (const registrar of await load()) registrar(program, registry);
+  }
+  return program;
+}
