@@ -1,32 +1,44 @@
 /** Builds the program into dist/; with --executable also dist/checkout, one file with Node inside. */
-import { rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
 import { build, type BuildOptions } from "esbuild";
+import { SQLITE_ASSET } from "./src/real-world.ts";
 
 const OUT = "dist";
-const ESM = "dist/esm";
+const UNFINISHED = "dist.new";
+const EXECUTABLE = process.platform === "win32" ? "checkout.exe" : "checkout";
 
 const common = {
   platform: "node",
   target: "node22",
+  bundle: true,
   // Names stay, so that a stack trace can be read.
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: "none",
 } as const satisfies BuildOptions;
 
-rmSync(OUT, { recursive: true, force: true });
+const { values } = parseArgs({ options: { executable: { type: "boolean", default: false } } });
+rmSync(UNFINISHED, { recursive: true, force: true });
 await buildChunks();
+if (values.executable) await buildExecutable();
+// What is there works until the new one is whole.
+rmSync(OUT, { recursive: true, force: true });
+renameSync(UNFINISHED, OUT);
 
 /**
  * One small file for each command, so that a start reads only what it runs. esbuild splits ES modules alone, but Node
  * loads CommonJS faster: the second pass turns each chunk into it.
  */
 async function buildChunks(): Promise<void> {
+  const esm = join(UNFINISHED, "esm");
   const chunks = await build({
     ...common,
     entryPoints: { checkout: "bin/main.ts" },
-    outdir: ESM,
-    bundle: true,
+    outdir: esm,
     splitting: true,
     format: "esm",
     chunkNames: "chunk-[hash]",
@@ -34,14 +46,52 @@ async function buildChunks(): Promise<void> {
     metafile: true,
   });
   // Without a "type" of their own the chunks would be read as Node's ES modules, whose default export is the whole module.
-  writeFileSync(`${ESM}/package.json`, "{}\n");
+  writeFileSync(join(esm, "package.json"), "{}\n");
   await build({
     ...common,
+    bundle: false,
     entryPoints: Object.keys(chunks.metafile.outputs),
-    outdir: OUT,
+    outdir: UNFINISHED,
     format: "cjs",
     supported: { "dynamic-import": false },
   });
-  rmSync(ESM, { recursive: true });
-  writeFileSync(`${OUT}/package.json`, '{ "type": "commonjs" }\n');
+  rmSync(esm, { recursive: true });
+  writeFileSync(join(UNFINISHED, "package.json"), '{ "type": "commonjs" }\n');
+}
+
+/** Node's own single executable for this platform: the program in one script, SQLite's addon as an asset. */
+async function buildExecutable(): Promise<void> {
+  const script = join(UNFINISHED, "executable.cjs");
+  await build({
+    ...common,
+    entryPoints: ["bin/main.ts"],
+    outfile: script,
+    format: "cjs",
+    supported: { "dynamic-import": false },
+    // The embedded require knows only Node's own modules; this one also loads the unpacked addon.
+    banner: {
+      js: 'const __non_webpack_require__ = require("node:module").createRequire(process.execPath);',
+    },
+  });
+  const config = join(UNFINISHED, "sea.json");
+  const description = {
+    main: script,
+    output: join(UNFINISHED, EXECUTABLE),
+    disableExperimentalSEAWarning: true,
+    useCodeCache: true,
+    assets: { [SQLITE_ASSET]: addonPath() },
+  };
+  writeFileSync(config, JSON.stringify(description));
+  execFileSync(process.execPath, ["--build-sea", config], { stdio: ["ignore", "ignore", "inherit"] });
+  for (const intermediate of [script, config]) rmSync(intermediate);
+}
+
+/** better-sqlite3 ships an addon for each platform and finds the right one itself. */
+function addonPath(): string {
+  const require = createRequire(import.meta.url);
+  const binding = join(dirname(require.resolve("better-sqlite3")), "binding.js");
+  const { getPrebuildPath } = require(binding) as { getPrebuildPath: () => string | null };
+  const path = getPrebuildPath();
+  if (path === null) throw new Error(`better-sqlite3 has no addon for ${process.platform}-${process.arch}`);
+  return path;
 }

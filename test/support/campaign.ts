@@ -1,0 +1,21 @@
+/** Whether this run is `npm run campaign`. */
+export const FULL = process.env["CAMPAIGN"] === "full";
+
+/** How often a campaign runs: little in `npm test`, at full size in `npm run campaign`. */
+export function size(small: number, full: number): number {
+  return FULL ? full : small;
+}
+
+/** The seed of this run, printed so that a failure can be run again: CAMPAIGN_SEED=… npm run campaign. */
+export const SEED = Number(process.env["CAMPAIGN_SEED"] ?? 20_260_101);
+
+/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,82 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** The real binary, as npx runs it; `npm test` builds it first. */
+export const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
+
+export type Finished = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+export type RunOptions = {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+};
+
+/** Runs one command line of the real binary to its end. */
+export async function run(args: readonly string[], options: RunOptions): Promise<Finished> {
+  const child = spawnProgram(args, options);
+  const output = collect(child);
+  child.stdin?.end(options.input ?? "");
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, ...output };
+}
+
+/** What the ready line of `sandbox start --json` says. */
+export type Ready = {
+  readonly event: "ready";
+  readonly base_url: string;
+  readonly portal_url: string;
+  readonly checkout_origin: string;
+  readonly merchant_id: string;
+  readonly store_id: string;
+  readonly api_key: string | null;
+  readonly signing_secret: string;
+  readonly data_dir: string | null;
+  readonly ephemeral: boolean;
+  readonly pid: number;
+  readonly version: string;
+};
+
+export type SandboxProcess = {
+  readonly ready: Ready;
+  readonly port: number;
+  readonly process: ChildProcess;
+  readonly output: { readonly stdout: string; readonly stderr: string };
+  /** Ends it with a signal and waits until it is gone; returns the exit code, null after SIGKILL. */
+  readonly stop: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<number | null>;
+};
+
+/** Starts the real sandbox on a free port and waits until it says that it is ready. It ends with the test. */
+export async function startSandbox(options: RunOptions & { readonly args?: readonly string[] }): Promise<SandboxProcess> {
+  const args = ["sandbox", "start", "--json", "--port", "0", ...(options.args ?? [])];
+  const child = spawnProgram(args, options);
+  const output = collect(child);
+  const gone = once(child, "close") as Promise<[number | null]>;
+  await Promise.race([once(child.stdout as NodeJS.ReadableStream, "data"), gone]);
+  if (!output.stdout.includes("\n")) throw new Error(`the sandbox did not start: ${output.stderr}`);
+  const ready = JSON.parse(output.stdout) as Ready;
+  const stop: SandboxProcess["stop"] = async (signal) => {
+    child.kill(signal);
+    const [code] = await gone;
+    return code;
+  };
+  onTestFinished(async () => {
+    await stop("SIGKILL");
+  });
+  return { ready, port: Number(new URL(ready.base_url).port), process: child, output, stop };
+}
+
+function spawnProgram(args: readonly string[], { cwd, env }: RunOptions): ChildProcess {
+  // Nothing of the tester's own settings may reach the program.
+  const clean = Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST)/.test(name));
+  return spawn(process.execPath, [PROGRAM, ...args], { cwd, env: { ...Object.fromEntries(clean), ...env }, stdio: "pipe" });
+}
+
+function collect(child: ChildProcess): { stdout: string; stderr: string } {
+  const output = { stdout: "", stderr: "" };
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  return output;
+}
