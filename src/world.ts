@@ -83,7 +83,7 @@ export type World = {
   /** Path of the native SQLite addon where the program carries it itself (the single executable). */
   readonly sqliteAddon: () => string | undefined;
 
-  /** Milliseconds since the epoch. */
+  /** Whole milliseconds since the epoch. */
   readonly now: () => number;
   /** Milliseconds from any fixed point; never goes back. */
   readonly monotonic: () => number;

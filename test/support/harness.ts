@@ -1,0 +1,235 @@
+import { PassThrough, Writable } from "node:stream";
+import { onTestFinished } from "vitest";
+import { main } from "../../src/cli/main.ts";
+import { realWorld } from "../../src/real-world.ts";
+import type { Handler, HttpRequest, HttpResponse, OutboundRequest, OutboundResult, World } from "../../src/world.ts";
+import { seededRandom } from "./campaign.ts";
+import type { Ready } from "./program.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+/** What a command line printed and returned. */
+export type Result = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+export type CommandOptions = {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Lines that a person types at the questions; makes the command interactive. */
+  readonly typed?: readonly string[];
+};
+
+/** A sandbox that runs in this process. */
+export type RunningSandbox = {
+  readonly ready: Ready;
+  readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<HttpResponse>;
+  readonly stop: () => Promise<Result>;
+};
+
+export type ApiCall = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+};
+
+/** What the network does to a request on its way: an answer of its own, or undefined to let it pass. */
+export type Fault = (request: OutboundRequest, deliver: () => Promise<OutboundResult>) => Promise<OutboundResult>;
+
+export type Harness = ReturnType<typeof createHarness>;
+
+const FIRST_PID = 1001;
+const { files } = realWorld();
+const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
+
+/**
+ * The whole program in one process: client, service, store, with a clock that only the test moves, seeded randomness and
+ * a network without sockets. Files are real, in a temporary folder.
+ */
+export function createHarness(options: { readonly seed?: number } = {}) {
+  const cwd = tempFolder();
+  const random = seededRandom(options.seed ?? 1);
+  const clock = createClock(START_OF_TIME);
+  const ports = new Map<number, Handler>();
+  const alive = new Set<number>();
+  const stops: (() => void)[] = [];
+  let nextPid = FIRST_PID;
+  let ids = 0;
+  let fault: Fault = (_request, deliver) => deliver();
+  onTestFinished(() => stops.splice(0).forEach((stop) => stop()));
+
+  const randomBytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => Math.floor(random() * 256));
+
+  function createWorld(argv: readonly string[], command: CommandOptions): World & { output: Output } {
+    const output = createOutput();
+    const pid = nextPid++;
+    alive.add(pid);
+    const stdin = new PassThrough();
+    for (const line of command.typed ?? []) stdin.write(`${line}\n`);
+    return {
+      ...clock,
+      argv,
+      env: command.env ?? {},
+      cwd: command.cwd ?? cwd,
+      pid,
+      interactive: command.typed !== undefined,
+      stdin,
+      stdout: output.stdout,
+      stderr: output.stderr,
+      files,
+      sqliteAddon: () => undefined,
+      soon: (run) => void setImmediate(run),
+      uuid: () => fakeUuid(clock.now(), (ids += 1)),
+      randomBytes,
+      random,
+      send: (request) => fault(request, () => deliver(ports, request)),
+      listen: (makeHandler, { port }) => Promise.resolve(listen(ports, makeHandler, port)),
+      portOwner: (port) => (ports.has(port) ? "another-program (pid 4711)" : undefined),
+      processStart: (of) => (alive.has(of) ? `started ${of}` : undefined),
+      onStop: (stop) => {
+        stops.push(() => stop("SIGTERM"));
+        return () => undefined;
+      },
+      output,
+    };
+  }
+
+  /** Runs one command line to its end. */
+  async function run(argv: readonly string[], command: CommandOptions = {}): Promise<Result> {
+    const world = createWorld(argv, command);
+    const code = await main(world);
+    alive.delete(world.pid);
+    return { code, ...world.output.text() };
+  }
+
+  /** Runs `sandbox start --json` until it is ready; it ends with the test. */
+  async function start(args: readonly string[] = [], command: CommandOptions = {}): Promise<RunningSandbox> {
+    const world = createWorld(["sandbox", "start", "--json", ...args], command);
+    const ended = main(world).then((code) => {
+      alive.delete(world.pid);
+      return { code, ...world.output.text() };
+    });
+    await Promise.race([world.output.firstLine, ended]);
+    const stop = stops.at(-1);
+    if (!world.output.text().stdout.endsWith("\n") || stop === undefined) {
+      throw new Error(`the sandbox did not start: ${(await ended).stderr}`);
+    }
+    const ready = JSON.parse(world.output.text().stdout) as Ready;
+    return {
+      ready,
+      request: (call) => request(ports, ready, call),
+      stop: () => {
+        stop();
+        return ended;
+      },
+    };
+  }
+
+  return {
+    cwd,
+    clock,
+    run,
+    start,
+    /** Another program on a port. */
+    occupy: (port: number) => void ports.set(port, () => Promise.reject(new Error("not ours"))),
+    /** Lets the network misbehave from now on. */
+    setFault: (next: Fault) => void (fault = next),
+  };
+}
+
+type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & { readonly advance: (milliseconds: number) => void };
+
+/** Time that passes only where the test says so, or where the program sleeps. */
+function createClock(start: number): Clock {
+  let now = start;
+  let timers: { readonly at: number; readonly run: () => void }[] = [];
+  const advance = (milliseconds: number): void => {
+    const until = now + milliseconds;
+    for (;;) {
+      const [next] = timers.filter(({ at }) => at <= until).toSorted((left, right) => left.at - right.at);
+      if (next === undefined) break;
+      timers = timers.filter((timer) => timer !== next);
+      now = next.at;
+      next.run();
+    }
+    now = until;
+  };
+  return {
+    now: () => Math.floor(now),
+    monotonic: () => now - start,
+    after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),
+    sleep: (milliseconds) => Promise.resolve(advance(milliseconds)),
+    advance,
+  };
+}
+
+type Output = {
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly firstLine: Promise<void>;
+  readonly text: () => { readonly stdout: string; readonly stderr: string };
+};
+
+function createOutput(): Output {
+  const text = { stdout: "", stderr: "" };
+  let announce = (): void => undefined;
+  const firstLine = new Promise<void>((resolve) => (announce = resolve));
+  const capture = (name: keyof typeof text): Writable =>
+    new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        text[name] += chunk.toString("utf8");
+        if (name === "stdout") announce();
+        done();
+      },
+    });
+  return { stdout: capture("stdout"), stderr: capture("stderr"), firstLine, text: () => ({ ...text }) };
+}
+
+/** Ids that count: the same in every run, and in the order in which they were made. */
+function fakeUuid(now: number, count: number): string {
+  const time = now.toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${count.toString(16).padStart(12, "0")}`;
+}
+
+function listen(ports: Map<number, Handler>, makeHandler: (port: number) => Handler, wanted: number) {
+  const port = wanted === 0 ? 40_000 + ports.size : wanted;
+  if (ports.has(port)) {
+    return { ok: false, refusal: { reason: "in_use", message: `port ${port} is in use` } } as const;
+  }
+  ports.set(port, makeHandler(port));
+  const close = (): Promise<void> => Promise.resolve(void ports.delete(port));
+  return { ok: true, value: { port, close } } as const;
+}
+
+async function deliver(ports: ReadonlyMap<number, Handler>, outbound: OutboundRequest): Promise<OutboundResult> {
+  if (outbound.signal?.aborted === true) return { ok: false, failure: "aborted", message: "aborted" };
+  const url = new URL(outbound.url);
+  const handler = ports.get(Number(url.port));
+  if (handler === undefined) return { ok: false, failure: "unreachable", message: `connect ECONNREFUSED ${url.host}` };
+  const rawHeaders = Object.entries({ Host: url.host, ...outbound.headers }).flat();
+  const target = url.pathname + url.search;
+  const body = Buffer.from(outbound.body ?? "");
+  const { status, headers, body: answer } = await handler({ method: outbound.method, target, rawHeaders, body });
+  const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return { ok: true, status, headers: Object.fromEntries(lowerCase), body: String(answer) };
+}
+
+function request(
+  ports: ReadonlyMap<number, Handler>,
+  ready: Ready,
+  call: Partial<ApiCall> & Pick<ApiCall, "path">,
+): Promise<HttpResponse> {
+  const { host, port } = new URL(ready.base_url);
+  const handler = ports.get(Number(port));
+  if (handler === undefined) throw new Error("the sandbox has stopped");
+  const defaults = {
+    Host: host,
+    Authorization: `Bearer ${ready.api_key ?? ""}`,
+    ...(call.body === undefined ? {} : { "Content-Type": "application/json" }),
+  };
+  const inbound: HttpRequest = {
+    method: call.method ?? (call.body === undefined ? "GET" : "POST"),
+    target: call.path,
+    rawHeaders: Object.entries({ ...defaults, ...call.headers }).flat(),
+    body: Buffer.from(call.body ?? ""),
+  };
+  return handler(inbound);
+}
