@@ -7,8 +7,6 @@ import { parseArgs } from "node:util";
 import { build, type BuildOptions } from "esbuild";
 import { SQLITE_ASSET } from "./src/real-world.ts";
 
-const OUT = "dist";
-const UNFINISHED = "dist.new";
 const EXECUTABLE = process.platform === "win32" ? "checkout.exe" : "checkout";
 
 const common = {
@@ -21,7 +19,11 @@ const common = {
   legalComments: "none",
 } as const satisfies BuildOptions;
 
-const { values } = parseArgs({ options: { executable: { type: "boolean", default: false } } });
+const { values } = parseArgs({
+  options: { executable: { type: "boolean", default: false }, out: { type: "string", default: "dist" } },
+});
+const OUT = values.out;
+const UNFINISHED = `${OUT}.new`;
 rmSync(UNFINISHED, { recursive: true, force: true });
 await buildChunks();
 if (values.executable) await buildExecutable();

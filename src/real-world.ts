@@ -120,7 +120,7 @@ function onStop(stop: (signal: "SIGINT" | "SIGTERM") => void): () => void {
 
 function processStart(pid: number): string | undefined {
   if (process.platform === "linux") return linuxProcessStart(pid);
-  return run("ps", ["-o", "lstart=", "-p", String(pid)]);
+  return capture("ps", ["-o", "lstart=", "-p", String(pid)]);
 }
 
 /** Field 22 of /proc/PID/stat, counted behind the name, which can hold spaces and brackets. */
@@ -131,7 +131,7 @@ function linuxProcessStart(pid: number): string | undefined {
 
 function portOwner(port: number): string | undefined {
   if (process.platform !== "linux") {
-    return run("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-F", "pc"])?.replaceAll("\n", " ");
+    return capture("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-F", "pc"])?.replaceAll("\n", " ");
   }
   const hexPort = port.toString(16).toUpperCase().padStart(4, "0");
   const listening = `${files.read("/proc/net/tcp") ?? ""}\n${files.read("/proc/net/tcp6") ?? ""}`
@@ -139,23 +139,31 @@ function portOwner(port: number): string | undefined {
     .map((line) => line.trim().split(/\s+/))
     .find((fields) => fields[1]?.endsWith(`:${hexPort}`) === true && fields[3] === "0A");
   const inode = listening?.[9];
-  const pid = inode === undefined ? undefined : readdirSync("/proc").find((entry) => holdsSocket(entry, inode));
+  const pid =
+    inode === undefined ? undefined : readdirSync("/proc").find((entry) => holdsSocket(entry, inode));
   return pid && `${files.read(`/proc/${pid}/comm`)?.trim() ?? "process"} (pid ${pid})`;
 }
 
 function holdsSocket(pid: string, inode: string): boolean {
   if (!/^\d+$/.test(pid)) return false;
   try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`);
+    return readdirSync(`/proc/${pid}/fd`).some(
+      (fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`,
+    );
   } catch {
     // The process ended, a descriptor was closed meanwhile, or the process is another user's.
     return false;
   }
 }
 
-function run(command: string, args: readonly string[]): string | undefined {
+function capture(command: string, args: readonly string[]): string | undefined {
   try {
-    return process.getBuiltinModule("node:child_process").execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim() || undefined;
+    return (
+      process
+        .getBuiltinModule("node:child_process")
+        .execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
+        .trim() || undefined
+    );
   } catch {
     // The command is not there, or it found nothing; either way there is nothing to say.
     return undefined;
@@ -164,8 +172,9 @@ function run(command: string, args: readonly string[]): string | undefined {
 
 /** Where the executable's SQLite addon is, for SQLite to load: written once for each content into a private folder. */
 function unpackAddon(): string {
-  const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET) as ArrayBuffer);
-  const cache = process.env["XDG_CACHE_HOME"] ?? join(process.getBuiltinModule("node:os").homedir(), ".cache");
+  const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
+  const cache =
+    process.env["XDG_CACHE_HOME"] ?? join(process.getBuiltinModule("node:os").homedir(), ".cache");
   const path = join(cache, "hosted-checkout", `${crypto().hash("sha256", addon, "hex")}.node`);
   const present = files.readBytes(path);
   if (present !== undefined && Buffer.compare(present, addon) === 0) return path;

@@ -54,7 +54,10 @@ export type Listener = {
 };
 
 /** Why a port could not be taken. */
-export type ListenFailure = { readonly reason: "in_use" | "not_permitted" | "other"; readonly message: string };
+export type ListenFailure = {
+  readonly reason: "in_use" | "not_permitted" | "other";
+  readonly message: string;
+};
 
 /** The part of the file system that the program uses. Files that it writes are 0600, folders 0700. */
 export type Files = {
@@ -104,7 +107,9 @@ export type World = {
   readonly listen: (
     makeHandler: (port: number) => Handler,
     options: { readonly port: number },
-  ) => Promise<{ readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }>;
+  ) => Promise<
+    { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
+  >;
   /** Names the process that listens on a port, as well as the system lets it be known. */
   readonly portOwner: (port: number) => string | undefined;
 

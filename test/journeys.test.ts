@@ -3,7 +3,16 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createHarness } from "./support/harness.ts";
 
-const ORDER = ["orders", "create", "--order-id", "order-1001", "--currency", "EUR", "--payment-method", "alipay_plus"];
+const ORDER = [
+  "orders",
+  "create",
+  "--order-id",
+  "order-1001",
+  "--currency",
+  "EUR",
+  "--payment-method",
+  "alipay_plus",
+];
 const create = (...more: string[]): string[] => [...ORDER, "--amount-minor", "1999", ...more];
 
 test("a merchant's first minutes: start, create, get", async () => {
@@ -21,7 +30,14 @@ test("a merchant's first minutes: start, create, get", async () => {
   expect(got.code).toBe(0);
   expect(JSON.parse(got.stdout)).toMatchObject({
     ok: true,
-    data: { id, object: "order", order_id: "order-1001", amount_minor: 1999, status: "created", livemode: false },
+    data: {
+      id,
+      object: "order",
+      order_id: "order-1001",
+      amount_minor: 1999,
+      status: "created",
+      livemode: false,
+    },
   });
 });
 
@@ -94,13 +110,20 @@ test("a lost answer is found again by the same run, and by a later run", async (
   });
   const lost = await harness.run([...create("--json", "--retries", "1"), "--order-id", "order-1002"]);
   expect(lost.code).toBe(7);
-  const problem = JSON.parse(lost.stderr) as { next: string; idempotency_key: string; error: { code: string } };
+  const problem = JSON.parse(lost.stderr) as {
+    next: string;
+    idempotency_key: string;
+    error: { code: string };
+  };
   expect(problem.error.code).toBe("outcome_unknown");
 
   harness.setFault((_request, deliver) => deliver());
   const resume = problem.next.slice(problem.next.indexOf("checkout ")).split(" ").slice(1);
   const resumed = await harness.run([...resume, "--json"]);
-  expect(JSON.parse(resumed.stdout)).toMatchObject({ replayed: true, idempotency_key: problem.idempotency_key });
+  expect(JSON.parse(resumed.stdout)).toMatchObject({
+    replayed: true,
+    idempotency_key: problem.idempotency_key,
+  });
 });
 
 test("secrets are for their owner: files 0600, the key hashed in the database, redacted in talk", async () => {
@@ -110,13 +133,24 @@ test("secrets are for their owner: files 0600, the key hashed in the database, r
   const folder = join(harness.cwd, ".checkout");
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   await harness.run(create());
-  for (const file of ["sandbox.db", "sandbox.db-wal", "master.key", "credentials.json", "run.json", "journal.db"]) {
+  for (const file of [
+    "sandbox.db",
+    "sandbox.db-wal",
+    "master.key",
+    "credentials.json",
+    "run.json",
+    "journal.db",
+  ]) {
     expect([file, statSync(join(folder, file)).mode & 0o777]).toEqual([file, 0o600]);
   }
   expect(readFileSync(join(folder, ".gitignore"), "utf8")).toBe("*\n");
   for (const file of ["sandbox.db", "sandbox.db-wal", "journal.db"]) {
     const bytes = readFileSync(join(folder, file));
-    expect([file, bytes.includes(apiKey), bytes.includes(ready.signing_secret)]).toEqual([file, false, false]);
+    expect([file, bytes.includes(apiKey), bytes.includes(ready.signing_secret)]).toEqual([
+      file,
+      false,
+      false,
+    ]);
   }
   const shown = await harness.run(create("--show-headers"));
   const who = await harness.run(["whoami"]);

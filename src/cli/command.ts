@@ -96,8 +96,13 @@ function applyEnvironment(command: Command, env: World["env"]): void {
   for (const option of command.options) {
     const name = environmentName(option);
     const text = env[name];
-    if (text === undefined || text === "" || command.getOptionValueSource(option.attributeName()) === "cli") continue;
-    command.setOptionValueWithSource(option.attributeName(), parseFromEnvironment(command, option, text), "env");
+    if (text === undefined || text === "" || command.getOptionValueSource(option.attributeName()) === "cli")
+      continue;
+    command.setOptionValueWithSource(
+      option.attributeName(),
+      parseFromEnvironment(command, option, text),
+      "env",
+    );
   }
 }
 
@@ -112,6 +117,8 @@ function parseFromEnvironment(command: Command, option: Option, text: string): u
     return option.parseArg === undefined ? text : option.parseArg(text, undefined);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    return command.error(`error: ${name} (for ${option.flags}) is invalid. ${error.message}`, { exitCode: 2 });
+    return command.error(`error: ${name} (for ${option.flags}) is invalid. ${error.message}`, {
+      exitCode: 2,
+    });
   }
 }

@@ -17,7 +17,12 @@ export type Noun = {
   readonly example: string;
 };
 
-export const ORDER: Noun = { command: "orders", endpoint: "orders", thing: "an order", example: "order-1001" };
+export const ORDER: Noun = {
+  command: "orders",
+  endpoint: "orders",
+  thing: "an order",
+  example: "order-1001",
+};
 export const SESSION: Noun = {
   command: "sessions",
   endpoint: "checkout-sessions",
@@ -50,7 +55,10 @@ export function reportCreate(context: Context, report: CreateReport): Outcome<vo
 export function exchangeProblem(
   exchange: Exclude<Exchange, { end: "success" }>,
 ): Omit<Problem, "next"> & { readonly retryAfter: string } {
-  const retryAfter = exchange.end === "gave_up" && exchange.retryAfterMs > 0 ? ` in ${Math.ceil(exchange.retryAfterMs / 1000)} s` : "";
+  const retryAfter =
+    exchange.end === "gave_up" && exchange.retryAfterMs > 0
+      ? ` in ${Math.ceil(exchange.retryAfterMs / 1000)} s`
+      : "";
   if (exchange.end === "interrupted") {
     return { exitCode: EXIT.interrupted, code: "interrupted", message: "interrupted", retryAfter };
   }
@@ -60,8 +68,15 @@ export function exchangeProblem(
     const details = { status: exchange.status, request_id: exchange.requestId };
     return { exitCode: exitCodeOfStatus(status), code, message, details, retryAfter };
   }
-  const code = status === undefined ? (exchange.uncertain ? "outcome_unknown" : "unreachable") : `status_${status}`;
-  return { exitCode: exitCodeOfStatus(status), code, message: exchange.message, details: { tries: exchange.tries }, retryAfter };
+  const code =
+    status === undefined ? (exchange.uncertain ? "outcome_unknown" : "unreachable") : `status_${status}`;
+  return {
+    exitCode: exitCodeOfStatus(status),
+    code,
+    message: exchange.message,
+    details: { tries: exchange.tries },
+    retryAfter,
+  };
 }
 
 /** A checkout's fields, for people. */
@@ -90,7 +105,12 @@ function createProblem(report: CreateReport, exchange: Exclude<Exchange, { end: 
     const doubt = exchange.uncertain
       ? "; the service may have created it: the next run with the same key finds out, and never makes a second one"
       : "; nothing was created";
-    return { ...problem, details, message: problem.message + doubt, next: `run${retryAfter}: ${resumeCommand(report)}` };
+    return {
+      ...problem,
+      details,
+      message: problem.message + doubt,
+      next: `run${retryAfter}: ${resumeCommand(report)}`,
+    };
   }
   return { ...problem, details, next: nextAfterRefusal(problem.code, report) };
 }
@@ -102,20 +122,26 @@ function nextAfterRefusal(code: string, { noun, request, result }: CreateReport)
       ? "repeat the first request of that key exactly, or use another key"
       : `the first request of ${orderId} was another one: repeat it exactly, use another --order-id, or add --new-attempt`;
   }
-  if (code === "order_conflict") return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
+  if (code === "order_conflict")
+    return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
   if (code.startsWith("credential")) return "check CHECKOUT_API_KEY and --base-url with: checkout whoami";
   return `correct it and run again: checkout ${noun.command} create --order-id ${orderId} …`;
 }
 
 /** The command that asks the service what became of this create: same body, same key, from any folder. */
 function resumeCommand({ noun, request, result }: CreateReport): string {
-  const flags = Object.entries(request).map(([field, value]) => `--${field.replaceAll("_", "-")} ${quote(String(value))}`);
+  const flags = Object.entries(request).map(
+    ([field, value]) => `--${field.replaceAll("_", "-")} ${quote(String(value))}`,
+  );
   return `checkout ${noun.command} create ${flags.join(" ")} --idempotency-key ${quote(result.entry.key)}`;
 }
 
 function tooOld(entry: JournalEntry): Problem {
   const sent = new Date(entry.firstSentAt).toISOString().slice(0, 10);
-  const check = entry.checkoutId === null ? "look in the merchant portal" : `type: checkout sessions get ${entry.checkoutId}`;
+  const check =
+    entry.checkoutId === null
+      ? "look in the merchant portal"
+      : `type: checkout sessions get ${entry.checkoutId}`;
   return {
     exitCode: EXIT.conflict,
     code: "idempotency_key_too_old",

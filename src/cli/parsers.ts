@@ -52,7 +52,10 @@ export function parseHost(text: string): string {
 /** A base address with its version segment, without a slash at the end. */
 export function parseBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const plain = url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === "";
+  const plain =
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    url.username + url.password + url.search + url.hash === "";
   if (!plain) throw invalidOption("an address such as http://127.0.0.1:4242/v1", text);
   return url.href.replace(/\/+$/, "");
 }

@@ -43,15 +43,25 @@ export function createPrinter(
 /** Fields one below the other, their values aligned, everything from outside escaped. */
 export function fieldLines(fields: readonly Field[]): string {
   const width = Math.max(...fields.map(([label]) => label.length));
-  return fields.map(([label, value]) => `  ${label.padEnd(width)}  ${printable(String(value ?? "–"))}`).join("\n");
+  return fields
+    .map(([label, value]) => `  ${label.padEnd(width)}  ${printable(String(value ?? "–"))}`)
+    .join("\n");
 }
 
 /** Rows in columns, with a header. */
-export function table(header: readonly string[], rows: readonly (readonly (string | number | null)[])[]): string {
+export function table(
+  header: readonly string[],
+  rows: readonly (readonly (string | number | null)[])[],
+): string {
   const cells = [header, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "–"))))];
   const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   return cells
-    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd())
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
     .join("\n");
 }
 
@@ -69,7 +79,8 @@ function problemText({ code, message, next, details }: Problem, style: Style): s
 }
 
 function styles(colour: boolean): Style {
-  const as = (format: keyof Style) => (text: string) => colour ? styleText(format, text, { validateStream: false }) : text;
+  const as = (format: keyof Style) => (text: string) =>
+    colour ? styleText(format, text, { validateStream: false }) : text;
   return { bold: as("bold"), dim: as("dim"), red: as("red"), green: as("green"), cyan: as("cyan") };
 }
 

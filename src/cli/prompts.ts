@@ -17,15 +17,19 @@ export type CreateFields = {
 export async function askForMissing(world: World, fields: CreateFields): Promise<CreateFields> {
   const { input, select } = await import("@inquirer/prompts");
   const terminal = { input: world.stdin, output: world.stderr };
-  const orderId = fields.orderId ?? (await input({ message: "Order id (yours, 1 to 32 characters)", validate: isOrderId }, terminal));
+  const orderId =
+    fields.orderId ??
+    (await input({ message: "Order id (yours, 1 to 32 characters)", validate: isOrderId }, terminal));
   if (fields.priceId !== undefined) return { ...fields, orderId };
-  const currency = fields.currency ?? (await input({ message: "Currency", default: "EUR", validate: isCurrency }, terminal));
+  const currency =
+    fields.currency ?? (await input({ message: "Currency", default: "EUR", validate: isCurrency }, terminal));
   const unit = `${formatAmount(1999, currency)} is 1999`;
   const amountMinor =
     fields.amountMinor ??
     Number(await input({ message: `Amount in minor units (${unit})`, validate: isAmount }, terminal));
   const choices = PAYMENT_METHODS.map((value) => ({ value, name: METHOD_NAMES[value] }));
-  const paymentMethod = fields.paymentMethod ?? (await select({ message: "Payment method", choices }, terminal));
+  const paymentMethod =
+    fields.paymentMethod ?? (await select({ message: "Payment method", choices }, terminal));
   return { ...fields, orderId, amountMinor, currency, paymentMethod };
 }
 
@@ -47,5 +51,8 @@ function isCurrency(text: string): true | string {
 
 function isAmount(text: string): true | string {
   const amount = Number(text);
-  return (/^\d{1,16}$/.test(text) && amount >= 1 && Number.isSafeInteger(amount)) || "expected a whole number from 1";
+  return (
+    (/^\d{1,16}$/.test(text) && amount >= 1 && Number.isSafeInteger(amount)) ||
+    "expected a whole number from 1"
+  );
 }

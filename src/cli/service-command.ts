@@ -10,11 +10,21 @@ import type { ServiceOptions } from "./settings.ts";
 /** Options of every command that talks to a service. */
 export function serviceOptions(): Option[] {
   return [
-    valueOption("--base-url <url>", "the service, with its version segment (default: the sandbox of this folder)", parseBaseUrl),
-    valueOption("--store-id <id>", "the store of the API key, where checkout cannot know it; part of managed keys"),
+    valueOption(
+      "--base-url <url>",
+      "the service, with its version segment (default: the sandbox of this folder)",
+      parseBaseUrl,
+    ),
+    valueOption(
+      "--store-id <id>",
+      "the store of the API key, where checkout cannot know it; part of managed keys",
+    ),
     valueOption("--timeout <duration>", "for each try (default: 10s)", parseDuration),
     valueOption("--retries <n>", "tries beyond the first (default: 5)", parseWhole(0, 100)),
-    switchOption("--show-headers", "show requests and answers with their headers, secrets redacted, on stderr"),
+    switchOption(
+      "--show-headers",
+      "show requests and answers with their headers, secrets redacted, on stderr",
+    ),
   ];
 }
 
@@ -53,7 +63,10 @@ export async function whileWaiting<Result>(
 }
 
 /** A request as it may be shown: the API key redacted. */
-export function showRequest(request: ApiRequest): { readonly headers: Record<string, string>; readonly text: string } {
+export function showRequest(request: ApiRequest): {
+  readonly headers: Record<string, string>;
+  readonly text: string;
+} {
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, redactHeader(name, value)]),
   );
@@ -73,7 +86,9 @@ function redactHeader(name: string, value: string): string {
   return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
 }
 
-async function startSpinner(stream: NodeJS.WritableStream): Promise<{ clear: () => unknown; stop: () => unknown }> {
+async function startSpinner(
+  stream: NodeJS.WritableStream,
+): Promise<{ clear: () => unknown; stop: () => unknown }> {
   const { default: ora } = await import("ora");
   return ora({ text: "Waiting for the service", stream }).start();
 }

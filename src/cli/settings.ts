@@ -45,7 +45,8 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   if (!stored.ok) return stored;
 
   const running = run.value?.base_url ?? undefined;
-  const baseUrl = given(world, "base-url", options.baseUrl) ??
+  const baseUrl =
+    given(world, "base-url", options.baseUrl) ??
     (running === undefined
       ? { value: DEFAULT_BASE_URL, source: "default" }
       : { value: running, source: `${folder}/run.json` });
@@ -59,7 +60,10 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
       : { value: fromEnvironment, source: "CHECKOUT_API_KEY" };
   const storeOfKey = own !== undefined && own.api_key === apiKey.value ? own.store_id : null;
   return accept({
-    folder: given(world, "dir", options.dir === undefined ? undefined : folder) ?? { value: folder, source: "default" },
+    folder: given(world, "dir", options.dir === undefined ? undefined : folder) ?? {
+      value: folder,
+      source: "default",
+    },
     baseUrl,
     apiKey,
     storeId: given(world, "store-id", options.storeId) ?? {
@@ -67,8 +71,14 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
       source: storeOfKey === null ? "not set" : ownSource,
     },
     service: storeOfKey === null || options.storeId !== undefined ? baseUrl.value : LOCAL_SANDBOX,
-    timeoutMs: given(world, "timeout", options.timeout) ?? { value: DEFAULT_RETRY_POLICY.timeoutMs, source: "default" },
-    retries: given(world, "retries", options.retries) ?? { value: DEFAULT_RETRY_POLICY.retries, source: "default" },
+    timeoutMs: given(world, "timeout", options.timeout) ?? {
+      value: DEFAULT_RETRY_POLICY.timeoutMs,
+      source: "default",
+    },
+    retries: given(world, "retries", options.retries) ?? {
+      value: DEFAULT_RETRY_POLICY.retries,
+      source: "default",
+    },
   });
 }
 
@@ -103,7 +113,9 @@ export function policyOf(settings: Settings): RetryPolicy {
 /** An option that was given, by flag or by environment: the flag's value has already won. */
 function given<Value>(world: World, name: string, value: Value | undefined): Sourced<Value> | undefined {
   if (value === undefined) return undefined;
-  const flagged = world.argv.some((argument) => argument === `--${name}` || argument.startsWith(`--${name}=`));
+  const flagged = world.argv.some(
+    (argument) => argument === `--${name}` || argument.startsWith(`--${name}=`),
+  );
   const variable = `CHECKOUT_${name.toUpperCase().replaceAll("-", "_")}`;
   return { value, source: flagged ? `--${name}` : variable };
 }

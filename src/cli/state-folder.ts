@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
-import * as z from "zod";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
+import { parseCredentials, parseRun, type Credentials, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import { EXIT, type Problem } from "./problem.ts";
 
@@ -15,25 +15,6 @@ const FILES = {
   credentials: "credentials.json",
   run: "run.json",
 } as const;
-
-/** The merchant's own copy of what the sandbox showed once. */
-const credentialsSchema = z.object({
-  merchant_id: z.string(),
-  store_id: z.string(),
-  api_key: z.string(),
-});
-export type Credentials = z.infer<typeof credentialsSchema>;
-
-/** The sandbox that serves a folder right now. */
-const runSchema = z.object({
-  pid: z.int(),
-  /** When the process started: a pid alone is used again. */
-  started: z.string(),
-  port: z.int().nullable(),
-  base_url: z.string().nullable(),
-  admin_token: z.string(),
-});
-export type Run = z.infer<typeof runSchema>;
 
 /** A path in a state folder. */
 export function stateFile(folder: string, file: keyof typeof FILES): string {
@@ -56,16 +37,26 @@ export function makeStateFolder(world: Pick<World, "files">, folder: string): vo
   world.files.createNew(join(folder, ".gitignore"), "*\n");
 }
 
-export function readCredentials(world: Pick<World, "files">, folder: string): Outcome<Credentials | undefined, Problem> {
-  return readJson(world, stateFile(folder, "credentials"), credentialsSchema);
+export function readCredentials(
+  world: Pick<World, "files">,
+  folder: string,
+): Outcome<Credentials | undefined, Problem> {
+  return readWith(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
-export function writeCredentials(world: Pick<World, "files">, folder: string, credentials: Credentials): void {
+export function writeCredentials(
+  world: Pick<World, "files">,
+  folder: string,
+  credentials: Credentials,
+): void {
   world.files.write(stateFile(folder, "credentials"), `${JSON.stringify(credentials, null, 2)}\n`);
 }
 
 /** The key that signing secrets are sealed with; made on first use, beside the database and never in it (decision 16). */
-export function masterKey(world: Pick<World, "files" | "randomBytes">, folder: string): Outcome<Uint8Array, Problem> {
+export function masterKey(
+  world: Pick<World, "files" | "randomBytes">,
+  folder: string,
+): Outcome<Uint8Array, Problem> {
   const path = stateFile(folder, "masterKey");
   world.files.createNew(path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
   const text = world.files.read(path)?.trim() ?? "";
@@ -74,8 +65,11 @@ export function masterKey(world: Pick<World, "files" | "randomBytes">, folder: s
 }
 
 /** The live sandbox of a folder; undefined where none runs, also where one was killed. */
-export function liveRun(world: Pick<World, "files" | "processStart">, folder: string): Outcome<Run | undefined, Problem> {
-  const read = readJson(world, stateFile(folder, "run"), runSchema);
+export function liveRun(
+  world: Pick<World, "files" | "processStart">,
+  folder: string,
+): Outcome<Run | undefined, Problem> {
+  const read = readWith(world, stateFile(folder, "run"), parseRun);
   if (!read.ok || read.value === undefined) return read;
   return accept(world.processStart(read.value.pid) === read.value.started ? read.value : undefined);
 }
@@ -92,7 +86,10 @@ export function claimFolder(world: World, folder: string, adminToken: string): O
   const path = stateFile(folder, "run");
   if (live.value === undefined) world.files.remove(path);
   if (live.value === undefined && world.files.createNew(path, JSON.stringify(run))) return accept(run);
-  const owner = live.value === undefined ? "another process" : `${live.value.base_url ?? "starting"} (pid ${live.value.pid})`;
+  const owner =
+    live.value === undefined
+      ? "another process"
+      : `${live.value.base_url ?? "starting"} (pid ${live.value.pid})`;
   return {
     ok: false,
     refusal: {
@@ -112,23 +109,16 @@ export function releaseFolder(world: Pick<World, "files">, folder: string): void
   world.files.remove(stateFile(folder, "run"));
 }
 
-function readJson<Value>(
+/** A file that is missing, or that a crash left empty, says nothing; any other must be what was written. */
+function readWith<Value>(
   world: Pick<World, "files">,
   path: string,
-  schema: z.ZodType<Value>,
+  parse: (text: string) => Value | undefined,
 ): Outcome<Value | undefined, Problem> {
   const text = world.files.read(path);
   if (text === undefined || text === "") return accept(undefined);
-  const parsed = schema.safeParse(parseJson(text));
-  return parsed.success ? accept(parsed.data) : unreadable(path, "what checkout wrote there");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  const value = parse(text);
+  return value === undefined ? unreadable(path, "what checkout wrote there") : accept(value);
 }
 
 function unreadable(path: string, expected: string): Outcome<never, Problem> {

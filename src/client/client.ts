@@ -68,17 +68,17 @@ export function retrieve(
 /** The request that a create sends. */
 export function createRequest(
   target: Target,
-  create: { readonly endpoint: CreateIntent["endpoint"]; readonly key: string; readonly body: string },
+  sent: { readonly endpoint: CreateIntent["endpoint"]; readonly key: string; readonly body: string },
 ): ApiRequest {
   return {
     method: "POST",
-    url: `${target.baseUrl}/${create.endpoint}`,
+    url: `${target.baseUrl}/${sent.endpoint}`,
     headers: {
       ...authorization(target),
       "Content-Type": "application/json",
-      "Idempotency-Key": create.key,
+      "Idempotency-Key": sent.key,
     },
-    body: create.body,
+    body: sent.body,
   };
 }
 

@@ -13,8 +13,18 @@ export type Exchange = {
   readonly headers: Readonly<Record<string, string>>;
 } & (
   | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
-  | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"]; readonly requestId: string }
-  | { readonly end: "gave_up"; readonly status: number | undefined; readonly message: string; readonly retryAfterMs: number }
+  | {
+      readonly end: "refusal";
+      readonly status: number;
+      readonly error: ErrorResponse["error"];
+      readonly requestId: string;
+    }
+  | {
+      readonly end: "gave_up";
+      readonly status: number | undefined;
+      readonly message: string;
+      readonly retryAfterMs: number;
+    }
   | { readonly end: "interrupted" }
 );
 
@@ -69,7 +79,12 @@ export async function exchange(
 
 type Verdict =
   | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
-  | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"]; readonly requestId: string }
+  | {
+      readonly end: "refusal";
+      readonly status: number;
+      readonly error: ErrorResponse["error"];
+      readonly requestId: string;
+    }
   | { readonly end: "interrupted" }
   | {
       readonly end: "again";
@@ -90,15 +105,21 @@ function judge(result: OutboundResult, now: number): Verdict {
   if (status >= 200 && status < 300) {
     const response = checkoutResponse.safeParse(body);
     if (response.success) return { end: "success", status, response: response.data };
-    return again({ uncertain: true, status, message: `status ${status} came with a body that is no checkout` });
+    return again({
+      uncertain: true,
+      status,
+      message: `status ${status} came with a body that is no checkout`,
+    });
   }
   const error = errorResponse.safeParse(body);
   const said = error.success ? `${error.data.error.code}: ${error.data.error.message}` : `status ${status}`;
   // A limiter turns a request away before it is worked on; a 5xx can come after.
   if (status === 429) return again({ uncertain: false, status, message: said, retryAfterMs });
   if (status >= 500) return again({ uncertain: true, status, message: said, retryAfterMs });
-  if (!error.success) return again({ uncertain: true, status, message: `status ${status} came without an error envelope` });
-  if (RETRYABLE_CODES.has(error.data.error.code)) return again({ uncertain: true, status, message: said, retryAfterMs });
+  if (!error.success)
+    return again({ uncertain: true, status, message: `status ${status} came without an error envelope` });
+  if (RETRYABLE_CODES.has(error.data.error.code))
+    return again({ uncertain: true, status, message: said, retryAfterMs });
   return { end: "refusal", status, error: error.data.error, requestId: error.data.request_id };
 }
 

@@ -27,6 +27,6 @@ export function retryDelayMs(failedTries: number, hints: { random: number; retry
 export function parseRetryAfter(value: string | undefined, now: number): number {
   if (value === undefined) return 0;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  const date = /GMT$/.test(value) ? Date.parse(value) : Number.NaN;
+  const date = value.endsWith("GMT") ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }

@@ -2,14 +2,7 @@ import { printableLiteral } from "./text.ts";
 import { accept, refuse, type Outcome } from "./outcome.ts";
 
 /** The six values of `status` (interface: States and transitions). */
-export const STATUSES = [
-  "created",
-  "pending",
-  "succeeded",
-  "failed",
-  "cancelled",
-  "expired",
-] as const;
+export const STATUSES = ["created", "pending", "succeeded", "failed", "cancelled", "expired"] as const;
 export type Status = (typeof STATUSES)[number];
 
 /** Payment methods named in the request schema (interface: CreateCheckout). */

@@ -70,7 +70,10 @@ function refuseIssues(issues: readonly z.core.$ZodIssue[], body: Record<string, 
   const [issue] = issues;
   if (issue === undefined) throw new Error("a failed parse names at least one issue");
   const field = fieldOf(issue);
-  return refuse("invalid_parameter", `${field} must be ${issue.message}; got ${printableLiteral(body[field])}`);
+  return refuse(
+    "invalid_parameter",
+    `${field} must be ${issue.message}; got ${printableLiteral(body[field])}`,
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -20,12 +20,15 @@ const LIVE_PREFIX = "svc_live_";
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_LENGTH = 27;
 const CHECKSUM_LENGTH = 6;
-const TEST_KEY = new RegExp(`^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`);
+const TEST_KEY = new RegExp(
+  `^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
+);
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 
 /** Spells 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
 export function formatTestKey(random: Uint8Array): string {
-  if (random.length !== API_KEY_RANDOM_BYTES) throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
+  if (random.length !== API_KEY_RANDOM_BYTES)
+    throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
   const secret = base62(BigInt(`0x${Buffer.from(random).toString("hex")}`), SECRET_LENGTH);
   return TEST_PREFIX + secret + checksum(secret);
 }

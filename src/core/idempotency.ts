@@ -46,7 +46,7 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
  * space, key order and number spelling make no difference.
  */
 export function fingerprint(path: string, request: CreateRequest): string {
-  const fields = Object.entries(request).sort(([left], [right]) => (left < right ? -1 : 1));
+  const fields = Object.entries(request).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return hash("sha256", JSON.stringify(["POST", path, fields]), "hex");
 }
 

@@ -39,10 +39,12 @@ function findFault(text: string): ReturnType<typeof refuse> | undefined {
   for (const [token, quoted, colon] of text.matchAll(TOKEN)) {
     if (quoted !== undefined) {
       const decoded = JSON.parse(`"${quoted}"`) as string;
-      if (!decoded.isWellFormed()) return invalid(`${printableLiteral(decoded)} holds half of a surrogate pair`);
+      if (!decoded.isWellFormed())
+        return invalid(`${printableLiteral(decoded)} holds half of a surrogate pair`);
       if (colon === undefined) continue;
       const keys = open.at(-1);
-      if (keys?.has(decoded)) return invalid(`the key ${printableLiteral(decoded)} stands twice in one object`);
+      if (keys?.has(decoded))
+        return invalid(`the key ${printableLiteral(decoded)} stands twice in one object`);
       keys?.add(decoded);
       field = decoded;
     } else if (token === "{" || token === "[") {

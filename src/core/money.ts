@@ -3,7 +3,25 @@
  * the habits of cash instead: it gives HUF, IDR and COP none.
  */
 const DECIMALS: Readonly<Record<number, readonly string[]>> = {
-  0: ["BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF"],
+  0: [
+    "BIF",
+    "CLP",
+    "DJF",
+    "GNF",
+    "ISK",
+    "JPY",
+    "KMF",
+    "KRW",
+    "PYG",
+    "RWF",
+    "UGX",
+    "UYI",
+    "VND",
+    "VUV",
+    "XAF",
+    "XOF",
+    "XPF",
+  ],
   3: ["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"],
   4: ["CLF", "UYW"],
 };

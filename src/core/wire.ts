@@ -48,6 +48,9 @@ export function successBody(requestId: string, checkout: CheckoutWire): string {
 
 /** The bytes of a refusal. */
 export function errorBody(requestId: string, { code, message }: Pick<Refusal, "code" | "message">): string {
-  return JSON.stringify({ ok: false, request_id: requestId, error: { code, message } } satisfies ErrorResponse);
+  return JSON.stringify({
+    ok: false,
+    request_id: requestId,
+    error: { code, message },
+  } satisfies ErrorResponse);
 }
-

@@ -37,7 +37,9 @@ export type Answer = HttpResponse & { readonly note?: string };
 export async function answerV1(context: ApiContext, request: HttpRequest): Promise<Answer> {
   const requestId = context.world.uuid();
   const outcome = await route(context, request, requestId);
-  return outcome.ok ? outcome.value : { ...refusalResponse(requestId, outcome.refusal), note: outcome.refusal.code };
+  return outcome.ok
+    ? outcome.value
+    : { ...refusalResponse(requestId, outcome.refusal), note: outcome.refusal.code };
 }
 
 async function route(context: ApiContext, request: HttpRequest, requestId: string): Promise<Outcome<Answer>> {
@@ -46,16 +48,22 @@ async function route(context: ApiContext, request: HttpRequest, requestId: strin
   const { path } = splitTarget(request.target);
   const endpoint = Object.hasOwn(CREATE_ENDPOINTS, path) ? CREATE_ENDPOINTS[path] : undefined;
   if (endpoint !== undefined) {
-    return request.method === "POST" ? create(context, request, { path, endpoint, requestId }) : wrongMethod("POST");
+    return request.method === "POST"
+      ? create(context, request, { path, endpoint, requestId })
+      : wrongMethod("POST");
   }
   const sessionId = path.startsWith(SESSION_PREFIX) ? path.slice(SESSION_PREFIX.length) : "";
   if (sessionId !== "" && !sessionId.includes("/")) {
-    return request.method === "GET" ? retrieve(context, request, { sessionId, requestId }) : wrongMethod("GET");
+    return request.method === "GET"
+      ? retrieve(context, request, { sessionId, requestId })
+      : wrongMethod("GET");
   }
   return refuse("not_found", `v1 has no ${printableLiteral(path)}`);
 
   function wrongMethod(allow: string): Outcome<never> {
-    return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(request.method)}`, { allow });
+    return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(request.method)}`, {
+      allow,
+    });
   }
 }
 
@@ -71,14 +79,25 @@ async function create(
   if (!content.ok) return content;
   const { storeId } = credential.value;
   const { path } = call;
-  const created = await createCheckout(context, { ...content.value, storeId, object, path, requestId: call.requestId });
+  const created = await createCheckout(context, {
+    ...content.value,
+    storeId,
+    object,
+    path,
+    requestId: call.requestId,
+  });
   if (!created.ok) return created;
   // A replay carries the request_id of its first answer, in the header as in the body (decision 5).
   const { requestId, body, replayed } = created.value;
   const headers = jsonHeaders(requestId);
   const orderId = content.value.request.order_id;
   if (!replayed) return accept({ status: 201, headers, body, note: orderId });
-  return accept({ status: 201, headers: { ...headers, "Idempotent-Replayed": "true" }, body, note: `${orderId} replayed` });
+  return accept({
+    status: 201,
+    headers: { ...headers, "Idempotent-Replayed": "true" },
+    body,
+    note: `${orderId} replayed`,
+  });
 }
 
 async function retrieve(
@@ -91,7 +110,10 @@ async function retrieve(
   const query = refuseQuery(request);
   if (!query.ok) return query;
   if (!UUID.test(call.sessionId)) {
-    return refuse("invalid_session_id", `the session id must be a UUID; got ${printableLiteral(call.sessionId)}`);
+    return refuse(
+      "invalid_session_id",
+      `the session id must be a UUID; got ${printableLiteral(call.sessionId)}`,
+    );
   }
   const found = retrieveCheckout(context, credential.value.storeId, call.sessionId.toLowerCase());
   if (!found.ok) return found;
@@ -110,7 +132,8 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
     );
   }
   const credential = context.store.credentials.byKeyHash(presented.value.keyHash);
-  if (credential === undefined) return refuse("credential_invalid", "the API key is unknown here, or was revoked");
+  if (credential === undefined)
+    return refuse("credential_invalid", "the API key is unknown here, or was revoked");
   const rate = context.rateLimiter.take(credential.id, context.world.now());
   if (!rate.ok) return rate;
   return requireScope(credential, scope);
@@ -146,7 +169,10 @@ function checkContentType(request: HttpRequest): Outcome<void> {
     return refuse("unsupported_content_type", `Content-Type must be application/json; got ${got}`);
   }
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    return refuse("unsupported_content_type", `the body must be sent plain; got ${printableLiteral(encoding)}`);
+    return refuse(
+      "unsupported_content_type",
+      `the body must be sent plain; got ${printableLiteral(encoding)}`,
+    );
   }
   return accept(undefined);
 }

@@ -57,7 +57,10 @@ export function createSandbox(world: World, options: SandboxOptions): Handler {
       options.report(requestId, error);
       const refusal =
         asUnavailable(error) instanceof StorageUnavailable
-          ? refuse("storage_unavailable", "the database cannot be used right now; try again with the same key")
+          ? refuse(
+              "storage_unavailable",
+              "the database cannot be used right now; try again with the same key",
+            )
           : refuse("internal_error", `the sandbox failed; its log says why, under ${requestId}`);
       return { ...refusalResponse(requestId, refusal.refusal), note: refusal.refusal.code };
     }
@@ -68,7 +71,10 @@ function route(context: ApiContext, request: HttpRequest): Promise<Answer> | Ans
   const { path } = splitTarget(request.target);
   if (path.startsWith("/v1/")) return answerV1(context, request);
   if (path === "/healthz" && request.method === "GET") return health(context);
-  const { refusal } = refuse("not_found", `there is no ${request.method} ${printableLiteral(path)}; the API is under /v1`);
+  const { refusal } = refuse(
+    "not_found",
+    `there is no ${request.method} ${printableLiteral(path)}; the API is under /v1`,
+  );
   return refused(context, refusal);
 }
 

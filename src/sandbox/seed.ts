@@ -18,7 +18,11 @@ export const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
 /** The catalog of a new store. */
 export const SEEDED_PRICES: readonly Price[] = [
   price("price_coffee", "A coffee", { amountMinor: 450, currency: "EUR", paymentMethod: "alipay_plus" }),
-  price("price_ticket", "A concert ticket", { amountMinor: 19_900, currency: "CNY", paymentMethod: "wechat_pay" }),
+  price("price_ticket", "A concert ticket", {
+    amountMinor: 19_900,
+    currency: "CNY",
+    paymentMethod: "wechat_pay",
+  }),
   price("price_bento", "A bento box", { amountMinor: 1200, currency: "JPY", paymentMethod: "alipay_plus" }),
 ];
 
@@ -29,7 +33,11 @@ export type SeededStore = StoreIdentity & { readonly apiKey: string | null; read
  * Makes the first merchant and store of an empty file, in one transaction; of any other file reads them.
  * Undefined where the master key does not open the store's signing secret.
  */
-export async function seed(store: Store, world: World, masterKey: Uint8Array): Promise<SeededStore | undefined> {
+export async function seed(
+  store: Store,
+  world: World,
+  masterKey: Uint8Array,
+): Promise<SeededStore | undefined> {
   return store.write(() => {
     const first = store.stores.first();
     if (first === undefined) return makeStore(store, world, masterKey);

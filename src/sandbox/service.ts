@@ -39,7 +39,7 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const now = world.now();
     const { storeId, idempotencyKey, request } = command;
     const digest = fingerprint(command.path, request);
-    const stored = store.idempotencyKeys.find(storeId, idempotencyKey, now);
+    const stored = store.idempotencyKeys.take(storeId, idempotencyKey, now);
     if (stored !== undefined) return replay(stored, digest, idempotencyKey);
 
     const terms = resolveTerms(store, storeId, request);
@@ -60,7 +60,9 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const id = world.uuid();
     store.checkouts.insert(checkout);
     store.idempotencyKeys.insert({ storeId, key: idempotencyKey, checkoutId: checkout.id, response }, now);
-    store.events.insert(recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutOrigin }, now));
+    store.events.insert(
+      recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutOrigin }, now),
+    );
     return accept({ requestId, body, replayed: false });
   });
 }

@@ -21,9 +21,8 @@ const COLUMNS =
 
 /** Orders and checkout sessions. */
 export function checkoutsTable(connection: Connection) {
-  const insert = connection.prepare<CheckoutRow>(
-    `INSERT INTO checkouts (${COLUMNS}) VALUES (@id, @store_id, @object, @order_id, @amount_minor, @currency,
-     @payment_method, @description, @price_id, @status, @created_at, @expires_at)`,
+  const insert = connection.prepare<(string | number | null)[]>(
+    `INSERT INTO checkouts (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const selectById = connection.prepare<[string, string], CheckoutRow>(
     `SELECT ${COLUMNS} FROM checkouts WHERE id = ? AND store_id = ?`,
@@ -35,31 +34,28 @@ export function checkoutsTable(connection: Connection) {
 
   return {
     insert: (checkout: Checkout): void => {
-      insert.run(toRow(checkout));
+      insert.run(
+        checkout.id,
+        checkout.storeId,
+        checkout.object,
+        checkout.orderId,
+        checkout.amountMinor,
+        checkout.currency,
+        checkout.paymentMethod,
+        checkout.description,
+        checkout.priceId,
+        checkout.status,
+        checkout.createdAt,
+        checkout.expiresAt,
+      );
     },
 
     /** The checkout of this id, if it belongs to the store. */
     find: (storeId: string, id: string): Checkout | undefined => fromRow(selectById.get(id, storeId)),
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
-    live: (storeId: string, orderId: string): Checkout | undefined => fromRow(selectLive.get(storeId, orderId)),
-  };
-}
-
-function toRow(checkout: Checkout): CheckoutRow {
-  return {
-    id: checkout.id,
-    store_id: checkout.storeId,
-    object: checkout.object,
-    order_id: checkout.orderId,
-    amount_minor: checkout.amountMinor,
-    currency: checkout.currency,
-    payment_method: checkout.paymentMethod,
-    description: checkout.description,
-    price_id: checkout.priceId,
-    status: checkout.status,
-    created_at: checkout.createdAt,
-    expires_at: checkout.expiresAt,
+    live: (storeId: string, orderId: string): Checkout | undefined =>
+      fromRow(selectLive.get(storeId, orderId)),
   };
 }
 

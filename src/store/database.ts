@@ -47,8 +47,8 @@ const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
   if (path === IN_MEMORY) return accept(create(path, options));
   if (!existsSync(path)) createWhole(path, options);
-  const refusal = inspect(path, options);
-  if (refusal !== undefined) return { ok: false, refusal };
+  const found = inspect(path, options);
+  if (found !== undefined) return { ok: false, refusal: found };
   const connection = connect(path, options);
   migrate(connection, path, options.kind);
   makeDurable(connection);
@@ -86,7 +86,8 @@ function connect(path: string, { nativeBinding }: OpenOptions): Connection {
 /** Looks at a file without writing to it. */
 function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
   const header = readHeader(path);
-  if (header.length === 0) return refusal("zero_bytes", path, "is empty: it was cut off or made by another program");
+  if (header.length === 0)
+    return refusal("zero_bytes", path, "is empty: it was cut off or made by another program");
   if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
     return refusal("foreign", path, "is not an SQLite database");
   }
@@ -157,7 +158,8 @@ function applyMigrations(connection: Connection, migrations: readonly Migration[
 function makeDurable(connection: Connection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });
-  if (level !== SYNCHRONOUS_FULL) throw new Error(`SQLite did not keep synchronous=FULL: it reads ${String(level)}`);
+  if (level !== SYNCHRONOUS_FULL)
+    throw new Error(`SQLite did not keep synchronous=FULL: it reads ${String(level)}`);
 }
 
 function readHeader(path: string): Buffer {

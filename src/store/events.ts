@@ -13,9 +13,9 @@ type EventRow = {
 
 /** The outbox: what happened, in the transaction in which it happened (decision 11). */
 export function eventsTable(connection: Connection) {
-  const insert = connection.prepare<EventRow>(
+  const insert = connection.prepare<(string | number)[]>(
     `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-     VALUES (@id, @store_id, @checkout_id, @type, @sequence, @body, @created_at)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
   const selectOf = connection.prepare<[string], EventRow>(
     `SELECT id, store_id, checkout_id, type, sequence, body, created_at FROM events
@@ -24,15 +24,8 @@ export function eventsTable(connection: Connection) {
 
   return {
     insert: (event: CheckoutEvent): void => {
-      insert.run({
-        id: event.id,
-        store_id: event.storeId,
-        checkout_id: event.checkoutId,
-        type: event.type,
-        sequence: event.sequence,
-        body: event.body,
-        created_at: event.createdAt,
-      });
+      const { id, storeId, checkoutId, type, sequence, body, createdAt } = event;
+      insert.run(id, storeId, checkoutId, type, sequence, body, createdAt);
     },
 
     /** The events of a checkout, first to last. */

@@ -23,7 +23,9 @@ const LOCK_RETRY_MS = 5;
 const MAX_LOCK_RETRIES = 400;
 
 type Job = { readonly run: () => unknown; readonly settle: (result: Result) => void };
-type Result = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
+type Result =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: unknown };
 
 /**
  * Group commit (design section 2): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, each
@@ -65,13 +67,19 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler):
     scheduled = queue.length > 0;
     if (scheduled) scheduler.soon(flush);
     for (const [index, job] of batch.entries()) {
-      const locked = { ok: false, error: new StorageUnavailable("another process keeps the database locked") } as const;
+      const locked = {
+        ok: false,
+        error: new StorageUnavailable("another process keeps the database locked"),
+      } as const;
       job.settle(results === "locked" ? locked : (results[index] ?? locked));
     }
   }
 }
 
-type Statements = Record<"begin" | "commit" | "rollback" | "savepoint" | "release" | "undo", Database.Statement>;
+type Statements = Record<
+  "begin" | "commit" | "rollback" | "savepoint" | "release" | "undo",
+  Database.Statement
+>;
 
 function prepare(connection: Connection): Statements {
   return {
@@ -85,7 +93,11 @@ function prepare(connection: Connection): Statements {
 }
 
 /** Runs a batch in one transaction. The results count only after the commit returned. */
-function commitTogether(statements: Statements, connection: Connection, batch: readonly Job[]): Result[] | "locked" {
+function commitTogether(
+  statements: Statements,
+  connection: Connection,
+  batch: readonly Job[],
+): Result[] | "locked" {
   try {
     statements.begin.run();
     const results = batch.map((job) => runInSavepoint(statements, connection, job));

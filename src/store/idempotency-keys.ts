@@ -7,28 +7,31 @@ export function idempotencyKeysTable(connection: Connection) {
     `INSERT INTO idempotency_keys (store_id, key, fingerprint, status, request_id, body, checkout_id, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const select = connection.prepare<[string, string, number], StoredResponse>(
-    `SELECT fingerprint, status, request_id AS requestId, body FROM idempotency_keys
-     WHERE store_id = ? AND key = ? AND created_at > ?`,
+  const select = connection.prepare<[string, string], StoredResponse & { readonly createdAt: number }>(
+    `SELECT fingerprint, status, request_id AS requestId, body, created_at AS createdAt FROM idempotency_keys
+     WHERE store_id = ? AND key = ?`,
   );
-  const deleteOld = connection.prepare<[string, string, number]>(
-    "DELETE FROM idempotency_keys WHERE store_id = ? AND key = ? AND created_at <= ?",
+  const remove = connection.prepare<[string, string]>(
+    "DELETE FROM idempotency_keys WHERE store_id = ? AND key = ?",
   );
 
   return {
-    /** Binds a key to its answer for 30 days; an answer past that age makes room. */
+    /** Binds a key to its answer. */
     insert: (
       record: { storeId: string; key: string; checkoutId: string; response: StoredResponse },
       now: number,
     ): void => {
       const { storeId, key, checkoutId, response } = record;
-      deleteOld.run(storeId, key, now - IDEMPOTENCY_RETENTION_MS);
       const { fingerprint, status, requestId, body } = response;
       insert.run(storeId, key, fingerprint, status, requestId, body, checkoutId, now);
     },
 
-    /** The answer of a key, unless it was never used or is past its age. */
-    find: (storeId: string, key: string, now: number): StoredResponse | undefined =>
-      select.get(storeId, key, now - IDEMPOTENCY_RETENTION_MS),
+    /** Takes the answer of a key; one past its 30 days is removed, as if the key was never used. */
+    take: (storeId: string, key: string, now: number): StoredResponse | undefined => {
+      const row = select.get(storeId, key);
+      if (row === undefined || row.createdAt > now - IDEMPOTENCY_RETENTION_MS) return row;
+      remove.run(storeId, key);
+      return undefined;
+    },
   };
 }

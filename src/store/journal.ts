@@ -69,7 +69,9 @@ function journal(connection: Connection): Journal {
      WHERE state <> 'created'`,
   );
   const select = connection.prepare<[string], EntryRow>(`SELECT ${COLUMNS} FROM entries WHERE key = ?`);
-  const selectAll = connection.prepare<[], EntryRow>(`SELECT ${COLUMNS} FROM entries ORDER BY first_sent_at, key`);
+  const selectAll = connection.prepare<[], EntryRow>(
+    `SELECT ${COLUMNS} FROM entries ORDER BY first_sent_at, key`,
+  );
   // An answer that came late must not turn a known checkout into a refusal, nor a refusal take away a doubt.
   const update = connection.prepare<Settlement & { readonly key: string; readonly now: number }>(
     `UPDATE entries SET state = @state, checkout_id = @checkoutId, code = @code, updated_at = @now

@@ -31,7 +31,14 @@ export function pricesTable(connection: Connection) {
 
   return {
     insert: (storeId: string, price: Price): void => {
-      insert.run(storeId, price.id, price.description, price.amountMinor, price.currency, price.paymentMethod);
+      insert.run(
+        storeId,
+        price.id,
+        price.description,
+        price.amountMinor,
+        price.currency,
+        price.paymentMethod,
+      );
     },
 
     /** The approved price of this id, if the store has it. */

@@ -1,8 +1,13 @@
 import type { StoreFacts } from "../core/checkout.ts";
 import type { Connection } from "./database.ts";
 
-type StoreRow = { readonly id: string; readonly merchant_id: string; readonly active: number };
-type CapabilityRow = { readonly kind: "payment_method" | "currency"; readonly name: string };
+type StoreRow = { readonly id: string; readonly merchant_id: string };
+/** A store beside one of its active capabilities; a store without any has one row. */
+type FactRow = {
+  readonly active: number;
+  readonly kind: "payment_method" | "currency" | null;
+  readonly name: string | null;
+};
 
 /** A store with its merchant. */
 export type StoreIdentity = { readonly id: string; readonly merchantId: string };
@@ -19,11 +24,11 @@ export function storesTable(connection: Connection) {
     "INSERT INTO capabilities (store_id, kind, name, active) VALUES (?, ?, ?, 1)",
   );
   const selectFirst = connection.prepare<[], StoreRow>(
-    "SELECT id, merchant_id, active FROM stores ORDER BY created_at, id LIMIT 1",
+    "SELECT id, merchant_id FROM stores ORDER BY created_at, id LIMIT 1",
   );
-  const selectStore = connection.prepare<[string], StoreRow>("SELECT id, merchant_id, active FROM stores WHERE id = ?");
-  const selectCapabilities = connection.prepare<[string], CapabilityRow>(
-    "SELECT kind, name FROM capabilities WHERE store_id = ? AND active = 1",
+  const selectFacts = connection.prepare<[string], FactRow>(
+    `SELECT stores.active, kind, capabilities.name FROM stores
+     LEFT JOIN capabilities ON store_id = stores.id AND capabilities.active = 1 WHERE stores.id = ?`,
   );
 
   return {
@@ -32,7 +37,9 @@ export function storesTable(connection: Connection) {
     },
 
     /** Adds an active store with the capabilities it starts with. */
-    insert: (store: StoreIdentity & Omit<StoreFacts, "active"> & { name: string; createdAt: number }): void => {
+    insert: (
+      store: StoreIdentity & Omit<StoreFacts, "active"> & { name: string; createdAt: number },
+    ): void => {
       insertStore.run(store.id, store.merchantId, store.name, store.createdAt);
       for (const name of store.paymentMethods) insertCapability.run(store.id, "payment_method", name);
       for (const name of store.currencies) insertCapability.run(store.id, "currency", name);
@@ -46,17 +53,13 @@ export function storesTable(connection: Connection) {
 
     /** The facts that a create is decided by. */
     facts: (storeId: string): StoreFacts | undefined => {
-      const row = selectStore.get(storeId);
-      if (row === undefined) return undefined;
-      const capabilities = selectCapabilities.all(storeId);
-      const named = (kind: CapabilityRow["kind"]): string[] =>
-        capabilities.filter((capability) => capability.kind === kind).map(({ name }) => name);
-      return {
-        id: row.id,
-        active: row.active === 1,
-        paymentMethods: named("payment_method"),
-        currencies: named("currency"),
-      };
+      const rows = selectFacts.all(storeId);
+      const [store] = rows;
+      if (store === undefined) return undefined;
+      const named = (wanted: FactRow["kind"]): string[] =>
+        rows.flatMap(({ kind, name }) => (kind === wanted && name !== null ? [name] : []));
+      const paymentMethods = named("payment_method");
+      return { id: storeId, active: store.active === 1, paymentMethods, currencies: named("currency") };
     },
   };
 }

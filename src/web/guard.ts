@@ -24,7 +24,10 @@ export function checkHost(request: HttpRequest, allowed: AllowedHosts): Outcome<
     );
   }
   if (!request.target.startsWith("/")) {
-    return refuse("invalid_request", `the request target must be a path; got ${printableLiteral(request.target)}`);
+    return refuse(
+      "invalid_request",
+      `the request target must be a path; got ${printableLiteral(request.target)}`,
+    );
   }
   return accept(undefined);
 }

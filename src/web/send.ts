@@ -9,7 +9,9 @@ type Failure = Extract<OutboundResult, { ok: false }>;
  */
 export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<OutboundResult> {
   // Node loads TLS only for those who need it.
-  const { request } = outbound.url.startsWith("https:") ? await import("node:https") : await import("node:http");
+  const { request } = outbound.url.startsWith("https:")
+    ? await import("node:https")
+    : await import("node:http");
   const { method, url, body, maxResponseBytes } = outbound;
   const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
   const options: RequestOptions = { method, signal, headers: { ...outbound.headers, ...length } };
@@ -26,7 +28,11 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   });
 }
 
-function collect(response: IncomingMessage, maxBytes: number, resolve: (result: OutboundResult) => void): void {
+function collect(
+  response: IncomingMessage,
+  maxBytes: number,
+  resolve: (result: OutboundResult) => void,
+): void {
   const chunks: Buffer[] = [];
   let size = 0;
   response.on("data", (chunk: Buffer) => {

@@ -1,4 +1,10 @@
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Socket } from "node:net";
 import { accept, refuse, type Outcome, type Refusal } from "../core/outcome.ts";
 import type { Handler, HttpResponse, Listener, ListenFailure, World } from "../world.ts";
@@ -56,7 +62,11 @@ export async function serve(
   return accept({
     port,
     close: async (graceMs) => {
-      await Promise.all(servers.filter(({ listening }) => listening).map((server) => closeServer(server, graceMs, options.after)));
+      await Promise.all(
+        servers
+          .filter(({ listening }) => listening)
+          .map((server) => closeServer(server, graceMs, options.after)),
+      );
     },
   });
 }
@@ -76,11 +86,20 @@ function createHttpServer(uuid: () => string): Server {
   server.maxHeadersCount = 0;
   server.maxConnections = LIMITS.connections;
   server.on("checkExpectation", (_incoming, response: ServerResponse) => {
-    send(response, refusalResponse(uuid(), { code: "invalid_request", message: "Expect may only be 100-continue" }));
+    send(
+      response,
+      refusalResponse(uuid(), { code: "invalid_request", message: "Expect may only be 100-continue" }),
+    );
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => refuseSocket(error, socket, uuid));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
+    refuseSocket(error, socket, uuid),
+  );
   server.on("connect", (_incoming, socket: Socket) => {
-    const refusal = { code: "method_not_allowed", message: "this server is no proxy", allow: "GET, POST" } as const;
+    const refusal = {
+      code: "method_not_allowed",
+      message: "this server is no proxy",
+      allow: "GET, POST",
+    } as const;
     writeRefusal(socket, uuid(), refusal);
   });
   return server;
@@ -92,7 +111,8 @@ async function answer(
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const body = incoming.rawHeaders.length > LIMITS.headerLines * 2 ? tooManyHeaders() : await readBody(incoming);
+  const body =
+    incoming.rawHeaders.length > LIMITS.headerLines * 2 ? tooManyHeaders() : await readBody(incoming);
   if (body === undefined) return;
   if (!body.ok) {
     response.shouldKeepAlive = false;
@@ -123,7 +143,9 @@ function readBody(incoming: IncomingMessage): Outcome<Uint8Array> | Promise<Outc
       if (size > LIMITS.bodyBytes) resolve(tooLarge());
       else chunks.push(chunk);
     });
-    incoming.on("end", () => resolve(accept(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))));
+    incoming.on("end", () =>
+      resolve(accept(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
+    );
     incoming.on("close", () => resolve(undefined));
   });
 }
@@ -132,10 +154,10 @@ function tooLarge(): Outcome<never> {
   return refuse("body_too_large", `a body may have ${LIMITS.bodyBytes} bytes`);
 }
 
-function send(response: ServerResponse, answer: HttpResponse): void {
-  const length = typeof answer.body === "string" ? Buffer.byteLength(answer.body) : answer.body.length;
-  response.writeHead(answer.status, { ...answer.headers, "Content-Length": length });
-  response.end(answer.body);
+function send(response: ServerResponse, sent: HttpResponse): void {
+  const length = typeof sent.body === "string" ? Buffer.byteLength(sent.body) : sent.body.length;
+  response.writeHead(sent.status, { ...sent.headers, "Content-Length": length });
+  response.end(sent.body);
 }
 
 /** Answers what Node's parser refused before there was a request, in our envelope. */
@@ -145,13 +167,20 @@ function refuseSocket(error: NodeJS.ErrnoException, socket: Socket, uuid: () => 
     return;
   }
   const known = PARSER_REFUSALS[error.code ?? ""];
-  const refusal = known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
+  const refusal = known ?? {
+    code: "invalid_request",
+    message: `the request is not valid HTTP/1.1: ${error.message}`,
+  };
   writeRefusal(socket, uuid(), refusal);
 }
 
 function writeRefusal(socket: Socket, requestId: string, refusal: Refusal): void {
   const { status, headers, body } = refusalResponse(requestId, refusal);
-  const lines = Object.entries({ ...headers, "Content-Length": Buffer.byteLength(body), Connection: "close" });
+  const lines = Object.entries({
+    ...headers,
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+  });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}\r\n${String(body)}`);
 }

@@ -2,7 +2,14 @@ import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { realWorld } from "../../src/real-world.ts";
-import type { Handler, HttpRequest, HttpResponse, OutboundRequest, OutboundResult, World } from "../../src/world.ts";
+import type {
+  Handler,
+  HttpRequest,
+  HttpResponse,
+  OutboundRequest,
+  OutboundResult,
+  World,
+} from "../../src/world.ts";
 import { seededRandom } from "./campaign.ts";
 import type { Ready } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
@@ -32,7 +39,10 @@ export type ApiCall = {
 };
 
 /** What the network does to a request on its way: an answer of its own, or undefined to let it pass. */
-export type Fault = (request: OutboundRequest, deliver: () => Promise<OutboundResult>) => Promise<OutboundResult>;
+export type Fault = (
+  request: OutboundRequest,
+  deliver: () => Promise<OutboundResult>,
+) => Promise<OutboundResult>;
 
 export type Harness = ReturnType<typeof createHarness>;
 
@@ -53,10 +63,11 @@ export function createHarness(options: { readonly seed?: number } = {}) {
   const stops: (() => void)[] = [];
   let nextPid = FIRST_PID;
   let ids = 0;
-  let fault: Fault = (_request, deliver) => deliver();
+  let fault: Fault = (_request, pass) => pass();
   onTestFinished(() => stops.splice(0).forEach((stop) => stop()));
 
-  const randomBytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => Math.floor(random() * 256));
+  const randomBytes = (length: number): Uint8Array =>
+    Uint8Array.from({ length }, () => Math.floor(random() * 256));
 
   function createWorld(argv: readonly string[], command: CommandOptions): World & { output: Output } {
     const output = createOutput();
@@ -80,7 +91,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
       uuid: () => fakeUuid(clock.now(), (ids += 1)),
       randomBytes,
       random,
-      send: (request) => fault(request, () => deliver(ports, request)),
+      send: (outbound) => fault(outbound, () => deliver(ports, outbound)),
       listen: (makeHandler, { port }) => Promise.resolve(listen(ports, makeHandler, port)),
       portOwner: (port) => (ports.has(port) ? "another-program (pid 4711)" : undefined),
       processStart: (of) => (alive.has(of) ? `started ${of}` : undefined),
@@ -93,7 +104,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
   }
 
   /** Runs one command line to its end. */
-  async function run(argv: readonly string[], command: CommandOptions = {}): Promise<Result> {
+  async function runCommand(argv: readonly string[], command: CommandOptions = {}): Promise<Result> {
     const world = createWorld(argv, command);
     const code = await main(world);
     alive.delete(world.pid);
@@ -126,7 +137,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
   return {
     cwd,
     clock,
-    run,
+    run: runCommand,
     start,
     /** Another program on a port. */
     occupy: (port: number) => void ports.set(port, () => Promise.reject(new Error("not ours"))),
@@ -135,7 +146,9 @@ export function createHarness(options: { readonly seed?: number } = {}) {
   };
 }
 
-type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & { readonly advance: (milliseconds: number) => void };
+type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & {
+  readonly advance: (milliseconds: number) => void;
+};
 
 /** Time that passes only where the test says so, or where the program sleeps. */
 function createClock(start: number): Clock {
@@ -199,15 +212,23 @@ function listen(ports: Map<number, Handler>, makeHandler: (port: number) => Hand
   return { ok: true, value: { port, close } } as const;
 }
 
-async function deliver(ports: ReadonlyMap<number, Handler>, outbound: OutboundRequest): Promise<OutboundResult> {
+async function deliver(
+  ports: ReadonlyMap<number, Handler>,
+  outbound: OutboundRequest,
+): Promise<OutboundResult> {
   if (outbound.signal?.aborted === true) return { ok: false, failure: "aborted", message: "aborted" };
   const url = new URL(outbound.url);
   const handler = ports.get(Number(url.port));
-  if (handler === undefined) return { ok: false, failure: "unreachable", message: `connect ECONNREFUSED ${url.host}` };
+  if (handler === undefined)
+    return { ok: false, failure: "unreachable", message: `connect ECONNREFUSED ${url.host}` };
   const rawHeaders = Object.entries({ Host: url.host, ...outbound.headers }).flat();
   const target = url.pathname + url.search;
   const body = Buffer.from(outbound.body ?? "");
-  const { status, headers, body: answer } = await handler({ method: outbound.method, target, rawHeaders, body });
+  const {
+    status,
+    headers,
+    body: answer,
+  } = await handler({ method: outbound.method, target, rawHeaders, body });
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return { ok: true, status, headers: Object.fromEntries(lowerCase), body: String(answer) };
 }

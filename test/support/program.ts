@@ -49,7 +49,9 @@ export type SandboxProcess = {
 };
 
 /** Starts the real sandbox on a free port and waits until it says that it is ready. It ends with the test. */
-export async function startSandbox(options: RunOptions & { readonly args?: readonly string[] }): Promise<SandboxProcess> {
+export async function startSandbox(
+  options: RunOptions & { readonly args?: readonly string[] },
+): Promise<SandboxProcess> {
   const args = ["sandbox", "start", "--json", "--port", "0", ...(options.args ?? [])];
   const child = spawnProgram(args, options);
   const output = collect(child);
@@ -70,8 +72,14 @@ export async function startSandbox(options: RunOptions & { readonly args?: reado
 
 function spawnProgram(args: readonly string[], { cwd, env }: RunOptions): ChildProcess {
   // Nothing of the tester's own settings may reach the program.
-  const clean = Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST)/.test(name));
-  return spawn(process.execPath, [PROGRAM, ...args], { cwd, env: { ...Object.fromEntries(clean), ...env }, stdio: "pipe" });
+  const clean = Object.entries(process.env).filter(
+    ([name]) => !/^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST)/.test(name),
+  );
+  return spawn(process.execPath, [PROGRAM, ...args], {
+    cwd,
+    env: { ...Object.fromEntries(clean), ...env },
+    stdio: "pipe",
+  });
 }
 
 function collect(child: ChildProcess): { stdout: string; stderr: string } {

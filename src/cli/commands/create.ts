@@ -44,7 +44,11 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
     ],
     options: [
       valueOption("--order-id <id>", "your id of the purchase, 1 to 32 characters"),
-      valueOption("--amount-minor <n>", "amount in minor units: 1999 is 19.99 EUR", parseWhole(1, Number.MAX_SAFE_INTEGER)),
+      valueOption(
+        "--amount-minor <n>",
+        "amount in minor units: 1999 is 19.99 EUR",
+        parseWhole(1, Number.MAX_SAFE_INTEGER),
+      ),
       valueOption("--currency <code>", "three letters, such as EUR"),
       valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
       valueOption("--description <text>", "up to 128 characters"),
@@ -59,7 +63,11 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
 }
 
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
-export async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<Outcome<void, Problem>> {
+export async function runCreate(
+  context: Context,
+  options: CreateOptions,
+  noun: Noun,
+): Promise<Outcome<void, Problem>> {
   const { world } = context;
   const settings = resolveSettings(world, options);
   if (!settings.ok) return settings;
@@ -70,7 +78,11 @@ export async function runCreate(context: Context, options: CreateOptions, noun: 
   const { endpoint } = noun;
   const { newAttempt = false, idempotencyKey = null } = options;
   const key = idempotencyKey === null ? accept("") : parseIdempotencyKey([idempotencyKey]);
-  if (!key.ok) return { ok: false, refusal: usageProblem(key.refusal.message, "give a key of that form, or leave it out") };
+  if (!key.ok)
+    return {
+      ok: false,
+      refusal: usageProblem(key.refusal.message, "give a key of that form, or leave it out"),
+    };
   const intent: CreateIntent = { endpoint, request: request.value, newAttempt, idempotencyKey };
 
   const journal = openFolderJournal(world, settings.value, options.dryRun === true);
@@ -89,19 +101,29 @@ export async function runCreate(context: Context, options: CreateOptions, noun: 
 }
 
 /** The request, with what was missing asked for where someone is there to answer. */
-async function completeRequest(world: World, options: CreateFields): Promise<Outcome<CreateRequest, Problem>> {
+async function completeRequest(
+  world: World,
+  options: CreateFields,
+): Promise<Outcome<CreateRequest, Problem>> {
   const missing = missingFlags(options);
   if (missing.length > 0 && !world.interactive) {
     return {
       ok: false,
-      refusal: usageProblem(`missing: ${missing.join(", ")}`, "add what is missing, or give --order-id and --price-id"),
+      refusal: usageProblem(
+        `missing: ${missing.join(", ")}`,
+        "add what is missing, or give --order-id and --price-id",
+      ),
     };
   }
   try {
     return parseFields(missing.length === 0 ? options : await askForMissing(world, options));
   } catch (error) {
     if (!isPromptExit(error)) throw error;
-    const interrupted = { exitCode: EXIT.interrupted, code: "interrupted", message: "interrupted; nothing was sent" };
+    const interrupted = {
+      exitCode: EXIT.interrupted,
+      code: "interrupted",
+      message: "interrupted; nothing was sent",
+    };
     return { ok: false, refusal: { ...interrupted, next: "run the command again" } };
   }
 }
@@ -111,7 +133,12 @@ function missingFlags(options: CreateFields): string[] {
     options.priceId === undefined
       ? (["orderId", "amountMinor", "currency", "paymentMethod"] as const)
       : (["orderId"] as const);
-  const flags = { orderId: "--order-id", amountMinor: "--amount-minor", currency: "--currency", paymentMethod: "--payment-method" };
+  const flags = {
+    orderId: "--order-id",
+    amountMinor: "--amount-minor",
+    currency: "--currency",
+    paymentMethod: "--payment-method",
+  };
   return required.filter((field) => options[field] === undefined).map((field) => flags[field]);
 }
 
@@ -132,7 +159,11 @@ function parseFields(fields: CreateFields): Outcome<CreateRequest, Problem> {
 }
 
 /** The journal of the state folder. A dry run makes none, and reads the one that is there. */
-function openFolderJournal(world: World, settings: Settings, dry: boolean): Outcome<Journal | undefined, Problem> {
+function openFolderJournal(
+  world: World,
+  settings: Settings,
+  dry: boolean,
+): Outcome<Journal | undefined, Problem> {
   const folder = settings.folder.value;
   const path = stateFile(folder, "journal");
   if (dry && !world.files.exists(path)) return accept(undefined);
@@ -150,9 +181,19 @@ function dryRun(
 ): Outcome<void, Problem> {
   const meant = journalIntent(target, intent);
   const { key } = chooseKey(meant, journal?.latestAttempt(meant));
-  const request = createRequest(target, { endpoint: intent.endpoint, key, body: JSON.stringify(intent.request) });
+  const request = createRequest(target, {
+    endpoint: intent.endpoint,
+    key,
+    body: JSON.stringify(intent.request),
+  });
   const shown = showRequest(request);
-  const json = { dry_run: true, method: request.method, url: request.url, headers: shown.headers, body: intent.request };
+  const json = {
+    dry_run: true,
+    method: request.method,
+    url: request.url,
+    headers: shown.headers,
+    body: intent.request,
+  };
   printer.result(json, () => shown.text);
   return accept(undefined);
 }

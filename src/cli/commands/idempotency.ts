@@ -21,14 +21,16 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
     summary: "show one key with the request it belongs to",
     examples: ["checkout idempotency show co-4f1d…-1"],
     options: [],
-    run: (context, options, key = "") => withJournal(context, options, (journal) => show(context, journal, key)),
+    run: (context, options, key = "") =>
+      withJournal(context, options, (journal) => show(context, journal, key)),
   });
   register<CommonOptions>(parent, registry, {
     name: "forget <key>",
     summary: "remove a key from the journal; the service still knows it",
     examples: ["checkout idempotency forget co-4f1d…-1"],
     options: [],
-    run: (context, options, key = "") => withJournal(context, options, (journal) => forget(context, journal, key)),
+    run: (context, options, key = "") =>
+      withJournal(context, options, (journal) => forget(context, journal, key)),
   });
 }
 
@@ -63,7 +65,9 @@ function list({ printer }: Context, journal: Journal | undefined): Outcome<void,
     entry.checkoutId ?? entry.code,
   ]);
   printer.result(entries.map(toJson), () =>
-    rows.length === 0 ? "no create was sent from here yet" : table(["KEY", "STATE", "ENDPOINT", "ORDER ID", "FIRST SENT", "CHECKOUT OR CODE"], rows),
+    rows.length === 0
+      ? "no create was sent from here yet"
+      : table(["KEY", "STATE", "ENDPOINT", "ORDER ID", "FIRST SENT", "CHECKOUT OR CODE"], rows),
   );
   return accept(undefined);
 }
@@ -78,7 +82,10 @@ function show({ printer }: Context, journal: Journal | undefined, key: string): 
 
 function forget({ printer }: Context, journal: Journal | undefined, key: string): Outcome<void, Problem> {
   if (journal?.forget(key) !== true) return { ok: false, refusal: unknownKey(key) };
-  printer.result({ forgotten: key }, () => `${key} is forgotten here; a managed key comes back the same when the create is run again`);
+  printer.result(
+    { forgotten: key },
+    () => `${key} is forgotten here; a managed key comes back the same when the create is run again`,
+  );
   return accept(undefined);
 }
 

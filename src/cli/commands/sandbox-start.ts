@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
+import type { Run } from "../../core/state-files.ts";
 import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
 import { createAccessLog, SILENT_LOG, type AccessLog, type LogFormat } from "../../sandbox/access-log.ts";
 import { createSandbox } from "../../sandbox/sandbox.ts";
@@ -58,11 +59,27 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       "checkout sandbox start --rate-limit 5/s --allow-host checkout.local",
     ],
     options: [
-      valueOption("--port <port>", `port to listen on; 0 takes any free one (default: ${DEFAULT_PORT}, or the next free one)`, parseWhole(0, 65_535)),
+      valueOption(
+        "--port <port>",
+        `port to listen on; 0 takes any free one (default: ${DEFAULT_PORT}, or the next free one)`,
+        parseWhole(0, 65_535),
+      ),
       switchOption("--ephemeral", "keep nothing on disk"),
-      valueOption("--rate-limit <rate>", "requests a second for each API key: 5/s or off (default: 1000/s)", parseRateLimit),
-      listOption("--allow-host <host>", "another name that the service goes by: HOST or HOST:PORT (repeatable)", parseHost),
-      valueOption("--log-format <format>", "request log: text or json (default: text)", parseChoice(["text", "json"])),
+      valueOption(
+        "--rate-limit <rate>",
+        "requests a second for each API key: 5/s or off (default: 1000/s)",
+        parseRateLimit,
+      ),
+      listOption(
+        "--allow-host <host>",
+        "another name that the service goes by: HOST or HOST:PORT (repeatable)",
+        parseHost,
+      ),
+      valueOption(
+        "--log-format <format>",
+        "request log: text or json (default: text)",
+        parseChoice(["text", "json"]),
+      ),
       switchOption("--quiet", "no request log"),
     ],
     run: runSandboxStart,
@@ -70,7 +87,10 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
 }
 
 /** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
-export async function runSandboxStart(context: Context, options: StartOptions): Promise<Outcome<void, Problem>> {
+export async function runSandboxStart(
+  context: Context,
+  options: StartOptions,
+): Promise<Outcome<void, Problem>> {
   const { world } = context;
   const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
   const adminToken = Buffer.from(world.randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url");
@@ -86,9 +106,13 @@ export async function runSandboxStart(context: Context, options: StartOptions): 
 }
 
 /** The folder that this process holds, or undefined where nothing is kept. */
-type Held = { readonly path: string; readonly run: state.Run } | undefined;
+type Held = { readonly path: string; readonly run: Run } | undefined;
 
-async function serveFolder(context: Context, options: StartOptions, held: Held): Promise<Outcome<void, Problem>> {
+async function serveFolder(
+  context: Context,
+  options: StartOptions,
+  held: Held,
+): Promise<Outcome<void, Problem>> {
   const { world } = context;
   const opened = openState(world, held);
   if (!opened.ok) return opened;
@@ -116,7 +140,8 @@ async function serveFolder(context: Context, options: StartOptions, held: Held):
 }
 
 function openState(world: World, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
-  const masterKey = held === undefined ? accept(world.randomBytes(MASTER_KEY_BYTES)) : state.masterKey(world, held.path);
+  const masterKey =
+    held === undefined ? accept(world.randomBytes(MASTER_KEY_BYTES)) : state.masterKey(world, held.path);
   if (!masterKey.ok) return masterKey;
   const path = held === undefined ? IN_MEMORY : state.stateFile(held.path, "database");
   const store = openStore(path, { nativeBinding: world.sqliteAddon(), scheduler: world });
@@ -171,7 +196,8 @@ async function listen(
   for (let port = wanted; ; port += 1) {
     const listener = await world.listen(makeHandler, { port });
     if (listener.ok) {
-      if (port !== wanted) printer.talk(`Port ${wanted} is taken by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
+      if (port !== wanted)
+        printer.talk(`Port ${wanted} is taken by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
       return listener;
     }
     if (listener.refusal.reason === "in_use" && port < last) continue;
@@ -184,7 +210,8 @@ function portProblem(world: World, port: number, message: string): Problem {
   return {
     exitCode: EXIT.failed,
     code: "port_unavailable",
-    message: owner === undefined ? `port ${port} cannot be taken: ${message}` : `port ${port} is taken by ${owner}`,
+    message:
+      owner === undefined ? `port ${port} cannot be taken: ${message}` : `port ${port} is taken by ${owner}`,
     next: "stop that process, or choose another port with --port (0 takes any free one)",
   };
 }
@@ -223,7 +250,8 @@ function banner({ printer: { style } }: Context, ready: Ready): string {
     ["Signing secret", ready.signing_secret],
     ["State", ready.data_dir ?? "in memory; nothing is kept"],
   ]);
-  const create = "checkout orders create --order-id order-1001 --amount-minor 1999 --currency EUR --payment-method alipay_plus";
+  const create =
+    "checkout orders create --order-id order-1001 --amount-minor 1999 --currency EUR --payment-method alipay_plus";
   return [
     `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} is ready (pid ${ready.pid}). Ctrl-C stops it.`,
     "",

@@ -11,7 +11,10 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
   register<ServiceOptions>(parent, registry, {
     name: "get <id>",
     summary: "print the current state of a checkout session, or of an order by its id",
-    examples: ["checkout sessions get 0199a3c4-5d00-7000-8000-000000000001", "checkout sessions get <id> --json"],
+    examples: [
+      "checkout sessions get 0199a3c4-5d00-7000-8000-000000000001",
+      "checkout sessions get <id> --json",
+    ],
     options: serviceOptions(),
     run: runSessionsGet,
   });

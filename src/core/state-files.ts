@@ -1,0 +1,35 @@
+import * as z from "zod";
+
+const credentials = z.object({ merchant_id: z.string(), store_id: z.string(), api_key: z.string() });
+
+/** `credentials.json`: the merchant's own copy of what the sandbox showed once (design section 5). */
+export type Credentials = z.infer<typeof credentials>;
+
+const run = z.object({
+  pid: z.int(),
+  started: z.string(),
+  port: z.int().nullable(),
+  base_url: z.string().nullable(),
+  admin_token: z.string(),
+});
+
+/** `run.json`: the process that serves a folder. `started` tells it from a later one with the same pid. */
+export type Run = z.infer<typeof run>;
+
+/** Undefined where the text is not what was written. */
+export function parseCredentials(text: string): Credentials | undefined {
+  return parseAs(credentials, text);
+}
+
+/** Undefined where the text is not what was written. */
+export function parseRun(text: string): Run | undefined {
+  return parseAs(run, text);
+}
+
+function parseAs<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,10 @@
+/** Baseline: node:http with a constant answer. Nothing on Node can answer faster than this. Prints its port. */
+import { createServer } from "node:http";
+import { CONSTANT_BODY, announce } from "./announce.ts";
+
+const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(CONSTANT_BODY) };
+const server = createServer((_incoming, response) => {
+  response.writeHead(200, headers);
+  response.end(CONSTANT_BODY);
+});
+server.listen({ host: "127.0.0.1", port: 0 }, () => announce(server.address()));

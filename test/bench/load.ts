@@ -1,0 +1,220 @@
+/**
+ * The load generator, a process of its own so that the server has a core to itself: raw sockets, kept alive, one
+ * request in flight on each. Takes orders and answers with results over the channel to its parent.
+ */
+import { connect, type Socket } from "node:net";
+import { SEED, seededRandom } from "../support/campaign.ts";
+
+/** What to send: the same GETs in turn, or creates of which no two have the same key or order_id. */
+export type Traffic =
+  | { readonly kind: "get"; readonly targets: readonly string[]; readonly apiKey: string | null }
+  | { readonly kind: "create"; readonly apiKey: string | null };
+
+/** One run against one server. Answers count from `warmMs` until `measureMs` later. */
+export type LoadOrder = {
+  readonly port: number;
+  readonly traffic: Traffic;
+  readonly connections: number;
+  readonly warmMs: number;
+  readonly measureMs: number;
+};
+
+/** Latencies in milliseconds. `busy` is the part of one core that the generator itself used. */
+export type LoadResult = {
+  readonly answers: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly busy: number;
+  /** Ids of the first checkouts that were created. */
+  readonly ids: readonly string[];
+};
+
+/** An order's end as it goes to the parent. */
+export type LoadReply = { readonly ok: true; readonly result: LoadResult } | { readonly ok: false; readonly message: string };
+
+const RECEIVE_BYTES = 16 * 1024;
+const MAX_SAMPLES = 1_000_000;
+const MAX_IDS = 2000;
+/** How long the last answers may take before a run fails. */
+const GRACE_MS = 10_000;
+const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)\r\n/i;
+const CREATED_ID = /"id":"([0-9a-f-]{36})"/;
+
+const latencies = new Float64Array(MAX_SAMPLES);
+const random = seededRandom(SEED);
+/** Counts creates over all runs: no two requests of a benchmark are the same. */
+let serial = 0;
+
+process.on("message", (order: LoadOrder) => {
+  generate(order).then(
+    (result) => reply({ ok: true, result }),
+    (error: unknown) => reply({ ok: false, message: error instanceof Error ? error.message : String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit());
+
+function reply(message: LoadReply): void {
+  process.send?.(message);
+}
+
+async function generate(order: LoadOrder): Promise<LoadResult> {
+  const { port, traffic, connections, warmMs, measureMs } = order;
+  const nextRequest = traffic.kind === "get" ? cycle(getRequests(port, traffic)) : createRequests(port, traffic);
+  const ids: string[] = [];
+  const sockets: Connection[] = [];
+  for (let index = 0; index < connections; index += 1) sockets.push(await openConnection(port));
+
+  const startedAt = performance.now() + warmMs;
+  const endsAt = startedAt + measureMs;
+  const cpuBefore = process.cpuUsage();
+  let answers = 0;
+  const onAnswer = (answer: string, sentAt: number, now: number): void => {
+    if (answer.charCodeAt(SUCCESS_DIGIT_AT) !== DIGIT_TWO) throw new Error(`answer is no success:\n${answer.slice(0, 600)}`);
+    if (traffic.kind === "create" && ids.length < MAX_IDS) ids.push(CREATED_ID.exec(answer)?.[1] ?? "");
+    if (now < startedAt || now >= endsAt || answers >= MAX_SAMPLES) return;
+    latencies[answers] = now - sentAt;
+    answers += 1;
+  };
+  await withDeadline(
+    Promise.all(sockets.map((socket) => socket.drive({ nextRequest, onAnswer, endsAt }))),
+    warmMs + measureMs + GRACE_MS,
+  );
+  const cpu = process.cpuUsage(cpuBefore);
+  for (const socket of sockets) socket.close();
+  if (answers === 0) throw new Error(`no answer within ${measureMs} ms`);
+  const sorted = latencies.subarray(0, answers).sort();
+  return {
+    answers,
+    perSecond: (answers * 1000) / measureMs,
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+    busy: (cpu.user + cpu.system) / 1000 / (warmMs + measureMs),
+    ids,
+  };
+}
+
+/** Where the first digit of the status stands in "HTTP/1.1 201 Created". */
+const SUCCESS_DIGIT_AT = "HTTP/1.1 ".length;
+const DIGIT_TWO = "2".charCodeAt(0);
+
+type Drive = {
+  readonly nextRequest: () => string;
+  readonly onAnswer: (answer: string, sentAt: number, now: number) => void;
+  readonly endsAt: number;
+};
+
+type Connection = {
+  /** Sends one request after the other until `endsAt`; resolves with the last answer. */
+  readonly drive: (drive: Drive) => Promise<void>;
+  readonly close: () => void;
+};
+
+function openConnection(port: number): Promise<Connection> {
+  let onData: (text: string) => void = () => undefined;
+  const buffer = Buffer.allocUnsafe(RECEIVE_BYTES);
+  const receive = (size: number): boolean => {
+    onData(buffer.toString("latin1", 0, size));
+    return true;
+  };
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true, onread: { buffer, callback: receive } });
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      resolve({
+        drive: (drive) => driveSocket(socket, drive, (listener) => (onData = listener)),
+        close: () => socket.destroy(),
+      });
+    });
+  });
+}
+
+function driveSocket(socket: Socket, drive: Drive, listen: (onData: (text: string) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let pending = "";
+    let sentAt = 0;
+    const sendNext = (now: number): void => {
+      sentAt = now;
+      socket.write(drive.nextRequest(), "latin1");
+    };
+    listen((text) => {
+      pending = pending === "" ? text : pending + text;
+      try {
+        if (!isWhole(pending)) return;
+        const now = performance.now();
+        drive.onAnswer(pending, sentAt, now);
+        pending = "";
+        if (now < drive.endsAt) sendNext(now);
+        else resolve();
+      } catch (error) {
+        reject(error as Error);
+      }
+    });
+    socket.once("error", reject);
+    socket.once("close", () => reject(new Error("the server closed a connection")));
+    sendNext(performance.now());
+  });
+}
+
+/** Whether the bytes are one whole answer. Throws where they are no answer that this generator understands. */
+function isWhole(bytes: string): boolean {
+  const headEnd = bytes.indexOf("\r\n\r\n");
+  if (headEnd === -1) return false;
+  const length = CONTENT_LENGTH.exec(bytes)?.[1];
+  if (length === undefined) throw new Error(`an answer without Content-Length:\n${bytes.slice(0, 600)}`);
+  const missing = headEnd + 4 + Number(length) - bytes.length;
+  if (missing < 0) throw new Error(`more came than one answer:\n${bytes.slice(0, 600)}`);
+  return missing === 0;
+}
+
+function getRequests(port: number, traffic: Extract<Traffic, { kind: "get" }>): string[] {
+  const authorization = authorizationLine(traffic.apiKey);
+  return traffic.targets.map((target) => `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${authorization}\r\n`);
+}
+
+function cycle(requests: readonly string[]): () => string {
+  let index = 0;
+  return () => {
+    index = index + 1 < requests.length ? index + 1 : 0;
+    return requests[index] ?? "";
+  };
+}
+
+/** Keys are scattered, as those of real clients are (digests or random ids); order_ids count upwards. */
+function createRequests(port: number, { apiKey }: Extract<Traffic, { kind: "create" }>): () => string {
+  const body = (orderId: string): string =>
+    `{"order_id":"${orderId}","amount_minor":1999,"currency":"EUR","payment_method":"alipay_plus"}`;
+  const orderOf = (number: number): string => `bench-${String(number).padStart(9, "0")}`;
+  const [afterBody = ""] = body("|").split("|").slice(1);
+  const beforeBody = body("|").slice(0, -afterBody.length - 1);
+  const head = [
+    "POST /v1/orders HTTP/1.1",
+    `Host: 127.0.0.1:${port}`,
+    `${authorizationLine(apiKey)}Content-Type: application/json`,
+    `Content-Length: ${body(orderOf(0)).length}`,
+    "Idempotency-Key: ",
+  ].join("\r\n");
+  return () => {
+    serial += 1;
+    const scattered = Math.floor(random() * 2 ** 32).toString(16);
+    return `${head}${scattered}-bench-${serial}\r\n\r\n${beforeBody}${orderOf(serial)}${afterBody}`;
+  };
+}
+
+function authorizationLine(apiKey: string | null): string {
+  return apiKey === null ? "" : `Authorization: Bearer ${apiKey}\r\n`;
+}
+
+function quantile(sorted: Float64Array, part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+async function withDeadline(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`the server did not answer for ${GRACE_MS} ms`)), milliseconds);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

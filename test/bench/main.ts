@@ -1,0 +1,35 @@
+/**
+ * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
+ * `--million` measures a file with a million checkouts instead; `--json` prints one object. Exit 1 where a target is missed.
+ */
+import { formatJson, formatTable, meets, type Figure } from "./figures.ts";
+import { measureIdle } from "./idle.ts";
+import { measureMillion } from "./million.ts";
+import { openBench, type Bench } from "./processes.ts";
+import { measureStartup } from "./startup.ts";
+import { measureThroughput } from "./throughput.ts";
+
+const options = new Set(process.argv.slice(2));
+const bench = openBench();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    bench.end();
+    process.exit(130);
+  });
+}
+try {
+  const figures = options.has("--million") ? await measureMillion(bench) : await measureAll(bench);
+  process.stdout.write(options.has("--json") ? formatJson(figures) : formatTable(figures));
+  process.exitCode = figures.every(meets) ? 0 : 1;
+} finally {
+  bench.end();
+}
+
+async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {
+  const sandbox = await startSandbox(newPath("sandbox"));
+  const idleAtFirst = await measureIdle(sandbox, "just started");
+  const startup = await measureStartup(bench, sandbox);
+  const throughput = await measureThroughput(bench, sandbox);
+  const idleAfterLoad = await measureIdle(sandbox, "after load");
+  return [...throughput, ...startup, ...idleAtFirst, ...idleAfterLoad];
+}

@@ -1,0 +1,73 @@
+import { median, type Figure } from "./figures.ts";
+import { PROGRAM, sandboxArgs, type Bench, type Sandbox } from "./processes.ts";
+import { rotate } from "./throughput.ts";
+
+/** A little more than the fifteen that a median needs. */
+const RUNS = 17;
+/** The first runs fill Node's compile cache and the system's page cache. */
+const WARM_UP_RUNS = 2;
+
+type Name = "node -e 0" | "--version" | "orders create" | "sandbox start" | "sandbox start, new folder";
+
+/** Runs one process to the moment that counts; resolves with the milliseconds that it took. */
+type Timed = { readonly name: Name; readonly run: (round: number) => Promise<number> };
+
+/** Times of whole processes, each against an empty Node process of the same run. */
+export async function measureStartup(bench: Bench, sandbox: Sandbox): Promise<Figure[]> {
+  const subjects = timedProcesses(bench, sandbox);
+  const times = new Map<Name, number[]>(subjects.map(({ name }) => [name, []]));
+  for (let round = 0; round < WARM_UP_RUNS + RUNS; round += 1) {
+    for (const { name, run } of rotate(subjects, round)) {
+      const milliseconds = await run(round);
+      if (round >= WARM_UP_RUNS) times.get(name)?.push(milliseconds);
+    }
+  }
+  const time = (name: Name): number => median(times.get(name) ?? []);
+  const figure = (name: Name, below: number): Figure => ({
+    name: name === "node -e 0" ? name : `checkout ${name}`,
+    value: time(name),
+    unit: "ms",
+    baseline: "node -e 0",
+    ratio: time(name) / time("node -e 0"),
+    target: { below },
+  });
+  return [
+    { name: "node -e 0", value: time("node -e 0"), unit: "ms" },
+    figure("--version", 1.5),
+    figure("orders create", 4),
+    figure("sandbox start", 5),
+    figure("sandbox start, new folder", 5),
+  ];
+}
+
+function timedProcesses(bench: Bench, sandbox: Sandbox): Timed[] {
+  const existing = bench.newPath("existing");
+  return [
+    { name: "node -e 0", run: () => timed(() => bench.run(["-e", "0"])) },
+    { name: "--version", run: () => timed(() => bench.run([PROGRAM, "--version"])) },
+    { name: "orders create", run: (round) => timed(() => bench.run(createArgs(sandbox, `startup-${round}`))) },
+    { name: "sandbox start", run: () => timedStart(bench, existing) },
+    { name: "sandbox start, new folder", run: () => timedStart(bench, bench.newPath("new")) },
+  ];
+}
+
+/** The first create of an order_id, as a merchant's developer types it. */
+function createArgs({ folder }: Sandbox, orderId: string): string[] {
+  const terms = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
+  return [PROGRAM, "orders", "create", "--dir", folder, "--order-id", orderId, ...terms];
+}
+
+/** From the start of the process to its ready line. */
+async function timedStart(bench: Bench, folder: string): Promise<number> {
+  const startedAt = performance.now();
+  const server = await bench.startServer(sandboxArgs(folder));
+  const milliseconds = performance.now() - startedAt;
+  await server.stop();
+  return milliseconds;
+}
+
+async function timed(run: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await run();
+  return performance.now() - startedAt;
+}

@@ -1,0 +1,109 @@
+import { join } from "node:path";
+import { median, medianRatio, type Figure } from "./figures.ts";
+import type { LoadOrder, LoadResult, Traffic } from "./load.ts";
+import type { Bench, Sandbox } from "./processes.ts";
+
+/** How a server is loaded in every round. */
+export const ROUND = { connections: 32, warmMs: 120, measureMs: 800 } as const;
+/** Loads a server until its code is compiled. */
+export const WARM_UP = { connections: 32, warmMs: 0, measureMs: 1500 } as const;
+
+/** Rounds are short and many: on a busy machine only what runs right after each other can be compared. */
+const ROUNDS = 9;
+/** A generator this busy may be slower than the server that it measures. */
+const MAX_BUSY = 0.98;
+
+/** Something that is loaded in every round. */
+export type Subject<Name extends string> = { readonly name: Name; readonly port: number; readonly traffic: Traffic };
+
+type Name = "bare-http" | "hono" | "bare-sqlite" | "create" | "retrieve";
+
+/** Requests a second with 32 connections, each against the baselines of the same round. */
+export async function measureThroughput(bench: Bench, sandbox: Sandbox): Promise<Figure[]> {
+  const load = bench.startLoad();
+  const subjects = await startSubjects(bench, sandbox, load);
+  const results = await runRounds(load, subjects, ROUNDS);
+  const rates = (name: Name): number[] => results[name].map(({ perSecond }) => perSecond);
+  const rate = (name: Name): number => median(rates(name));
+  const against = (name: Name, baseline: Name) => ({ baseline, ratio: medianRatio(rates(name), rates(baseline)) });
+  const time = (name: Name, part: "p50" | "p99"): Figure => ({
+    name: `${name} ${part}`,
+    value: median(results[name].map((result) => result[part])),
+    unit: "ms",
+  });
+  return [
+    { name: "bare node:http", value: rate("bare-http"), unit: "/s" },
+    { name: "hono", value: rate("hono"), unit: "/s", ...against("hono", "bare-http") },
+    { name: "bare SQLite create", value: rate("bare-sqlite"), unit: "/s", ...against("bare-sqlite", "bare-http") },
+    { name: "create", value: rate("create"), unit: "/s", ...against("create", "bare-sqlite"), target: { atLeast: 0.75 } },
+    { name: "create", value: rate("create"), unit: "/s", ...against("create", "bare-http"), target: { atLeast: 0.17 } },
+    { name: "retrieve", value: rate("retrieve"), unit: "/s", ...against("retrieve", "bare-http"), target: { atLeast: 0.35 } },
+    time("bare-sqlite", "p50"),
+    time("bare-sqlite", "p99"),
+    time("create", "p50"),
+    { ...time("create", "p99"), target: { atMost: 15 } },
+    time("retrieve", "p50"),
+    time("retrieve", "p99"),
+    { name: "load generator, busiest", value: busiest(results), unit: "x", target: { atMost: MAX_BUSY } },
+  ];
+}
+
+/** Loads the subjects in turn, another one first in each round. */
+export async function runRounds<Name extends string>(
+  load: (order: LoadOrder) => Promise<LoadResult>,
+  subjects: readonly Subject<Name>[],
+  rounds: number,
+): Promise<Record<Name, LoadResult[]>> {
+  const results = Object.fromEntries(subjects.map(({ name }) => [name, []])) as unknown as Record<Name, LoadResult[]>;
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { name, port, traffic } of rotate(subjects, round)) {
+      results[name].push(await load({ ...ROUND, port, traffic }));
+    }
+  }
+  return results;
+}
+
+/** The list with another member first. */
+export function rotate<Member>(members: readonly Member[], by: number): Member[] {
+  const start = by % members.length;
+  return [...members.slice(start), ...members.slice(0, start)];
+}
+
+async function startSubjects(
+  bench: Bench,
+  sandbox: Sandbox,
+  load: (order: LoadOrder) => Promise<LoadResult>,
+): Promise<Subject<Name>[]> {
+  const { port, apiKey } = sandbox;
+  const constant: Traffic = { kind: "get", targets: ["/"], apiKey: null };
+  const create: Traffic = { kind: "create", apiKey };
+  const bareHttp = await startBaseline(bench, ["bare-http.ts"]);
+  const hono = await startBaseline(bench, ["hono-http.ts"]);
+  const bareSqlite = await startBaseline(bench, ["bare-sqlite.ts", bench.newPath("bare.db")]);
+  const { ids } = await load({ ...WARM_UP, port, traffic: create });
+  const subjects: Subject<Name>[] = [
+    { name: "bare-http", port: bareHttp, traffic: constant },
+    { name: "hono", port: hono, traffic: constant },
+    { name: "bare-sqlite", port: bareSqlite, traffic: create },
+    { name: "create", port, traffic: create },
+    { name: "retrieve", port, traffic: { kind: "get", targets: ids.map(retrieveTarget), apiKey } },
+  ];
+  for (const subject of subjects) {
+    if (subject.name !== "create") await load({ ...WARM_UP, ...subject });
+  }
+  return subjects;
+}
+
+/** The request target of a retrieve. */
+export function retrieveTarget(id: string): string {
+  return `/v1/checkout-sessions/${id}`;
+}
+
+async function startBaseline(bench: Bench, [file, ...args]: readonly [string, ...string[]]): Promise<number> {
+  const { ready } = await bench.startServer([join(import.meta.dirname, "baselines", file), ...args]);
+  return Number(ready["port"]);
+}
+
+function busiest(results: Record<Name, readonly LoadResult[]>): number {
+  return Math.max(...Object.values(results).map((rounds) => median(rounds.map(({ busy }) => busy))));
+}

@@ -1,0 +1,211 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { join } from "node:path";
+import type Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { create, type ClientWorld, type Target } from "../../src/client/client.ts";
+import type { Observer } from "../../src/client/exchange.ts";
+import type { Journal } from "../../src/core/journal.ts";
+import { realWorld } from "../../src/real-world.ts";
+import { openJournal } from "../../src/store/journal.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
+import { apiKeyOf, openRows, purchase } from "../support/load.ts";
+import { PROGRAM, run, startSandbox, type Finished, type SandboxProcess } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const SANDBOX_ARGS = ["--rate-limit", "off", "--quiet"];
+const IMPATIENT: ClientWorld = { ...realWorld(), sleep: async () => undefined };
+
+// --- The answer is cut at every byte.
+
+test.for(["close", "reset"] as const)("an answer that is cut at any byte makes one order (%s)", checkCuts);
+
+async function checkCuts(ending: "close" | "reset"): Promise<void> {
+  const cwd = tempFolder();
+  const proxy = await startFaultProxy();
+  const sandbox = await startBehind(proxy, cwd);
+  const rows = openRows(sandbox);
+  const client = { world: IMPATIENT, target: targetBehind(proxy, sandbox), journal: openTestJournal(cwd) };
+
+  await createOrder(client, cutOrderId(-1));
+  const answerBytes = proxy.latestAnswerBytes();
+  expect(answerBytes, "an answer has a head and a body").toBeGreaterThan(400);
+  for (let cutAt = 0; cutAt <= answerBytes; cutAt += 1) {
+    const where = `cut at byte ${cutAt} of ${answerBytes} (${ending})`;
+    proxy.failNext({ answerBytes: cutAt, ending });
+    const { id, tries } = await createOrder(client, cutOrderId(cutAt));
+    expect([id], where).toEqual(idsOf(rows, cutOrderId(cutAt)));
+    // The last cut is behind the last byte: whether it is noticed does not matter.
+    if (cutAt < answerBytes) expect(tries, `${where}: tries`).toBe(2);
+  }
+  client.journal.close();
+}
+
+/** All of one length, so that all answers are. */
+function cutOrderId(cutAt: number): string {
+  return `cut-${String(cutAt).padStart(6, "0")}`;
+}
+
+// --- The client is killed.
+
+const CLIENT_KILLS = size(12, 200);
+const MAX_CLIENT_MS = 120;
+
+type ClientFolder = { readonly name: string; readonly folderOf: (round: number) => string | undefined };
+
+const CLIENT_FOLDERS: readonly ClientFolder[] = [
+  { name: "in the sandbox's folder", folderOf: () => undefined },
+  { name: "in a folder that it makes", folderOf: (round) => `client-${round}` },
+];
+
+test.for(CLIENT_FOLDERS)(
+  "a client that is killed and run again makes one order: $name",
+  async ({ folderOf }, { annotate }) => {
+    const cwd = tempFolder();
+    const sandbox = await startSandbox({ cwd, args: SANDBOX_ARGS });
+    const rows = openRows(sandbox);
+    const random = seededRandom(SEED);
+    const seen = { killed: 0, replayed: 0 };
+    for (let round = 1; round <= CLIENT_KILLS / CLIENT_FOLDERS.length; round += 1) {
+      const delayMs = random() * MAX_CLIENT_MS;
+      const where = `seed ${SEED}, round ${round}, killed after ${delayMs.toFixed(1)} ms`;
+      const command = { cwd, args: createArgs(`killed-${round}`, folderOf(round)), env: serviceEnv(sandbox) };
+      const first = await runAndKill(command, delayMs);
+      const second = await run(command.args, command);
+      expect(second.code, `${where}: ${second.stderr}`).toBe(0);
+      const printed = parsePrinted(second.stdout);
+      expect([printed.data.id], where).toEqual(idsOf(rows, `killed-${round}`));
+      if (first.stdout !== "")
+        expect(printed.data.id, `${where}, already printed`).toBe(parsePrinted(first.stdout).data.id);
+      seen.killed += first.code === null ? 1 : 0;
+      seen.replayed += printed.replayed ? 1 : 0;
+    }
+    await annotate(
+      `seed ${SEED}: ${seen.killed} killed before their end, ${seen.replayed} had made the order`,
+    );
+  },
+);
+
+type Command = { readonly args: readonly string[]; readonly cwd: string; readonly env: Readonly<Record<string, string>> };
+
+function createArgs(orderId: string, folder: string | undefined): string[] {
+  const terms = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
+  const where = folder === undefined ? [] : ["--dir", folder];
+  return ["orders", "create", "--json", "--order-id", orderId, ...terms, ...where];
+}
+
+function serviceEnv(sandbox: SandboxProcess): Record<string, string> {
+  return { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: apiKeyOf(sandbox) };
+}
+
+async function runAndKill({ args, cwd, env }: Command, delayMs: number): Promise<Pick<Finished, "code" | "stdout">> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env, stdio: ["ignore", "pipe", "ignore"] });
+  let stdout = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  const gone = once(child, "close") as Promise<[number | null]>;
+  await Promise.race([sleep(delayMs), gone]);
+  child.kill("SIGKILL");
+  const [code] = await gone;
+  return { code, stdout };
+}
+
+function parsePrinted(stdout: string): { readonly data: { readonly id: string }; readonly replayed: boolean } {
+  return JSON.parse(stdout) as ReturnType<typeof parsePrinted>;
+}
+
+// --- The service is killed and comes back while the client retries.
+
+const SERVER_KILLS = size(6, 100);
+const MAX_CREATE_MS = 4;
+const PATIENT = { retries: 12, timeoutMs: 5000 };
+
+type Moment = { readonly name: string; readonly answerIsOnItsWay: boolean };
+
+const MOMENTS: readonly Moment[] = [
+  { name: "at any moment of a create", answerIsOnItsWay: false },
+  { name: "when the answer is on its way", answerIsOnItsWay: true },
+];
+
+test.for(MOMENTS)("a service that is killed and started again makes one order: $name", async ({ answerIsOnItsWay }, { annotate }) => {
+  const cwd = tempFolder();
+  const proxy = await startFaultProxy();
+  let sandbox = await startBehind(proxy, cwd);
+  const journal = openTestJournal(cwd);
+  const random = seededRandom(SEED);
+  const seen = { retried: 0, replayed: 0 };
+  for (let round = 1; round <= SERVER_KILLS / MOMENTS.length; round += 1) {
+    const delayMs = random() * MAX_CREATE_MS;
+    const where = `seed ${SEED}, round ${round}, killed ${answerIsOnItsWay ? "with the answer" : `after ${delayMs.toFixed(1)} ms`}`;
+    const orderId = `restarted-${round}`;
+    const killed = sandbox;
+    const restarts: Promise<SandboxProcess>[] = [];
+    const kill = async (): Promise<SandboxProcess> => {
+      await killed.stop("SIGKILL");
+      return startBehind(proxy, cwd, killed.port);
+    };
+    const target = answerIsOnItsWay ? targetBehind(proxy, sandbox) : targetOf(sandbox);
+    if (answerIsOnItsWay) proxy.failNext({ answerBytes: 0, onAnswer: () => restarts.push(kill()) });
+    const onTry = (): void => {
+      if (!answerIsOnItsWay && restarts.length === 0) restarts.push(sleep(delayMs).then(kill));
+    };
+    const created = await createOrder({ world: realWorld(), target, journal, observer: { onTry } }, orderId);
+    const [restarted] = await Promise.all(restarts);
+    if (restarted === undefined) throw new Error(`the service was not killed: ${where}`);
+    sandbox = restarted;
+    expect([created.id], where).toEqual(idsOf(openRows(sandbox), orderId));
+    seen.retried += created.tries > 1 ? 1 : 0;
+    seen.replayed += created.replayed ? 1 : 0;
+  }
+  journal.close();
+  await annotate(`seed ${SEED}: ${seen.retried} clients tried again, ${seen.replayed} of them found their order made`);
+});
+
+// --- What the parts share.
+
+type Client = {
+  readonly world: ClientWorld;
+  readonly target: Target;
+  readonly journal: Journal;
+  readonly observer?: Observer;
+};
+
+type Made = { readonly id: string; readonly tries: number; readonly replayed: boolean };
+
+/** Creates an order, trying for as long as it takes, and finds it in the journal too. */
+async function createOrder({ world, target, journal, observer = {} }: Client, orderId: string): Promise<Made> {
+  const intent = { endpoint: "orders", request: purchase(orderId), newAttempt: false, idempotencyKey: null } as const;
+  const { entry, exchange } = await create(world, target, { intent, journal, observer, policy: PATIENT });
+  if (exchange === "too_old" || exchange.end !== "success") throw new Error(`${orderId}: ${JSON.stringify(exchange)}`);
+  const { id } = exchange.response.data;
+  expect(journal.find(entry.key), orderId).toMatchObject({ state: "created", checkoutId: id });
+  return { id, tries: exchange.tries, replayed: exchange.headers["idempotent-replayed"] === "true" };
+}
+
+/** A sandbox that answers to the proxy's name too, on the port that it had before or on any. */
+async function startBehind(proxy: FaultProxy, cwd: string, port = 0): Promise<SandboxProcess> {
+  const args = [...SANDBOX_ARGS, "--allow-host", `127.0.0.1:${proxy.port}`, "--port", String(port)];
+  const sandbox = await startSandbox({ cwd, args });
+  proxy.forwardTo(sandbox.port);
+  return sandbox;
+}
+
+function targetOf(sandbox: SandboxProcess): Target {
+  const { base_url: baseUrl, store_id: storeId } = sandbox.ready;
+  return { baseUrl, storeId, apiKey: apiKeyOf(sandbox), service: baseUrl };
+}
+
+function targetBehind(proxy: FaultProxy, sandbox: SandboxProcess): Target {
+  return { ...targetOf(sandbox), baseUrl: `http://127.0.0.1:${proxy.port}/v1` };
+}
+
+function openTestJournal(folder: string): Journal {
+  const journal = openJournal(join(folder, "test-journal.db"));
+  if (!journal.ok) throw new Error(journal.refusal.message);
+  return journal.value;
+}
+
+function idsOf(rows: Database.Database, orderId: string): unknown[] {
+  return rows.prepare("SELECT id FROM checkouts WHERE order_id = ?").pluck().all(orderId);
+}

@@ -1,0 +1,216 @@
+import { expect, test } from "vitest";
+import { openCheckout, type StoreFacts, type Terms } from "../src/core/checkout.ts";
+import { formatTestKey, parseAuthorization, redactKey, requireScope } from "../src/core/credential.ts";
+import { deriveIdempotencyKey, parseIdempotencyKey, type LogicalCreate } from "../src/core/idempotency.ts";
+import { chooseKey, type Intent } from "../src/core/journal.ts";
+import { formatAmount } from "../src/core/money.ts";
+import { takeToken, type Bucket } from "../src/core/rate-limit.ts";
+import { formatSigningSecret, openSecret, sealSecret } from "../src/core/sealed-secret.ts";
+import { printable, printableLiteral } from "../src/core/text.ts";
+import { parseRetryAfter, retryDelayMs } from "../src/client/retry.ts";
+import { seededRandom } from "./support/campaign.ts";
+
+const random = seededRandom(7);
+const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => Math.floor(random() * 256));
+
+test("a store opens a checkout only in the order of decision 3", () => {
+  const store: StoreFacts = { id: "s", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
+  const terms: Terms = {
+    orderId: "o",
+    amountMinor: 1,
+    currency: "EUR",
+    paymentMethod: "alipay_plus",
+    description: null,
+    priceId: null,
+  };
+  const live = { id: "c", object: "order", status: "created" } as const;
+  const check = (
+    change: Partial<StoreFacts>,
+    bought: Partial<Terms>,
+    open: typeof live | undefined,
+  ): string => {
+    const input = {
+      id: "n",
+      object: "order",
+      terms: { ...terms, ...bought },
+      store: { ...store, ...change },
+      live: open,
+    } as const;
+    const outcome = openCheckout(input, 1000);
+    return outcome.ok ? `${outcome.value.status} until ${outcome.value.expiresAt}` : outcome.refusal.code;
+  };
+  const all = { currency: "USD", paymentMethod: "wechat_pay" } as const;
+  expect(check({}, {}, undefined)).toBe("created until 3601000");
+  expect(check({ active: false }, all, live)).toBe("store_inactive");
+  expect(check({}, all, live)).toBe("capability_missing");
+  expect(check({}, { currency: "USD" }, live)).toBe("capability_missing");
+  expect(check({}, {}, live)).toBe("order_conflict");
+});
+
+test("a test key is recognised, and every single wrong character in it is", () => {
+  const key = formatTestKey(bytes(20));
+  expect(key).toMatch(/^svc_test_[0-9A-Za-z]{33}$/);
+  const check = (...lines: string[]): string => {
+    const outcome = parseAuthorization(lines);
+    return outcome.ok ? outcome.value.kind : outcome.refusal.code;
+  };
+  expect(check(`Bearer ${key}`)).toBe("test");
+  expect(check(`bEARER   ${key}`)).toBe("test");
+  expect(check(`Bearer svc_live_${key.slice(9)}`)).toBe("live");
+  expect(check()).toBe("credential_missing");
+  for (let at = 9; at < key.length; at += 1) {
+    const wrong = key.slice(0, at) + (key[at] === "a" ? "b" : "a") + key.slice(at + 1);
+    expect([at, check(`Bearer ${wrong}`)]).toEqual([at, "credential_invalid"]);
+  }
+  const rows = [
+    [key],
+    ["Basic eDp5"],
+    ["Bearer"],
+    [`Bearer ${key} `],
+    [`Bearer ${key.slice(0, -1)}`],
+    [`Bearer ${key}`, `Bearer ${key}`],
+  ];
+  for (const lines of rows) expect([lines, check(...lines)]).toEqual([lines, "credential_invalid"]);
+  expect(redactKey(key)).toBe(`svc_test_…${key.slice(-4)}`);
+  expect(redactKey("short")).toBe("…");
+});
+
+test("a credential does only what its scopes say", () => {
+  const credential = { id: "c", storeId: "s", scopes: ["orders:write"] } as const;
+  expect(requireScope(credential, "orders:write").ok).toBe(true);
+  expect(requireScope(credential, "checkout_sessions:read")).toMatchObject({
+    refusal: { code: "scope_missing" },
+  });
+  expect(requireScope({ ...credential, scopes: [] }, "orders:write")).toMatchObject({ ok: false });
+});
+
+test("an idempotency key has 8 to 128 printable characters on one line", () => {
+  const check = (...lines: string[]): string => {
+    const outcome = parseIdempotencyKey(lines);
+    return outcome.ok ? "ok" : outcome.refusal.code;
+  };
+  expect([check("x".repeat(8)), check("x".repeat(128)), check("a b c d e")]).toEqual(["ok", "ok", "ok"]);
+  for (const key of ["x".repeat(7), "x".repeat(129), "ümlaut-key", "tab\tkey-1", "", "\u007fdelete-key"]) {
+    expect([key, check(key)]).toEqual([key, "idempotency_key_invalid"]);
+  }
+  expect(check()).toBe("idempotency_key_missing");
+  expect(check("same-key-1", "same-key-1")).toBe("idempotency_key_invalid");
+});
+
+test("a managed key depends on everything that makes a create, and on nothing else", () => {
+  const create: LogicalCreate = {
+    service: "http://a/v1",
+    storeId: "s",
+    endpoint: "orders",
+    orderId: "o",
+    attempt: 1,
+  };
+  const key = deriveIdempotencyKey(create);
+  expect(key).toBe(deriveIdempotencyKey({ ...create }));
+  expect(parseIdempotencyKey([key]).ok).toBe(true);
+  const changed: Partial<LogicalCreate>[] = [
+    { service: "http://b/v1" },
+    { storeId: null },
+    { endpoint: "checkout-sessions" },
+    { orderId: "o2" },
+    { attempt: 2 },
+  ];
+  const keys = changed.map((change) => deriveIdempotencyKey({ ...create, ...change }));
+  expect(new Set([key, ...keys]).size).toBe(changed.length + 1);
+});
+
+test("only a new attempt goes past the latest one", () => {
+  const intent: Intent = {
+    service: "s",
+    storeId: null,
+    endpoint: "orders",
+    orderId: "o",
+    newAttempt: false,
+    idempotencyKey: null,
+  };
+  const rows = [
+    [intent, undefined, 1],
+    [intent, 3, 3],
+    [{ ...intent, newAttempt: true }, undefined, 2],
+    [{ ...intent, newAttempt: true }, 3, 4],
+    [{ ...intent, idempotencyKey: "my-own-key" }, 3, null],
+  ] as const;
+  for (const [meant, latest, attempt] of rows) expect(chooseKey(meant, latest).attempt).toBe(attempt);
+});
+
+test("amounts are shown in the currency's own decimals", () => {
+  const rows = [
+    [1999, "EUR", "19.99 EUR"],
+    [5, "EUR", "0.05 EUR"],
+    [100, "CNY", "1.00 CNY"],
+    [1200, "JPY", "1200 JPY"],
+    [5000, "KRW", "5000 KRW"],
+    [1, "KWD", "0.001 KWD"],
+    [123, "HUF", "1.23 HUF"],
+    [9_007_199_254_740_991, "USD", "90071992547409.91 USD"],
+    [7, "e\u001b", "7 minor units of e\u001b"],
+  ] as const;
+  for (const [amount, currency, shown] of rows) expect(formatAmount(amount, currency)).toBe(shown);
+});
+
+test("a bucket gives its burst, then its rate, and a clock that goes back gives nothing", () => {
+  const limit = { perSecond: 5, burst: 10 };
+  let bucket: Bucket | undefined;
+  const take = (now: number): string => {
+    const taken = takeToken(limit, bucket, now);
+    bucket = taken.bucket;
+    return taken.outcome.ok ? "ok" : `wait ${taken.outcome.refusal.retryAfterSeconds ?? "?"}`;
+  };
+  for (let index = 0; index < 10; index += 1) expect(take(0)).toBe("ok");
+  expect(take(0)).toBe("wait 1");
+  expect(take(199)).toBe("wait 1");
+  expect(take(200)).toBe("ok");
+  expect(take(-5000)).toBe("wait 1");
+  expect(take(10_000)).toBe("ok");
+});
+
+test("retries wait longer each time, never less than asked, and never all together", () => {
+  const waits = [1, 2, 3, 4, 5, 6, 20].map((tries) => retryDelayMs(tries, { random: 1, retryAfterMs: 0 }));
+  expect(waits).toEqual([200, 400, 800, 1600, 3200, 5000, 5000]);
+  expect(retryDelayMs(1, { random: 0, retryAfterMs: 0 })).toBe(100);
+  expect(retryDelayMs(1, { random: 0.5, retryAfterMs: 3000 })).toBe(3000);
+  const now = Date.UTC(2026, 0, 1);
+  const rows = [
+    ["7", 7000],
+    ["0", 0],
+    [undefined, 0],
+    ["soon", 0],
+    ["-1", 0],
+    ["1.5", 0],
+    ["Thu, 01 Jan 2026 00:00:30 GMT", 30_000],
+    ["Wed, 31 Dec 2025 00:00:30 GMT", 0],
+  ] as const;
+  for (const [header, wait] of rows) expect([header, parseRetryAfter(header, now)]).toEqual([header, wait]);
+});
+
+test("a sealed secret opens with its key, its place and all of its bytes, and with nothing less", () => {
+  const masterKey = bytes(32);
+  const place = { id: "secret", storeId: "store", nonce: bytes(12) };
+  const secret = formatSigningSecret(bytes(32));
+  const sealed = sealSecret(secret, place, masterKey);
+  expect(openSecret(sealed, masterKey)).toBe(secret);
+  expect(Buffer.from(sealed.sealed).includes(secret)).toBe(false);
+  const flipped = sealed.sealed.map((byte, index) => (index === 3 ? byte ^ 1 : byte));
+  const wrong = [
+    openSecret(sealed, bytes(32)),
+    openSecret({ ...sealed, storeId: "another" }, masterKey),
+    openSecret({ ...sealed, id: "another" }, masterKey),
+    openSecret({ ...sealed, sealed: flipped }, masterKey),
+    openSecret({ ...sealed, sealed: sealed.sealed.subarray(0, -4) }, masterKey),
+    openSecret({ ...sealed, sealed: new Uint8Array(4) }, masterKey),
+  ];
+  expect(wrong).toEqual(wrong.map(() => undefined));
+});
+
+test("nothing from outside reaches a terminal unescaped", () => {
+  expect(printable("a\u001b[31mb\u202ec\u200bd\u0000é漢😀")).toBe(
+    "a\\u{1b}[31mb\\u{202e}c\\u{200b}d\\u{0}é漢😀",
+  );
+  expect(printableLiteral("x".repeat(100))).toMatch(/^"x{59}… \(102 characters\)$/);
+  expect(printableLiteral(undefined)).toBe("undefined");
+});

@@ -1,0 +1,49 @@
+/** A process that sends many creates at the same moment; see parallel-creates.test.ts. It begins when its stdin ends. */
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { createRequest, type CreateIntent, type Target } from "../../src/client/client.ts";
+import { errorResponse } from "../../src/core/wire.ts";
+import { realWorld } from "../../src/real-world.ts";
+
+/** What to send, as JSON in CREATE_MANY: one create for each key, all with one body. */
+export type ManyCreates = {
+  readonly target: Target;
+  readonly endpoint: CreateIntent["endpoint"];
+  readonly body: string;
+  readonly keys: readonly string[];
+};
+
+/** One answer, as the process prints it. */
+export type ManyAnswer = {
+  /** `201 created`, `201 replayed`, `409 order_conflict`, or what was in the way of an answer. */
+  readonly outcome: string;
+  /** Of the exact bytes of the body. */
+  readonly bodySha256: string;
+};
+
+const TIMEOUT_MS = 20_000;
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+const world = realWorld();
+const { target, endpoint, body, keys } = JSON.parse(world.env["CREATE_MANY"] ?? "") as ManyCreates;
+world.stdout.write("ready\n");
+await once(world.stdin.resume(), "end");
+world.stdout.write(JSON.stringify(await Promise.all(keys.map(sendOne))));
+
+async function sendOne(key: string): Promise<ManyAnswer> {
+  const request = createRequest(target, { endpoint, key, body });
+  const result = await world.send({
+    ...request,
+    timeoutMs: TIMEOUT_MS,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+  });
+  if (!result.ok) return { outcome: `${result.failure}: ${result.message}`, bodySha256: "" };
+  const bodySha256 = hash("sha256", result.body, "hex");
+  if (result.status !== 201) return { outcome: `${result.status} ${errorCode(result.body)}`, bodySha256 };
+  const replayed = Object.hasOwn(result.headers, "idempotent-replayed");
+  return { outcome: replayed ? "201 replayed" : "201 created", bodySha256 };
+}
+
+function errorCode(text: string): string {
+  return errorResponse.parse(JSON.parse(text)).error.code;
+}

@@ -1,0 +1,95 @@
+import { createServer, connect, type AddressInfo, type Socket } from "node:net";
+import { once } from "node:events";
+import { onTestFinished } from "vitest";
+
+/** What happens to one exchange on its way through the proxy. */
+export type Fault = {
+  /** So many bytes of the answer are let through; then the connection is gone. */
+  readonly answerBytes?: number;
+  /** How it goes: closed in order, or reset. */
+  readonly ending?: "close" | "reset";
+  /** Called when the request is on its way to the service. */
+  readonly onRequest?: () => void;
+  /** Called when the answer is there and nothing of it was let through yet. */
+  readonly onAnswer?: () => void;
+};
+
+export type FaultProxy = {
+  readonly port: number;
+  /** The service behind it: a port on this machine. */
+  readonly forwardTo: (port: number) => void;
+  /** Lets the next exchange meet a fault; the ones after it pass untouched. */
+  readonly failNext: (fault: Fault) => void;
+  /** Bytes of the latest answer that came from the service, head and body. */
+  readonly latestAnswerBytes: () => number;
+};
+
+/** One request and its answer on a connection; the client sends the next one only after it. */
+type Passage = { readonly fault: Fault; answerBytes: number };
+
+/** A proxy on a free port that changes no byte, and cuts answers where it is told to. It ends with the test. */
+export async function startFaultProxy(): Promise<FaultProxy> {
+  let servicePort = 0;
+  let nextFault: Fault = {};
+  let latest: Passage = { fault: {}, answerBytes: 0 };
+  const clients = new Set<Socket>();
+  const beginPassage = (): Passage => {
+    latest = { fault: nextFault, answerBytes: 0 };
+    nextFault = {};
+    return latest;
+  };
+
+  const server = createServer({ noDelay: true }, (client) => {
+    clients.add(client);
+    client.on("close", () => clients.delete(client));
+    pass(client, connect({ host: "127.0.0.1", port: servicePort, noDelay: true }), beginPassage);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const client of clients) client.destroy();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    forwardTo: (port) => (servicePort = port),
+    failNext: (fault) => (nextFault = fault),
+    latestAnswerBytes: () => latest.answerBytes,
+  };
+}
+
+function pass(client: Socket, service: Socket, beginPassage: () => Passage): void {
+  let passage: Passage | undefined;
+  client.on("data", (chunk: Buffer) => {
+    service.write(chunk);
+    // A request may come in pieces; one that follows an answer is the next.
+    if (passage !== undefined && passage.answerBytes === 0) return;
+    passage = beginPassage();
+    passage.fault.onRequest?.();
+  });
+  service.on("data", (chunk: Buffer) => {
+    if (passage !== undefined) passAnswer(client, passage, chunk);
+  });
+  for (const [one, other] of [
+    [client, service],
+    [service, client],
+  ] as const) {
+    // An error is followed by a close, and a service that was killed is one of the faults.
+    one.on("error", () => undefined);
+    one.on("close", () => other.destroy());
+  }
+}
+
+function passAnswer(client: Socket, passage: Passage, chunk: Buffer): void {
+  const { answerBytes: limit = Infinity, ending = "close", onAnswer } = passage.fault;
+  if (passage.answerBytes === 0) onAnswer?.();
+  const allowed = chunk.subarray(0, Math.max(0, limit - passage.answerBytes));
+  passage.answerBytes += chunk.length;
+  if (passage.answerBytes < limit) {
+    client.write(allowed);
+    return;
+  }
+  const end = (): unknown => (ending === "reset" ? client.resetAndDestroy() : client.destroy());
+  if (allowed.length === 0) end();
+  else client.write(allowed, end);
+}

@@ -1,0 +1,223 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { parse } from "@babel/parser";
+import { traverseFast, type Node } from "@babel/types";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..");
+const SRC = join(ROOT, "src");
+const MAX_FUNCTION_LINES = 70;
+
+/** What each folder may import: other folders of ours, and packages (ARCHITECTURE.md has the same table). */
+const LAYERS: Readonly<
+  Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
+> = {
+  core: { folders: [], packages: ["zod", "node:crypto"] },
+  store: { folders: ["core"], packages: ["better-sqlite3", "node:fs"] },
+  web: { folders: ["core", "world.ts"], packages: ["node:http", "node:https", "node:net"] },
+  sandbox: { folders: ["store", "web", "core", "world.ts"], packages: [] },
+  client: { folders: ["web", "core", "world.ts"], packages: [] },
+  cli: {
+    folders: ["sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
+    packages: ["commander", "@inquirer/prompts", "ora", "node:path", "node:util"],
+  },
+  "world.ts": { folders: [], packages: ["node:stream"] },
+  "version.ts": { folders: [], packages: [] },
+  "real-world.ts": {
+    folders: ["web", "world.ts"],
+    packages: ["uuid", "node:crypto", "node:fs", "node:path", "node:sea", "node:timers/promises"],
+  },
+};
+
+/** Names that reach outside the program; only real-world.ts says them. */
+const AMBIENT = new Set([
+  "process",
+  "performance",
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+  "Date.now",
+  "Math.random",
+  "crypto.randomUUID",
+  "crypto.getRandomValues",
+  "randomBytes",
+  "randomUUID",
+  "console",
+  "fetch",
+]);
+
+type SourceFile = {
+  readonly path: string;
+  readonly name: string;
+  readonly tree: Node;
+  readonly text: string;
+};
+
+const sources: readonly SourceFile[] = files(SRC).map((path) => {
+  const text = readFileSync(path, "utf8");
+  return {
+    path,
+    name: relative(SRC, path),
+    text,
+    tree: parse(text, { sourceType: "module", plugins: ["typescript"] }),
+  };
+});
+
+test("there is something to check", () => {
+  expect(sources.length).toBeGreaterThan(40);
+  expect(imports(source("sandbox/service.ts"))).toContain("../core/checkout.ts");
+  expect(offences(fake("export function pay(value: any) { return Date.now() + value!; }")).length).toBe(3);
+  expect(longFunctions(fake(`function long() {${"\n".repeat(MAX_FUNCTION_LINES + 1)}}`))).toHaveLength(1);
+});
+
+test("folders import only what their layer allows", () => {
+  const forbidden = sources.flatMap((file) => {
+    const layer = folderOf(file.name);
+    const rule = LAYERS[layer];
+    if (rule === undefined) return [`${file.name} is in no layer`];
+    return imports(file)
+      .filter((specifier) => !isAllowed(file, specifier, layer, rule))
+      .map((specifier) => `${file.name} imports ${specifier}`);
+  });
+  expect(forbidden).toEqual([]);
+});
+
+test("nothing but real-world.ts reaches outside, and no file escapes the types", () => {
+  const found = sources
+    .filter(({ name }) => name !== "real-world.ts")
+    .flatMap((file) => offences(file).map((offence) => `${file.name}: ${offence}`));
+  expect(found).toEqual([]);
+});
+
+test("no function is over 70 lines", () => {
+  expect(sources.flatMap(longFunctions)).toEqual([]);
+});
+
+test("every file is reached from the program", () => {
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    const file = sources.find((candidate) => candidate.path === path);
+    for (const specifier of file === undefined ? [] : imports(file)) {
+      if (specifier.startsWith(".")) visit(resolve(dirname(path), specifier));
+    }
+  };
+  visit(join(SRC, "cli/main.ts"));
+  visit(join(SRC, "real-world.ts"));
+  expect(sources.filter(({ path }) => !reached.has(path)).map(({ name }) => name)).toEqual([]);
+});
+
+test("no committed file names a machine's own paths", () => {
+  const here = [
+    ...sources.map(({ path }) => path),
+    ...files(join(ROOT, "test")),
+    ...files(join(ROOT, "bin")),
+  ];
+  const documents = readdirSync(ROOT)
+    .filter((name) => /\.(md|json|ts)$/.test(name))
+    .map((name) => join(ROOT, name));
+  const machine = /[/](?:work|root|home)[/]/;
+  const offenders = [...here, ...documents].filter((path) => machine.test(readFileSync(path, "utf8")));
+  expect(offenders).toEqual([]);
+});
+
+function isAllowed(
+  file: SourceFile,
+  specifier: string,
+  layer: string,
+  rule: { readonly folders: readonly string[]; readonly packages: readonly string[] },
+): boolean {
+  if (!specifier.startsWith(".")) return rule.packages.includes(specifier);
+  const target = relative(SRC, resolve(dirname(file.path), specifier));
+  if (layer === "version.ts") return target === join("..", "package.json");
+  const folder = folderOf(target);
+  return folder === layer || rule.folders.includes(folder);
+}
+
+function folderOf(name: string): string {
+  return name.split("/")[0] ?? name;
+}
+
+/** Everything that a file imports, types and lazy imports included. */
+function imports({ tree }: SourceFile): string[] {
+  const found: string[] = [];
+  traverseFast(tree, (node) => {
+    if (node.type === "ImportDeclaration" || node.type === "ExportAllDeclaration")
+      found.push(node.source.value);
+    if (node.type === "ExportNamedDeclaration" && node.source) found.push(node.source.value);
+    if (
+      node.type === "CallExpression" &&
+      node.callee.type === "Import" &&
+      node.arguments[0]?.type === "StringLiteral"
+    ) {
+      found.push(node.arguments[0].value);
+    }
+    if (node.type === "TSImportType" && node.argument.type === "StringLiteral")
+      found.push(node.argument.value);
+  });
+  return found;
+}
+
+function offences({ tree }: SourceFile): string[] {
+  const found: string[] = [];
+  const say = (node: Node, what: string): void =>
+    void found.push(`line ${node.loc?.start.line ?? "?"}: ${what}`);
+  traverseFast(tree, (node) => {
+    if (node.type === "TSAnyKeyword") say(node, "any");
+    if (node.type === "TSNonNullExpression") say(node, "non-null assertion");
+    if (node.type === "ExportDefaultDeclaration") say(node, "default export");
+    if (node.type === "TSEnumDeclaration") say(node, "enum");
+    if (node.type === "CatchClause" && node.body.body.length === 0) say(node, "empty catch");
+    if (node.type === "NewExpression" && named(node.callee) === "Date" && node.arguments.length === 0) {
+      say(node, "new Date() without a time");
+    }
+    const callee =
+      node.type === "CallExpression" || node.type === "MemberExpression" ? named(inner(node)) : "";
+    if (AMBIENT.has(callee)) say(node, callee);
+  });
+  return found;
+}
+
+/** What a call calls, or what a member is read from. */
+function inner(node: Node): Node {
+  if (node.type === "CallExpression") return node.callee;
+  return node.type === "MemberExpression" ? node.object : node;
+}
+
+function named(node: Node): string {
+  if (node.type === "Identifier") return node.name;
+  if (node.type !== "MemberExpression" || node.property.type !== "Identifier") return "";
+  return `${named(node.object)}.${node.property.name}`;
+}
+
+function longFunctions(file: SourceFile): string[] {
+  const found: string[] = [];
+  traverseFast(file.tree, (node) => {
+    if (!/Function|ObjectMethod|ClassMethod/.test(node.type) || !("body" in node) || !node.loc) return;
+    const lines = node.loc.end.line - node.loc.start.line + 1;
+    if (lines > MAX_FUNCTION_LINES) found.push(`${file.name}:${node.loc.start.line} has ${lines} lines`);
+  });
+  return found;
+}
+
+function source(name: string): SourceFile {
+  const file = sources.find((candidate) => candidate.name === name);
+  if (file === undefined) throw new Error(`no ${name}`);
+  return file;
+}
+
+function fake(text: string): SourceFile {
+  return {
+    path: "fake.ts",
+    name: "fake.ts",
+    text,
+    tree: parse(text, { sourceType: "module", plugins: ["typescript"] }),
+  };
+}
+
+function files(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.(ts|cjs)$/.test(name))
+    .map((name) => join(folder, name));
+}
