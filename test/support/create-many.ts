@@ -1,4 +1,4 @@
-/** A process that sends many creates at the same moment; see parallel-creates.test.ts. It begins when its stdin ends. */
+/** A process that sends many creates at the same moment: when its stdin ends. See parallel-creates.test.ts. */
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import { createRequest, type CreateIntent, type Target } from "../../src/client/client.ts";

@@ -1,5 +1,5 @@
-import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
+import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** What happens to one exchange on its way through the proxy. */
@@ -8,12 +8,11 @@ export type Fault = {
   readonly answerBytes?: number;
   /** How it goes: closed in order, or reset. */
   readonly ending?: "close" | "reset";
-  /** Called when the request is on its way to the service. */
-  readonly onRequest?: () => void;
   /** Called when the answer is there and nothing of it was let through yet. */
   readonly onAnswer?: () => void;
 };
 
+/** A proxy that runs, and what it is told to do to the next exchange. */
 export type FaultProxy = {
   readonly port: number;
   /** The service behind it: a port on this machine. */
@@ -63,9 +62,7 @@ function pass(client: Socket, service: Socket, beginPassage: () => Passage): voi
   client.on("data", (chunk: Buffer) => {
     service.write(chunk);
     // A request may come in pieces; one that follows an answer is the next.
-    if (passage !== undefined && passage.answerBytes === 0) return;
-    passage = beginPassage();
-    passage.fault.onRequest?.();
+    if (passage === undefined || passage.answerBytes > 0) passage = beginPassage();
   });
   service.on("data", (chunk: Buffer) => {
     if (passage !== undefined) passAnswer(client, passage, chunk);
