@@ -439,7 +439,11 @@ const CONTENT_TYPES: readonly Row[] = [
   ["JSON of another kind", "400 unsupported_content_type", contentType("application/merge-patch+json")],
   ["many JSONs", "400 unsupported_content_type", contentType("application/jsonlines")],
   ["any type", "400 unsupported_content_type", contentType("*/*")],
-  ["the charset Latin-1", "400 unsupported_content_type", contentType("application/json; charset=iso-8859-1")],
+  [
+    "the charset Latin-1",
+    "400 unsupported_content_type",
+    contentType("application/json; charset=iso-8859-1"),
+  ],
   ["the charset UTF-16", "400 unsupported_content_type", contentType("application/json; charset=utf-16")],
   [
     "a quote that stays open",
@@ -502,11 +506,7 @@ const JSON_TEXTS: readonly Row[] = [
   ["a high surrogate alone", "400 invalid_json", orderId('"\\ud800"')],
   ["a low surrogate alone", "400 invalid_json", orderId('"\\udc00"')],
   ["surrogates in the wrong order", "400 invalid_json", orderId('"\\udc00\\ud800"')],
-  [
-    "a lone surrogate in a key",
-    "400 invalid_json",
-    body(BODY.replace('"currency"', '"\\ud800"')),
-  ],
+  ["a lone surrogate in a key", "400 invalid_json", body(BODY.replace('"currency"', '"\\ud800"'))],
   ["a key twice", "400 invalid_json", body(BODY.replace('"amount', '"order_id":"b","amount'))],
   [
     "a key twice with the same value",

@@ -28,7 +28,11 @@ type Site = {
 };
 
 /** One HTTP answer, read strictly. Header names are in lower case. */
-type Answer = { readonly status: number; readonly headers: ReadonlyMap<string, string>; readonly body: string };
+type Answer = {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+};
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** Longer than the service waits for a request, shorter than a test may take. */
@@ -72,7 +76,9 @@ test("the rate limit stands between the credential and the scope", async () => {
   expect(limited.length + passed.length).toBe(LIMITED_REQUESTS);
   expect(passed.length).toBeGreaterThanOrEqual(2);
   expect(limited.length).toBeGreaterThan(LIMITED_REQUESTS / 2);
-  const retryAfter = answers.filter(({ status }) => status === 429).map(({ headers }) => headers.get("retry-after"));
+  const retryAfter = answers
+    .filter(({ status }) => status === 429)
+    .map(({ headers }) => headers.get("retry-after"));
   expect(new Set(retryAfter)).toEqual(new Set(["1"]));
   expect(rowCounts(site)).toEqual(before);
 });
@@ -91,7 +97,10 @@ test("garbage behind a request does not take the answer of that request", async 
   const bytes = Buffer.concat([render(site, keptAlive({}), 1), Buffer.from("GARBAGE\r\n\r\n")]);
   const answers = readAnswers(await send(site, bytes, false), "POST");
   const created = (rowCounts(site)[0] ?? 0) - (before ?? 0);
-  expect({ created, answers: answers.map(({ status }) => status) }).toEqual({ created: 1, answers: [201, 400] });
+  expect({ created, answers: answers.map(({ status }) => status) }).toEqual({
+    created: 1,
+    answers: [201, 400],
+  });
 });
 
 /** Sends rows one after the other; returns a line for each that got anything else than it should. */
@@ -116,7 +125,9 @@ async function check(site: Site, [name, expected, change]: Row, number: number):
 function describe(site: Site, received: Buffer, method: string): string {
   try {
     const answers = readAnswers(received, method);
-    return answers.length === 0 ? "no answer" : answers.map((answer) => judge(site, answer, method)).join(", then ");
+    return answers.length === 0
+      ? "no answer"
+      : answers.map((answer) => judge(site, answer, method)).join(", then ");
   } catch (error) {
     return `${String(error)} in ${JSON.stringify(received.toString("latin1").slice(0, 400))}`;
   }
@@ -140,8 +151,11 @@ function judge(site: Site, { status, headers, body }: Answer, method: string): s
 function readCode(body: string, requestId: string): string {
   const envelope = JSON.parse(body) as { request_id: unknown; error: { code: string; message: string } };
   const { code, message } = envelope.error;
-  require(body === JSON.stringify({ ok: false, request_id: requestId, error: { code, message } }), "our envelope");
-  require(typeof code === "string" && typeof message === "string" && message.length > 0, "a code and a message");
+  require(body ===
+    JSON.stringify({ ok: false, request_id: requestId, error: { code, message } }), "our envelope");
+  require(typeof code === "string" &&
+    typeof message === "string" &&
+    message.length > 0, "a code and a message");
   require(!/\p{Cc}/u.test(message), "a message without control characters");
   return code;
 }
@@ -149,12 +163,13 @@ function readCode(body: string, requestId: string): string {
 /** Reads whole answers until nothing is left; interim ones (100 Continue) are passed over. */
 function readAnswers(bytes: Buffer, method: string): Answer[] {
   const answers: Answer[] = [];
-  for (let rest = bytes.toString("latin1"); rest !== ""; ) {
+  for (let rest = bytes.toString("latin1"); rest !== "";) {
     const headEnd = rest.indexOf("\r\n\r\n");
     require(headEnd > 0, "a whole head");
     const { status, headers } = readHead(rest.slice(0, headEnd));
     const start = headEnd + 4;
-    const length = status < 200 || method === "HEAD" ? 0 : Number(headers.get("content-length") ?? Number.NaN);
+    const length =
+      status < 200 || method === "HEAD" ? 0 : Number(headers.get("content-length") ?? Number.NaN);
     require(rest.length >= start + length, "as many bytes as Content-Length says");
     const body = Buffer.from(rest.slice(start, start + length), "latin1").toString("utf8");
     if (status >= 200) answers.push({ status, headers, body });
@@ -207,11 +222,18 @@ async function hangUp({ sandbox }: Site, bytes: Uint8Array): Promise<void> {
 /** The bytes of a request: a good create, but for the change. */
 function render(site: Site, change: Change, number: number): Buffer {
   const row = String(number).padStart(3, "0");
-  const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (found, word: string) => (word === "row" ? row : (site.words[word] ?? found)));
+  const fill = (text: string): string =>
+    text.replace(/\{(\w+)\}/g, (found, word: string) => (word === "row" ? row : (site.words[word] ?? found)));
   if (change.raw !== undefined) {
     return typeof change.raw === "string" ? Buffer.from(fill(change.raw), "latin1") : Buffer.from(change.raw);
   }
-  const fields = { order_id: `row-${row}`, amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus", ...change.fields };
+  const fields = {
+    order_id: `row-${row}`,
+    amount_minor: 1999,
+    currency: "EUR",
+    payment_method: "alipay_plus",
+    ...change.fields,
+  };
   const content = change.body ?? JSON.stringify(fields) + (change.tail ?? "");
   const body = typeof content === "string" ? Buffer.from(fill(content)) : Buffer.from(content);
   const headers = {
@@ -223,8 +245,16 @@ function render(site: Site, change: Change, number: number): Buffer {
     Connection: ["close"],
     ...change.headers,
   };
-  const headerLines = Object.entries(headers).flatMap(([name, values]) => values.map((value) => `${name}: ${value}`));
-  const head = [change.line ?? "POST /v1/orders HTTP/1.1", ...headerLines, ...(change.lines ?? []), "", ""].join("\r\n");
+  const headerLines = Object.entries(headers).flatMap(([name, values]) =>
+    values.map((value) => `${name}: ${value}`),
+  );
+  const head = [
+    change.line ?? "POST /v1/orders HTTP/1.1",
+    ...headerLines,
+    ...(change.lines ?? []),
+    "",
+    "",
+  ].join("\r\n");
   return Buffer.concat([Buffer.from(fill(head), "latin1"), body]);
 }
 
@@ -238,7 +268,8 @@ async function openSite(args: readonly string[] = []): Promise<Site> {
   const { ready, port } = sandbox;
   const apiKey = ready.api_key ?? "";
   const random = seededRandom(RANDOM_SEED);
-  const newKey = (): string => formatTestKey(Uint8Array.from({ length: API_KEY_RANDOM_BYTES }, () => random() * 256));
+  const newKey = (): string =>
+    formatTestKey(Uint8Array.from({ length: API_KEY_RANDOM_BYTES }, () => random() * 256));
   const [inactiveKey, scopelessKey, unknownKey] = [newKey(), newKey(), newKey()];
   const words = {
     host: `127.0.0.1:${port}`,
@@ -256,7 +287,9 @@ async function openSite(args: readonly string[] = []): Promise<Site> {
   addStore(site, ready.merchant_id, { inactiveKey, scopelessKey });
   await createSeeded(site, apiKey);
   site.words["foreignSession"] = await createSeeded(site, inactiveKey);
-  withDatabase(site, (connection) => connection.prepare("UPDATE stores SET active = 0 WHERE id = ?").run(INACTIVE_STORE));
+  withDatabase(site, (connection) =>
+    connection.prepare("UPDATE stores SET active = 0 WHERE id = ?").run(INACTIVE_STORE),
+  );
   return site;
 }
 
@@ -266,10 +299,24 @@ function addStore(site: Site, merchantId: string, keys: { inactiveKey: string; s
   const currencies = ["EUR"];
   const paymentMethods = ["alipay_plus"];
   withDatabase(site, (connection) => {
-    storesTable(connection).insert({ id: INACTIVE_STORE, merchantId, name: "Inactive", paymentMethods, currencies, createdAt });
+    storesTable(connection).insert({
+      id: INACTIVE_STORE,
+      merchantId,
+      name: "Inactive",
+      paymentMethods,
+      currencies,
+      createdAt,
+    });
     const credentials = credentialsTable(connection);
     const add = (id: string, key: string, scopes: readonly Scope[]): void =>
-      credentials.insert({ id, storeId: INACTIVE_STORE, scopes, keyHash: hashKey(key), lastFour: key.slice(-4), createdAt });
+      credentials.insert({
+        id,
+        storeId: INACTIVE_STORE,
+        scopes,
+        keyHash: hashKey(key),
+        lastFour: key.slice(-4),
+        createdAt,
+      });
     add("inactive", keys.inactiveKey, SCOPES);
     add("scopeless", keys.scopelessKey, []);
   });

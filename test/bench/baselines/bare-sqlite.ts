@@ -13,6 +13,7 @@ import { announce } from "./announce.ts";
 type Create = { readonly order_id: string; readonly amount_minor: number; readonly currency: string; readonly payment_method: string };
 type Job = { readonly request: Create; readonly key: string; readonly response: ServerResponse };
 
+const SYNCHRONOUS_FULL = 2;
 const LIFETIME_MS = 3_600_000;
 const FINGERPRINT = "0".repeat(64);
 const RANDOM_POOL_BYTES = 4096;
@@ -45,8 +46,10 @@ server.listen({ host: "127.0.0.1", port: 0 }, () => announce(server.address()));
 function openNew(file: string): Database.Database {
   const opened = new Database(file);
   opened.pragma("journal_mode = WAL");
-  // Not the default: better-sqlite3 is compiled to fall back to NORMAL in WAL mode. Foreign keys are on by its default.
+  // Not the default: better-sqlite3 is compiled to fall back to NORMAL in WAL mode.
   opened.pragma("synchronous = FULL");
+  opened.pragma("foreign_keys = ON");
+  if (opened.pragma("synchronous", { simple: true }) !== SYNCHRONOUS_FULL) throw new Error("commits would not be durable");
   for (const migration of SANDBOX_MIGRATIONS) opened.exec(migration);
   return opened;
 }

@@ -1,0 +1,272 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createHarness, type Harness } from "./support/harness.ts";
+
+const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
+const createOrder = (orderId: string, ...more: string[]): string[] => [
+  "orders",
+  "create",
+  "--order-id",
+  orderId,
+  ...FIELDS,
+  ...more,
+];
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+test("wrong command lines end with 2, say what was expected, and send nothing", async () => {
+  const harness = createHarness();
+  await harness.start();
+  harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
+  const rows: readonly (readonly [string, string[], Record<string, string>?])[] = [
+    ["missing: --order-id, --amount-minor, --currency, --payment-method", ["orders", "create"]],
+    ["missing: --order-id", ["sessions", "create", "--price-id", "price_bento"]],
+    ["price_id already sets amount", createOrder("o", "--price-id", "price_bento")],
+    ["a whole number from 1", ["orders", "create", "--amount-minor", "19.99"]],
+    ["a duration such as", createOrder("o", "--timeout", "10")],
+    ["CHECKOUT_TIMEOUT", createOrder("o"), { CHECKOUT_TIMEOUT: "soon" }],
+    ["CHECKOUT_NEW_ATTEMPT must be 1 or 0", createOrder("o"), { CHECKOUT_NEW_ATTEMPT: "perhaps" }],
+    [
+      "three upper-case letters",
+      [
+        "orders",
+        "create",
+        "--order-id",
+        "o",
+        "--amount-minor",
+        "1",
+        "--currency",
+        "eur",
+        "--payment-method",
+        "alipay_plus",
+      ],
+    ],
+    ["8 to 128 printable", createOrder("o", "--idempotency-key", "short")],
+    ["an address such as", createOrder("o", "--base-url", "ftp://x")],
+    ["missing required argument 'id'", ["sessions", "get"]],
+    ["unknown option '--api-key'", createOrder("o", "--api-key", "svc_test_x")],
+    ["unknown command 'refund'", ["refund"]],
+    ["a whole number from 0 to 65535", ["sandbox", "start", "--port", "70000"]],
+    ["a rate such as 5/s", ["sandbox", "start", "--rate-limit", "5"]],
+    ["text or json", ["sandbox", "start", "--log-format", "xml"]],
+    ["HOST or HOST:PORT", ["sandbox", "start", "--allow-host", "http://x"]],
+  ];
+  for (const [said, argv, env = {}] of rows) {
+    const result = await harness.run(argv, { env });
+    expect([argv, result.code, result.stdout]).toEqual([argv, 2, ""]);
+    expect(result.stderr).toContain(said);
+  }
+});
+
+test("every answer of the service has its exit code", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const envelope = (code: string) =>
+    JSON.stringify({ ok: false, request_id: "r", error: { code, message: "m" } });
+  const answer = (status: number, code: string, headers: Record<string, string> = {}) => ({
+    status,
+    body: envelope(code),
+    headers,
+  });
+  const rows = [
+    [4, answer(401, "credential_invalid")],
+    [4, answer(403, "scope_missing")],
+    [1, answer(400, "invalid_request")],
+    [5, answer(409, "order_conflict")],
+    [6, answer(429, "rate_limited", { "retry-after": "1" })],
+    [6, answer(429, "rate_limited", { "retry-after": "3600" })],
+    [7, answer(500, "internal_error")],
+    [7, { status: 502, body: "<html>bad gateway</html>", headers: {} }],
+    [7, { status: 201, body: '{"ok":true', headers: {} }],
+    [7, { status: 302, body: "", headers: { location: "http://elsewhere" } }],
+  ] as const;
+  for (const [code, { status, body, headers }] of rows) {
+    let tries = 0;
+    harness.setFault(() => {
+      tries += 1;
+      return Promise.resolve({ ok: true, status, headers, body });
+    });
+    const result = await harness.run(createOrder(`o-${status}-${code}`, "--retries", "2", "--json"));
+    const retried = code >= 6 && !("retry-after" in headers && headers["retry-after"] === "3600");
+    expect([status, result.code, tries]).toEqual([status, code, retried ? 3 : 1]);
+    expect(json(result.stderr)).toMatchObject({ ok: false, exit_code: code });
+  }
+  harness.setFault(() =>
+    Promise.resolve({ ok: false, failure: "unreachable", message: "connect ECONNREFUSED" }),
+  );
+  const unreachable = await harness.run(createOrder("o-gone", "--retries", "0"));
+  expect(unreachable.code).toBe(7);
+  expect(unreachable.stderr).toContain("nothing was created");
+});
+
+test("settings come from flag, environment, state folder and default, in this order, and whoami shows which", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const whoami = async (argv: string[], env: Record<string, string> = {}) =>
+    json((await harness.run(["whoami", "--json", ...argv], { env })).stdout);
+  const folder = join(harness.cwd, ".checkout");
+  expect(await whoami([])).toMatchObject({
+    base_url: { value: ready.base_url, source: join(folder, "run.json") },
+    api_key: {
+      value: expect.stringMatching(/^svc_test_….{4}$/) as string,
+      source: join(folder, "credentials.json"),
+    },
+    store_id: { value: ready.store_id },
+    retries: { value: 5, source: "default" },
+  });
+  const env = { CHECKOUT_BASE_URL: "https://pay.example/v1/", CHECKOUT_RETRIES: "2" };
+  expect(await whoami(["--retries", "1"], env)).toMatchObject({
+    base_url: { value: "https://pay.example/v1", source: "CHECKOUT_BASE_URL" },
+    api_key: { value: null, source: "not set" },
+    store_id: { value: null },
+    retries: { value: 1, source: "--retries" },
+  });
+  const foreign = await harness.run(createOrder("o"), { env });
+  expect(foreign.code).toBe(4);
+  expect(foreign.stderr).toContain("CHECKOUT_API_KEY");
+});
+
+test("missing values are asked for where someone is there, and only there", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const asked = await harness.run(["orders", "create", "--currency", "JPY", "--json"], {
+    typed: ["order-77", "1200", ""],
+  });
+  expect(asked.code).toBe(0);
+  expect(json(asked.stdout)).toMatchObject({
+    data: { order_id: "order-77", amount_minor: 1200, currency: "JPY" },
+  });
+  expect(asked.stderr).toContain("Amount in minor units");
+});
+
+test("--dry-run shows the request with its key, sends nothing and leaves nothing", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const dry = json((await harness.run(createOrder("o-1", "--dry-run", "--json"))).stdout);
+  expect(dry).toMatchObject({ dry_run: true, method: "POST", body: { order_id: "o-1" } });
+  expect(json((await harness.run(["idempotency", "list", "--json"])).stdout)).toEqual([]);
+  const real = json((await harness.run(createOrder("o-1", "--json"))).stdout);
+  const { headers } = dry as { headers: Record<string, string> };
+  expect([real["replayed"], real["idempotency_key"]]).toEqual([false, headers["Idempotency-Key"]]);
+  expect(headers["Authorization"]).toMatch(/^Bearer svc_test_….{4}$/);
+});
+
+test("the journal lists, shows and forgets keys", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const key = String(json((await harness.run(createOrder("o-1", "--json"))).stdout)["idempotency_key"]);
+  await harness.run(createOrder("o-1", "--idempotency-key", "my-own-key"));
+  const list = await harness.run(["idempotency", "list"]);
+  expect(list.stdout).toMatch(new RegExp(`${key} +created +orders +o-1`));
+  expect(list.stdout).toMatch(/my-own-key +refused +orders +o-1 .*order_conflict/);
+  const shown = json((await harness.run(["idempotency", "show", key, "--json"])).stdout);
+  expect(shown).toMatchObject({ key, state: "created", attempt: 1, service: "local-sandbox" });
+  expect((await harness.run(["idempotency", "forget", key])).code).toBe(0);
+  expect((await harness.run(["idempotency", "show", key])).code).toBe(1);
+  const again = json((await harness.run(createOrder("o-1", "--json"))).stdout);
+  expect([again["idempotency_key"], again["replayed"]]).toEqual([key, true]);
+});
+
+test("a key that the service may have forgotten is not sent again", async () => {
+  const harness = createHarness();
+  await harness.start();
+  await harness.run(createOrder("o-1"));
+  harness.clock.advance(29 * 24 * 3_600_000 + 1);
+  let sent = 0;
+  harness.setFault((_request, pass) => {
+    sent += 1;
+    return pass();
+  });
+  const old = await harness.run(createOrder("o-1", "--json"));
+  expect([old.code, sent, json(old.stderr)["error"]]).toMatchObject([
+    5,
+    0,
+    { code: "idempotency_key_too_old" },
+  ]);
+});
+
+test("a port that is taken: the default moves, an explicit one fails and names the owner", async () => {
+  const harness = createHarness();
+  harness.occupy(4242);
+  const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
+  expect(explicit.code).toBe(1);
+  expect(explicit.stderr).toContain("port 4242 is taken by another-program (pid 4711)");
+  expect((await harness.start()).ready.base_url).toBe("http://127.0.0.1:4243/v1");
+  const second = await harness.run(["sandbox", "start"]);
+  expect(second.code).toBe(1);
+  expect(second.stderr).toContain("already serves");
+});
+
+test("an ephemeral sandbox leaves nothing, and a restart makes a new store", async () => {
+  const harness = createHarness();
+  const first = await harness.start(["--ephemeral", "--port", "0"]);
+  expect(first.ready).toMatchObject({ ephemeral: true, data_dir: null });
+  await first.stop();
+  const second = await harness.start(["--ephemeral"]);
+  expect(second.ready.store_id).not.toBe(first.ready.store_id);
+  expect((await harness.run(["whoami", "--json"])).stdout).toContain('"api_key":{"value":null');
+});
+
+test("a damaged state folder is refused with the remedy, and a lost credential is said", async () => {
+  const check = async (file: string, content: string, code: string): Promise<void> => {
+    const harness: Harness = createHarness();
+    const sandbox = await harness.start();
+    await sandbox.stop();
+    writeFileSync(join(harness.cwd, ".checkout", file), content);
+    const again = await harness.run(["sandbox", "start", "--json"]);
+    expect([file, again.code, again.stdout]).toEqual([file, 1, ""]);
+    expect(json(again.stderr)).toMatchObject({ error: { code } });
+  };
+  await check("sandbox.db", "", "database_zero_bytes");
+  await check("sandbox.db", "x".repeat(5000), "database_foreign");
+  await check("master.key", "short", "state_file_unreadable");
+  await check("master.key", "0".repeat(64), "master_key_foreign");
+  await check("credentials.json", "{", "state_file_unreadable");
+  await check("run.json", "{}", "state_file_unreadable");
+
+  const harness = createHarness();
+  await (await harness.start()).stop();
+  writeFileSync(join(harness.cwd, ".checkout/credentials.json"), "");
+  expect((await harness.start()).ready.api_key).toBeNull();
+});
+
+test("the folder is found upward, and named ones are used as named", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const below = join(harness.cwd, "src/deep");
+  mkdirSync(below, { recursive: true });
+  const found = json((await harness.run(["whoami", "--json"], { cwd: below })).stdout);
+  expect(found).toMatchObject({ base_url: { value: ready.base_url } });
+  const named = json((await harness.run(["whoami", "--json", "--dir", "other"], { cwd: below })).stdout);
+  expect(named).toMatchObject({
+    dir: { value: join(below, "other"), source: "--dir" },
+    api_key: { value: null },
+  });
+});
+
+test("help has examples, environment names and every exit code", async () => {
+  const harness = createHarness();
+  const top = await harness.run(["--help"]);
+  expect(top.code).toBe(0);
+  expect(top.stdout).toContain("130 interrupted");
+  const create = await harness.run(["orders", "create", "--help"]);
+  expect(create.stdout).toContain("[CHECKOUT_IDEMPOTENCY_KEY]");
+  expect(create.stdout).toContain("$ checkout orders create --order-id order-1001");
+  expect((await harness.run(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test("one line for each request, in text or JSON, with everything from outside escaped", async () => {
+  const text = createHarness();
+  const sandbox = await text.start();
+  await text.run(createOrder("evil\u001b[2J"));
+  await sandbox.request({ path: "/v1/\u202egnp" });
+  const { stderr } = await sandbox.stop();
+  expect(stderr).toMatch(/201 {2}POST \/v1\/orders {2}\d+\.\d ms {2}evil\\u\{1b\}\[2J {2}\S{36}\n/);
+  expect(stderr).toContain("404  GET /v1/\\u{202e}gnp");
+
+  const structured = createHarness();
+  const other = await structured.start(["--log-format", "json"]);
+  await structured.run(createOrder("o-1"));
+  const line = json((await other.stop()).stderr.trim());
+  expect(line).toMatchObject({ status: 201, method: "POST", target: "/v1/orders", note: "o-1" });
+});

@@ -1,0 +1,217 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { openDatabase, type FileKind } from "../src/store/database.ts";
+import { createGroupCommit, StorageUnavailable } from "../src/store/group-commit.ts";
+import { openStore, SANDBOX_FILE, type Store } from "../src/store/store.ts";
+import { tempFolder } from "./support/temp-folder.ts";
+
+const scheduler = {
+  soon: (run: () => void) => void setImmediate(run),
+  after: (ms: number, run: () => void) => void setTimeout(run, ms),
+};
+const KIND: FileKind = {
+  name: "test file",
+  applicationId: 7,
+  migrations: ["CREATE TABLE a (x INTEGER) STRICT"],
+};
+const NEXT: FileKind = { ...KIND, migrations: [...KIND.migrations, "ALTER TABLE a ADD COLUMN y TEXT"] };
+
+function open(path: string, kind = KIND): Database.Database {
+  const opened = openDatabase(path, { kind });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  return opened.value;
+}
+
+function openSandboxStore(path: string): Store {
+  const opened = openStore(path, { nativeBinding: undefined, scheduler });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  return opened.value;
+}
+
+test("a file that is not ours, or not whole, is refused with the reason and never written to", () => {
+  const folder = tempFolder();
+  const newer = open(join(folder, "newer.db"), NEXT);
+  newer.close();
+  const whole = open(join(folder, "whole.db"), KIND);
+  const insert = whole.prepare("INSERT INTO a VALUES (?)");
+  whole.transaction(() => Array.from({ length: 5000 }, (_, x) => insert.run(x)))();
+  whole.close();
+  const bytes = readFileSync(join(folder, "whole.db"));
+  const foreign = new Database(join(folder, "foreign.db"));
+  foreign.exec("CREATE TABLE b (x)");
+  foreign.close();
+  const scrambled = Buffer.from(bytes).fill(0xa5, 4096, 20_000);
+  const rows: readonly (readonly [string, string, Uint8Array?])[] = [
+    ["zero_bytes", "empty.db", Buffer.alloc(0)],
+    [
+      "foreign",
+      "text.db",
+      Buffer.from("hello, this is no database, but it is long enough to be read as one".repeat(3)),
+    ],
+    ["foreign", "foreign.db"],
+    ["foreign", "short.db", Buffer.from("hi")],
+    ["damaged", "header.db", bytes.subarray(0, 60)],
+    ["damaged", "cut.db", bytes.subarray(0, 9000)],
+    ["damaged", "scrambled.db", scrambled],
+    ["newer", "newer.db"],
+  ];
+  for (const [reason, name, content] of rows) {
+    const path = join(folder, name);
+    if (content !== undefined) writeFileSync(path, content);
+    const before = readFileSync(path);
+    const opened = openDatabase(path, { kind: KIND });
+    expect([name, opened.ok ? "opened" : opened.refusal.reason]).toEqual([name, reason]);
+    expect(opened.ok ? "" : opened.refusal.remedy).toContain("--dir");
+    expect(readFileSync(path).equals(before)).toBe(true);
+  }
+});
+
+test("an older file is backed up, then migrated; a failing migration leaves it as it was", () => {
+  const folder = tempFolder();
+  const path = join(folder, "a.db");
+  const old = open(path);
+  old.exec("INSERT INTO a VALUES (42)");
+  old.close();
+
+  const broken: FileKind = {
+    ...KIND,
+    migrations: [...KIND.migrations, "ALTER TABLE a ADD COLUMN y TEXT; SELECT broken"],
+  };
+  expect(() => open(path, broken)).toThrow(/broken/);
+  const untouched = open(path);
+  expect(untouched.prepare("SELECT * FROM a").all()).toEqual([{ x: 42 }]);
+  untouched.close();
+
+  const migrated = open(path, NEXT);
+  expect(migrated.prepare("SELECT * FROM a").all()).toEqual([{ x: 42, y: null }]);
+  expect(migrated.pragma("user_version", { simple: true })).toBe(2);
+  migrated.close();
+  const backup = new Database(join(folder, "a.db.v1.backup"), { readonly: true });
+  expect(backup.prepare("SELECT * FROM a").all()).toEqual([{ x: 42 }]);
+  backup.close();
+});
+
+test("a file that was being made when the power went is made anew", () => {
+  const path = join(tempFolder(), "a.db");
+  writeFileSync(`${path}.new`, "half a file");
+  open(path).close();
+  expect(existsSync(`${path}.new`)).toBe(false);
+});
+
+test("commits wait for the disk, also after the first write", () => {
+  const connection = open(join(tempFolder(), "a.db"));
+  connection.exec("INSERT INTO a VALUES (1)");
+  const pragma = (name: string): unknown => connection.pragma(name, { simple: true });
+  expect([pragma("journal_mode"), pragma("synchronous")]).toEqual(["wal", 2]);
+  expect([pragma("foreign_keys"), pragma("recursive_triggers")]).toEqual([1, 1]);
+  connection.close();
+});
+
+test("writes of one moment share a commit; the one that fails is undone alone", async () => {
+  const connection = open(join(tempFolder(), "a.db"));
+  let commits = 0;
+  const counted = new Proxy(connection, {
+    get: (target, name) =>
+      name === "prepare"
+        ? (sql: string) => count(target.prepare(sql), sql)
+        : Reflect.get(target, name, target),
+  });
+  const count = (statement: Database.Statement, sql: string): Database.Statement => {
+    const execute = statement.run.bind(statement);
+    statement.run = (...values: unknown[]) => {
+      if (sql === "COMMIT") commits += 1;
+      return execute(...values);
+    };
+    return statement;
+  };
+  const write = createGroupCommit(counted, scheduler);
+  const insert = connection.prepare("INSERT INTO a VALUES (?)");
+  const results = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, x) =>
+      write(() => {
+        insert.run(x);
+        if (x === 7) throw new Error("not this one");
+        return x;
+      }),
+    ),
+  );
+  expect(commits).toBe(1);
+  expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
+  expect(connection.prepare("SELECT count(*) FROM a WHERE x <> 7").pluck().get()).toBe(49);
+  expect(connection.prepare("SELECT count(*) FROM a").pluck().get()).toBe(49);
+  connection.close();
+});
+
+test("a write waits for another process's lock, reads go on, and a lock that stays is said", async () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const store = openSandboxStore(path);
+  const other = new Database(path);
+  other.exec("BEGIN IMMEDIATE");
+  const waiting = store.write(() => store.stores.insertMerchant({ id: "m1", name: "m", createdAt: 1 }));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(store.stores.first()).toBeUndefined();
+  other.exec("COMMIT");
+  await waiting;
+  expect(other.prepare("SELECT id FROM merchants").pluck().all()).toEqual(["m1"]);
+  other.exec("BEGIN IMMEDIATE");
+  const impatient = openStore(path, {
+    nativeBinding: undefined,
+    scheduler: { ...scheduler, after: (_, run) => void setImmediate(run) },
+  });
+  if (!impatient.ok) throw new Error(impatient.refusal.message);
+  await expect(impatient.value.write(() => 1)).rejects.toBeInstanceOf(StorageUnavailable);
+  other.close();
+  impatient.value.close();
+  store.close();
+});
+
+test("what the core promises, the schema keeps: nothing immutable changes, not even by REPLACE", async () => {
+  const path = join(tempFolder(), "sandbox.db");
+  openSandboxStore(path).close();
+  const connection = open(path, SANDBOX_FILE);
+  const id = (last: number): string => `00000000-0000-7000-8000-00000000000${last}`;
+  connection.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores VALUES ('s', 'm', 's', 1, 1);
+    INSERT INTO checkouts VALUES ('${id(1)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
+    INSERT INTO idempotency_keys VALUES ('s', 'key-0001', '${"f".repeat(64)}', 201, '${id(2)}', '{}', '${id(1)}', 1);
+    INSERT INTO events VALUES ('${id(3)}', 's', '${id(1)}', 'order.created', 1, '{}', 1);`);
+  const event = `VALUES ('${id(3)}', 's', '${id(1)}', 'order.paid', 1, '{}', 1)`;
+  const rows: readonly (readonly [string, RegExp])[] = [
+    ["UPDATE events SET body = 'x'", /immutable/],
+    ["DELETE FROM events", /immutable/],
+    [`INSERT OR REPLACE INTO events ${event}`, /immutable/],
+    ["UPDATE checkouts SET amount_minor = 2", /immutable/],
+    ["DELETE FROM checkouts", /never deleted/],
+    ["UPDATE idempotency_keys SET body = 'x'", /first answer/],
+    [
+      `INSERT INTO checkouts SELECT '${id(4)}', store_id, object, order_id, 1, 'EUR', 'alipay_plus', NULL, NULL, 'pending', 1, 2 FROM checkouts`,
+      /UNIQUE/,
+    ],
+    ["UPDATE checkouts SET status = 'paid'", /CHECK/],
+    [
+      `INSERT INTO checkouts VALUES ('${id(5)}', 's', 'order', 'p', 0, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
+      /CHECK/,
+    ],
+    [
+      `INSERT INTO checkouts VALUES ('${id(5)}', 's', 'order', 'p', 1, 'eur', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
+      /CHECK/,
+    ],
+    [
+      `INSERT INTO checkouts VALUES ('${id(5)}', 'x', 'order', 'p', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
+      /FOREIGN KEY/,
+    ],
+    [
+      `INSERT INTO checkouts VALUES ('${id(5)}', 's', 'order', 'p', 'many', 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
+      /TEXT value in INTEGER/,
+    ],
+  ];
+  for (const [sql, reason] of rows) expect(() => connection.exec(sql), sql).toThrow(reason);
+  connection.exec("UPDATE checkouts SET status = 'failed'");
+  connection.exec(
+    `INSERT INTO checkouts SELECT '${id(4)}', store_id, object, order_id, 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2 FROM checkouts`,
+  );
+  connection.close();
+});
