@@ -380,9 +380,9 @@ const FRAMING: readonly Row[] = [
   ["a chunk size ended by LF", "400 invalid_request", chunked(`2\n{}\r\n${LAST_CHUNK}`)],
   ["a NUL in a chunk extension", "400 invalid_request", chunked(`2;a\0b\r\n{}\r\n${LAST_CHUNK}`)],
   [
-    "chunk extensions over 16 KiB",
+    "chunk extensions of 32 KiB",
     "400 invalid_request",
-    chunked(`2;${"a".repeat(BODY_LIMIT)}\r\n{}\r\n${LAST_CHUNK}`),
+    chunked(`2;${"a".repeat(2 * BODY_LIMIT)}\r\n{}\r\n${LAST_CHUNK}`),
   ],
   ["a trailer without a colon", "400 invalid_request", chunked(`${GOOD_CHUNK}0\r\nChecksum\r\n\r\n`)],
   [
@@ -474,6 +474,7 @@ const JSON_TEXTS: readonly Row[] = [
   ["white space", "400 invalid_json", body(" \t\r\n")],
   ["a NUL", "400 invalid_json", body("\0")],
   ["words", "400 invalid_json", body("order please")],
+  ["words that turn the line around", "400 invalid_json", body("\u202eorder please")],
   ["half an object", "400 invalid_json", body('{"order_id":"a"')],
   ["two objects", "400 invalid_json", body(BODY + BODY)],
   ["a comma too many", "400 invalid_json", body(`${BODY.slice(0, -1)},}`)],
@@ -876,6 +877,16 @@ export const WRONG_IN_SEVERAL_WAYS: readonly Row[] = [
   ...MIXED,
 ];
 
+/** Requests that carry the API key where it does not belong and would be logged. */
+export const MISPLACED_KEYS: readonly Change[] = [
+  line("POST /v1/orders?api_key={apiKey} HTTP/1.1"),
+  line("POST /v1/{apiKey}/orders HTTP/1.1"),
+  retrieve("{apiKey}"),
+  host("{apiKey}"),
+  idempotencyKey("{apiKey}", "{apiKey}"),
+  field("currency", "{apiKey}"),
+];
+
 /** All rungs from the scope on: what the rate limit goes before. */
 export const WRONG_FROM_SCOPE_ON: Row = together(LADDER.slice(4));
 
@@ -883,16 +894,18 @@ export const WRONG_FROM_SCOPE_ON: Row = together(LADDER.slice(4));
 function together(faults: readonly Row[]): Row {
   const [earliest] = faults;
   if (earliest === undefined) throw new Error("a request is wrong in at least one way");
-  const change = faults.reduceRight<Change>(
-    (later, [, , fault]) => ({
-      ...later,
-      ...fault,
-      headers: { ...later.headers, ...fault.headers },
-      fields: { ...later.fields, ...fault.fields },
-    }),
-    {},
-  );
+  let change: Change = {};
+  for (const [, , fault] of faults.toReversed()) change = over(change, fault);
   return [faults.map(([name]) => name).join(" + "), earliest[1], change];
+}
+
+function over(later: Change, earlier: Change): Change {
+  return {
+    ...later,
+    ...earlier,
+    headers: { ...later.headers, ...earlier.headers },
+    fields: { ...later.fields, ...earlier.fields },
+  };
 }
 
 /** A body that is only announced to be over the limit, with another header changed. */

@@ -130,7 +130,11 @@ test("missing values are asked for where someone is there, and only there", asyn
   const harness = createHarness();
   await harness.start();
   const asked = await harness.run(["orders", "create", "--currency", "JPY", "--json"], {
-    typed: ["order-77", "1200", ""],
+    typed: [
+      ["Order id", "order-77"],
+      ["Amount in minor units", "1200"],
+      ["Payment method", ""],
+    ],
   });
   expect(asked.code).toBe(0);
   expect(json(asked.stdout)).toMatchObject({

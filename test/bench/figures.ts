@@ -33,8 +33,18 @@ export function medianRatio(values: readonly number[], baselines: readonly numbe
 /** The figures as a table for people. */
 export function formatTable(figures: readonly Figure[]): string {
   const rows = [["FIGURE", "MEASURED", "RATIO", "OF", "TARGET", ""], ...figures.map(toRow)];
-  const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
-  return rows.map((row) => `${row.map((cell, column) => alignCell(cell, widths, column)).join("  ").trimEnd()}\n`).join("");
+  const widths = (rows[0] ?? []).map((_cell, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => alignCell(cell, widths, column))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
 }
 
 /** The figures as one object for machines. */
@@ -47,7 +57,14 @@ export function formatJson(figures: readonly Figure[]): string {
 function toRow(figure: Figure): string[] {
   const { name, value, unit, baseline = "", ratio, target } = figure;
   const verdict = target === undefined ? "" : meets(figure) ? "ok" : "MISSED";
-  return [name, formatValue(value, unit), ratio === undefined ? "" : ratio.toFixed(3), baseline, formatTarget(figure), verdict];
+  return [
+    name,
+    formatValue(value, unit),
+    ratio === undefined ? "" : ratio.toFixed(3),
+    baseline,
+    formatTarget(figure),
+    verdict,
+  ];
 }
 
 function formatTarget({ target, ratio, unit }: Figure): string {

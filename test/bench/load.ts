@@ -31,7 +31,9 @@ export type LoadResult = {
 };
 
 /** An order's end as it goes to the parent. */
-export type LoadReply = { readonly ok: true; readonly result: LoadResult } | { readonly ok: false; readonly message: string };
+export type LoadReply =
+  | { readonly ok: true; readonly result: LoadResult }
+  | { readonly ok: false; readonly message: string };
 
 const RECEIVE_BYTES = 16 * 1024;
 const MAX_SAMPLES = 1_000_000;
@@ -60,7 +62,8 @@ function reply(message: LoadReply): void {
 
 async function generate(order: LoadOrder): Promise<LoadResult> {
   const { port, traffic, connections, warmMs, measureMs } = order;
-  const nextRequest = traffic.kind === "get" ? cycle(getRequests(port, traffic)) : createRequests(port, traffic);
+  const nextRequest =
+    traffic.kind === "get" ? cycle(getRequests(port, traffic)) : createRequests(port, traffic);
   const ids: string[] = [];
   const sockets: Connection[] = [];
   for (let index = 0; index < connections; index += 1) sockets.push(await openConnection(port));
@@ -70,20 +73,22 @@ async function generate(order: LoadOrder): Promise<LoadResult> {
   const cpuBefore = process.cpuUsage();
   let answers = 0;
   const onAnswer = (answer: string, sentAt: number, now: number): void => {
-    if (answer.charCodeAt(SUCCESS_DIGIT_AT) !== DIGIT_TWO) throw new Error(`answer is no success:\n${answer.slice(0, 600)}`);
+    if (answer.charCodeAt(SUCCESS_DIGIT_AT) !== DIGIT_TWO)
+      throw new Error(`answer is no success:\n${answer.slice(0, 600)}`);
     if (traffic.kind === "create" && ids.length < MAX_IDS) ids.push(CREATED_ID.exec(answer)?.[1] ?? "");
     if (now < startedAt || now >= endsAt || answers >= MAX_SAMPLES) return;
     latencies[answers] = now - sentAt;
     answers += 1;
   };
-  await withDeadline(
-    Promise.all(sockets.map((socket) => socket.drive({ nextRequest, onAnswer, endsAt }))),
-    warmMs + measureMs + GRACE_MS,
-  );
+  try {
+    const driven = Promise.all(sockets.map((socket) => socket.drive({ nextRequest, onAnswer, endsAt })));
+    await withDeadline(driven, warmMs + measureMs + GRACE_MS);
+  } finally {
+    for (const socket of sockets) socket.close();
+  }
   const cpu = process.cpuUsage(cpuBefore);
-  for (const socket of sockets) socket.close();
   if (answers === 0) throw new Error(`no answer within ${measureMs} ms`);
-  const sorted = latencies.subarray(0, answers).sort();
+  const sorted = latencies.subarray(0, answers).toSorted();
   return {
     answers,
     perSecond: (answers * 1000) / measureMs,
@@ -129,7 +134,11 @@ function openConnection(port: number): Promise<Connection> {
   });
 }
 
-function driveSocket(socket: Socket, drive: Drive, listen: (onData: (text: string) => void) => void): Promise<void> {
+function driveSocket(
+  socket: Socket,
+  drive: Drive,
+  listen: (onData: (text: string) => void) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let pending = "";
     let sentAt = 0;
@@ -147,7 +156,7 @@ function driveSocket(socket: Socket, drive: Drive, listen: (onData: (text: strin
         if (now < drive.endsAt) sendNext(now);
         else resolve();
       } catch (error) {
-        reject(error as Error);
+        reject(error);
       }
     });
     socket.once("error", reject);
@@ -169,7 +178,9 @@ function isWhole(bytes: string): boolean {
 
 function getRequests(port: number, traffic: Extract<Traffic, { kind: "get" }>): string[] {
   const authorization = authorizationLine(traffic.apiKey);
-  return traffic.targets.map((target) => `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${authorization}\r\n`);
+  return traffic.targets.map(
+    (target) => `GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${authorization}\r\n`,
+  );
 }
 
 function cycle(requests: readonly string[]): () => string {
@@ -211,7 +222,10 @@ function quantile(sorted: Float64Array, part: number): number {
 
 async function withDeadline(work: Promise<unknown>, milliseconds: number): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`the server did not answer for ${GRACE_MS} ms`)), milliseconds);
+  const timer = setTimeout(
+    () => reject(new Error(`the server did not answer for ${GRACE_MS} ms`)),
+    milliseconds,
+  );
   try {
     await Promise.race([work, promise]);
   } finally {

@@ -38,7 +38,12 @@ export async function measureMillion(bench: Bench): Promise<Figure[]> {
       ...(part === "p99" ? { target: { atMost: MAX_GROWTH } } : {}),
     };
   };
-  return [figure("create", "p50"), figure("create", "p99"), figure("retrieve", "p50"), figure("retrieve", "p99")];
+  return [
+    figure("create", "p50"),
+    figure("create", "p99"),
+    figure("retrieve", "p50"),
+    figure("retrieve", "p99"),
+  ];
 }
 
 /** A sandbox whose file was filled between its first start and its second. */
@@ -69,7 +74,8 @@ async function warm(
 function fill(path: string, storeId: string): string[] {
   const database = new Database(path);
   // Nothing reads this file before it is whole, so it need not survive a crash.
-  for (const pragma of ["synchronous = OFF", "foreign_keys = OFF", "cache_size = -1000000"]) database.pragma(pragma);
+  for (const pragma of ["synchronous = OFF", "foreign_keys = OFF", "cache_size = -1000000"])
+    database.pragma(pragma);
   const insert = prepareInserts(database, storeId);
   const random = seededRandom(SEED);
   const newestAt = Date.now() - LIFETIME_MS;

@@ -9,7 +9,11 @@ import type { LoadOrder, LoadReply, LoadResult } from "./load.ts";
 export const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
 
 /** A server that said on its first line of stdout that it is ready. */
-export type Server = { readonly pid: number; readonly ready: Record<string, unknown>; readonly stop: () => Promise<void> };
+export type Server = {
+  readonly pid: number;
+  readonly ready: Record<string, unknown>;
+  readonly stop: () => Promise<void>;
+};
 
 /** A sandbox with what its ready line says. */
 export type Sandbox = Server & {
@@ -35,7 +39,19 @@ export type Bench = {
 
 /** The command line of the sandbox that is measured: durable, without rate limit, with its log off. */
 export function sandboxArgs(folder: string): readonly string[] {
-  return [PROGRAM, "sandbox", "start", "--json", "--port", "0", "--quiet", "--rate-limit", "off", "--dir", folder];
+  return [
+    PROGRAM,
+    "sandbox",
+    "start",
+    "--json",
+    "--port",
+    "0",
+    "--quiet",
+    "--rate-limit",
+    "off",
+    "--dir",
+    folder,
+  ];
 }
 
 export function openBench(): Bench {
@@ -43,7 +59,11 @@ export function openBench(): Bench {
   const children = new Set<ChildProcess>();
   let paths = 0;
   const start = (args: readonly string[]): ChildProcess => {
-    const child = spawn(process.execPath, args, { cwd: folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, args, {
+      cwd: folder,
+      env: cleanEnvironment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     return keep(children, child);
   };
   const startServer: Bench["startServer"] = (args) => waitUntilReady(start(args));
@@ -53,7 +73,8 @@ export function openBench(): Bench {
     startServer,
     startSandbox: async (path) => describeSandbox(await startServer(sandboxArgs(path)), path),
     run: (args) => runToEnd(start(args), args),
-    startLoad: () => createLoad(keep(children, fork(join(import.meta.dirname, "load.ts"), { env: cleanEnvironment() }))),
+    startLoad: () =>
+      createLoad(keep(children, fork(join(import.meta.dirname, "load.ts"), { env: cleanEnvironment() }))),
     end: () => {
       for (const child of children) child.kill("SIGKILL");
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -69,12 +90,14 @@ function keep(children: Set<ChildProcess>, child: ChildProcess): ChildProcess {
 
 /** Nothing of the user's own settings may reach what is measured. */
 function cleanEnvironment(): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|NODE_|CI$)/.test(name)));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|NODE_|CI$)/.test(name)),
+  );
 }
 
 async function waitUntilReady(child: ChildProcess): Promise<Server> {
   const errors = collectErrors(child);
-  const gone = once(child, "exit");
+  const gone = once(child, "close");
   let line = "";
   const firstLine = new Promise<void>((resolve) => {
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -113,7 +136,9 @@ function collectErrors(child: ChildProcess): () => string {
 function createLoad(child: ChildProcess): (order: LoadOrder) => Promise<LoadResult> {
   const ended = once(child, "exit").then(() => ({ ok: false, message: "the load generator ended" }) as const);
   return async (order) => {
-    const answered = new Promise<LoadReply>((resolve) => child.once("message", (reply) => resolve(reply as LoadReply)));
+    const answered = new Promise<LoadReply>((resolve) =>
+      child.once("message", (reply) => resolve(reply as LoadReply)),
+    );
     child.send(order);
     const reply = await Promise.race([answered, ended]);
     if (!reply.ok) throw new Error(`load on port ${order.port} failed: ${reply.message}`);

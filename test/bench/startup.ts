@@ -45,7 +45,10 @@ function timedProcesses(bench: Bench, sandbox: Sandbox): Timed[] {
   return [
     { name: "node -e 0", run: () => timed(() => bench.run(["-e", "0"])) },
     { name: "--version", run: () => timed(() => bench.run([PROGRAM, "--version"])) },
-    { name: "orders create", run: (round) => timed(() => bench.run(createArgs(sandbox, `startup-${round}`))) },
+    {
+      name: "orders create",
+      run: (round) => timed(() => bench.run(createArgs(sandbox, `startup-${round}`))),
+    },
     { name: "sandbox start", run: () => timedStart(bench, existing) },
     { name: "sandbox start, new folder", run: () => timedStart(bench, bench.newPath("new")) },
   ];

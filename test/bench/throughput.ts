@@ -14,7 +14,11 @@ const ROUNDS = 9;
 const MAX_BUSY = 0.98;
 
 /** Something that is loaded in every round. */
-export type Subject<Name extends string> = { readonly name: Name; readonly port: number; readonly traffic: Traffic };
+export type Subject<SubjectName extends string> = {
+  readonly name: SubjectName;
+  readonly port: number;
+  readonly traffic: Traffic;
+};
 
 type Name = "bare-http" | "hono" | "bare-sqlite" | "create" | "retrieve";
 
@@ -25,7 +29,10 @@ export async function measureThroughput(bench: Bench, sandbox: Sandbox): Promise
   const results = await runRounds(load, subjects, ROUNDS);
   const rates = (name: Name): number[] => results[name].map(({ perSecond }) => perSecond);
   const rate = (name: Name): number => median(rates(name));
-  const against = (name: Name, baseline: Name) => ({ baseline, ratio: medianRatio(rates(name), rates(baseline)) });
+  const against = (name: Name, baseline: Name) => ({
+    baseline,
+    ratio: medianRatio(rates(name), rates(baseline)),
+  });
   const time = (name: Name, part: "p50" | "p99"): Figure => ({
     name: `${name} ${part}`,
     value: median(results[name].map((result) => result[part])),
@@ -34,10 +41,33 @@ export async function measureThroughput(bench: Bench, sandbox: Sandbox): Promise
   return [
     { name: "bare node:http", value: rate("bare-http"), unit: "/s" },
     { name: "hono", value: rate("hono"), unit: "/s", ...against("hono", "bare-http") },
-    { name: "bare SQLite create", value: rate("bare-sqlite"), unit: "/s", ...against("bare-sqlite", "bare-http") },
-    { name: "create", value: rate("create"), unit: "/s", ...against("create", "bare-sqlite"), target: { atLeast: 0.75 } },
-    { name: "create", value: rate("create"), unit: "/s", ...against("create", "bare-http"), target: { atLeast: 0.17 } },
-    { name: "retrieve", value: rate("retrieve"), unit: "/s", ...against("retrieve", "bare-http"), target: { atLeast: 0.35 } },
+    {
+      name: "bare SQLite create",
+      value: rate("bare-sqlite"),
+      unit: "/s",
+      ...against("bare-sqlite", "bare-http"),
+    },
+    {
+      name: "create",
+      value: rate("create"),
+      unit: "/s",
+      ...against("create", "bare-sqlite"),
+      target: { atLeast: 0.75 },
+    },
+    {
+      name: "create",
+      value: rate("create"),
+      unit: "/s",
+      ...against("create", "bare-http"),
+      target: { atLeast: 0.17 },
+    },
+    {
+      name: "retrieve",
+      value: rate("retrieve"),
+      unit: "/s",
+      ...against("retrieve", "bare-http"),
+      target: { atLeast: 0.35 },
+    },
     time("bare-sqlite", "p50"),
     time("bare-sqlite", "p99"),
     time("create", "p50"),
@@ -49,12 +79,15 @@ export async function measureThroughput(bench: Bench, sandbox: Sandbox): Promise
 }
 
 /** Loads the subjects in turn, another one first in each round. */
-export async function runRounds<Name extends string>(
+export async function runRounds<SubjectName extends string>(
   load: (order: LoadOrder) => Promise<LoadResult>,
-  subjects: readonly Subject<Name>[],
+  subjects: readonly Subject<SubjectName>[],
   rounds: number,
-): Promise<Record<Name, LoadResult[]>> {
-  const results = Object.fromEntries(subjects.map(({ name }) => [name, []])) as unknown as Record<Name, LoadResult[]>;
+): Promise<Record<SubjectName, LoadResult[]>> {
+  const results = Object.fromEntries(subjects.map(({ name }) => [name, []])) as unknown as Record<
+    Name,
+    LoadResult[]
+  >;
   for (let round = 0; round < rounds; round += 1) {
     for (const { name, port, traffic } of rotate(subjects, round)) {
       results[name].push(await load({ ...ROUND, port, traffic }));

@@ -155,9 +155,9 @@ test.for(MOMENTS)(
       const ended = await createWhileKilled({ moment, delayMs, orderId, cwd, proxy, sandbox, journal });
       sandbox = ended.sandbox;
       // A reader that stayed open would spare the next start the recovery of the file.
-    const rows = openRows(sandbox);
-    expect([ended.made.id], where).toEqual(idsOf(rows, orderId));
-    rows.close();
+      const rows = openRows(sandbox);
+      expect([ended.made.id], where).toEqual(idsOf(rows, orderId));
+      rows.close();
       seen.retried += ended.made.tries > 1 ? 1 : 0;
       seen.replayed += ended.made.replayed ? 1 : 0;
     }

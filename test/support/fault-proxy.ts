@@ -88,5 +88,6 @@ function passAnswer(client: Socket, passage: Passage, chunk: Buffer): void {
   }
   const end = (): unknown => (ending === "reset" ? client.resetAndDestroy() : client.destroy());
   if (allowed.length === 0) end();
-  else client.write(allowed, end);
+  // A reset drops what was not read yet: a client in this process reads before the next turn of the loop.
+  else client.write(allowed, () => setImmediate(() => setImmediate(end)));
 }

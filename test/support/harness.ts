@@ -20,8 +20,8 @@ export type Result = { readonly code: number; readonly stdout: string; readonly 
 export type CommandOptions = {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Lines that a person types at the questions; makes the command interactive. */
-  readonly typed?: readonly string[];
+  /** What a person types at each question, in their order; makes the command interactive. */
+  readonly typed?: readonly (readonly [question: string, answer: string])[];
 };
 
 /** A sandbox that runs in this process. */
@@ -74,7 +74,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
     const pid = nextPid++;
     alive.add(pid);
     const stdin = new PassThrough();
-    for (const line of command.typed ?? []) stdin.write(`${line}\n`);
+    answerQuestions(output, stdin, command.typed ?? []);
     return {
       ...clock,
       argv,
@@ -174,7 +174,24 @@ function createClock(start: number): Clock {
   };
 }
 
+/** Types the next answer once its question stands on the screen. */
+function answerQuestions(
+  output: Output,
+  stdin: PassThrough,
+  typed: NonNullable<CommandOptions["typed"]>,
+): void {
+  const left = [...typed];
+  output.onTalk((text) => {
+    const [next] = left;
+    if (next === undefined || !text.includes(next[0])) return;
+    left.shift();
+    setImmediate(() => stdin.write(`${next[1]}\n`));
+  });
+}
+
 type Output = {
+  /** Calls back with everything on stderr so far, each time there is more. */
+  readonly onTalk: (listen: (text: string) => void) => void;
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly firstLine: Promise<void>;
@@ -184,16 +201,29 @@ type Output = {
 function createOutput(): Output {
   const text = { stdout: "", stderr: "" };
   let announce = (): void => undefined;
+  let talk = (_text: string): void => undefined;
   const firstLine = new Promise<void>((resolve) => (announce = resolve));
-  const capture = (name: keyof typeof text): Writable =>
-    new Writable({
+  const capture = (name: keyof typeof text): Writable => {
+    const stream = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         text[name] += chunk.toString("utf8");
         if (name === "stdout") announce();
+        else talk(text.stderr);
         done();
       },
     });
-  return { stdout: capture("stdout"), stderr: capture("stderr"), firstLine, text: () => ({ ...text }) };
+    // A process's own streams cannot be ended, and questions rely on it.
+    stream.end = () => stream;
+    return stream;
+  };
+  const onTalk: Output["onTalk"] = (listener) => void (talk = listener);
+  return {
+    stdout: capture("stdout"),
+    stderr: capture("stderr"),
+    firstLine,
+    onTalk,
+    text: () => ({ ...text }),
+  };
 }
 
 /** Ids that count: the same in every run, and in the order in which they were made. */

@@ -4,15 +4,14 @@ import type { Reporter, TestModule } from "vitest/node";
 // oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its default export
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    let passed = 0;
-    let failed = 0;
-    for (const module of modules) {
-      if (module.state() === "failed" && [...module.children.allTests()].length === 0) failed += 1;
-      for (const test of module.children.allTests()) {
-        if (test.result().state === "passed") passed += 1;
-        else failed += 1;
-      }
-    }
-    process.stdout.write(`${passed} passed, ${failed} failed\n`);
+    const states = modules.flatMap((module) => {
+      const tests = [...module.children.allTests()].map((test) => test.result().state);
+      // A file that cannot even be loaded has no tests, and fails all the same.
+      return tests.length === 0 && !module.ok() ? ["failed"] : tests;
+    });
+    const count = (wanted: string): number => states.filter((state) => state === wanted).length;
+    const skipped = count("skipped") + count("pending");
+    const rest = skipped === 0 ? "" : `, ${skipped} skipped`;
+    process.stdout.write(`${count("passed")} passed, ${count("failed")} failed${rest}\n`);
   }
 }

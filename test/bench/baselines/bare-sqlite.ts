@@ -10,7 +10,12 @@ import { v7 } from "uuid";
 import { SANDBOX_MIGRATIONS } from "../../../src/store/schema.ts";
 import { announce } from "./announce.ts";
 
-type Create = { readonly order_id: string; readonly amount_minor: number; readonly currency: string; readonly payment_method: string };
+type Create = {
+  readonly order_id: string;
+  readonly amount_minor: number;
+  readonly currency: string;
+  readonly payment_method: string;
+};
 type Job = { readonly request: Create; readonly key: string; readonly response: ServerResponse };
 
 const SYNCHRONOUS_FULL = 2;
@@ -40,7 +45,7 @@ let randomPool = new Uint8Array(0);
 const storeId = seedStore();
 let queue: Job[] = [];
 
-const server = createServer((incoming, response) => void receive(incoming, response));
+const server = createServer(receive);
 server.listen({ host: "127.0.0.1", port: 0 }, () => announce(server.address()));
 
 function openNew(file: string): Database.Database {
@@ -49,7 +54,8 @@ function openNew(file: string): Database.Database {
   // Not the default: better-sqlite3 is compiled to fall back to NORMAL in WAL mode.
   opened.pragma("synchronous = FULL");
   opened.pragma("foreign_keys = ON");
-  if (opened.pragma("synchronous", { simple: true }) !== SYNCHRONOUS_FULL) throw new Error("commits would not be durable");
+  if (opened.pragma("synchronous", { simple: true }) !== SYNCHRONOUS_FULL)
+    throw new Error("commits would not be durable");
   for (const migration of SANDBOX_MIGRATIONS) opened.exec(migration);
   return opened;
 }
@@ -57,7 +63,9 @@ function openNew(file: string): Database.Database {
 function seedStore(): string {
   const id = uuid();
   database.prepare("INSERT INTO merchants (id, name, created_at) VALUES (?, 'Bench', 0)").run(id);
-  database.prepare("INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES (?, ?, 'Bench', 1, 0)").run(id, id);
+  database
+    .prepare("INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES (?, ?, 'Bench', 1, 0)")
+    .run(id, id);
   return id;
 }
 
@@ -79,7 +87,10 @@ function flush(): void {
   commit.run();
   for (const [index, { response }] of batch.entries()) {
     const body = bodies[index] ?? "";
-    response.writeHead(201, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
+    response.writeHead(201, {
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(body),
+    });
     response.end(body);
   }
 }
