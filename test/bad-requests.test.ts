@@ -54,7 +54,7 @@ test("a bad request of any kind gets its refusal and leaves no trace", async () 
   const faults = [...(await checkAll(site, BAD_REQUESTS)), ...(await slow)].filter(Boolean);
   expect(faults).toEqual([]);
   await expectUnharmed(site, before);
-}, 30_000);
+});
 
 test("a request that is wrong in several ways gets the earliest refusal of decision 3", async () => {
   const site = await openSite();

@@ -38,8 +38,11 @@ export type LoadReply =
 const RECEIVE_BYTES = 16 * 1024;
 const MAX_SAMPLES = 1_000_000;
 const MAX_IDS = 2000;
+const SHOWN_CHARACTERS = 600;
 /** How long the last answers may take before a run fails. */
 const GRACE_MS = 10_000;
+/** How every success begins, in HTTP/1.1 and in nothing older. */
+const SUCCESS = "HTTP/1.1 2";
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)\r\n/i;
 const CREATED_ID = /"id":"([0-9a-f-]{36})"/;
 
@@ -73,8 +76,7 @@ async function generate(order: LoadOrder): Promise<LoadResult> {
   const cpuBefore = process.cpuUsage();
   let answers = 0;
   const onAnswer = (answer: string, sentAt: number, now: number): void => {
-    if (answer.charCodeAt(SUCCESS_DIGIT_AT) !== DIGIT_TWO)
-      throw new Error(`answer is no success:\n${answer.slice(0, 600)}`);
+    if (!answer.startsWith(SUCCESS)) throw new Error(`not a success:\n${answer.slice(0, SHOWN_CHARACTERS)}`);
     if (traffic.kind === "create" && ids.length < MAX_IDS) ids.push(CREATED_ID.exec(answer)?.[1] ?? "");
     if (now < startedAt || now >= endsAt || answers >= MAX_SAMPLES) return;
     latencies[answers] = now - sentAt;
@@ -98,10 +100,6 @@ async function generate(order: LoadOrder): Promise<LoadResult> {
     ids,
   };
 }
-
-/** Where the first digit of the status stands in "HTTP/1.1 201 Created". */
-const SUCCESS_DIGIT_AT = "HTTP/1.1 ".length;
-const DIGIT_TWO = "2".charCodeAt(0);
 
 type Drive = {
   readonly nextRequest: () => string;
@@ -170,9 +168,10 @@ function isWhole(bytes: string): boolean {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd === -1) return false;
   const length = CONTENT_LENGTH.exec(bytes)?.[1];
-  if (length === undefined) throw new Error(`an answer without Content-Length:\n${bytes.slice(0, 600)}`);
+  if (length === undefined)
+    throw new Error(`an answer without Content-Length:\n${bytes.slice(0, SHOWN_CHARACTERS)}`);
   const missing = headEnd + 4 + Number(length) - bytes.length;
-  if (missing < 0) throw new Error(`more came than one answer:\n${bytes.slice(0, 600)}`);
+  if (missing < 0) throw new Error(`more came than one answer:\n${bytes.slice(0, SHOWN_CHARACTERS)}`);
   return missing === 0;
 }
 

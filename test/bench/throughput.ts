@@ -85,7 +85,7 @@ export async function runRounds<SubjectName extends string>(
   rounds: number,
 ): Promise<Record<SubjectName, LoadResult[]>> {
   const results = Object.fromEntries(subjects.map(({ name }) => [name, []])) as unknown as Record<
-    Name,
+    SubjectName,
     LoadResult[]
   >;
   for (let round = 0; round < rounds; round += 1) {

@@ -39,27 +39,22 @@ export type Ready = {
   readonly version: string;
 };
 
-export type SandboxProcess = {
-  readonly ready: Ready;
-  readonly port: number;
+/** A program that runs on. */
+export type Running = {
   readonly process: ChildProcess;
   readonly output: { readonly stdout: string; readonly stderr: string };
   /** Ends it with a signal and waits until it is gone; returns the exit code, null after SIGKILL. */
   readonly stop: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<number | null>;
 };
 
-/** Starts the real sandbox on a free port and waits until it says that it is ready. It ends with the test. */
-export async function startSandbox(
-  options: RunOptions & { readonly args?: readonly string[] },
-): Promise<SandboxProcess> {
-  const args = ["sandbox", "start", "--json", "--port", "0", ...(options.args ?? [])];
+export type SandboxProcess = Running & { readonly ready: Ready; readonly port: number };
+
+/** Starts the real binary and waits for its first output. It ends with the test. */
+export async function launch(args: readonly string[], options: RunOptions): Promise<Running> {
   const child = spawnProgram(args, options);
   const output = collect(child);
   const gone = once(child, "close") as Promise<[number | null]>;
-  await Promise.race([once(child.stdout as NodeJS.ReadableStream, "data"), gone]);
-  if (!output.stdout.includes("\n")) throw new Error(`the sandbox did not start: ${output.stderr}`);
-  const ready = JSON.parse(output.stdout) as Ready;
-  const stop: SandboxProcess["stop"] = async (signal) => {
+  const stop: Running["stop"] = async (signal) => {
     child.kill(signal);
     const [code] = await gone;
     return code;
@@ -67,7 +62,19 @@ export async function startSandbox(
   onTestFinished(async () => {
     await stop("SIGKILL");
   });
-  return { ready, port: Number(new URL(ready.base_url).port), process: child, output, stop };
+  await Promise.race([once(child.stdout as NodeJS.ReadableStream, "data"), gone]);
+  if (!output.stdout.includes("\n")) throw new Error(`the program did not start: ${output.stderr}`);
+  return { process: child, output, stop };
+}
+
+/** Starts the real sandbox on a free port and waits until it says that it is ready. It ends with the test. */
+export async function startSandbox(
+  options: RunOptions & { readonly args?: readonly string[] },
+): Promise<SandboxProcess> {
+  const args = ["sandbox", "start", "--json", "--port", "0", ...(options.args ?? [])];
+  const running = await launch(args, options);
+  const ready = JSON.parse(running.output.stdout) as Ready;
+  return { ...running, ready, port: Number(new URL(ready.base_url).port) };
 }
 
 function spawnProgram(args: readonly string[], { cwd, env }: RunOptions): ChildProcess {

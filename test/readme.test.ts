@@ -1,0 +1,82 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { launch, PROGRAM, startSandbox, type SandboxProcess } from "./support/program.ts";
+import { tempFolder } from "./support/temp-folder.ts";
+
+type Step = { readonly command: string; readonly shown: string };
+
+const README = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
+const START = "npx checkout sandbox start";
+
+test("everything that the README shows is what the program prints", async () => {
+  const cwd = tempFolder();
+  const steps = transcript(README);
+  expect(steps.length).toBeGreaterThanOrEqual(8);
+  const sandbox = await startSandbox({ cwd });
+  let id = "";
+  for (const { command, shown } of steps) {
+    const printed = command.startsWith(START)
+      ? await printedAtStart(command, tempFolder())
+      : await execute(command.replace(/(?<=sessions get )\S+/, id), sandbox, cwd);
+    expect([command, normalise(printed, cwd)]).toEqual([command, normalise(shown, cwd)]);
+    id ||= /\bid +(\S{36})/.exec(command.startsWith(START) ? "" : printed)?.[1] ?? "";
+  }
+});
+
+test("the README names every command and every script that exists", () => {
+  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8")) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const internal = new Set(["prepare", "build", "format"]);
+  const unnamed = Object.keys(scripts).filter(
+    (name) => !internal.has(name) && !README.includes(`npm ${name === "test" ? "" : "run "}${name}`),
+  );
+  expect(unnamed).toEqual([]);
+});
+
+/** The commands of all console blocks, each with what is shown below it. */
+function transcript(markdown: string): Step[] {
+  const blocks = [...markdown.matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+  return blocks
+    .flatMap((block) => block.split(/^\$ /m).slice(1))
+    .map((step) => {
+      const end = step.indexOf("\n");
+      return { command: step.slice(0, end), shown: step.slice(end + 1).trimEnd() };
+    });
+}
+
+async function execute(command: string, sandbox: SandboxProcess, cwd: string): Promise<string> {
+  const script = command
+    .replace("npx checkout", `"${process.execPath}" "${PROGRAM}"`)
+    .replaceAll("127.0.0.1:4242", `127.0.0.1:${sandbox.port}`);
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    CHECKOUT_API_KEY: command.includes("$CHECKOUT_API_KEY") ? (sandbox.ready.api_key ?? "") : "",
+  };
+  const { stdout } = await promisify(execFile)("sh", ["-c", script], { cwd, env });
+  return stdout.trimEnd();
+}
+
+async function printedAtStart(command: string, cwd: string): Promise<string> {
+  const args = command.slice(START.length).split(" ").filter(Boolean);
+  const sandbox = await launch(["sandbox", "start", ...args, "--port", "0"], { cwd });
+  await sandbox.stop("SIGTERM");
+  return sandbox.output.stdout.trimEnd();
+}
+
+/** What differs from run to run: ids, secrets, ports, the folder. */
+function normalise(text: string, cwd: string): string {
+  return text
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>")
+    .replaceAll(/svc_test_[0-9A-Za-z]{33}/g, "<api key>")
+    .replaceAll(/whsec_[\w-]{43}/g, "<signing secret>")
+    .replaceAll(/co-[0-9a-f]{40}-1/g, "<key>")
+    .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")
+    .replaceAll(/pid"?[: ]\d+/g, "<pid>")
+    .replaceAll(/(\/\S+)?\.checkout\b(\/)?(?= |$)/gm, "<folder>")
+    .replaceAll(cwd, "<folder>")
+    .replaceAll(/ +/g, " ");
+}
