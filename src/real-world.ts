@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
@@ -67,18 +67,25 @@ const files: Files = {
   read: (path) => (existsSync(path) ? readFileSync(path, "utf8") : undefined),
   readBytes: (path) => (existsSync(path) ? readFileSync(path) : undefined),
   write: (path, content) => {
-    const unfinished = `${path}.new`;
+    const unfinished = `${path}.${process.pid}.new`;
     rmSync(unfinished, { force: true });
     writeNew(unfinished, content);
     renameSync(unfinished, path);
   },
   createNew: (path, content) => {
+    if (existsSync(path)) return false;
+    // Written whole under another name first: a crash must not leave an empty file that bears the name.
+    const unfinished = `${path}.${process.pid}.new`;
+    rmSync(unfinished, { force: true });
+    writeNew(unfinished, content);
     try {
-      writeNew(path, content);
+      linkSync(unfinished, path);
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
       throw error;
+    } finally {
+      rmSync(unfinished);
     }
   },
   remove: (path) => rmSync(path, { force: true }),
@@ -92,7 +99,7 @@ const files: Files = {
 function writeNew(path: string, content: string | Uint8Array): void {
   const file = openSync(path, "wx", 0o600);
   try {
-    writeSync(file, typeof content === "string" ? Buffer.from(content) : content);
+    writeFileSync(file, content);
     fsyncSync(file);
   } finally {
     closeSync(file);

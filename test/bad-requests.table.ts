@@ -353,7 +353,7 @@ const FRAMING: readonly Row[] = [
   ["a Content-Length with an exponent", "400 invalid_request", contentLength("9e1")],
   ["a Content-Length in words", "400 invalid_request", contentLength("all")],
   ["a Content-Length past 64 bits", "400 invalid_request", contentLength("18446744073709551617")],
-  ["a body that nobody announced", "400 invalid_request", contentLength()],
+  ["a body that nobody announced", "400 invalid_json", contentLength()],
   ["a body that ends early", "400 invalid_request", { ...contentLength("500"), halfClosed: true }],
   ["the coding gzip", "400 invalid_request", coded("gzip", GOOD_CHUNK + LAST_CHUNK)],
   ["the coding identity", "400 invalid_request", coded("identity", GOOD_CHUNK + LAST_CHUNK)],
@@ -815,7 +815,7 @@ const MIXED: readonly Row[] = [
   ["a body over 16 KiB and no credential", "413 body_too_large", contentLengthBeside("Authorization")],
   [
     "an expectation and a foreign Host",
-    "400 invalid_request",
+    "403 host_not_allowed",
     { headers: { Host: ["shop.example"], Expect: ["a-miracle"] } },
   ],
   [

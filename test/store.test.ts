@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -93,11 +93,13 @@ test("an older file is backed up, then migrated; a failing migration leaves it a
   backup.close();
 });
 
-test("a file that was being made when the power went is made anew", () => {
-  const path = join(tempFolder(), "a.db");
-  writeFileSync(`${path}.new`, "half a file");
+test("what a crash left of a file that was being made is in nobody's way", () => {
+  const folder = tempFolder();
+  const path = join(folder, "a.db");
+  mkdirSync(`${path}.new-abc123`);
+  writeFileSync(join(`${path}.new-abc123`, "whole.db"), "half a file");
   open(path).close();
-  expect(existsSync(`${path}.new`)).toBe(false);
+  expect(readdirSync(folder).toSorted()).toEqual(["a.db", "a.db.new-abc123"]);
 });
 
 test("commits wait for the disk, also after the first write", () => {

@@ -13,7 +13,7 @@ const LAYERS: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {
   core: { folders: [], packages: ["zod", "node:crypto"] },
-  store: { folders: ["core"], packages: ["better-sqlite3", "node:fs"] },
+  store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path"] },
   web: { folders: ["core", "world.ts"], packages: ["node:http", "node:https", "node:net"] },
   sandbox: { folders: ["store", "web", "core", "world.ts"], packages: [] },
   client: { folders: ["web", "core", "world.ts"], packages: [] },

@@ -1,5 +1,5 @@
 import { accept, refuse, type Outcome } from "./outcome.ts";
-import { printableLiteral } from "./text.ts";
+import { printable, printableLiteral, redactSecrets } from "./text.ts";
 
 /** Deepest nesting of arrays and objects that a request body may have (decision 6). */
 export const MAX_JSON_DEPTH = 8;
@@ -28,7 +28,8 @@ function parseText(text: string): Outcome<unknown> {
   try {
     return accept(JSON.parse(text) as unknown);
   } catch (error) {
-    return invalid(error instanceof Error ? error.message : String(error));
+    // The message quotes the body.
+    return invalid(redactSecrets(printable(error instanceof Error ? error.message : String(error))));
   }
 }
 

@@ -1,5 +1,6 @@
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const SECRET = /(svc_(?:test|live)_|whsec_)[\w-]+/g;
 const MAX_LITERAL_CODE_POINTS = 60;
 
 /** Text from outside, safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
@@ -7,9 +8,14 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escapeCodePoint);
 }
 
-/** A value that came from outside, as it may stand in a message: quoted, escaped, at most 60 characters. */
+/** Text without what looks like an API key or a signing secret: people paste them into the wrong place. */
+export function redactSecrets(text: string): string {
+  return text.replace(SECRET, "$1…");
+}
+
+/** A value that came from outside, as it may stand in a message: quoted, escaped, redacted, at most 60 characters. */
 export function printableLiteral(value: unknown): string {
-  const text = printable(JSON.stringify(value) ?? String(value));
+  const text = redactSecrets(printable(JSON.stringify(value) ?? String(value)));
   const codePoints = Array.from(text);
   if (codePoints.length <= MAX_LITERAL_CODE_POINTS) return text;
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;

@@ -1,4 +1,4 @@
-import { printable } from "../core/text.ts";
+import { printable, redactSecrets } from "../core/text.ts";
 import type { World } from "../world.ts";
 
 /** One answered request. Nothing of its body or credential is in it. */
@@ -50,7 +50,7 @@ export const SILENT_LOG: AccessLog = { add: () => undefined, flush: () => undefi
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
   const time = new Date(at).toISOString().slice(11, 23);
-  const request = `${method} ${target}`;
+  const request = redactSecrets(`${method} ${target}`);
   return `${time}  ${status}  ${printable(request)}  ${milliseconds.toFixed(1)} ms  ${printable(note)}  ${requestId}\n`;
 }
 
@@ -59,7 +59,7 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
     time: new Date(at).toISOString(),
     status,
     method,
-    target,
+    target: redactSecrets(target),
     ms: Number(milliseconds.toFixed(1)),
     note,
     request_id: requestId,

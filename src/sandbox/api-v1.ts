@@ -23,7 +23,7 @@ const CREATE_ENDPOINTS: Readonly<Record<string, CreateEndpoint>> = {
 };
 const SESSION_PREFIX = "/v1/checkout-sessions/";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
+const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
 export type ApiContext = ServiceContext & { readonly rateLimiter: RateLimiter };
 
@@ -163,15 +163,15 @@ function refuseQuery(request: HttpRequest): Outcome<void> {
 
 function checkContentType(request: HttpRequest): Outcome<void> {
   const types = headerLines(request, "content-type");
-  const [encoding] = headerLines(request, "content-encoding");
+  const encodings = headerLines(request, "content-encoding").join(", ");
   if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? "")) {
     const got = types.length === 0 ? "none" : printableLiteral(types.join(", "));
     return refuse("unsupported_content_type", `Content-Type must be application/json; got ${got}`);
   }
-  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+  if (encodings !== "" && encodings.toLowerCase() !== "identity") {
     return refuse(
       "unsupported_content_type",
-      `the body must be sent plain; got ${printableLiteral(encoding)}`,
+      `the body must be sent plain; got ${printableLiteral(encodings)}`,
     );
   }
   return accept(undefined);

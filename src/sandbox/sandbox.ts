@@ -70,7 +70,7 @@ export function createSandbox(world: World, options: SandboxOptions): Handler {
 function route(context: ApiContext, request: HttpRequest): Promise<Answer> | Answer {
   const { path } = splitTarget(request.target);
   if (path.startsWith("/v1/")) return answerV1(context, request);
-  if (path === "/healthz" && request.method === "GET") return health(context);
+  if (path === "/healthz") return health(context, request);
   const { refusal } = refuse(
     "not_found",
     `there is no ${request.method} ${printableLiteral(path)}; the API is under /v1`,
@@ -79,8 +79,13 @@ function route(context: ApiContext, request: HttpRequest): Promise<Answer> | Ans
 }
 
 /** Says that the service is ready, and nothing else (design section 7). */
-function health(context: ApiContext): Answer {
-  return { status: 200, headers: jsonHeaders(context.world.uuid()), body: '{"ok":true}' };
+function health(context: ApiContext, { method }: HttpRequest): Answer {
+  if (method === "GET")
+    return { status: 200, headers: jsonHeaders(context.world.uuid()), body: '{"ok":true}' };
+  const { refusal } = refuse("method_not_allowed", `/healthz takes GET; got ${printableLiteral(method)}`, {
+    allow: "GET",
+  });
+  return refused(context, refusal);
 }
 
 function refused(context: ApiContext, refusal: Parameters<typeof refusalResponse>[1]): Answer {

@@ -29,25 +29,33 @@ export const SEEDED_PRICES: readonly Price[] = [
 /** The store that the sandbox shows, with its secrets. `apiKey` is null unless it was made just now: only its hash is kept. */
 export type SeededStore = StoreIdentity & { readonly apiKey: string | null; readonly signingSecret: string };
 
+/** A store that was made just now. */
+export type NewStore = SeededStore & { readonly apiKey: string };
+
 /**
- * Makes the first merchant and store of an empty file, in one transaction; of any other file reads them.
+ * Makes the first merchant and store of an empty file, in one transaction; of any other file reads them. `keep` gets the
+ * new key before its hash is committed: a crash in between leaves a key without a store, never a store without its key.
  * Undefined where the master key does not open the store's signing secret.
  */
 export async function seed(
   store: Store,
   world: World,
-  masterKey: Uint8Array,
+  options: { readonly masterKey: Uint8Array; readonly keep: (seeded: NewStore) => void },
 ): Promise<SeededStore | undefined> {
   return store.write(() => {
     const first = store.stores.first();
-    if (first === undefined) return makeStore(store, world, masterKey);
+    if (first === undefined) {
+      const made = makeStore(store, world, options.masterKey);
+      options.keep(made);
+      return made;
+    }
     const sealed = store.signingSecrets.current(first.id);
-    const signingSecret = sealed && openSecret(sealed, masterKey);
+    const signingSecret = sealed && openSecret(sealed, options.masterKey);
     return signingSecret === undefined ? undefined : { ...first, apiKey: null, signingSecret };
   });
 }
 
-function makeStore(store: Store, world: World, masterKey: Uint8Array): SeededStore {
+function makeStore(store: Store, world: World, masterKey: Uint8Array): NewStore {
   const createdAt = world.now();
   const [id, merchantId, secretId] = [world.uuid(), world.uuid(), world.uuid()];
   const apiKey = formatTestKey(world.randomBytes(API_KEY_RANDOM_BYTES));

@@ -1,5 +1,7 @@
 import Database from "better-sqlite3";
-import { existsSync, openSync, readSync, closeSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, linkSync, mkdtempSync, openSync } from "node:fs";
+import { readSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { accept, type Outcome } from "../core/outcome.ts";
 
 /** SQL that takes a file from one `user_version` to the next; runs in one transaction. */
@@ -55,12 +57,30 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<Connec
   return accept(connection);
 }
 
-/** A crash while the file is made must not leave half a file: it gets its name when it is whole. */
+/**
+ * A crash while the file is made must not leave half a file, and two processes that make it at once must end with one:
+ * it is made whole in a folder of its own and then gets its name, unless another one was faster.
+ */
 function createWhole(path: string, options: OpenOptions): void {
-  const unfinished = `${path}.new`;
-  for (const suffix of ["", "-wal", "-shm"]) rmSync(unfinished + suffix, { force: true });
-  create(unfinished, options).close();
-  renameSync(unfinished, path);
+  const folder = mkdtempSync(`${path}.new-`);
+  try {
+    const unfinished = join(folder, "whole.db");
+    create(unfinished, options).close();
+    nameOnce(unfinished, path);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function nameOnce(unfinished: string, path: string): void {
+  try {
+    linkSync(unfinished, path);
+  } catch (error) {
+    if (existsSync(path)) return;
+    // Some file systems know no links; there the last one wins.
+    if (!(error instanceof Error)) throw error;
+    renameSync(unfinished, path);
+  }
 }
 
 function create(path: string, options: OpenOptions): Connection {
@@ -147,6 +167,8 @@ function applyMigrations(connection: Connection, migrations: readonly Migration[
   for (const [index, migration] of migrations.entries()) {
     if (index < from) continue;
     const step = connection.transaction(() => {
+      // Another process may have been faster.
+      if (Number(connection.pragma("user_version", { simple: true })) > index) return;
       connection.exec(migration);
       connection.pragma(`user_version = ${index + 1}`);
     });

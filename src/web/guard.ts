@@ -23,6 +23,13 @@ export function checkHost(request: HttpRequest, allowed: AllowedHosts): Outcome<
       `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...allowed].join(", ")} (add one with --allow-host)`,
     );
   }
+  if (request.method === "CONNECT") {
+    return refuse("method_not_allowed", "this server is no proxy", { allow: "GET, POST" });
+  }
+  const expectation = headerLines(request, "expect").find((value) => value.toLowerCase() !== "100-continue");
+  if (expectation !== undefined) {
+    return refuse("invalid_request", `Expect may only be 100-continue; got ${printableLiteral(expectation)}`);
+  }
   if (!request.target.startsWith("/")) {
     return refuse(
       "invalid_request",

@@ -43,7 +43,7 @@ export async function serve(
   makeHandler: (port: number) => Handler,
   options: { readonly port: number } & Pick<World, "uuid" | "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
-  const servers = [createHttpServer(options.uuid), createHttpServer(options.uuid)] as const;
+  const servers = [createHttpServer(), createHttpServer()] as const;
   const [ipv4, ipv6] = servers;
   const failure = await bind(ipv4, "127.0.0.1", options.port);
   if (failure !== undefined) return { ok: false, refusal: failure };
@@ -56,9 +56,7 @@ export async function serve(
     return { ok: false, refusal: second };
   }
   const handler = makeHandler(port);
-  for (const server of servers) {
-    server.on("request", (incoming, response) => void answer(handler, options.uuid, incoming, response));
-  }
+  for (const server of servers) attach(server, handler, options.uuid);
   return accept({
     port,
     close: async (graceMs) => {
@@ -71,7 +69,7 @@ export async function serve(
   });
 }
 
-function createHttpServer(uuid: () => string): Server {
+function createHttpServer(): Server {
   const server = createServer({
     maxHeaderSize: LIMITS.headerBytes,
     headersTimeout: LIMITS.headersMs,
@@ -85,34 +83,41 @@ function createHttpServer(uuid: () => string): Server {
   // 0 means all: Node would drop the headers past its own limit, and with them what we have to see.
   server.maxHeadersCount = 0;
   server.maxConnections = LIMITS.connections;
-  server.on("checkExpectation", (_incoming, response: ServerResponse) => {
-    send(
-      response,
-      refusalResponse(uuid(), { code: "invalid_request", message: "Expect may only be 100-continue" }),
-    );
-  });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
-    refuseSocket(error, socket, uuid),
-  );
-  server.on("connect", (_incoming, socket: Socket) => {
-    const refusal = {
-      code: "method_not_allowed",
-      message: "this server is no proxy",
-      allow: "GET, POST",
-    } as const;
-    writeRefusal(socket, uuid(), refusal);
-  });
   return server;
 }
 
-async function answer(
-  handler: Handler,
-  uuid: () => string,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const body =
-    incoming.rawHeaders.length > LIMITS.headerLines * 2 ? tooManyHeaders() : await readBody(incoming);
+/** A request that is not answered yet. */
+type Pending = { readonly incoming: IncomingMessage; readonly response: ServerResponse };
+
+/** Gives every request to the handler, in whichever way Node announces it, and answers what it could not read. */
+function attach(server: Server, handler: Handler, uuid: World["uuid"]): void {
+  const pendingOf = new WeakMap<Socket, Set<Pending>>();
+  const take = (incoming: IncomingMessage, response: ServerResponse): void => {
+    const pending = pendingOf.get(incoming.socket) ?? new Set();
+    const entry = { incoming, response };
+    pendingOf.set(incoming.socket, pending.add(entry));
+    response.on("close", () => pending.delete(entry));
+    void answer(handler, uuid, entry);
+  };
+  server.on("request", take);
+  // The guard looks at Expect and at CONNECT: whoever may not speak here learns no more from them.
+  server.on("checkExpectation", take);
+  server.on("connect", ({ method = "", url = "", rawHeaders }: IncomingMessage, socket: Socket) => {
+    void handler({ method, target: url, rawHeaders, body: new Uint8Array() }).then((sent) =>
+      write(socket, sent),
+    );
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    const refusal = refusalResponse(uuid(), refusalOf(error));
+    // What came whole before the fault is answered first: its work may be done already.
+    const whole = [...(pendingOf.get(socket) ?? [])].filter(({ incoming }) => incoming.complete);
+    void Promise.all(whole.map(({ response }) => closed(response))).then(() => write(socket, refusal));
+  });
+}
+
+async function answer(handler: Handler, uuid: World["uuid"], { incoming, response }: Pending): Promise<void> {
+  const message = checkMessage(incoming);
+  const body = message.ok ? await readBody(incoming) : message;
   if (body === undefined) return;
   if (!body.ok) {
     response.shouldKeepAlive = false;
@@ -123,8 +128,19 @@ async function answer(
   send(response, await handler({ method, target: url, rawHeaders, body: body.value }));
 }
 
-function tooManyHeaders(): Outcome<never> {
-  return refuse("headers_too_large", `a request may have ${LIMITS.headerLines} header lines`);
+/** What Node's parser lets pass, and no server of HTTP/1.1 may guess about. */
+function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessage): Outcome<void> {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") {
+    return refuse("invalid_request", `HTTP/1.1 was expected; got HTTP/${httpVersion}`);
+  }
+  if (rawHeaders.length > LIMITS.headerLines * 2) {
+    return refuse("headers_too_large", `a request may have ${LIMITS.headerLines} header lines`);
+  }
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    return refuse("invalid_request", "the only transfer coding is chunked");
+  }
+  return accept(undefined);
 }
 
 const NO_BODY = accept(new Uint8Array());
@@ -160,29 +176,30 @@ function send(response: ServerResponse, sent: HttpResponse): void {
   response.end(sent.body);
 }
 
-/** Answers what Node's parser refused before there was a request, in our envelope. */
-function refuseSocket(error: NodeJS.ErrnoException, socket: Socket, uuid: () => string): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
+/** Node's parser errors, as refusals. */
+function refusalOf(error: NodeJS.ErrnoException): Refusal {
+  const known = PARSER_REFUSALS[error.code ?? ""];
+  return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
+}
+
+/** Writes an answer where Node made no response object, and ends the connection. */
+function write(socket: Socket, { status, headers, body }: HttpResponse): void {
+  if (!socket.writable) {
     socket.destroy();
     return;
   }
-  const known = PARSER_REFUSALS[error.code ?? ""];
-  const refusal = known ?? {
-    code: "invalid_request",
-    message: `the request is not valid HTTP/1.1: ${error.message}`,
-  };
-  writeRefusal(socket, uuid(), refusal);
-}
-
-function writeRefusal(socket: Socket, requestId: string, refusal: Refusal): void {
-  const { status, headers, body } = refusalResponse(requestId, refusal);
   const lines = Object.entries({
     ...headers,
     "Content-Length": Buffer.byteLength(body),
     Connection: "close",
   });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}\r\n${String(body)}`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}\r\n`);
+  socket.end(body);
+}
+
+function closed(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => void response.once("close", resolve));
 }
 
 function bind(server: Server, host: string, port: number): Promise<ListenFailure | undefined> {

@@ -20,61 +20,33 @@ export type Subject<SubjectName extends string> = {
   readonly traffic: Traffic;
 };
 
-type Name = "bare-http" | "hono" | "bare-sqlite" | "create" | "retrieve";
+/** `bare-http POST` is the same baseline, sent the requests that the creates are. */
+type Name = "bare-http" | "bare-http POST" | "hono" | "bare-sqlite" | "create" | "retrieve";
+
+type Results = Record<Name, LoadResult[]>;
 
 /** Requests a second with 32 connections, each against the baselines of the same round. */
 export async function measureThroughput(bench: Bench, sandbox: Sandbox): Promise<Figure[]> {
   const load = bench.startLoad();
   const subjects = await startSubjects(bench, sandbox, load);
   const results = await runRounds(load, subjects, ROUNDS);
-  const rates = (name: Name): number[] => results[name].map(({ perSecond }) => perSecond);
-  const rate = (name: Name): number => median(rates(name));
-  const against = (name: Name, baseline: Name) => ({
-    baseline,
-    ratio: medianRatio(rates(name), rates(baseline)),
-  });
-  const time = (name: Name, part: "p50" | "p99"): Figure => ({
-    name: `${name} ${part}`,
-    value: median(results[name].map((result) => result[part])),
-    unit: "ms",
-  });
+  const busy = Math.max(...Object.values(results).map((rounds) => median(rounds.map((round) => round.busy))));
   return [
-    { name: "bare node:http", value: rate("bare-http"), unit: "/s" },
-    { name: "hono", value: rate("hono"), unit: "/s", ...against("hono", "bare-http") },
-    {
-      name: "bare SQLite create",
-      value: rate("bare-sqlite"),
-      unit: "/s",
-      ...against("bare-sqlite", "bare-http"),
-    },
-    {
-      name: "create",
-      value: rate("create"),
-      unit: "/s",
-      ...against("create", "bare-sqlite"),
-      target: { atLeast: 0.75 },
-    },
-    {
-      name: "create",
-      value: rate("create"),
-      unit: "/s",
-      ...against("create", "bare-http"),
-      target: { atLeast: 0.17 },
-    },
-    {
-      name: "retrieve",
-      value: rate("retrieve"),
-      unit: "/s",
-      ...against("retrieve", "bare-http"),
-      target: { atLeast: 0.35 },
-    },
-    time("bare-sqlite", "p50"),
-    time("bare-sqlite", "p99"),
-    time("create", "p50"),
-    { ...time("create", "p99"), target: { atMost: 15 } },
-    time("retrieve", "p50"),
-    time("retrieve", "p99"),
-    { name: "load generator, busiest", value: busiest(results), unit: "x", target: { atMost: MAX_BUSY } },
+    rate(results, "bare-http"),
+    rate(results, "bare-http POST", "bare-http"),
+    rate(results, "hono", "bare-http"),
+    rate(results, "bare-sqlite", "bare-http"),
+    { ...rate(results, "create", "bare-sqlite"), target: { atLeast: 0.75 } },
+    { ...rate(results, "create", "bare-http"), target: { atLeast: 0.17 } },
+    rate(results, "create", "bare-http POST"),
+    { ...rate(results, "retrieve", "bare-http"), target: { atLeast: 0.35 } },
+    latency(results, "bare-sqlite", "p50"),
+    latency(results, "bare-sqlite", "p99"),
+    latency(results, "create", "p50"),
+    { ...latency(results, "create", "p99"), target: { atMost: 15 } },
+    latency(results, "retrieve", "p50"),
+    latency(results, "retrieve", "p99"),
+    { name: "load generator, busiest", value: busy, unit: "x", target: { atMost: MAX_BUSY } },
   ];
 }
 
@@ -102,6 +74,18 @@ export function rotate<Member>(members: readonly Member[], by: number): Member[]
   return [...members.slice(start), ...members.slice(0, start)];
 }
 
+function rate(results: Results, name: Name, baseline?: Name): Figure {
+  const rates = results[name].map(({ perSecond }) => perSecond);
+  const figure = { name, value: median(rates), unit: "/s" } as const;
+  if (baseline === undefined) return figure;
+  const baselines = results[baseline].map(({ perSecond }) => perSecond);
+  return { ...figure, baseline, ratio: medianRatio(rates, baselines) };
+}
+
+function latency(results: Results, name: Name, part: "p50" | "p99"): Figure {
+  return { name: `${name} ${part}`, value: median(results[name].map((result) => result[part])), unit: "ms" };
+}
+
 async function startSubjects(
   bench: Bench,
   sandbox: Sandbox,
@@ -116,6 +100,7 @@ async function startSubjects(
   const { ids } = await load({ ...WARM_UP, port, traffic: create });
   const subjects: Subject<Name>[] = [
     { name: "bare-http", port: bareHttp, traffic: constant },
+    { name: "bare-http POST", port: bareHttp, traffic: create },
     { name: "hono", port: hono, traffic: constant },
     { name: "bare-sqlite", port: bareSqlite, traffic: create },
     { name: "create", port, traffic: create },
@@ -135,8 +120,4 @@ export function retrieveTarget(id: string): string {
 async function startBaseline(bench: Bench, [file, ...args]: readonly [string, ...string[]]): Promise<number> {
   const { ready } = await bench.startServer([join(import.meta.dirname, "baselines", file), ...args]);
   return Number(ready["port"]);
-}
-
-function busiest(results: Record<Name, readonly LoadResult[]>): number {
-  return Math.max(...Object.values(results).map((rounds) => median(rounds.map(({ busy }) => busy))));
 }

@@ -5,7 +5,7 @@ import type { Run } from "../../core/state-files.ts";
 import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
 import { createAccessLog, SILENT_LOG, type AccessLog, type LogFormat } from "../../sandbox/access-log.ts";
 import { createSandbox } from "../../sandbox/sandbox.ts";
-import { seed, type SeededStore } from "../../sandbox/seed.ts";
+import { seed, type NewStore, type SeededStore } from "../../sandbox/seed.ts";
 import { IN_MEMORY } from "../../store/database.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import { VERSION } from "../../version.ts";
@@ -119,14 +119,17 @@ async function serveFolder(
   const { store, masterKey } = opened.value;
   const log = createLog(world, options);
   try {
-    const seeded = await seed(store, world, masterKey);
+    const seeded = await seed(store, world, {
+      masterKey,
+      keep: (made) => keepCredentials(world, held, made),
+    });
     if (seeded === undefined) return foreignMasterKey(held);
-    const credentials = keepCredentials(world, held, seeded);
-    if (!credentials.ok) return credentials;
+    const apiKey = seeded.apiKey === null ? keptKey(world, held, seeded) : accept(seeded.apiKey);
+    if (!apiKey.ok) return apiKey;
     const listener = await listen(context, options, { store, log });
     if (!listener.ok) return listener;
     const { port } = listener.value;
-    const ready = describe(world, { port, held, seeded: { ...seeded, apiKey: credentials.value } });
+    const ready = describe(world, { port, held, seeded: { ...seeded, apiKey: apiKey.value } });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port, base_url: ready.base_url });
     const stopped = stopSignal(world);
     context.printer.result(ready, () => banner(context, ready));
@@ -150,20 +153,17 @@ function openState(world: World, held: Held): Outcome<{ store: Store; masterKey:
   return { ok: false, refusal: { exitCode: EXIT.failed, code: `database_${reason}`, message, next: remedy } };
 }
 
-/** The key to show: the new one, or the merchant's copy of the old one. */
-function keepCredentials(world: World, held: Held, seeded: SeededStore): Outcome<string | null, Problem> {
-  if (held === undefined) return accept(seeded.apiKey);
-  if (seeded.apiKey !== null) {
-    state.writeCredentials(world, held.path, {
-      merchant_id: seeded.merchantId,
-      store_id: seeded.id,
-      api_key: seeded.apiKey,
-    });
-    return accept(seeded.apiKey);
-  }
-  const kept = state.readCredentials(world, held.path);
+/** Writes the merchant's copy of a new key. */
+function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: NewStore): void {
+  if (held === undefined) return;
+  state.writeCredentials(world, held.path, { merchant_id: merchantId, store_id: id, api_key: apiKey });
+}
+
+/** The merchant's copy of the key of a store that was there before; null where it is lost. */
+function keptKey(world: World, held: Held, { id }: SeededStore): Outcome<string | null, Problem> {
+  const kept = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!kept.ok) return kept;
-  return accept(kept.value?.store_id === seeded.id ? kept.value.api_key : null);
+  return accept(kept.value?.store_id === id ? kept.value.api_key : null);
 }
 
 function createLog(world: World, options: StartOptions): AccessLog {

@@ -1,0 +1,188 @@
+import { execFile } from "node:child_process";
+import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { request } from "node:http";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { launch, PROGRAM, run, startSandbox, type RunOptions } from "./support/program.ts";
+import { tempFolder } from "./support/temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+/** A stranger's first minutes, from an empty folder: everything that must work in each form the program comes in. */
+async function smoke(options: RunOptions): Promise<void> {
+  expect(await run(["--version"], options)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+  });
+  const sandbox = await startSandbox(options);
+  expect(sandbox.output.stdout.trim().split("\n")).toHaveLength(1);
+  expect(sandbox.ready.pid).toBe(sandbox.process.pid);
+  const created = await run(CREATE, options);
+  expect([created.code, created.stderr]).toEqual([0, ""]);
+  const { data } = json(created.stdout) as { data: { id: string } };
+  expect(json((await run(CREATE, options)).stdout)).toMatchObject({ replayed: true, data });
+  expect(json((await run(["sessions", "get", data.id, "--json"], options)).stdout)).toMatchObject({ data });
+  const conflict = await run([...CREATE, "--description", "another"], options);
+  expect(conflict.code).toBe(5);
+
+  expect(await sandbox.stop("SIGKILL")).toBeNull();
+  const restarted = await startSandbox(options);
+  expect(restarted.ready).toMatchObject({ store_id: sandbox.ready.store_id, api_key: sandbox.ready.api_key });
+  expect(json((await run(["sessions", "get", data.id, "--json"], options)).stdout)).toMatchObject({
+    data: { id: data.id },
+  });
+  expect(await restarted.stop("SIGTERM")).toBe(0);
+  expect(existsSync(join(options.cwd, ".checkout/run.json"))).toBe(false);
+}
+
+test("the package's binary works from an empty folder", async () => {
+  await smoke({ cwd: tempFolder() });
+});
+
+test("the single executable works from an empty folder, without Node", async () => {
+  const folder = tempFolder();
+  const out = join(folder, "out");
+  await promisify(execFile)(process.execPath, [join(ROOT, "build.ts"), "--executable", "--out", out], {
+    cwd: ROOT,
+  });
+  const cwd = tempFolder();
+  const executable = join(cwd, "checkout-on-its-own");
+  copyFileSync(join(out, process.platform === "win32" ? "checkout.exe" : "checkout"), executable);
+  const cache = join(folder, "cache");
+  await smoke({ cwd, executable, env: { XDG_CACHE_HOME: cache, PATH: "" } });
+  expect(readdirSync(join(cache, "hosted-checkout"))).toEqual([
+    expect.stringMatching(/^[0-9a-f]{64}\.node$/),
+  ]);
+});
+
+test("an old Node is told in one line what to do", async () => {
+  const script = `Object.defineProperty(process.versions, "node", { value: process.argv[1] }); require(${JSON.stringify(PROGRAM)});`;
+  for (const [version, refused] of [
+    ["12.22.0", true],
+    ["20.20.2", true],
+    ["22.22.1", true],
+    ["22.22.2", false],
+    ["26.0.0", false],
+  ] as const) {
+    const failure = await promisify(execFile)(process.execPath, ["-e", script, version, "--version"]).catch(
+      (error: unknown) => error as { code: number; stderr: string },
+    );
+    const code = "code" in failure ? failure.code : 0;
+    expect([version, code]).toEqual([version, refused ? 1 : 0]);
+    if (refused)
+      expect(failure.stderr).toMatch(
+        /^checkout needs Node 22\.22\.2 or newer, and this is [\d.]+: run it with npx .*\n$/,
+      );
+  }
+});
+
+test("it answers on 127.0.0.1, ::1 and the names that are allowed, and on no other address", async () => {
+  const { port } = await startSandbox({ cwd: tempFolder(), args: ["--allow-host", "checkout.local"] });
+  const status = (host: string, hostHeader: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const sent = request({ host, port, path: "/healthz", headers: { Host: hostHeader } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.on("error", reject).end();
+    });
+  const rows = [
+    ["127.0.0.1", `127.0.0.1:${port}`, 200],
+    ["::1", `[::1]:${port}`, 200],
+    ["127.0.0.1", `localhost:${port}`, 200],
+    ["127.0.0.1", "checkout.local", 200],
+    ["127.0.0.1", `checkout.local:${port}`, 200],
+    ["127.0.0.1", "rebound.example", 403],
+    ["127.0.0.1", "127.0.0.1", 403],
+  ] as const;
+  for (const [host, header, expected] of rows)
+    expect([header, await status(host, header)]).toEqual([header, expected]);
+  const other = connect({ host: "127.0.0.2", port });
+  const refused = await new Promise((resolve) =>
+    other.on("error", resolve).on("connect", () => resolve("connected")),
+  );
+  expect(refused).toMatchObject({ code: "ECONNREFUSED" });
+});
+
+test("an explicit port that is taken is an error that names its owner", async () => {
+  const blocker = createServer();
+  await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve));
+  const { port } = blocker.address() as AddressInfo;
+  const result = await run(["sandbox", "start", "--port", String(port)], { cwd: tempFolder() });
+  blocker.close();
+  expect(result.code).toBe(1);
+  expect(result.stderr).toContain(`port ${port} is taken`);
+  if (process.platform === "linux") expect(result.stderr).toContain(`(pid ${process.pid})`);
+});
+
+test("a stop lets a request in flight finish, and takes no new ones", async () => {
+  const sandbox = await startSandbox({ cwd: tempFolder() });
+  const body = '{"order_id":"o-1","price_id":"price_bento"}';
+  const socket = connect({ host: "127.0.0.1", port: sandbox.port });
+  const head = [
+    "POST /v1/orders HTTP/1.1",
+    `Host: 127.0.0.1:${sandbox.port}`,
+    `Authorization: Bearer ${sandbox.ready.api_key ?? ""}`,
+    "Content-Type: application/json",
+    "Idempotency-Key: in-flight-1",
+    "Connection: close",
+    `Content-Length: ${body.length}`,
+  ].join("\r\n");
+  const answered = new Promise<string>((resolve) => {
+    let text = "";
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("utf8"))).on("close", () => resolve(text));
+  });
+  await new Promise((resolve) => socket.write(`${head}\r\n\r\n${body.slice(0, 10)}`, resolve));
+  const alive = await run(["sessions", "get", "none"], {
+    cwd: tempFolder(),
+    env: { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: "x" },
+  });
+  expect(alive.code).toBe(4);
+  const stopped = sandbox.stop("SIGINT");
+  socket.write(body.slice(10));
+  expect(await answered).toMatch(/^HTTP\/1\.1 201 /);
+  expect(await stopped).toBe(0);
+});
+
+test("no secret is in any argument list, log or error", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const apiKey = sandbox.ready.api_key ?? "";
+  const client = await run([...CREATE, "--show-headers"], { cwd });
+  await run(["sessions", "get", "unknown"], { cwd });
+  const processes =
+    process.platform === "linux" ? readFileSync(`/proc/${sandbox.ready.pid}/cmdline`, "utf8") : "";
+  const live = readFileSync(join(cwd, ".checkout/run.json"), "utf8");
+  await sandbox.stop("SIGTERM");
+  for (const secret of [apiKey, sandbox.ready.signing_secret, String(json(live)["admin_token"])]) {
+    for (const text of [client.stdout, client.stderr, sandbox.output.stderr, processes])
+      expect(text).not.toContain(secret);
+  }
+});
+
+test("commands that start together in a new folder share one journal", async () => {
+  const sandbox = await startSandbox({ cwd: tempFolder() });
+  const cwd = tempFolder();
+  const env = { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: sandbox.ready.api_key ?? "" };
+  const create = (orderId: string) =>
+    run(["orders", "create", "--order-id", orderId, "--price-id", "price_bento"], { cwd, env });
+  const orders = ["a", "b", "c", "a", "b", "c"];
+  const results = await Promise.all(orders.map(create));
+  expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(orders.map(() => [0, ""]));
+  const listed = await run(["idempotency", "list", "--json"], { cwd });
+  expect(JSON.parse(listed.stdout)).toHaveLength(3);
+});
+
+test("whoever stops reading does not break it", async () => {
+  const cwd = tempFolder();
+  const sandbox = await launch(["sandbox", "start", "--port", "0"], { cwd });
+  sandbox.process.stdout?.destroy();
+  sandbox.process.stderr?.destroy();
+  const answers = await Promise.all([1, 2, 3].map(() => run(CREATE, { cwd })));
+  expect(answers.map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect(await sandbox.stop("SIGTERM")).toBe(0);
+});
