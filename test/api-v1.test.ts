@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { HttpResponse } from "../src/world.ts";
 import { SEED, size } from "./support/campaign.ts";
@@ -35,7 +35,7 @@ type Said = {
 };
 const said = (answer: HttpResponse): Said => JSON.parse(String(answer.body)) as Said;
 const outcome = (answer: HttpResponse): string =>
-  `${answer.status} ${said(answer).error?.code ?? said(answer).data?.["status"]}`;
+  `${answer.status} ${said(answer).error?.code ?? String(said(answer).data?.["status"])}`;
 
 test("both endpoints and both forms answer as the contract says", async () => {
   const sandbox = await createHarness().start();

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseStrictJson } from "../src/core/json.ts";
 import { SEED, size } from "./support/campaign.ts";

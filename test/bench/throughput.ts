@@ -4,12 +4,12 @@ import type { LoadOrder, LoadResult, Traffic } from "./load.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
 /** How a server is loaded in every round. */
-export const ROUND = { connections: 32, warmMs: 120, measureMs: 800 } as const;
+export const ROUND = { connections: 32, warmMs: 100, measureMs: 480 } as const;
 /** Loads a server until its code is compiled. */
 export const WARM_UP = { connections: 32, warmMs: 0, measureMs: 1500 } as const;
 
 /** Rounds are short and many: on a busy machine only what runs right after each other can be compared. */
-const ROUNDS = 9;
+const ROUNDS = 15;
 /** A generator this busy may be slower than the server that it measures. */
 const MAX_BUSY = 0.98;
 
