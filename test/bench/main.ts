@@ -1,6 +1,7 @@
 /**
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
- * `--million` measures a file with a million checkouts instead; `--json` prints one object. Exit 1 where a target is missed.
+ * `--million` measures a file with a million checkouts instead; `--json` prints one object.
+ * Exits with 1 where a target is missed.
  */
 import { formatJson, formatTable, meets, type Figure } from "./figures.ts";
 import { measureIdle } from "./idle.ts";
