@@ -213,9 +213,9 @@ test("a key is remembered for 30 days, and refusals are never remembered", async
   harness.clock.advance(30 * 24 * 3_600_000 - 1);
   expect((await post(sandbox, BODY, { key: "kept-key-1" })).body).toBe(first.body);
   harness.clock.advance(1);
-  expect(outcome(await post(sandbox, BODY, { key: "kept-key-1" }))).toBe("409 order_conflict");
-  const fresh = await post(sandbox, { ...BODY, order_id: "order-1002" }, { key: "kept-key-1" });
-  expect([fresh.status, fresh.headers["Idempotent-Replayed"]]).toEqual([201, undefined]);
+  const forgotten = await post(sandbox, BODY, { key: "kept-key-1" });
+  expect([forgotten.status, forgotten.headers["Idempotent-Replayed"]]).toEqual([201, undefined]);
+  expect(forgotten.body).not.toBe(first.body);
 });
 
 test("--rate-limit makes 429 real, with Retry-After", async () => {

@@ -315,13 +315,16 @@ async function openSite(args: readonly string[] = []): Promise<Site> {
   return site;
 }
 
+/** Tables that are only written: nothing is remembered, so nothing has to be forgotten. */
+const NO_TURNS = { soon: () => undefined, after: () => undefined };
+
 /** Writes the second store beside the running sandbox: nothing that it serves can make one. */
 function addStore(site: Site, merchantId: string, keys: { inactiveKey: string; scopelessKey: string }): void {
   const createdAt = STORE_CREATED_AT;
   const currencies = ["EUR"];
   const paymentMethods = ["alipay_plus"];
   withDatabase(site, (connection) => {
-    storesTable(connection).insert({
+    storesTable(connection, NO_TURNS).insert({
       id: INACTIVE_STORE,
       merchantId,
       name: "Inactive",
@@ -329,7 +332,7 @@ function addStore(site: Site, merchantId: string, keys: { inactiveKey: string; s
       currencies,
       createdAt,
     });
-    const credentials = credentialsTable(connection);
+    const credentials = credentialsTable(connection, NO_TURNS);
     const add = (id: string, key: string, scopes: readonly Scope[]): void =>
       credentials.insert({
         id,

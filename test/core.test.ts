@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { openCheckout, type StoreFacts, type Terms } from "../src/core/checkout.ts";
-import { formatTestKey, parseAuthorization, redactKey, requireScope } from "../src/core/credential.ts";
+import {
+  formatTestKey,
+  parseAuthorization,
+  redactKey,
+  refuseUnknownKey,
+  requireScope,
+} from "../src/core/credential.ts";
 import { deriveIdempotencyKey, parseIdempotencyKey, type LogicalCreate } from "../src/core/idempotency.ts";
 import { chooseKey, type Intent } from "../src/core/journal.ts";
 import { formatAmount } from "../src/core/money.ts";
@@ -58,9 +64,14 @@ test("a test key is recognised, and every single wrong character in it is", () =
   expect(check(`bEARER   ${key}`)).toBe("test");
   expect(check(`Bearer svc_live_${key.slice(9)}`)).toBe("live");
   expect(check()).toBe("credential_missing");
+  const why = (unknown: string): string => {
+    const refused = refuseUnknownKey(unknown);
+    return refused.ok ? "" : refused.refusal.message;
+  };
+  expect(why(key)).toContain("unknown here");
   for (let at = 9; at < key.length; at += 1) {
     const wrong = key.slice(0, at) + (key[at] === "a" ? "b" : "a") + key.slice(at + 1);
-    expect([at, check(`Bearer ${wrong}`)]).toEqual([at, "credential_invalid"]);
+    expect([at, why(wrong)]).toEqual([at, expect.stringContaining("mistyped")]);
   }
   const rows = [
     [key],

@@ -176,7 +176,7 @@ test("what the core promises, the schema keeps: nothing immutable changes, not e
   const id = (last: number): string => `00000000-0000-7000-8000-00000000000${last}`;
   connection.exec(`
     INSERT INTO merchants VALUES ('m', 'm', 1);
-    INSERT INTO stores VALUES ('s', 'm', 's', 1, 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
     INSERT INTO checkouts VALUES ('${id(1)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
     INSERT INTO idempotency_keys VALUES ('s', 'key-0001', '${"f".repeat(64)}', 201, '${id(2)}', '{}', '${id(1)}', 1);
     INSERT INTO events VALUES ('${id(3)}', 's', '${id(1)}', 'order.created', 1, '{}', 1);`);
@@ -192,7 +192,7 @@ test("what the core promises, the schema keeps: nothing immutable changes, not e
       `INSERT INTO checkouts SELECT '${id(4)}', store_id, object, order_id, 1, 'EUR', 'alipay_plus', NULL, NULL, 'pending', 1, 2 FROM checkouts`,
       /UNIQUE/,
     ],
-    ["UPDATE checkouts SET status = 'paid'", /CHECK/],
+    ["UPDATE checkouts SET status = 'paid'", /cannot move/],
     [
       `INSERT INTO checkouts VALUES ('${id(5)}', 's', 'order', 'p', 0, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)`,
       /CHECK/,
@@ -211,7 +211,7 @@ test("what the core promises, the schema keeps: nothing immutable changes, not e
     ],
   ];
   for (const [sql, reason] of rows) expect(() => connection.exec(sql), sql).toThrow(reason);
-  connection.exec("UPDATE checkouts SET status = 'failed'");
+  connection.exec("UPDATE checkouts SET status = 'cancelled'");
   connection.exec(
     `INSERT INTO checkouts SELECT '${id(4)}', store_id, object, order_id, 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2 FROM checkouts`,
   );

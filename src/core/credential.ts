@@ -45,8 +45,8 @@ export function redactKey(apiKey: string): string {
     : "…";
 }
 
-/** What a request presented as its credential: the hash of a well-formed test key, or that it is a live one. */
-export type Presented = { readonly kind: "test"; readonly keyHash: string } | { readonly kind: "live" };
+/** What a request presented as its credential: a test key, or that it is a live one. */
+export type Presented = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
 
 /**
  * Reads the credential from the Authorization lines as they came (interface: Authentication rules 1 and 6).
@@ -65,14 +65,16 @@ export function parseAuthorization(values: readonly string[]): Outcome<Presented
     return refuse("credential_invalid", "Authorization must be: Bearer <API key>");
   }
   if (apiKey.startsWith(LIVE_PREFIX)) return accept({ kind: "live" });
-  const [, secret, digits] = TEST_KEY.exec(apiKey) ?? [];
-  if (secret === undefined) {
-    return refuse("credential_invalid", `the API key does not have the form ${TEST_PREFIX}… of a test key`);
-  }
-  if (checksum(secret) !== digits) {
-    return refuse("credential_invalid", "the API key has a wrong checksum: it was cut off or mistyped");
-  }
-  return accept({ kind: "test", keyHash: hashKey(apiKey) });
+  if (TEST_KEY.test(apiKey)) return accept({ kind: "test", apiKey });
+  return refuse("credential_invalid", `the API key does not have the form ${TEST_PREFIX}… of a test key`);
+}
+
+/** Why a key of the right form is not known: the checksum in it tells a mistyped one from one that was never made here. */
+export function refuseUnknownKey(apiKey: string): Outcome<never> {
+  const [, secret = "", digits] = TEST_KEY.exec(apiKey) ?? [];
+  return checksum(secret) === digits
+    ? refuse("credential_invalid", "the API key is unknown here, or was revoked")
+    : refuse("credential_invalid", "the API key has a wrong checksum: it was cut off or mistyped");
 }
 
 /** Refuses with `scope_missing` unless the credential has the scope (interface: Authentication rule 6). */

@@ -1,5 +1,13 @@
 import type { CheckoutObject } from "../core/checkout.ts";
-import { parseAuthorization, requireScope, type Credential, type Scope } from "../core/credential.ts";
+import { storeNow, type StoreClock } from "../core/clock.ts";
+import {
+  hashKey,
+  parseAuthorization,
+  refuseUnknownKey,
+  requireScope,
+  type Credential,
+  type Scope,
+} from "../core/credential.ts";
 import { parseCreateRequest, type CreateRequest } from "../core/create-request.ts";
 import { parseIdempotencyKey } from "../core/idempotency.ts";
 import { parseStrictJson } from "../core/json.ts";
@@ -115,14 +123,18 @@ async function retrieve(
       `the session id must be a UUID; got ${printableLiteral(call.sessionId)}`,
     );
   }
-  const found = retrieveCheckout(context, credential.value.storeId, call.sessionId.toLowerCase());
+  const found = await retrieveCheckout(context, credential.value, call.sessionId.toLowerCase());
   if (!found.ok) return found;
   const body = successBody(call.requestId, toWire(found.value, context.checkoutOrigin));
   return accept({ status: 200, headers: jsonHeaders(call.requestId), body, note: found.value.status });
 }
 
 /** Credential, rate, environment and scope (decision 3). */
-function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Outcome<Credential> {
+function authorize(
+  context: ApiContext,
+  request: HttpRequest,
+  scope: Scope,
+): Outcome<Credential & { readonly clock: StoreClock }> {
   const presented = parseAuthorization(headerLines(request, "authorization"));
   if (!presented.ok) return presented;
   if (presented.value.kind === "live") {
@@ -131,12 +143,13 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
       "live credentials need production approval, and v1 takes test credentials only",
     );
   }
-  const credential = context.store.credentials.byKeyHash(presented.value.keyHash);
-  if (credential === undefined)
-    return refuse("credential_invalid", "the API key is unknown here, or was revoked");
-  const rate = context.rateLimiter.take(credential.id, context.world.now());
+  const { apiKey } = presented.value;
+  const credential = context.store.credentials.byKeyHash(hashKey(apiKey));
+  if (credential === undefined) return refuseUnknownKey(apiKey);
+  const rate = context.rateLimiter.take(credential.id, storeNow(credential.clock, context.world.now()));
   if (!rate.ok) return rate;
-  return requireScope(credential, scope);
+  const scoped = requireScope(credential, scope);
+  return scoped.ok ? accept(credential) : scoped;
 }
 
 /** Content type, JSON, Idempotency-Key, schema (decision 3). */

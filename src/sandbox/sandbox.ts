@@ -9,7 +9,9 @@ import { splitTarget } from "../web/http.ts";
 import type { Handler, HttpRequest, World } from "../world.ts";
 import type { AccessLog } from "./access-log.ts";
 import { answerV1, type Answer, type ApiContext } from "./api-v1.ts";
+import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control-api.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
+import { createTimekeeper, type Timekeeper } from "./timekeeper.ts";
 
 export type SandboxOptions = {
   readonly store: Store;
@@ -18,21 +20,32 @@ export type SandboxOptions = {
   /** Names beside the loopback ones that a Host header may carry. */
   readonly allowHosts: readonly string[];
   readonly log: AccessLog;
+  /** The credential of the control API. */
+  readonly adminToken: string;
   /** Told about failures that are ours, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
-/** The whole service as one function of a request. Every request passes the guard first and is logged last. */
-export function createSandbox(world: World, options: SandboxOptions): Handler {
+export type Sandbox = { readonly handler: Handler; readonly timekeeper: Timekeeper };
+
+/** The whole service as one function of a request, and what it does by itself. Every request passes the guard first and is logged last. */
+export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const hosts = allowedHosts(options.port, options.allowHosts);
-  const context: ApiContext = {
+  const context: ApiContext & ControlContext = {
     store: options.store,
     world,
     checkoutOrigin: `http://127.0.0.1:${options.port}`,
     rateLimiter: createRateLimiter(options.rateLimit),
+    adminToken: options.adminToken,
+    wake: () => timekeeper.wake(),
+    expectDue: (realTime) => timekeeper.expect(realTime),
   };
+  const timekeeper = createTimekeeper(world, {
+    context: () => context,
+    report: (error) => options.report("timer", error),
+  });
 
-  return async (request) => {
+  const handler: Handler = async (request) => {
     const startedAt = world.monotonic();
     const answer = await answerSafely(request);
     options.log.add({
@@ -46,6 +59,7 @@ export function createSandbox(world: World, options: SandboxOptions): Handler {
     });
     return answer;
   };
+  return { handler, timekeeper };
 
   /** The one catch of the service: an accident becomes 503 where the disk failed, 500 elsewhere. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
@@ -67,9 +81,10 @@ export function createSandbox(world: World, options: SandboxOptions): Handler {
   }
 }
 
-function route(context: ApiContext, request: HttpRequest): Promise<Answer> | Answer {
+function route(context: ApiContext & ControlContext, request: HttpRequest): Promise<Answer> | Answer {
   const { path } = splitTarget(request.target);
   if (path.startsWith("/v1/")) return answerV1(context, request);
+  if (path.startsWith(CONTROL_PREFIX)) return answerControl(context, request);
   if (path === "/healthz") return health(context, request);
   const { refusal } = refuse(
     "not_found",

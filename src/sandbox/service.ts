@@ -1,18 +1,24 @@
 import type { CreateRequest } from "../core/create-request.ts";
 import { openCheckout, type Checkout, type CheckoutObject, type Terms } from "../core/checkout.ts";
+import { realTimeOf, storeNow, type StoreClock } from "../core/clock.ts";
 import { recordEvent } from "../core/event.ts";
 import { fingerprint, type StoredResponse } from "../core/idempotency.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { isDue } from "../core/payment.ts";
+import { outcomeOfOrderId, SETTLE_AFTER_MS } from "../core/reserved-order-id.ts";
 import { printableLiteral } from "../core/text.ts";
 import { successBody, toWire } from "../core/wire.ts";
 import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
+import { expireIfDue } from "./payments.ts";
 
 /** What the verbs need: the state, time and ids, and the address that customers are sent to. */
 export type ServiceContext = {
   readonly store: Store;
   readonly world: Pick<World, "now" | "uuid">;
   readonly checkoutOrigin: string;
+  /** Told when something of a store falls due: milliseconds by the real clock. */
+  readonly expectDue: (realTime: number) => void;
 };
 
 /** A create that passed every check of its form. */
@@ -36,17 +42,18 @@ export type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly re
 export function createCheckout(context: ServiceContext, command: CreateCommand): Promise<Outcome<Created>> {
   const { store, world, checkoutOrigin } = context;
   return store.write(() => {
-    const now = world.now();
     const { storeId, idempotencyKey, request } = command;
+    const facts = store.stores.facts(storeId);
+    if (facts === undefined) throw new Error(`credential of the unknown store ${storeId}`);
+    const now = storeNow(facts.clock, world.now());
     const digest = fingerprint(command.path, request);
     const stored = store.idempotencyKeys.take(storeId, idempotencyKey, now);
     if (stored !== undefined) return replay(stored, digest, idempotencyKey);
 
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
-    const facts = store.stores.facts(storeId);
-    if (facts === undefined) throw new Error(`credential of the unknown store ${storeId}`);
-    const live = store.checkouts.live(storeId, terms.value.orderId);
+    const open = store.checkouts.live(storeId, terms.value.orderId);
+    const live = open && expireIfDue(context, open, now).status === "expired" ? undefined : open;
     const opened = openCheckout(
       { id: world.uuid(), object: command.object, terms: terms.value, store: facts, live },
       now,
@@ -63,15 +70,43 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     store.events.insert(
       recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutOrigin }, now),
     );
+    schedule(context, checkout, facts.clock);
     return accept({ requestId, body, replayed: false });
   });
 }
 
-/** The current state of a checkout of the store (decision 9). Refuses with `session_not_found`, for another store's id too. */
-export function retrieveCheckout(context: ServiceContext, storeId: string, id: string): Outcome<Checkout> {
-  const checkout = context.store.checkouts.find(storeId, id);
-  if (checkout !== undefined) return accept(checkout);
-  return refuse("session_not_found", `this store has no checkout session or order with the id ${id}`);
+/**
+ * The current state of a checkout of the store (decision 9). One whose time is over is expired first, whether the timer
+ * has noticed or not. Refuses with `session_not_found`, for another store's id too.
+ */
+export async function retrieveCheckout(
+  context: ServiceContext,
+  credential: { readonly storeId: string; readonly clock: StoreClock },
+  id: string,
+): Promise<Outcome<Checkout>> {
+  const { store, world } = context;
+  const checkout = store.checkouts.find(credential.storeId, id);
+  if (checkout === undefined) {
+    return refuse("session_not_found", `this store has no checkout session or order with the id ${id}`);
+  }
+  const now = storeNow(credential.clock, world.now());
+  if (!isDue(checkout, now)) return accept(checkout);
+  return store.write(() =>
+    accept(expireIfDue(context, store.checkouts.find(credential.storeId, id) ?? checkout, now)),
+  );
+}
+
+/** A reserved order_id settles itself after a moment (decision 37). */
+function schedule(
+  context: ServiceContext,
+  { id, storeId, orderId, createdAt, expiresAt }: Checkout,
+  clock: StoreClock,
+): void {
+  const outcome = outcomeOfOrderId(orderId);
+  const dueAt = outcome === undefined ? expiresAt : createdAt + SETTLE_AFTER_MS;
+  if (outcome !== undefined) context.store.settlements.insert({ checkoutId: id, storeId, outcome, dueAt });
+  const realTime = realTimeOf(clock, dueAt);
+  if (realTime !== undefined) context.expectDue(realTime);
 }
 
 function replay(stored: StoredResponse, digest: string, key: string): Outcome<Created> {

@@ -27,6 +27,13 @@ export function checkoutsTable(connection: Connection) {
   const selectById = connection.prepare<[string, string], CheckoutRow>(
     `SELECT ${COLUMNS} FROM checkouts WHERE id = ? AND store_id = ?`,
   );
+  const selectAny = connection.prepare<[string], CheckoutRow>(
+    `SELECT ${COLUMNS} FROM checkouts WHERE id = ?`,
+  );
+  const updateStatus = connection.prepare<[Status, string]>("UPDATE checkouts SET status = ? WHERE id = ?");
+  const updateExpiry = connection.prepare<[number, string]>(
+    "UPDATE checkouts SET expires_at = ? WHERE id = ?",
+  );
   const selectLive = connection.prepare<[string, string], CheckoutRow>(
     `SELECT ${COLUMNS} FROM checkouts
      WHERE store_id = ? AND order_id = ? AND status IN ('created', 'pending', 'succeeded')`,
@@ -52,6 +59,18 @@ export function checkoutsTable(connection: Connection) {
 
     /** The checkout of this id, if it belongs to the store. */
     find: (storeId: string, id: string): Checkout | undefined => fromRow(selectById.get(id, storeId)),
+
+    /** The checkout of this id, whichever store it belongs to. */
+    findAny: (id: string): Checkout | undefined => fromRow(selectAny.get(id)),
+
+    setStatus: (id: string, status: Status): void => {
+      updateStatus.run(status, id);
+    },
+
+    /** Ends a checkout's time now. */
+    setExpiry: (id: string, expiresAt: number): void => {
+      updateExpiry.run(expiresAt, id);
+    },
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
     live: (storeId: string, orderId: string): Checkout | undefined =>

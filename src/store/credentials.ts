@@ -1,15 +1,25 @@
+import type { StoreClock } from "../core/clock.ts";
 import type { Credential, Scope } from "../core/credential.ts";
 import type { Connection } from "./database.ts";
+import type { Scheduler } from "./group-commit.ts";
+import { perTurn } from "./per-turn.ts";
 
-type CredentialRow = { readonly id: string; readonly store_id: string; readonly scopes: string };
+type CredentialRow = {
+  readonly id: string;
+  readonly store_id: string;
+  readonly scopes: string;
+  readonly clock_offset: number;
+  readonly clock_frozen_at: number | null;
+};
 
 /** API keys, as hashes (interface: Authentication rule 3). */
-export function credentialsTable(connection: Connection) {
+export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<[string, string, string, string, string, number]>(
     "INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at) VALUES (?, ?, ?, ?, ?, ?)",
   );
   const selectByHash = connection.prepare<[string], CredentialRow>(
-    "SELECT id, store_id, scopes FROM credentials WHERE key_hash = ? AND revoked_at IS NULL",
+    `SELECT credentials.id, store_id, scopes, clock_offset, clock_frozen_at
+     FROM credentials JOIN stores ON stores.id = store_id WHERE key_hash = ? AND revoked_at IS NULL`,
   );
 
   return {
@@ -18,12 +28,14 @@ export function credentialsTable(connection: Connection) {
       insert.run(id, storeId, keyHash, lastFour, scopes.join(" "), createdAt);
     },
 
-    /** The credential with this hash, unless it is unknown or revoked. */
-    byKeyHash: (keyHash: string): Credential | undefined => {
+    /** The credential with this hash and the clock of its store, unless it is unknown or revoked. */
+    byKeyHash: perTurn(scheduler, (keyHash): (Credential & { readonly clock: StoreClock }) | undefined => {
       const row = selectByHash.get(keyHash);
       if (row === undefined) return undefined;
       // Only `insert` above writes scopes, and it takes them typed.
-      return { id: row.id, storeId: row.store_id, scopes: row.scopes.split(" ").filter(Boolean) as Scope[] };
-    },
+      const scopes = row.scopes.split(" ").filter(Boolean) as Scope[];
+      const clock = { offsetMs: row.clock_offset, frozenAt: row.clock_frozen_at };
+      return { id: row.id, storeId: row.store_id, scopes, clock };
+    }),
   };
 }

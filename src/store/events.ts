@@ -21,12 +21,18 @@ export function eventsTable(connection: Connection) {
     `SELECT id, store_id, checkout_id, type, sequence, body, created_at FROM events
      WHERE checkout_id = ? ORDER BY sequence`,
   );
+  const selectLast = connection
+    .prepare<[string], number | null>("SELECT max(sequence) FROM events WHERE checkout_id = ?")
+    .pluck();
 
   return {
     insert: (event: CheckoutEvent): void => {
       const { id, storeId, checkoutId, type, sequence, body, createdAt } = event;
       insert.run(id, storeId, checkoutId, type, sequence, body, createdAt);
     },
+
+    /** How many events a checkout has: the sequence of its last one. */
+    lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
 
     /** The events of a checkout, first to last. */
     of: (checkoutId: string): CheckoutEvent[] => selectOf.all(checkoutId).map(fromRow),

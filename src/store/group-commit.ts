@@ -13,7 +13,10 @@ export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
 }
 
-/** Runs work in the next commit; settles when that commit is on disk. */
+/**
+ * Runs work in the next commit; settles when that commit is on disk. The work may run a second time, after the first was
+ * undone, so it changes nothing but the database.
+ */
 export type Write = <Value>(work: () => Value) => Promise<Value>;
 
 const MAX_BATCH = 256;
@@ -28,8 +31,9 @@ type Result =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * Group commit (design section 2): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, each
- * in its own savepoint, and every caller is answered only after the commit returned. Work that throws is undone alone.
+ * Group commit (design section 2): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and
+ * every caller is answered only after the commit returned. Work that throws is undone alone: the batch is then run
+ * again with a savepoint around each job, which costs every job two statements and is therefore not done before.
  */
 export function createGroupCommit(connection: Connection, scheduler: Scheduler): Write {
   const statements = prepare(connection);
@@ -98,15 +102,48 @@ function commitTogether(
   connection: Connection,
   batch: readonly Job[],
 ): Result[] | "locked" {
+  const alone = (job: Job): Result => runInSavepoint(statements, connection, job);
+  try {
+    return inTransaction(statements, connection, () => batch.map(runBare)) ?? "locked";
+  } catch (error) {
+    if (!(error instanceof JobFailure)) return batch.map(() => ({ ok: false, error: asUnavailable(error) }));
+  }
+  try {
+    return inTransaction(statements, connection, () => batch.map(alone)) ?? "locked";
+  } catch (error) {
+    return batch.map(() => ({ ok: false, error: asUnavailable(error) }));
+  }
+}
+
+/** Commits what `run` did; undefined where another process holds the lock. What throws is undone, and thrown on. */
+function inTransaction<Value>(
+  statements: Statements,
+  connection: Connection,
+  run: () => Value,
+): Value | undefined {
   try {
     statements.begin.run();
-    const results = batch.map((job) => runInSavepoint(statements, connection, job));
+    const value = run();
     statements.commit.run();
-    return results;
+    return value;
   } catch (error) {
     const lockedOut = !connection.inTransaction && isLocked(error);
     if (connection.inTransaction) statements.rollback.run();
-    return lockedOut ? "locked" : batch.map(() => ({ ok: false, error: asUnavailable(error) }));
+    if (lockedOut) return undefined;
+    throw error;
+  }
+}
+
+/** A job threw, and has to be undone without the others. */
+class JobFailure extends Error {
+  override readonly name = "JobFailure";
+}
+
+function runBare(job: Job): Result {
+  try {
+    return { ok: true, value: job.run() };
+  } catch (error) {
+    throw new JobFailure("a job of the batch failed", { cause: error });
   }
 }
 

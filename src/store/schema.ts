@@ -114,5 +114,47 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
   BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
 `;
 
+/** Payment attempts, results that came too late, stores' clocks, and checkouts that settle themselves (decisions 10, 18, 37). */
+const PAYMENTS = `
+CREATE TABLE attempts (
+  checkout_id TEXT NOT NULL REFERENCES checkouts (id),
+  number      INTEGER NOT NULL CHECK (number BETWEEN 1 AND 5),
+  started_at  INTEGER NOT NULL,
+  outcome     TEXT CHECK (outcome IN ('succeeded', 'declined', 'failed', 'abandoned')),
+  finished_at INTEGER CHECK ((finished_at IS NULL) = (outcome IS NULL)),
+  PRIMARY KEY (checkout_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX open_attempt_of_checkout ON attempts (checkout_id) WHERE outcome IS NULL;
+CREATE TRIGGER finished_attempts_are_immutable BEFORE UPDATE ON attempts WHEN OLD.outcome IS NOT NULL
+  BEGIN SELECT RAISE(ABORT, 'a finished attempt is immutable'); END;
+
+CREATE TABLE late_results (
+  checkout_id TEXT NOT NULL,
+  attempt     INTEGER NOT NULL,
+  result      TEXT NOT NULL CHECK (result IN ('succeeded', 'declined', 'failed')),
+  recorded_at INTEGER NOT NULL,
+  PRIMARY KEY (checkout_id, attempt, result),
+  FOREIGN KEY (checkout_id, attempt) REFERENCES attempts (checkout_id, number)
+) STRICT, WITHOUT ROWID;
+
+-- Decision 10 once more: no program can move a checkout where the core would not.
+CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (
+  (OLD.status = 'created' AND NEW.status IN ('pending', 'cancelled', 'expired')) OR
+  (OLD.status = 'pending' AND NEW.status IN ('pending', 'succeeded', 'failed', 'cancelled', 'expired'))
+) BEGIN SELECT RAISE(ABORT, 'a checkout cannot move this way'); END;
+
+CREATE TABLE settlements (
+  checkout_id TEXT PRIMARY KEY REFERENCES checkouts (id),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  outcome     TEXT NOT NULL CHECK (outcome IN ('succeeded', 'declined', 'failed', 'cancelled', 'expired')),
+  due_at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX due_settlements ON settlements (store_id, due_at);
+CREATE INDEX open_checkouts ON checkouts (store_id, expires_at) WHERE status IN ('created', 'pending');
+
+ALTER TABLE stores ADD COLUMN clock_offset INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE stores ADD COLUMN clock_frozen_at INTEGER;
+`;
+
 /** The schema's history: the number of the last entry is the file's `user_version`. Forward only; never edited. */
-export const SANDBOX_MIGRATIONS: readonly Migration[] = [FIRST_TABLES];
+export const SANDBOX_MIGRATIONS: readonly Migration[] = [FIRST_TABLES, PAYMENTS];

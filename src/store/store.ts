@@ -1,13 +1,22 @@
 import { accept, type Outcome } from "../core/outcome.ts";
+import { attemptsTable } from "./attempts.ts";
 import { checkoutsTable } from "./checkouts.ts";
+import { clocksTable } from "./clocks.ts";
 import { credentialsTable } from "./credentials.ts";
-import { openDatabase, type FileKind, type FileRefusal, type OpenOptions } from "./database.ts";
+import {
+  openDatabase,
+  type Connection,
+  type FileKind,
+  type FileRefusal,
+  type OpenOptions,
+} from "./database.ts";
 import { eventsTable } from "./events.ts";
 import { createGroupCommit, type Scheduler } from "./group-commit.ts";
 import { idempotencyKeysTable } from "./idempotency-keys.ts";
 import { pricesTable } from "./prices.ts";
 import { SANDBOX_MIGRATIONS } from "./schema.ts";
 import { signingSecretsTable } from "./signing-secrets.ts";
+import { settlementsTable } from "./settlements.ts";
 import { storesTable } from "./stores.ts";
 
 /** The kind of `sandbox.db`: "ckSB" in its header. */
@@ -37,20 +46,29 @@ export function openStore(
   const connection = opened.value;
   connection.pragma("busy_timeout = 0");
   return accept({
-    ...tables(connection),
+    ...tables(connection, options.scheduler),
     write: createGroupCommit(connection, options.scheduler),
     close: () => connection.close(),
   });
 }
 
-function tables(connection: Parameters<typeof storesTable>[0]) {
+function tables(connection: Connection, scheduler: Scheduler) {
+  const stores = storesTable(connection, scheduler);
+  const credentials = credentialsTable(connection, scheduler);
+  const forgetClocks = (): void => {
+    stores.facts.forget();
+    credentials.byKeyHash.forget();
+  };
   return {
-    stores: storesTable(connection),
-    credentials: credentialsTable(connection),
+    stores,
+    credentials,
+    clocks: clocksTable(connection, forgetClocks),
     signingSecrets: signingSecretsTable(connection),
     prices: pricesTable(connection),
     checkouts: checkoutsTable(connection),
     idempotencyKeys: idempotencyKeysTable(connection),
     events: eventsTable(connection),
+    attempts: attemptsTable(connection),
+    settlements: settlementsTable(connection),
   };
 }

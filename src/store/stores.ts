@@ -1,19 +1,26 @@
 import type { StoreFacts } from "../core/checkout.ts";
+import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./database.ts";
+import type { Scheduler } from "./group-commit.ts";
+import { perTurn } from "./per-turn.ts";
 
 type StoreRow = { readonly id: string; readonly merchant_id: string };
-/** A store beside one of its active capabilities; a store without any has one row. */
 type FactRow = {
   readonly active: number;
-  readonly kind: "payment_method" | "currency" | null;
-  readonly name: string | null;
+  readonly clock_offset: number;
+  readonly clock_frozen_at: number | null;
+  readonly payment_methods: string | null;
+  readonly currencies: string | null;
 };
 
 /** A store with its merchant. */
 export type StoreIdentity = { readonly id: string; readonly merchantId: string };
 
+/** What a create has to know of a store. */
+export type StoreRecord = StoreFacts & { readonly clock: StoreClock };
+
 /** Merchants, stores and what stores may do. */
-export function storesTable(connection: Connection) {
+export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertMerchant = connection.prepare<[string, string, number]>(
     "INSERT INTO merchants (id, name, created_at) VALUES (?, ?, ?)",
   );
@@ -27,9 +34,25 @@ export function storesTable(connection: Connection) {
     "SELECT id, merchant_id FROM stores ORDER BY created_at, id LIMIT 1",
   );
   const selectFacts = connection.prepare<[string], FactRow>(
-    `SELECT stores.active, kind, capabilities.name FROM stores
-     LEFT JOIN capabilities ON store_id = stores.id AND capabilities.active = 1 WHERE stores.id = ?`,
+    `SELECT active, clock_offset, clock_frozen_at,
+       (SELECT group_concat(name, ' ') FROM capabilities
+        WHERE store_id = stores.id AND kind = 'payment_method' AND active = 1) AS payment_methods,
+       (SELECT group_concat(name, ' ') FROM capabilities
+        WHERE store_id = stores.id AND kind = 'currency' AND active = 1) AS currencies
+     FROM stores WHERE id = ?`,
   );
+
+  const facts = perTurn(scheduler, (storeId): StoreRecord | undefined => {
+    const row = selectFacts.get(storeId);
+    if (row === undefined) return undefined;
+    return {
+      id: storeId,
+      active: row.active === 1,
+      paymentMethods: row.payment_methods?.split(" ") ?? [],
+      currencies: row.currencies?.split(" ") ?? [],
+      clock: { offsetMs: row.clock_offset, frozenAt: row.clock_frozen_at },
+    };
+  });
 
   return {
     insertMerchant: (merchant: { id: string; name: string; createdAt: number }): void => {
@@ -52,14 +75,6 @@ export function storesTable(connection: Connection) {
     },
 
     /** The facts that a create is decided by. */
-    facts: (storeId: string): StoreFacts | undefined => {
-      const rows = selectFacts.all(storeId);
-      const [store] = rows;
-      if (store === undefined) return undefined;
-      const named = (wanted: FactRow["kind"]): string[] =>
-        rows.flatMap(({ kind, name }) => (kind === wanted && name !== null ? [name] : []));
-      const paymentMethods = named("payment_method");
-      return { id: storeId, active: store.active === 1, paymentMethods, currencies: named("currency") };
-    },
+    facts,
   };
 }

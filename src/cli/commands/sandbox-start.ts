@@ -1,10 +1,12 @@
 import type { Command } from "commander";
+import { ADMIN_TOKEN_BYTES } from "../../core/admin-token.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
 import type { Run } from "../../core/state-files.ts";
 import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
 import { createAccessLog, SILENT_LOG, type AccessLog, type LogFormat } from "../../sandbox/access-log.ts";
 import { createSandbox } from "../../sandbox/sandbox.ts";
+import type { Timekeeper } from "../../sandbox/timekeeper.ts";
 import { seed, type NewStore, type SeededStore } from "../../sandbox/seed.ts";
 import { IN_MEMORY } from "../../store/database.ts";
 import { openStore, type Store } from "../../store/store.ts";
@@ -14,7 +16,7 @@ import { listOption, register, switchOption, valueOption } from "../command.ts";
 import type { CommonOptions, Context, Registry } from "../command.ts";
 import { parseChoice, parseHost, parseRateLimit, parseWhole } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { EXIT, type Problem } from "../problem.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
 import { DEFAULT_PORT } from "../settings.ts";
 import * as state from "../state-folder.ts";
 
@@ -47,7 +49,6 @@ type Ready = {
 const DRAIN_MS = 800;
 /** A default port that is taken moves up at most this far. */
 const MAX_PORT_MOVES = 20;
-const ADMIN_TOKEN_BYTES = 32;
 
 export function registerSandboxStart(parent: Command, registry: Registry): void {
   register<StartOptions>(parent, registry, {
@@ -93,16 +94,29 @@ export async function runSandboxStart(
 ): Promise<Outcome<void, Problem>> {
   const { world } = context;
   const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
-  const adminToken = Buffer.from(world.randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url");
-  if (folder === undefined) return serveFolder(context, options, undefined);
+  const adminToken = adminTokenOf(world);
+  if (!adminToken.ok) return adminToken;
+  if (folder === undefined)
+    return serveFolder(context, options, { held: undefined, adminToken: adminToken.value });
   state.makeStateFolder(world, folder);
-  const run = state.claimFolder(world, folder, adminToken);
+  const run = state.claimFolder(world, folder, adminToken.value);
   if (!run.ok) return run;
+  const held = { path: folder, run: run.value };
   try {
-    return await serveFolder(context, options, { path: folder, run: run.value });
+    return await serveFolder(context, options, { held, adminToken: adminToken.value });
   } finally {
     state.releaseFolder(world, folder);
   }
+}
+
+/** Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from. */
+function adminTokenOf(world: World): Outcome<string, Problem> {
+  const given = world.env["CHECKOUT_ADMIN_TOKEN"];
+  if (given === undefined)
+    return accept(Buffer.from(world.randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url"));
+  if (/^[\w-]{16,128}$/.test(given)) return accept(given);
+  const message = "CHECKOUT_ADMIN_TOKEN must have 16 to 128 letters, digits, - or _";
+  return { ok: false, refusal: usageProblem(message, "set a longer one, or unset it for a random one") };
 }
 
 /** The folder that this process holds, or undefined where nothing is kept. */
@@ -111,7 +125,7 @@ type Held = { readonly path: string; readonly run: Run } | undefined;
 async function serveFolder(
   context: Context,
   options: StartOptions,
-  held: Held,
+  { held, adminToken }: { readonly held: Held; readonly adminToken: string },
 ): Promise<Outcome<void, Problem>> {
   const { world } = context;
   const opened = openState(world, held);
@@ -126,15 +140,18 @@ async function serveFolder(
     if (seeded === undefined) return foreignMasterKey(held);
     const apiKey = seeded.apiKey === null ? keptKey(world, held, seeded) : accept(seeded.apiKey);
     if (!apiKey.ok) return apiKey;
-    const listener = await listen(context, options, { store, log });
-    if (!listener.ok) return listener;
-    const { port } = listener.value;
+    const listening = await listen(context, options, { store, log, adminToken });
+    if (!listening.ok) return listening;
+    const { listener, timekeeper } = listening.value;
+    const { port } = listener;
+    await timekeeper.wake();
     const ready = describe(world, { port, held, seeded: { ...seeded, apiKey: apiKey.value } });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port, base_url: ready.base_url });
     const stopped = stopSignal(world);
     context.printer.result(ready, () => banner(context, ready));
     await stopped;
-    await listener.value.close(DRAIN_MS);
+    timekeeper.stop();
+    await listener.close(DRAIN_MS);
     return accept(undefined);
   } finally {
     log.flush();
@@ -178,10 +195,11 @@ function createLog(world: World, options: StartOptions): AccessLog {
 async function listen(
   { world, printer }: Context,
   options: StartOptions,
-  service: { readonly store: Store; readonly log: AccessLog },
-): Promise<Outcome<Listener, Problem>> {
-  const makeHandler = (port: number) =>
-    createSandbox(world, {
+  service: { readonly store: Store; readonly log: AccessLog; readonly adminToken: string },
+): Promise<Outcome<{ readonly listener: Listener; readonly timekeeper: Timekeeper }, Problem>> {
+  let timekeeper: Timekeeper | undefined;
+  const makeHandler = (port: number) => {
+    const sandbox = createSandbox(world, {
       ...service,
       port,
       rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
@@ -191,6 +209,9 @@ async function listen(
         world.stderr.write(`${requestId} ${text}\n`);
       },
     });
+    timekeeper = sandbox.timekeeper;
+    return sandbox.handler;
+  };
   const wanted = options.port ?? DEFAULT_PORT;
   const last = options.port === undefined ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
@@ -198,7 +219,8 @@ async function listen(
     if (listener.ok) {
       if (port !== wanted)
         printer.talk(`Port ${wanted} is taken by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
-      return listener;
+      if (timekeeper === undefined) throw new Error("a listener makes its handler");
+      return accept({ listener: listener.value, timekeeper });
     }
     if (listener.refusal.reason === "in_use" && port < last) continue;
     return { ok: false, refusal: portProblem(world, port, listener.refusal.message) };

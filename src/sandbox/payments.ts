@@ -1,0 +1,136 @@
+import type { Checkout, Status } from "../core/checkout.ts";
+import { storeNow } from "../core/clock.ts";
+import { recordEvent } from "../core/event.ts";
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { advance, isDue, isFinal, type Command } from "../core/payment.ts";
+import type { PayOutcome } from "../core/reserved-order-id.ts";
+import type { DueItem } from "../store/settlements.ts";
+import type { ServiceContext } from "./service.ts";
+
+/** A status that changed, with the event that says so. */
+export type Move = {
+  readonly at: number;
+  readonly checkoutId: string;
+  readonly orderId: string;
+  readonly from: Status;
+  readonly to: Status;
+  readonly eventId: string;
+};
+
+/** What became of a checkout: its state, the moves that led there, and whether a result came too late to be applied. */
+export type Change = { readonly checkout: Checkout; readonly moves: readonly Move[]; readonly late: boolean };
+
+/** So many due items at most are worked on in one transaction. */
+const MAX_DUE_AT_ONCE = 10_000;
+
+/** Acts in the payer's place on any checkout. Refuses with `session_not_found` or `state_conflict`. */
+export function payAs(
+  context: ServiceContext,
+  checkoutId: string,
+  outcome: PayOutcome,
+): Promise<Outcome<Change>> {
+  const { store, world } = context;
+  return store.write(() => {
+    const found = store.checkouts.findAny(checkoutId);
+    const clock = found && store.clocks.of(found.storeId);
+    if (found === undefined || clock === undefined)
+      return refuse("session_not_found", `there is no checkout session or order ${checkoutId}`);
+    const now = storeNow(clock, world.now());
+    return settle(context, { checkout: expireIfDue(context, found, now), outcome }, now);
+  });
+}
+
+/** Expires a checkout whose time is over, at the moment at which it was over; runs inside a write. */
+export function expireIfDue(context: ServiceContext, checkout: Checkout, now: number): Checkout {
+  if (!isDue(checkout, now)) return checkout;
+  const expired = apply(context, { checkout, command: { kind: "expire" } }, checkout.expiresAt);
+  if (!expired.ok) throw new Error(expired.refusal.message);
+  return expired.value.checkout;
+}
+
+/** Does everything of a store that falls due until a moment, in its order; runs inside a write. */
+export function settleDue(context: ServiceContext, storeId: string, until: number): Move[] {
+  const { store } = context;
+  const moves: Move[] = [];
+  for (let count = 0; count < MAX_DUE_AT_ONCE; count += 1) {
+    const due = store.settlements.next(storeId);
+    if (due === undefined || due.dueAt > until) break;
+    moves.push(...settleItem(context, due));
+  }
+  return moves;
+}
+
+function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: DueItem): readonly Move[] {
+  const { store } = context;
+  if (outcome !== null) store.settlements.remove(checkoutId);
+  const checkout = store.checkouts.findAny(checkoutId);
+  if (checkout === undefined) throw new Error(`${checkoutId} is due and does not exist`);
+  if (isFinal(checkout.status)) return [];
+  const changed =
+    outcome === null
+      ? apply(context, { checkout, command: { kind: "expire" } }, dueAt)
+      : settle(context, { checkout, outcome }, dueAt);
+  if (!changed.ok) throw new Error(changed.refusal.message);
+  return changed.value.moves;
+}
+
+/** Everything that a payer does for one outcome, from where the checkout stands; runs inside a write. */
+function settle(
+  context: ServiceContext,
+  wanted: { readonly checkout: Checkout; readonly outcome: PayOutcome },
+  now: number,
+): Outcome<Change> {
+  const { checkout, outcome } = wanted;
+  if (outcome === "cancelled") return apply(context, { checkout, command: { kind: "cancel" } }, now);
+  if (outcome === "expired") return expireNow(context, checkout, now);
+  const attempts = context.store.attempts.of(checkout.id);
+  const attempt = attempts.find((one) => one.outcome === null || one.outcome === "abandoned");
+  if (attempt !== undefined) {
+    return apply(
+      context,
+      { checkout, command: { kind: "finish", attempt: attempt.number, result: outcome } },
+      now,
+    );
+  }
+  const started = apply(context, { checkout, command: { kind: "start" } }, now);
+  if (!started.ok) return started;
+  const command = { kind: "finish", attempt: attempts.length + 1, result: outcome } as const;
+  const finished = apply(context, { checkout: started.value.checkout, command }, now);
+  if (!finished.ok) return finished;
+  return accept({ ...finished.value, moves: [...started.value.moves, ...finished.value.moves] });
+}
+
+/** The payer walks away for good: what is left of the checkout's time is taken from it. */
+function expireNow(context: ServiceContext, checkout: Checkout, now: number): Outcome<Change> {
+  const expiresAt = Math.min(checkout.expiresAt, Math.max(now, checkout.createdAt + 1));
+  if (!isFinal(checkout.status)) context.store.checkouts.setExpiry(checkout.id, expiresAt);
+  return apply(context, { checkout: { ...checkout, expiresAt }, command: { kind: "expire" } }, expiresAt);
+}
+
+/** The only way to change a status: decided by the core, written with its event. */
+function apply(
+  context: ServiceContext,
+  wanted: { readonly checkout: Checkout; readonly command: Command },
+  now: number,
+): Outcome<Change> {
+  const { store, world, checkoutOrigin } = context;
+  const { checkout, command } = wanted;
+  const decided = advance({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
+  if (!decided.ok) return decided;
+  const { status, attempt, late } = decided.value;
+  if (attempt !== null) store.attempts.save(checkout.id, attempt);
+  if (late !== null) store.attempts.recordLate({ checkoutId: checkout.id, ...late, recordedAt: now });
+  if (status === checkout.status) return accept({ checkout, moves: [], late: late !== null });
+
+  const moved = { ...checkout, status };
+  const sequence = store.events.lastSequence(checkout.id) + 1;
+  const event = recordEvent(
+    { id: world.uuid(), checkout: moved, previousStatus: checkout.status, sequence, checkoutOrigin },
+    now,
+  );
+  store.checkouts.setStatus(checkout.id, status);
+  store.events.insert(event);
+  const { id: checkoutId, orderId } = checkout;
+  const move = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
+  return accept({ checkout: moved, moves: [move], late: false });
+}

@@ -1,0 +1,42 @@
+import type { PayOutcome } from "../core/reserved-order-id.ts";
+import type { Connection } from "./database.ts";
+
+/** Something that time brings: a checkout that settles itself, or one whose time is over. */
+export type DueItem = {
+  readonly checkoutId: string;
+  readonly dueAt: number;
+  /** Null for the end of a checkout's time. */
+  readonly outcome: PayOutcome | null;
+};
+
+/** What waits for its time: rows are the queue, so that a crash loses nothing. */
+export function settlementsTable(connection: Connection) {
+  const insert = connection.prepare<[string, string, PayOutcome, number]>(
+    "INSERT INTO settlements (checkout_id, store_id, outcome, due_at) VALUES (?, ?, ?, ?)",
+  );
+  const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
+  const selectNext = connection.prepare<{ readonly storeId: string }, DueItem>(
+    `SELECT * FROM (
+       SELECT * FROM (
+         SELECT checkout_id AS checkoutId, due_at AS dueAt, outcome FROM settlements
+         WHERE store_id = @storeId ORDER BY due_at, checkout_id LIMIT 1
+       ) UNION ALL SELECT * FROM (
+         SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts
+         WHERE store_id = @storeId AND status IN ('created', 'pending') ORDER BY expires_at, id LIMIT 1
+       )
+     ) ORDER BY dueAt, outcome IS NULL LIMIT 1`,
+  );
+
+  return {
+    insert: (item: DueItem & { readonly storeId: string; readonly outcome: PayOutcome }): void => {
+      insert.run(item.checkoutId, item.storeId, item.outcome, item.dueAt);
+    },
+
+    remove: (checkoutId: string): void => {
+      remove.run(checkoutId);
+    },
+
+    /** What comes next in a store, whether its time has come or not. */
+    next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
+  };
+}
