@@ -27,8 +27,27 @@ export const errorResponse = z.object({
 });
 export type ErrorResponse = z.infer<typeof errorResponse>;
 
+/** The bytes of a checkout as it goes out, in answers as in events. */
+export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string {
+  return JSON.stringify(toWire(checkout, checkoutOrigin));
+}
+
+/** The bytes of a success, around those of its checkout. */
+export function successBody(requestId: string, checkout: string): string {
+  return `{"ok":true,"request_id":${JSON.stringify(requestId)},"data":${checkout}}`;
+}
+
+/** The bytes of a refusal. */
+export function errorBody(requestId: string, { code, message }: Pick<Refusal, "code" | "message">): string {
+  return JSON.stringify({
+    ok: false,
+    request_id: requestId,
+    error: { code, message },
+  } satisfies ErrorResponse);
+}
+
 /** A checkout as it goes out. `livemode` is false for good (decision 20). */
-export function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
+function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
   return {
     id: checkout.id,
     object: checkout.object,
@@ -39,18 +58,4 @@ export function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire
     checkout_url: `${checkoutOrigin}/pay/${checkout.id}`,
     livemode: false,
   };
-}
-
-/** The bytes of a success. */
-export function successBody(requestId: string, checkout: CheckoutWire): string {
-  return JSON.stringify({ ok: true, request_id: requestId, data: checkout } satisfies CheckoutResponse);
-}
-
-/** The bytes of a refusal. */
-export function errorBody(requestId: string, { code, message }: Pick<Refusal, "code" | "message">): string {
-  return JSON.stringify({
-    ok: false,
-    request_id: requestId,
-    error: { code, message },
-  } satisfies ErrorResponse);
 }

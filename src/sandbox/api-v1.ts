@@ -13,7 +13,7 @@ import { parseIdempotencyKey } from "../core/idempotency.ts";
 import { parseStrictJson } from "../core/json.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
-import { successBody, toWire } from "../core/wire.ts";
+import { checkoutJson, successBody } from "../core/wire.ts";
 import { jsonHeaders, refusalResponse } from "../web/answer.ts";
 import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines, splitTarget } from "../web/http.ts";
@@ -125,7 +125,7 @@ async function retrieve(
   }
   const found = await retrieveCheckout(context, credential.value, call.sessionId.toLowerCase());
   if (!found.ok) return found;
-  const body = successBody(call.requestId, toWire(found.value, context.checkoutOrigin));
+  const body = successBody(call.requestId, checkoutJson(found.value, context.checkoutOrigin));
   return accept({ status: 200, headers: jsonHeaders(call.requestId), body, note: found.value.status });
 }
 

@@ -4,6 +4,7 @@ import { recordEvent } from "../core/event.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { advance, isDue, isFinal, type Command } from "../core/payment.ts";
 import type { PayOutcome } from "../core/reserved-order-id.ts";
+import { checkoutJson } from "../core/wire.ts";
 import type { DueItem } from "../store/settlements.ts";
 import type { ServiceContext } from "./service.ts";
 
@@ -124,8 +125,9 @@ function apply(
 
   const moved = { ...checkout, status };
   const sequence = store.events.lastSequence(checkout.id) + 1;
+  const json = checkoutJson(moved, checkoutOrigin);
   const event = recordEvent(
-    { id: world.uuid(), checkout: moved, previousStatus: checkout.status, sequence, checkoutOrigin },
+    { id: world.uuid(), checkout: moved, previousStatus: checkout.status, sequence, checkoutJson: json },
     now,
   );
   store.checkouts.setStatus(checkout.id, status);

@@ -7,7 +7,7 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { isDue } from "../core/payment.ts";
 import { outcomeOfOrderId, SETTLE_AFTER_MS } from "../core/reserved-order-id.ts";
 import { printableLiteral } from "../core/text.ts";
-import { successBody, toWire } from "../core/wire.ts";
+import { checkoutJson, successBody } from "../core/wire.ts";
 import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
 import { expireIfDue } from "./payments.ts";
@@ -62,13 +62,14 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
 
     const checkout = opened.value;
     const { requestId } = command;
-    const body = successBody(requestId, toWire(checkout, checkoutOrigin));
+    const json = checkoutJson(checkout, checkoutOrigin);
+    const body = successBody(requestId, json);
     const response = { fingerprint: digest, status: 201, requestId, body } as const;
     const id = world.uuid();
     store.checkouts.insert(checkout);
     store.idempotencyKeys.insert({ storeId, key: idempotencyKey, checkoutId: checkout.id, response }, now);
     store.events.insert(
-      recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutOrigin }, now),
+      recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now),
     );
     schedule(context, checkout, facts.clock);
     return accept({ requestId, body, replayed: false });

@@ -2,7 +2,7 @@ import type { StoreClock } from "../core/clock.ts";
 import type { Credential, Scope } from "../core/credential.ts";
 import type { Connection } from "./database.ts";
 import type { Scheduler } from "./group-commit.ts";
-import { perTurn } from "./per-turn.ts";
+import { remembered } from "./remembered.ts";
 
 type CredentialRow = {
   readonly id: string;
@@ -29,7 +29,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     },
 
     /** The credential with this hash and the clock of its store, unless it is unknown or revoked. */
-    byKeyHash: perTurn(scheduler, (keyHash): (Credential & { readonly clock: StoreClock }) | undefined => {
+    byKeyHash: remembered(scheduler, (keyHash): (Credential & { readonly clock: StoreClock }) | undefined => {
       const row = selectByHash.get(keyHash);
       if (row === undefined) return undefined;
       // Only `insert` above writes scopes, and it takes them typed.

@@ -2,7 +2,7 @@ import type { StoreFacts } from "../core/checkout.ts";
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./database.ts";
 import type { Scheduler } from "./group-commit.ts";
-import { perTurn } from "./per-turn.ts";
+import { remembered } from "./remembered.ts";
 
 type StoreRow = { readonly id: string; readonly merchant_id: string };
 type FactRow = {
@@ -42,7 +42,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
      FROM stores WHERE id = ?`,
   );
 
-  const facts = perTurn(scheduler, (storeId): StoreRecord | undefined => {
+  const facts = remembered(scheduler, (storeId): StoreRecord | undefined => {
     const row = selectFacts.get(storeId);
     if (row === undefined) return undefined;
     return {
@@ -63,6 +63,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     insert: (
       store: StoreIdentity & Omit<StoreFacts, "active"> & { name: string; createdAt: number },
     ): void => {
+      facts.forget();
       insertStore.run(store.id, store.merchantId, store.name, store.createdAt);
       for (const name of store.paymentMethods) insertCapability.run(store.id, "payment_method", name);
       for (const name of store.currencies) insertCapability.run(store.id, "currency", name);
