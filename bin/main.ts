@@ -1,6 +1,4 @@
 import { main } from "../src/cli/main.ts";
-import { realWorld } from "../src/real-world.ts";
+import { leave, realWorld } from "../src/real-world.ts";
 
-void main(realWorld()).then((exitCode) => {
-  process.exitCode = exitCode;
-});
+void main(realWorld()).then(leave);

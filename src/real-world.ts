@@ -1,6 +1,15 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+} from "node:fs";
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
 import type { Files, OutboundRequest, OutboundResult, World } from "./world.ts";
@@ -17,6 +26,8 @@ export function realWorld(): World {
   // Before the first file is opened: SQLite makes its files with the mode that the umask leaves.
   process.umask(0o077);
   for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
+  // Whatever ends the program before a command returned is a failure.
+  process.exitCode = 1;
   return {
     argv: process.argv.slice(2),
     env: process.env,
@@ -37,9 +48,9 @@ export function realWorld(): World {
     randomBytes: (length) => crypto().randomBytes(length),
     random: () => Math.random(),
     send,
-    listen: async (makeHandler, { port }) => {
+    listen: async (makeService, { port }) => {
       const { serve } = await import("./web/server.ts");
-      return serve(makeHandler, { port, uuid: uuidV7, after });
+      return serve(makeService, { port, after });
     },
     portOwner,
     processStart,
@@ -61,6 +72,17 @@ function uuidV7(): string {
 
 function after(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds).unref();
+}
+
+/** So long the last words may take to be read before the program ends without them, in milliseconds. */
+const LAST_WORDS_MS = 500;
+
+/** Ends the program once what it printed was taken, or nobody takes it. */
+export async function leave(exitCode: number): Promise<void> {
+  const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
+  const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
+  await Promise.race([Promise.all(taken), sleep(LAST_WORDS_MS)]);
+  process.exit(exitCode);
 }
 
 const files: Files = {
@@ -89,9 +111,17 @@ const files: Files = {
     }
   },
   remove: (path) => rmSync(path, { force: true }),
-  makeFolder: (path) => {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    chmodSync(path, 0o700);
+  makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o700 }),
+  kindOf: (path) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return "nothing";
+    if (!stats.isDirectory()) return "no_folder";
+    if (process.getuid === undefined) return "private_folder";
+    return stats.uid === process.getuid() && (stats.mode & 0o022) === 0 ? "private_folder" : "shared_folder";
+  },
+  list: (path) => readdirSync(path),
+  makePrivate: (path) => {
+    if (existsSync(path)) chmodSync(path, 0o600);
   },
   exists: (path) => existsSync(path),
 };
@@ -177,16 +207,30 @@ function capture(command: string, args: readonly string[]): string | undefined {
   }
 }
 
-/** Where the executable's SQLite addon is, for SQLite to load: written once for each content into a private folder. */
+/**
+ * Where the executable's SQLite addon is, for SQLite to load: written once for each content into a private cache folder.
+ * Where there is none that only we can write to, into a new folder for this run.
+ */
 function unpackAddon(): string {
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
-  const cache =
-    process.env["XDG_CACHE_HOME"] ?? join(process.getBuiltinModule("node:os").homedir(), ".cache");
-  const path = join(cache, "hosted-checkout", `${crypto().hash("sha256", addon, "hex")}.node`);
+  const os = process.getBuiltinModule("node:os");
+  const named = process.env["XDG_CACHE_HOME"] ?? "";
+  const folder = join(isAbsolute(named) ? named : join(os.homedir(), ".cache"), "hosted-checkout");
+  try {
+    return keepAddon(folder, addon);
+  } catch {
+    // No home, a read-only one, or a folder of somebody else: containers look like this.
+    return keepAddon(mkdtempSync(join(os.tmpdir(), "hosted-checkout-")), addon);
+  }
+}
+
+function keepAddon(folder: string, addon: Uint8Array): string {
+  files.makeFolder(folder);
+  if (!isAbsolute(folder) || files.kindOf(folder) !== "private_folder")
+    throw new Error(`${folder} is not private`);
+  const path = join(folder, `${crypto().hash("sha256", addon, "hex")}.node`);
   const present = files.readBytes(path);
-  if (present !== undefined && Buffer.compare(present, addon) === 0) return path;
-  files.makeFolder(dirname(path));
-  files.write(path, addon);
+  if (present === undefined || Buffer.compare(present, addon) !== 0) files.write(path, addon);
   return path;
 }
 

@@ -16,8 +16,21 @@ export type HttpResponse = {
   readonly body: string | Uint8Array;
 };
 
-/** A service as a function. It never throws. */
-export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
+/** A service as functions. They never throw. */
+export type Service = {
+  readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
+  /** Answers what could not be read as a request, and why. */
+  readonly refuse: (refusal: Unreadable) => HttpResponse;
+};
+
+/** Why bytes on a connection were no request: a code of the closed list, and a sentence. */
+export type Unreadable = {
+  readonly code: "invalid_request" | "request_timeout" | "body_too_large" | "headers_too_large";
+  readonly message: string;
+  /** Method and target, as far as they were read. */
+  readonly method: string;
+  readonly target: string;
+};
 
 /** A request that the program sends. */
 export type OutboundRequest = {
@@ -68,7 +81,13 @@ export type Files = {
   /** Makes a file; false if it is already there. */
   readonly createNew: (path: string, content: string | Uint8Array) => boolean;
   readonly remove: (path: string) => void;
+  /** Makes a folder, and those above it, for its owner alone. */
   readonly makeFolder: (path: string) => void;
+  /** What stands at a path, links not followed. `shared_folder`: another user owns it or can write to it. */
+  readonly kindOf: (path: string) => "nothing" | "no_folder" | "private_folder" | "shared_folder";
+  readonly list: (path: string) => readonly string[];
+  /** Takes the rights to a file from everyone but its owner, if the file is there. */
+  readonly makePrivate: (path: string) => void;
   readonly exists: (path: string) => boolean;
 };
 
@@ -103,9 +122,9 @@ export type World = {
   readonly random: () => number;
 
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
-  /** Serves on the loopback addresses; the handler is made once the port is known. */
+  /** Serves on the loopback addresses; the service is made once the port is known. */
   readonly listen: (
-    makeHandler: (port: number) => Handler,
+    makeService: (port: number) => Service,
     options: { readonly port: number },
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }

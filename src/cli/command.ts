@@ -83,18 +83,19 @@ function commonOptions(): Option[] {
 }
 
 function withEnvironmentHint(option: Option): Option {
-  option.description += ` [${environmentName(option)}]`;
+  option.description += ` [${environmentName(option.name())}]`;
   return option;
 }
 
-function environmentName(option: Option): string {
-  return `CHECKOUT_${option.name().toUpperCase().replaceAll("-", "_")}`;
+/** The variable that stands for a flag: `base-url` is CHECKOUT_BASE_URL. */
+export function environmentName(flag: string): string {
+  return `CHECKOUT_${flag.toUpperCase().replaceAll("-", "_")}`;
 }
 
 /** A flag wins over the environment, the environment over a default. */
 function applyEnvironment(command: Command, env: World["env"]): void {
   for (const option of command.options) {
-    const name = environmentName(option);
+    const name = environmentName(option.name());
     const text = env[name];
     if (text === undefined || text === "" || command.getOptionValueSource(option.attributeName()) === "cli")
       continue;
@@ -107,17 +108,17 @@ function applyEnvironment(command: Command, env: World["env"]): void {
 }
 
 function parseFromEnvironment(command: Command, option: Option, text: string): unknown {
-  const name = environmentName(option);
+  const name = environmentName(option.name());
   if (!option.required && !option.optional) {
     if (/^(1|true|yes)$/i.test(text)) return true;
     if (/^(0|false|no)$/i.test(text)) return undefined;
-    command.error(`error: ${name} must be 1 or 0; got ${JSON.stringify(text)}`, { exitCode: 2 });
+    command.error(`${name} must be 1 or 0; got ${JSON.stringify(text)}`, { exitCode: 2 });
   }
   try {
     return option.parseArg === undefined ? text : option.parseArg(text, undefined);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    return command.error(`error: ${name} (for ${option.flags}) is invalid. ${error.message}`, {
+    return command.error(`${name} (for ${option.flags}) is invalid. ${error.message}`, {
       exitCode: 2,
     });
   }

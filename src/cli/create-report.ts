@@ -2,12 +2,11 @@ import type { CreateResult } from "../client/client.ts";
 import type { Exchange } from "../client/exchange.ts";
 import type { CreateRequest } from "../core/create-request.ts";
 import type { JournalEntry } from "../core/journal.ts";
-import { formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { CheckoutWire } from "../core/wire.ts";
 import type { Context } from "./command.ts";
-import { fieldLines } from "./printer.ts";
-import { EXIT, exitCodeOfStatus, type Problem } from "./problem.ts";
+import { checkoutFields, exchangeProblem, nextAfterCode } from "./exchange-report.ts";
+import { EXIT, type Problem } from "./problem.ts";
 
 /** What the commands and their help call the two things that can be created. */
 export type Noun = {
@@ -17,12 +16,14 @@ export type Noun = {
   readonly example: string;
 };
 
+/** What `orders` commands create. */
 export const ORDER: Noun = {
   command: "orders",
   endpoint: "orders",
   thing: "an order",
   example: "order-1001",
 };
+/** What `sessions` commands create. */
 export const SESSION: Noun = {
   command: "sessions",
   endpoint: "checkout-sessions",
@@ -35,6 +36,8 @@ export type CreateReport = {
   readonly noun: Noun;
   readonly request: CreateRequest;
   readonly result: CreateResult;
+  /** Flags that name the service and the folder, so that the same ones are asked again. */
+  readonly where: Readonly<Record<string, string>>;
 };
 
 /** Prints the checkout, or says why there is none, which key a retry must carry and what to type. */
@@ -51,46 +54,6 @@ export function reportCreate(context: Context, report: CreateReport): Outcome<vo
   return accept(undefined);
 }
 
-/** Why an exchange brought no checkout, as far as it does not depend on the command. */
-export function exchangeProblem(
-  exchange: Exclude<Exchange, { end: "success" }>,
-): Omit<Problem, "next"> & { readonly retryAfter: string } {
-  const retryAfter =
-    exchange.end === "gave_up" && exchange.retryAfterMs > 0
-      ? ` in ${Math.ceil(exchange.retryAfterMs / 1000)} s`
-      : "";
-  if (exchange.end === "interrupted") {
-    return { exitCode: EXIT.interrupted, code: "interrupted", message: "interrupted", retryAfter };
-  }
-  const { status } = exchange;
-  if (exchange.end === "refusal") {
-    const { code, message } = exchange.error;
-    const details = { status: exchange.status, request_id: exchange.requestId };
-    return { exitCode: exitCodeOfStatus(status), code, message, details, retryAfter };
-  }
-  const code =
-    status === undefined ? (exchange.uncertain ? "outcome_unknown" : "unreachable") : `status_${status}`;
-  return {
-    exitCode: exitCodeOfStatus(status),
-    code,
-    message: exchange.message,
-    details: { tries: exchange.tries },
-    retryAfter,
-  };
-}
-
-/** A checkout's fields, for people. */
-export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string): string {
-  return fieldLines([
-    ["id", checkout.id],
-    ["order_id", checkout.order_id],
-    ["amount", formatAmount(checkout.amount_minor, checkout.currency)],
-    ["status", checkout.status],
-    ["checkout_url", checkout.checkout_url],
-    ...(idempotencyKey === undefined ? [] : [["idempotency_key", idempotencyKey] as const]),
-  ]);
-}
-
 function headline({ printer: { style } }: Context, checkout: CheckoutWire, replayed: boolean): string {
   const thing = checkout.object === "order" ? "order" : "checkout session";
   if (!replayed) return `${style.green("✓")} ${thing} created`;
@@ -98,7 +61,7 @@ function headline({ printer: { style } }: Context, checkout: CheckoutWire, repla
 }
 
 function createProblem(report: CreateReport, exchange: Exclude<Exchange, { end: "success" }>): Problem {
-  const { retryAfter, ...problem } = exchangeProblem(exchange);
+  const problem = exchangeProblem(exchange);
   const { key } = report.result.entry;
   const details = { ...problem.details, idempotency_key: key };
   if (exchange.uncertain || exchange.end !== "refusal") {
@@ -107,9 +70,10 @@ function createProblem(report: CreateReport, exchange: Exclude<Exchange, { end: 
       : "; nothing was created";
     return {
       ...problem,
+      ...(exchange.end === "gave_up" && exchange.uncertain ? { code: "outcome_unknown" } : {}),
       details,
       message: problem.message + doubt,
-      next: `run${retryAfter}: ${resumeCommand(report)}`,
+      next: resumeCommand(report),
     };
   }
   return { ...problem, details, next: nextAfterRefusal(problem.code, report) };
@@ -120,20 +84,22 @@ function nextAfterRefusal(code: string, { noun, request, result }: CreateReport)
   if (code === "idempotency_key_reused") {
     return result.entry.attempt === null
       ? "repeat the first request of that key exactly, or use another key"
-      : `the first request of ${orderId} was another one: repeat it exactly, use another --order-id, or add --new-attempt`;
+      : `the first request of ${orderId} was another one: repeat it exactly, or use another --order-id`;
   }
-  if (code === "order_conflict")
+  if (code === "order_conflict") {
     return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
-  if (code.startsWith("credential")) return "check CHECKOUT_API_KEY and --base-url with: checkout whoami";
-  return `correct it and run again: checkout ${noun.command} create --order-id ${orderId} …`;
+  }
+  return nextAfterCode(code) ?? `correct it and run checkout ${noun.command} create again`;
 }
 
-/** The command that asks the service what became of this create: same body, same key, from any folder. */
-function resumeCommand({ noun, request, result }: CreateReport): string {
-  const flags = Object.entries(request).map(
-    ([field, value]) => `--${field.replaceAll("_", "-")} ${quote(String(value))}`,
+/** The command that asks the service what became of this create: same service, same body, same key. */
+function resumeCommand({ noun, request, result, where }: CreateReport): string {
+  const body = Object.entries(request).map(
+    ([field, value]) => [field.replaceAll("_", "-"), String(value)] as const,
   );
-  return `checkout ${noun.command} create ${flags.join(" ")} --idempotency-key ${quote(result.entry.key)}`;
+  const key = ["idempotency-key", result.entry.key] as const;
+  const flags = [...body, ...Object.entries(where), key].map(([flag, value]) => `--${flag} ${quote(value)}`);
+  return `checkout ${noun.command} create ${flags.join(" ")}`;
 }
 
 function tooOld(entry: JournalEntry): Problem {

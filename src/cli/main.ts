@@ -1,6 +1,6 @@
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
-import { EXIT, type ExitCode } from "./problem.ts";
+import { EXIT, usageProblem, type ExitCode, type Problem } from "./problem.ts";
 
 /** Runs one command line and returns its exit code. The one catch of the command line is here. */
 export async function main(world: World): Promise<ExitCode> {
@@ -12,15 +12,42 @@ export async function main(world: World): Promise<ExitCode> {
   }
   const { CommanderError } = await import("commander");
   const { createProgram } = await import("./program.ts");
+  const { createPrinter } = await import("./printer.ts");
   let exitCode: ExitCode = EXIT.done;
   try {
     const program = await createProgram({ world, exit: (code) => (exitCode = code) });
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    world.stderr.write(`checkout failed, and this is a defect of checkout: ${text}\n`);
-    return EXIT.failed;
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
+    const problem = error instanceof CommanderError ? usageOf(error, argv) : defectOf(error);
+    createPrinter(world, { json: wantsJson(world) }).problem(problem);
+    return problem.exitCode;
   }
+}
+
+/** What commander found wrong. A group without its command has been answered with its help. */
+function usageOf(
+  error: { readonly code: string; readonly message: string },
+  argv: readonly string[],
+): Problem {
+  const words = argv.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
+  const next = ["checkout", ...words, "--help"].join(" ");
+  if (error.code === "commander.help") return usageProblem("a command is missing", next);
+  return usageProblem(error.message.replace(/^error: /, ""), next);
+}
+
+function defectOf(error: unknown): Problem {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return {
+    exitCode: EXIT.failed,
+    code: "defect",
+    message: `this is a defect of checkout: ${text}`,
+    next: "run the command again; if it stays, report it with this text",
+  };
+}
+
+/** Whether JSON was asked for, where the command line could not be parsed. */
+function wantsJson({ argv, env }: World): boolean {
+  return argv.includes("--json") || /^(1|true|yes)$/i.test(env["CHECKOUT_JSON"] ?? "");
 }

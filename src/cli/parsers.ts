@@ -1,7 +1,11 @@
 import type { RateLimit } from "../core/rate-limit.ts";
 import { invalidOption } from "./command.ts";
 
+const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+/** Timers of Node end after 24 days; nobody waits for one. */
+const MAX_DURATION_MS = 24 * 3_600_000;
 
 /** `500ms`, `10s`, `2m`, `1h`; in milliseconds. */
 export function parseDuration(text: string): number {
@@ -9,7 +13,9 @@ export function parseDuration(text: string): number {
   if (digits === undefined || Number(digits) === 0) {
     throw invalidOption("a duration such as 500ms, 10s or 2m", text);
   }
-  return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
+  const milliseconds = Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
+  if (milliseconds > MAX_DURATION_MS) throw invalidOption("a duration of at most 24h", text);
+  return milliseconds;
 }
 
 /** `5/s` or `off`. The burst is twice the rate, as in the default. */
@@ -43,19 +49,18 @@ export function parseChoice<Choice extends string>(choices: readonly Choice[]): 
 
 /** `HOST` or `HOST:PORT`, as it stands in a Host header. */
 export function parseHost(text: string): string {
-  if (!/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:\d{1,5})?$/i.test(text)) {
+  const [, name = "", , port = "1"] = HOST.exec(text) ?? [];
+  if (name === "" || name.includes("..") || Number(port) < 1 || Number(port) > 65_535 || /^0/.test(port)) {
     throw invalidOption("HOST or HOST:PORT", text);
   }
   return text;
 }
 
-/** A base address with its version segment, without a slash at the end. */
-export function parseBaseUrl(text: string): string {
+/** A base address with its version segment, without a slash at the end; undefined where it is none that can be used. */
+export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const plain =
-    url !== undefined &&
-    /^https?:$/.test(url.protocol) &&
-    url.username + url.password + url.search + url.hash === "";
-  if (!plain) throw invalidOption("an address such as http://127.0.0.1:4242/v1", text);
-  return url.href.replace(/\/+$/, "");
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+  return url.username + url.password + url.search + url.hash === ""
+    ? url.href.replace(/\/+$/, "")
+    : undefined;
 }

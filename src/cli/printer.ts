@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { printable } from "../core/text.ts";
+import { displayWidth, jsonLine, printable, redactSecrets } from "../core/text.ts";
 import type { World } from "../world.ts";
 import type { Problem } from "./problem.ts";
 
@@ -11,7 +11,7 @@ export type Style = Readonly<Record<"bold" | "dim" | "red" | "green" | "cyan", (
 
 /** Where commands write: data on stdout, talk on stderr. Commands never ask whether the output is JSON; the printer knows. */
 export type Printer = {
-  /** Styles for text that is shown to people. */
+  /** Styles for a result that is shown to people. */
   readonly style: Style;
   /** The result of a command: one line of JSON, or the text. */
   readonly result: (value: unknown, text: () => string) => void;
@@ -20,31 +20,38 @@ export type Printer = {
   /** What was asked for beside the result, on stderr in every mode. */
   readonly trace: (text: string) => void;
   readonly problem: (problem: Problem) => void;
+  /** Replaces a secret in everything that is printed from now on: a service may send it back. */
+  readonly hide: (secret: string) => void;
 };
 
+/** A printer for one command line. What looks like a secret never reaches stderr. */
 export function createPrinter(
   world: Pick<World, "stdout" | "stderr" | "env">,
   options: { readonly json: boolean },
 ): Printer {
   const { json } = options;
-  const style = styles(!json && hasColour(world));
-  const errorLine = (text: string): void => void world.stderr.write(`${text}\n`);
+  const hidden: string[] = [];
+  const hide = (text: string): string => hidden.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
+  const style = styles(!json && hasColour(world.stdout, world.env));
+  const talkStyle = styles(!json && hasColour(world.stderr, world.env));
+  const errorLine = (text: string): void => void world.stderr.write(`${redactSecrets(hide(text))}\n`);
   return {
     style,
-    result: (value, text) => void world.stdout.write(`${json ? JSON.stringify(value) : text()}\n`),
+    result: (value, text) => void world.stdout.write(`${hide(json ? jsonLine(value) : text())}\n`),
     talk: (text) => {
       if (!json) errorLine(text);
     },
     trace: errorLine,
-    problem: (problem) => errorLine(json ? problemJson(problem) : problemText(problem, style)),
+    problem: (problem) => errorLine(json ? problemJson(problem) : problemText(problem, talkStyle)),
+    hide: (secret) => void hidden.push(secret),
   };
 }
 
 /** Fields one below the other, their values aligned, everything from outside escaped. */
 export function fieldLines(fields: readonly Field[]): string {
-  const width = Math.max(...fields.map(([label]) => label.length));
+  const width = Math.max(...fields.map(([label]) => displayWidth(label)));
   return fields
-    .map(([label, value]) => `  ${label.padEnd(width)}  ${printable(String(value ?? "–"))}`)
+    .map(([label, value]) => `  ${pad(label, width)}  ${printable(String(value ?? "–"))}`)
     .join("\n");
 }
 
@@ -54,11 +61,11 @@ export function table(
   rows: readonly (readonly (string | number | null)[])[],
 ): string {
   const cells = [header, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "–"))))];
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const widths = header.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ""))));
   return cells
     .map((row) =>
       row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .map((cell, column) => pad(cell, widths[column] ?? 0))
         .join("  ")
         .trimEnd(),
     )
@@ -66,7 +73,7 @@ export function table(
 }
 
 function problemJson({ exitCode, code, message, next, details }: Problem): string {
-  return JSON.stringify({ ok: false, error: { code, message }, ...details, next, exit_code: exitCode });
+  return jsonLine({ ok: false, error: { code, message }, ...details, next, exit_code: exitCode });
 }
 
 function problemText({ code, message, next, details }: Problem, style: Style): string {
@@ -85,8 +92,13 @@ function styles(colour: boolean): Style {
 }
 
 /** Colour where a person looks at it, unless they said otherwise (NO_COLOR, FORCE_COLOR). */
-function hasColour({ stdout, env }: Pick<World, "stdout" | "env">): boolean {
+function hasColour(stream: World["stdout"], env: World["env"]): boolean {
   if (env["NO_COLOR"]) return false;
   if (env["FORCE_COLOR"]) return env["FORCE_COLOR"] !== "0";
-  return "isTTY" in stdout && stdout.isTTY === true;
+  return "isTTY" in stream && stream.isTTY === true;
+}
+
+/** Fills up to a width as terminals show it: Chinese characters take two places. */
+function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }

@@ -1,3 +1,5 @@
+import type { FileRefusal } from "../store/database.ts";
+
 /** Exit codes of every command (design section 6). */
 export const EXIT = {
   done: 0,
@@ -10,6 +12,7 @@ export const EXIT = {
   unreachable: 7,
   interrupted: 130,
 } as const;
+/** One of them. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Why a command did not do what it was asked. It ends with what to type or do next. */
@@ -26,6 +29,11 @@ export type Problem = {
 /** A command line that cannot be run as it stands. */
 export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
+}
+
+/** A database file that cannot be used. */
+export function fileProblem(what: "database" | "journal", { reason, message, remedy }: FileRefusal): Problem {
+  return { exitCode: EXIT.failed, code: `${what}_${reason}`, message, next: remedy };
 }
 
 /** The exit code that a status of the service stands for. */

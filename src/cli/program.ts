@@ -1,16 +1,25 @@
 import { Command } from "commander";
 import { VERSION } from "../version.ts";
+import type { World } from "../world.ts";
 import type { Registry } from "./command.ts";
 
 const GUIDE = `
 Examples:
   $ checkout sandbox start
-  $ checkout orders create --order-id order-1001 --amount-minor 1999 --currency EUR --payment-method alipay_plus
+  $ checkout orders create --order-id order-1001 --price-id price_coffee
   $ checkout sessions get <id>
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 not ready, 4 credential or permission, 5 conflict, 6 rate limited,
-7 unreachable, timeout or 5xx, 130 interrupted. Every option can come from the environment: --base-url is
-CHECKOUT_BASE_URL. The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never from an option.`;
+Exit codes:
+  0 done            4 credential or permission    7 unreachable, timeout, 5xx
+  1 failed          5 conflict                  130 interrupted
+  2 usage           6 rate limited
+
+Every option can come from the environment: --base-url is CHECKOUT_BASE_URL.
+The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never
+from an option.`;
+
+/** Narrower than this, commander would not wrap at all. */
+const MIN_WIDTH_TO_WRAP = 20;
 
 type Registrar = (parent: Command, registry: Registry) => void;
 type Entry = { readonly summary: string; readonly load: () => Promise<readonly Registrar[]> };
@@ -53,8 +62,15 @@ export async function createProgram(registry: Registry): Promise<Command> {
     .description("The Hosted Checkout and Orders Service v1 on your own machine.")
     .version(VERSION, "-V, --version", "print the version")
     .exitOverride()
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .showHelpAfterError("(add --help for the options)")
+    .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHelpWidth: () => widthOf(stdout),
+      getErrHelpWidth: () => widthOf(stderr),
+      // The one catch of the command line prints what is wrong.
+      outputError: () => undefined,
+    })
     .addHelpText("after", GUIDE);
   const typed = new Set(argv);
   for (const [name, { summary, load }] of Object.entries(GROUPS)) {
@@ -66,4 +82,8 @@ export async function createProgram(registry: Registry): Promise<Command> {
     else for (const registrar of await load()) registrar(program, registry);
   }
   return program;
+}
+
+function widthOf(stream: World["stdout"]): number {
+  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : 80;
 }

@@ -1,7 +1,9 @@
 import { PAYMENT_METHODS } from "../core/checkout.ts";
-import { codePointLength } from "../core/text.ts";
+import { fieldFault } from "../core/create-request.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
+import { EXIT, usageProblem, type Problem } from "./problem.ts";
 
 /** The fields of a create, as far as they are known. */
 export type CreateFields = {
@@ -13,46 +15,70 @@ export type CreateFields = {
   readonly priceId?: string;
 };
 
-/** Asks for what a create needs and does not have. Talks on stderr: stdout is for the result. Rejects on Ctrl-C. */
-export async function askForMissing(world: World, fields: CreateFields): Promise<CreateFields> {
+/** Asks for what a create needs and does not have, once what it has is right. Talks on stderr: stdout is for the result. */
+export async function askForMissing(
+  world: World,
+  fields: CreateFields,
+): Promise<Outcome<CreateFields, Problem>> {
+  const fault = firstFault(fields);
+  if (fault !== undefined) return { ok: false, refusal: usageProblem(fault, "correct it; nothing was sent") };
+  try {
+    return accept(await ask(world, fields));
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "ExitPromptError")) throw error;
+    const interrupted = {
+      exitCode: EXIT.interrupted,
+      code: "interrupted",
+      message: "interrupted; nothing was sent",
+    };
+    return { ok: false, refusal: { ...interrupted, next: "run the command again" } };
+  }
+}
+
+async function ask(world: World, fields: CreateFields): Promise<CreateFields> {
   const { input, select } = await import("@inquirer/prompts");
   const terminal = { input: world.stdin, output: world.stderr };
-  const orderId =
-    fields.orderId ??
-    (await input({ message: "Order id (yours, 1 to 32 characters)", validate: isOrderId }, terminal));
+  const text = (field: "order_id" | "currency", message: string, suggested?: string): Promise<string> =>
+    input(
+      {
+        message,
+        validate: (value) => fieldFault(field, value) ?? true,
+        ...(suggested === undefined ? {} : { default: suggested }),
+      },
+      terminal,
+    );
+  const orderId = fields.orderId ?? (await text("order_id", "Order id (yours, 1 to 32 characters)"));
   if (fields.priceId !== undefined) return { ...fields, orderId };
-  const currency =
-    fields.currency ?? (await input({ message: "Currency", default: "EUR", validate: isCurrency }, terminal));
-  const unit = `${formatAmount(1999, currency)} is 1999`;
-  const amountMinor =
-    fields.amountMinor ??
-    Number(await input({ message: `Amount in minor units (${unit})`, validate: isAmount }, terminal));
+  const currency = fields.currency ?? (await text("currency", "Currency", "EUR"));
+  const hint = currencyDecimals(currency) === 0 ? "" : ` (${formatAmount(1999, currency)} is 1999)`;
+  const amount = {
+    message: `Amount in minor units${hint}`,
+    validate: (value: string) => fieldFault("amount_minor", toNumber(value)) ?? true,
+  };
+  const amountMinor = fields.amountMinor ?? toNumber(await input(amount, terminal));
   const choices = PAYMENT_METHODS.map((value) => ({ value, name: METHOD_NAMES[value] }));
   const paymentMethod =
     fields.paymentMethod ?? (await select({ message: "Payment method", choices }, terminal));
   return { ...fields, orderId, amountMinor, currency, paymentMethod };
 }
 
-/** Whether an error is the user's Ctrl-C at a question. */
-export function isPromptExit(error: unknown): boolean {
-  return error instanceof Error && error.name === "ExitPromptError";
-}
-
 const METHOD_NAMES = { alipay_plus: "Alipay+", wechat_pay: "WeChat Pay" } as const;
 
-function isOrderId(text: string): true | string {
-  const length = codePointLength(text);
-  return (length >= 1 && length <= 32) || `expected 1 to 32 characters; got ${length}`;
+/** Not a number where anything but digits stands: `Number` would take "1e3" and "" too. */
+function toNumber(text: string): number {
+  return /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
 }
 
-function isCurrency(text: string): true | string {
-  return currencyDecimals(text) !== undefined || "expected three upper-case letters, such as EUR";
-}
-
-function isAmount(text: string): true | string {
-  const amount = Number(text);
-  return (
-    (/^\d{1,16}$/.test(text) && amount >= 1 && Number.isSafeInteger(amount)) ||
-    "expected a whole number from 1"
-  );
+function firstFault(fields: CreateFields): string | undefined {
+  const given = [
+    ["order_id", fields.orderId],
+    ["currency", fields.currency],
+    ["payment_method", fields.paymentMethod],
+    ["description", fields.description],
+  ] as const;
+  for (const [field, value] of given) {
+    const fault = value === undefined ? undefined : fieldFault(field, value);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }

@@ -1,11 +1,14 @@
 import type { Option } from "commander";
+import type { Target } from "../client/client.ts";
 import type { ApiRequest, Observer } from "../client/exchange.ts";
 import { redactKey } from "../core/credential.ts";
+import type { Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
-import { parseBaseUrl, parseDuration, parseWhole } from "./parsers.ts";
-import type { ServiceOptions } from "./settings.ts";
+import { parseDuration, parseWhole } from "./parsers.ts";
+import type { Problem } from "./problem.ts";
+import { isLoopback, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
 
 /** Options of every command that talks to a service. */
 export function serviceOptions(): Option[] {
@@ -13,7 +16,6 @@ export function serviceOptions(): Option[] {
     valueOption(
       "--base-url <url>",
       "the service, with its version segment (default: the sandbox of this folder)",
-      parseBaseUrl,
     ),
     valueOption(
       "--store-id <id>",
@@ -26,6 +28,18 @@ export function serviceOptions(): Option[] {
       "show requests and answers with their headers, secrets redacted, on stderr",
     ),
   ];
+}
+
+/** The service that a command talks to. Its key is kept out of all that is printed, and out of plain HTTP unless that is said. */
+export function connect({ printer }: Context, settings: Settings): Outcome<Target, Problem> {
+  const target = targetOf(settings);
+  if (!target.ok) return target;
+  const { baseUrl, apiKey } = target.value;
+  printer.hide(apiKey);
+  if (baseUrl.startsWith("http:") && !isLoopback(baseUrl)) {
+    printer.trace(`warning: the API key goes to ${printable(baseUrl)} unencrypted; use https`);
+  }
+  return target;
 }
 
 /** What an exchange is given while a command waits for it. */
@@ -77,18 +91,25 @@ export function showRequest(request: ApiRequest): {
 
 function showAnswer(result: OutboundResult): string {
   if (!result.ok) return `< ${result.failure}: ${printable(result.message)}`;
-  const lines = Object.entries(result.headers).map(([name, value]) => printable(`< ${name}: ${value}`));
+  const lines = Object.entries(result.headers).map(([name, value]) =>
+    printable(`< ${name}: ${redactHeader(name, value)}`),
+  );
   return [`< ${result.status}`, ...lines, `< ${printable(result.body)}`].join("\n");
 }
 
+const SECRET_HEADERS = /^(set-cookie|cookie|proxy-.*|www-authenticate)$/i;
+
 function redactHeader(name: string, value: string): string {
-  if (name.toLowerCase() !== "authorization") return value;
-  return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
+  if (SECRET_HEADERS.test(name)) return "…";
+  return name.toLowerCase() === "authorization"
+    ? `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`
+    : value;
 }
 
 async function startSpinner(
   stream: NodeJS.WritableStream,
 ): Promise<{ clear: () => unknown; stop: () => unknown }> {
   const { default: ora } = await import("ora");
-  return ora({ text: "Waiting for the service", stream }).start();
+  // Without discardStdin the terminal would be in raw mode, and Ctrl-C no signal.
+  return ora({ text: "Waiting for the service", stream, discardStdin: false }).start();
 }

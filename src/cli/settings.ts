@@ -4,13 +4,14 @@ import { redactKey } from "../core/credential.ts";
 import { LOCAL_SANDBOX } from "../core/idempotency.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
-import type { CommonOptions } from "./command.ts";
-import { EXIT, type Problem } from "./problem.ts";
-import { liveRun, locateStateFolder, readCredentials } from "./state-folder.ts";
+import { environmentName, type CommonOptions } from "./command.ts";
+import { parseBaseUrl } from "./parsers.ts";
+import { EXIT, usageProblem, type Problem } from "./problem.ts";
+import { baseUrlOf, liveRun, locateStateFolder, readCredentials, trustFolder } from "./state-folder.ts";
 
 /** The port of a sandbox that was asked for none (decision 1). */
 export const DEFAULT_PORT = 4242;
-export const DEFAULT_BASE_URL = `http://127.0.0.1:${DEFAULT_PORT}/v1`;
+const DEFAULT_BASE_URL = `http://127.0.0.1:${DEFAULT_PORT}/v1`;
 
 /** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {
@@ -39,19 +40,18 @@ export type Settings = {
 /** Resolves flag over environment over `.checkout/` over default. An API key never comes by a flag. */
 export function resolveSettings(world: World, options: ServiceOptions): Outcome<Settings, Problem> {
   const folder = locateStateFolder(world, options.dir);
+  const trusted = trustFolder(world, folder);
+  if (!trusted.ok) return trusted;
   const run = liveRun(world, folder);
   if (!run.ok) return run;
   const stored = readCredentials(world, folder);
   if (!stored.ok) return stored;
+  const baseUrl = resolveBaseUrl(world, options, { folder, running: run.value && baseUrlOf(run.value) });
+  if (!baseUrl.ok) return baseUrl;
 
-  const running = run.value?.base_url ?? undefined;
-  const baseUrl =
-    given(world, "base-url", options.baseUrl) ??
-    (running === undefined
-      ? { value: DEFAULT_BASE_URL, source: "default" }
-      : { value: running, source: `${folder}/run.json` });
+  const local = isLoopback(baseUrl.value.value);
   // The sandbox's key is worth nothing elsewhere, and is not to be shown to whoever listens there.
-  const own = isLoopback(baseUrl.value) ? stored.value : undefined;
+  const own = local ? stored.value : undefined;
   const ownSource = `${folder}/credentials.json`;
   const fromEnvironment = world.env["CHECKOUT_API_KEY"] || undefined;
   const apiKey =
@@ -59,27 +59,43 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
       ? { value: own?.api_key ?? null, source: own === undefined ? "not set" : ownSource }
       : { value: fromEnvironment, source: "CHECKOUT_API_KEY" };
   const storeOfKey = own !== undefined && own.api_key === apiKey.value ? own.store_id : null;
+  const storeId = given(world, "store-id", options.storeId) ?? {
+    value: storeOfKey,
+    source: storeOfKey === null ? "not set" : ownSource,
+  };
+  const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   return accept({
-    folder: given(world, "dir", options.dir === undefined ? undefined : folder) ?? {
-      value: folder,
-      source: "default",
-    },
-    baseUrl,
+    folder: given(world, "dir", options.dir && folder) ?? byDefault(folder),
+    baseUrl: baseUrl.value,
     apiKey,
-    storeId: given(world, "store-id", options.storeId) ?? {
-      value: storeOfKey,
-      source: storeOfKey === null ? "not set" : ownSource,
-    },
-    service: storeOfKey === null || options.storeId !== undefined ? baseUrl.value : LOCAL_SANDBOX,
-    timeoutMs: given(world, "timeout", options.timeout) ?? {
-      value: DEFAULT_RETRY_POLICY.timeoutMs,
-      source: "default",
-    },
-    retries: given(world, "retries", options.retries) ?? {
-      value: DEFAULT_RETRY_POLICY.retries,
-      source: "default",
-    },
+    storeId,
+    service: local && storeId.value !== null ? LOCAL_SANDBOX : baseUrl.value.value,
+    timeoutMs: given(world, "timeout", options.timeout) ?? byDefault(timeoutMs),
+    retries: given(world, "retries", options.retries) ?? byDefault(retries),
   });
+}
+
+/** The service that was named, or the live sandbox of the folder, or where one would be. */
+function resolveBaseUrl(
+  world: World,
+  options: ServiceOptions,
+  found: { readonly folder: string; readonly running: string | undefined },
+): Outcome<Sourced<string>, Problem> {
+  const named = given(world, "base-url", options.baseUrl);
+  if (named === undefined) {
+    const { folder, running } = found;
+    return accept(
+      running === undefined ? byDefault(DEFAULT_BASE_URL) : { value: running, source: `${folder}/run.json` },
+    );
+  }
+  const value = parseBaseUrl(named.value);
+  if (value !== undefined) return accept({ value, source: named.source });
+  // The value is not shown: it may hold a password.
+  const expected = "an address such as https://pay.example/v1, without user name, password or query";
+  return {
+    ok: false,
+    refusal: usageProblem(`${named.source} must be ${expected}`, "correct it; nothing was sent"),
+  };
 }
 
 /** The service of these settings; refuses where there is no API key. */
@@ -106,6 +122,7 @@ export function targetOf(settings: Settings): Outcome<Target, Problem> {
   };
 }
 
+/** How patient the client is. */
 export function policyOf(settings: Settings): RetryPolicy {
   return { retries: settings.retries.value, timeoutMs: settings.timeoutMs.value };
 }
@@ -113,14 +130,17 @@ export function policyOf(settings: Settings): RetryPolicy {
 /** An option that was given, by flag or by environment: the flag's value has already won. */
 function given<Value>(world: World, name: string, value: Value | undefined): Sourced<Value> | undefined {
   if (value === undefined) return undefined;
-  const flagged = world.argv.some(
-    (argument) => argument === `--${name}` || argument.startsWith(`--${name}=`),
-  );
-  const variable = `CHECKOUT_${name.toUpperCase().replaceAll("-", "_")}`;
-  return { value, source: flagged ? `--${name}` : variable };
+  const flag = `--${name}`;
+  const flagged = world.argv.some((argument) => argument === flag || argument.startsWith(`${flag}=`));
+  return { value, source: flagged ? flag : environmentName(name) };
 }
 
-function isLoopback(baseUrl: string): boolean {
+function byDefault<Value>(value: Value): Sourced<Value> {
+  return { value, source: "default" };
+}
+
+/** Whether an address is on this machine. */
+export function isLoopback(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }

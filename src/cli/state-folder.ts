@@ -6,7 +6,10 @@ import type { World } from "../world.ts";
 import { EXIT, type Problem } from "./problem.ts";
 
 /** The folder's name in a project (design section 5). */
-export const FOLDER_NAME = ".checkout";
+const FOLDER_NAME = ".checkout";
+
+/** What the state folder's own .gitignore holds: it is never committed. */
+const IGNORE_ALL = "*\n";
 
 const FILES = {
   database: "sandbox.db",
@@ -21,6 +24,11 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
+/** A path as people read it: from here, where it is below here. */
+export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
+  return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
+}
+
 /** The state folder: as named, or `.checkout` here or in a folder above, or else the one to be made here. */
 export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: string): string {
   if (named !== undefined) return resolve(world.cwd, named);
@@ -31,12 +39,34 @@ export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: s
   }
 }
 
-/** Makes the folder if it is not there: for its owner alone, and never committed. */
-export function makeStateFolder(world: Pick<World, "files">, folder: string): void {
-  world.files.makeFolder(folder);
-  world.files.createNew(join(folder, ".gitignore"), "*\n");
+/**
+ * Makes the folder if it is not there: for its owner alone, and never committed. Refuses one that somebody else could
+ * have put there, and one that holds other things: `--dir .` must not turn a project into a state folder.
+ */
+export function makeStateFolder(world: Pick<World, "files">, folder: string): Outcome<void, Problem> {
+  const { files } = world;
+  const trusted = trustFolder(world, folder);
+  if (!trusted.ok) return trusted;
+  const ignore = join(folder, ".gitignore");
+  if (files.kindOf(folder) === "nothing") files.makeFolder(folder);
+  else if (files.list(folder).some((name) => !isOurs(name))) {
+    return foreignFolder(folder, "holds other things than the state of checkout");
+  }
+  files.createNew(ignore, IGNORE_ALL);
+  for (const file of Object.values(FILES)) files.makePrivate(join(folder, file));
+  return accept(undefined);
 }
 
+/** Refuses a folder that is none, a link, or open to other users: what stands in it decides where keys are sent. */
+export function trustFolder({ files }: Pick<World, "files">, folder: string): Outcome<void, Problem> {
+  const kind = files.kindOf(folder);
+  if (kind === "no_folder") return foreignFolder(folder, "is a file or a link, not a folder");
+  if (kind === "shared_folder")
+    return foreignFolder(folder, "belongs to another user, or others can write to it");
+  return accept(undefined);
+}
+
+/** The merchant's copy of what the sandbox showed once; undefined where there is none. */
 export function readCredentials(
   world: Pick<World, "files">,
   folder: string,
@@ -44,6 +74,7 @@ export function readCredentials(
   return readWith(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
+/** Keeps the merchant's copy; replaces an older one whole. */
 export function writeCredentials(
   world: Pick<World, "files">,
   folder: string,
@@ -82,14 +113,14 @@ export function claimFolder(world: World, folder: string, adminToken: string): O
   const live = liveRun(world, folder);
   if (!live.ok) return live;
   const started = world.processStart(world.pid) ?? "";
-  const run: Run = { pid: world.pid, started, port: null, base_url: null, admin_token: adminToken };
+  const run: Run = { pid: world.pid, started, port: null, admin_token: adminToken };
   const path = stateFile(folder, "run");
   if (live.value === undefined) world.files.remove(path);
   if (live.value === undefined && world.files.createNew(path, JSON.stringify(run))) return accept(run);
   const owner =
     live.value === undefined
       ? "another process"
-      : `${live.value.base_url ?? "starting"} (pid ${live.value.pid})`;
+      : `${baseUrlOf(live.value) ?? "starting"} (pid ${live.value.pid})`;
   return {
     ok: false,
     refusal: {
@@ -101,10 +132,17 @@ export function claimFolder(world: World, folder: string, adminToken: string): O
   };
 }
 
+/** Where a sandbox is served: always this machine, whatever the file says. Undefined while it starts. */
+export function baseUrlOf({ port }: Run): string | undefined {
+  return port === null ? undefined : `http://127.0.0.1:${port}/v1`;
+}
+
+/** Tells other processes where this one serves. */
 export function writeRun(world: Pick<World, "files">, folder: string, run: Run): void {
   world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
 }
 
+/** Gives the folder back. */
 export function releaseFolder(world: Pick<World, "files">, folder: string): void {
   world.files.remove(stateFile(folder, "run"));
 }
@@ -119,6 +157,25 @@ function readWith<Value>(
   if (text === undefined || text === "") return accept(undefined);
   const value = parse(text);
   return value === undefined ? unreadable(path, "what checkout wrote there") : accept(value);
+}
+
+/** Whether a name in a state folder is one that checkout gives, with SQLite's and our own endings. */
+function isOurs(name: string): boolean {
+  return [".gitignore", ...Object.values(FILES)].some(
+    (file) => name === file || (/^[-.]/.test(name.slice(file.length)) && name.startsWith(file)),
+  );
+}
+
+function foreignFolder(folder: string, why: string): Outcome<never, Problem> {
+  return {
+    ok: false,
+    refusal: {
+      exitCode: EXIT.failed,
+      code: "state_folder_refused",
+      message: `${folder} ${why}; nothing was read from it or written to it`,
+      next: "name another folder with --dir, or move this one away",
+    },
+  };
 }
 
 function unreadable(path: string, expected: string): Outcome<never, Problem> {

@@ -61,6 +61,14 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   return refuseIssues(parsed.error.issues, body);
 }
 
+/** What is wrong with the value of one field; undefined where nothing is. */
+export function fieldFault(field: keyof typeof bySum.shape, value: unknown): string | undefined {
+  const parsed = bySum.shape[field].safeParse(value);
+  return parsed.success
+    ? undefined
+    : `${field} must be ${parsed.error.issues[0]?.message ?? "valid"}; got ${printableLiteral(value)}`;
+}
+
 function refuseIssues(issues: readonly z.core.$ZodIssue[], body: Record<string, unknown>): Outcome<never> {
   const fieldOf = (issue: z.core.$ZodIssue): string => String(issue.path[0]);
   const missing = issues.find((issue) => !Object.hasOwn(body, fieldOf(issue)));

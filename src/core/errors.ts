@@ -1,42 +1,73 @@
 /**
- * Every error code that the service can answer, with its status and its meaning (decision 4).
- * 400, 401, 403, 409 and 429 are the interface's own statuses (interface: Errors); the others appear
- * only where the interface has no meaning for the case.
+ * Every error code that the service can answer, with its status (decision 4). 400, 401, 403, 409 and 429 are the
+ * interface's own statuses (interface: Errors); the others appear only where the interface has no meaning for the case.
  */
-export const ERRORS = {
-  invalid_request: { status: 400, meaning: "The HTTP request is malformed." },
-  invalid_json: { status: 400, meaning: "The body is not strict JSON." },
-  unsupported_content_type: { status: 400, meaning: "The body is not application/json." },
-  missing_parameter: { status: 400, meaning: "A required field is missing." },
-  invalid_parameter: { status: 400, meaning: "A field has a value it cannot have." },
-  unknown_parameter: { status: 400, meaning: "A field that the interface does not have." },
-  conflicting_parameters: { status: 400, meaning: "Fields that exclude each other." },
-  idempotency_key_missing: { status: 400, meaning: "A create came without Idempotency-Key." },
-  idempotency_key_invalid: { status: 400, meaning: "The Idempotency-Key is malformed or doubled." },
-  invalid_session_id: { status: 400, meaning: "The session id in the path is not a UUID." },
-  credential_missing: { status: 401, meaning: "No API key came with the request." },
-  credential_invalid: { status: 401, meaning: "The API key is malformed, unknown or revoked." },
-  environment_not_allowed: { status: 403, meaning: "A live credential on a test-only endpoint." },
-  production_approval_missing: { status: 403, meaning: "A live credential without approval." },
-  scope_missing: { status: 403, meaning: "The API key lacks the scope of the operation." },
-  store_inactive: { status: 403, meaning: "The store is not active." },
-  capability_missing: { status: 403, meaning: "The store lacks the method or currency." },
-  host_not_allowed: { status: 403, meaning: "The Host header does not name this service." },
-  origin_not_allowed: { status: 403, meaning: "A browser called the API." },
-  session_not_found: { status: 404, meaning: "No such session in the store of the key." },
-  not_found: { status: 404, meaning: "No such resource." },
-  method_not_allowed: { status: 405, meaning: "The resource does not have the method." },
-  request_timeout: { status: 408, meaning: "The request did not arrive in time." },
-  idempotency_key_reused: { status: 409, meaning: "The key belongs to another request." },
-  idempotency_in_progress: { status: 409, meaning: "The first request of the key still runs." },
-  order_conflict: { status: 409, meaning: "The order has an open or paid checkout." },
-  state_conflict: { status: 409, meaning: "The state does not allow the change." },
-  body_too_large: { status: 413, meaning: "The body is over the limit." },
-  rate_limited: { status: 429, meaning: "Too many requests." },
-  headers_too_large: { status: 431, meaning: "The headers are over the limit." },
-  internal_error: { status: 500, meaning: "The service failed; the log says why." },
-  storage_unavailable: { status: 503, meaning: "The database could not be written or read." },
-} as const satisfies Record<string, { status: number; meaning: string }>;
+export const STATUS_OF = {
+  /** The HTTP request is malformed. */
+  invalid_request: 400,
+  /** The body is not strict JSON. */
+  invalid_json: 400,
+  /** The body is not application/json. */
+  unsupported_content_type: 400,
+  /** A required field is missing. */
+  missing_parameter: 400,
+  /** A field has a value it cannot have. */
+  invalid_parameter: 400,
+  /** A field that the interface does not have. */
+  unknown_parameter: 400,
+  /** Fields that exclude each other. */
+  conflicting_parameters: 400,
+  /** A create came without Idempotency-Key. */
+  idempotency_key_missing: 400,
+  /** The Idempotency-Key is malformed or doubled. */
+  idempotency_key_invalid: 400,
+  /** The session id in the path is not a UUID. */
+  invalid_session_id: 400,
+  /** No API key came with the request. */
+  credential_missing: 401,
+  /** The API key is malformed, unknown or revoked. */
+  credential_invalid: 401,
+  /** A live credential on a test-only endpoint. */
+  environment_not_allowed: 403,
+  /** A live credential without approval. */
+  production_approval_missing: 403,
+  /** The API key lacks the scope of the operation. */
+  scope_missing: 403,
+  /** The store is not active. */
+  store_inactive: 403,
+  /** The store lacks the method or currency. */
+  capability_missing: 403,
+  /** The Host header does not name this service. */
+  host_not_allowed: 403,
+  /** A browser called the API. */
+  origin_not_allowed: 403,
+  /** No such session in the store of the key. */
+  session_not_found: 404,
+  /** No such resource. */
+  not_found: 404,
+  /** The resource does not have the method. */
+  method_not_allowed: 405,
+  /** The request did not arrive in time. */
+  request_timeout: 408,
+  /** The key belongs to another request. */
+  idempotency_key_reused: 409,
+  /** The first request of the key still runs. */
+  idempotency_in_progress: 409,
+  /** The order has an open or paid checkout. */
+  order_conflict: 409,
+  /** The state does not allow the change. */
+  state_conflict: 409,
+  /** The body is over the limit. */
+  body_too_large: 413,
+  /** Too many requests. */
+  rate_limited: 429,
+  /** The headers are over the limit. */
+  headers_too_large: 431,
+  /** The service failed; the log says why. */
+  internal_error: 500,
+  /** The database could not be written or read. */
+  storage_unavailable: 503,
+} as const satisfies Record<string, number>;
 
 /** A code of the closed list. */
-export type ErrorCode = keyof typeof ERRORS;
+export type ErrorCode = keyof typeof STATUS_OF;

@@ -1,5 +1,5 @@
 import { accept, refuse, type Outcome } from "./outcome.ts";
-import { printable, printableLiteral, redactSecrets } from "./text.ts";
+import { printable, printableLiteral } from "./text.ts";
 
 /** Deepest nesting of arrays and objects that a request body may have (decision 6). */
 export const MAX_JSON_DEPTH = 8;
@@ -28,8 +28,9 @@ function parseText(text: string): Outcome<unknown> {
   try {
     return accept(JSON.parse(text) as unknown);
   } catch (error) {
-    // The message quotes the body.
-    return invalid(redactSecrets(printable(error instanceof Error ? error.message : String(error))));
+    // The engine's message quotes the body behind a comma; what it quotes may be a secret, or no text at all.
+    const message = error instanceof Error ? error.message : String(error);
+    return invalid(printable(message.replace(/, (\.\.\.)?".*$/s, "")));
   }
 }
 

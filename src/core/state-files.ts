@@ -8,8 +8,7 @@ export type Credentials = z.infer<typeof credentials>;
 const run = z.object({
   pid: z.int(),
   started: z.string(),
-  port: z.int().nullable(),
-  base_url: z.string().nullable(),
+  port: z.int().min(1).max(65_535).nullable(),
   admin_token: z.string(),
 });
 

@@ -1,11 +1,31 @@
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
-const SECRET = /(svc_(?:test|live)_|whsec_)[\w-]+/g;
+/** East Asian scripts and symbols, which terminals show two places wide. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/gu;
+const SECRET = /((?:svc(?:_|%5f)(?:test|live)|whsec)(?:_|%5f))[\w%-]+/gi;
 const MAX_LITERAL_CODE_POINTS = 60;
 
 /** Text from outside, safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escapeCodePoint);
+}
+
+/** A value as one line of JSON that is safe for a terminal: what `printable` would escape stands as \\uXXXX. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(UNPRINTABLE, escapeUnits);
+}
+
+/** Text cut to a number of characters, with a mark where something is missing. */
+export function cut(text: string, maxCodePoints: number): string {
+  if (text.length <= maxCodePoints) return text;
+  const codePoints = Array.from(text);
+  return codePoints.length <= maxCodePoints ? text : `${codePoints.slice(0, maxCodePoints).join("")}…`;
+}
+
+/** How many places a text takes on a terminal. */
+export function displayWidth(text: string): number {
+  return codePointLength(text) + (text.match(WIDE)?.length ?? 0);
 }
 
 /** Text without what looks like an API key or a signing secret: people paste them into the wrong place. */
@@ -30,4 +50,9 @@ export function codePointLength(text: string): number {
 
 function escapeCodePoint(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
+
+function escapeUnits(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }

@@ -1,16 +1,21 @@
 import * as z from "zod";
 import { STATUSES, type Checkout } from "./checkout.ts";
 import type { Refusal } from "./outcome.ts";
+import { cut } from "./text.ts";
+
+/** So much of a service's text is shown; a broken one may send a megabyte. */
+const MAX_TEXT_CODE_POINTS = 500;
+const short = (text: string): string => cut(text, MAX_TEXT_CODE_POINTS);
 
 /** The fields of a checkout as the interface states them (interface: `data` object). */
-export const checkoutWire = z.object({
+const checkoutWire = z.object({
   id: z.uuid(),
   object: z.enum(["order", "checkout_session"]),
   order_id: z.string(),
   amount_minor: z.int(),
   currency: z.string(),
   status: z.enum(STATUSES),
-  checkout_url: z.url(),
+  checkout_url: z.url({ protocol: /^https?$/ }),
   livemode: z.boolean(),
 });
 export type CheckoutWire = z.infer<typeof checkoutWire>;
@@ -23,7 +28,7 @@ export type CheckoutResponse = z.infer<typeof checkoutResponse>;
 export const errorResponse = z.object({
   ok: z.literal(false),
   request_id: z.string(),
-  error: z.object({ code: z.string(), message: z.string() }),
+  error: z.object({ code: z.string().transform(short), message: z.string().transform(short) }),
 });
 export type ErrorResponse = z.infer<typeof errorResponse>;
 

@@ -11,7 +11,7 @@ import {
 import { parseCreateRequest, type CreateRequest } from "../core/create-request.ts";
 import { parseIdempotencyKey } from "../core/idempotency.ts";
 import { parseStrictJson } from "../core/json.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, refuse, type Outcome, type Refusal } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import { checkoutJson, successBody } from "../core/wire.ts";
 import { jsonHeaders, refusalResponse } from "../web/answer.ts";
@@ -45,9 +45,12 @@ export type Answer = HttpResponse & { readonly note?: string };
 export async function answerV1(context: ApiContext, request: HttpRequest): Promise<Answer> {
   const requestId = context.world.uuid();
   const outcome = await route(context, request, requestId);
-  return outcome.ok
-    ? outcome.value
-    : { ...refusalResponse(requestId, outcome.refusal), note: outcome.refusal.code };
+  return outcome.ok ? outcome.value : answerRefusal(requestId, outcome.refusal);
+}
+
+/** A refusal as an answer, with its code in the log. */
+export function answerRefusal(requestId: string, refusal: Refusal): Answer {
+  return { ...refusalResponse(requestId, refusal), note: refusal.code };
 }
 
 async function route(context: ApiContext, request: HttpRequest, requestId: string): Promise<Outcome<Answer>> {
@@ -69,9 +72,13 @@ async function route(context: ApiContext, request: HttpRequest, requestId: strin
   return refuse("not_found", `v1 has no ${printableLiteral(path)}`);
 
   function wrongMethod(allow: string): Outcome<never> {
-    return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(request.method)}`, {
-      allow,
-    });
+    return refuse(
+      "method_not_allowed",
+      `${printableLiteral(path)} takes ${allow}; got ${printableLiteral(request.method)}`,
+      {
+        allow,
+      },
+    );
   }
 }
 

@@ -8,11 +8,11 @@ import {
 import { parseStrictJson } from "../core/json.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
-import { jsonHeaders, refusalResponse } from "../web/answer.ts";
+import { jsonHeaders } from "../web/answer.ts";
 import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines, splitTarget } from "../web/http.ts";
 import type { HttpRequest } from "../world.ts";
-import type { Answer } from "./api-v1.ts";
+import { answerRefusal, type Answer } from "./api-v1.ts";
 import { moveClock, type ClockAct, type ClockState } from "./clock.ts";
 import { payAs, type Change, type Move } from "./payments.ts";
 import type { ServiceContext } from "./service.ts";
@@ -32,7 +32,7 @@ const PAY = /^\/__sandbox\/checkouts\/([0-9a-f-]{36})\/pay$/;
 export async function answerControl(context: ControlContext, request: HttpRequest): Promise<Answer> {
   const requestId = context.world.uuid();
   const outcome = await route(context, request);
-  if (!outcome.ok) return { ...refusalResponse(requestId, outcome.refusal), note: outcome.refusal.code };
+  if (!outcome.ok) return answerRefusal(requestId, outcome.refusal);
   const body = JSON.stringify({ ok: true, request_id: requestId, data: outcome.value });
   return { status: 200, headers: jsonHeaders(requestId), body };
 }

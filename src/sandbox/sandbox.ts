@@ -1,14 +1,14 @@
-import { refuse } from "../core/outcome.ts";
+import type { Refusal } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { StorageUnavailable, asUnavailable } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
-import { jsonHeaders, refusalResponse } from "../web/answer.ts";
-import { allowedHosts, checkHost } from "../web/guard.ts";
+import { jsonHeaders } from "../web/answer.ts";
+import { allowedHosts, checkRequest } from "../web/guard.ts";
 import { splitTarget } from "../web/http.ts";
-import type { Handler, HttpRequest, World } from "../world.ts";
+import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessLog } from "./access-log.ts";
-import { answerV1, type Answer, type ApiContext } from "./api-v1.ts";
+import { answerRefusal, answerV1, type Answer, type ApiContext } from "./api-v1.ts";
 import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control-api.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { createTimekeeper, type Timekeeper } from "./timekeeper.ts";
@@ -26,9 +26,10 @@ export type SandboxOptions = {
   readonly report: (requestId: string, error: unknown) => void;
 };
 
-export type Sandbox = { readonly handler: Handler; readonly timekeeper: Timekeeper };
+/** The whole service: what answers requests, and what happens by itself. */
+export type Sandbox = { readonly service: Service; readonly timekeeper: Timekeeper };
 
-/** The whole service as one function of a request, and what it does by itself. Every request passes the guard first and is logged last. */
+/** Every request passes the guard first and is logged last, also one that could not be read. */
 export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const hosts = allowedHosts(options.port, options.allowHosts);
   const context: ApiContext & ControlContext = {
@@ -44,10 +45,11 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     context: () => context,
     report: (error) => options.report("timer", error),
   });
-
-  const handler: Handler = async (request) => {
-    const startedAt = world.monotonic();
-    const answer = await answerSafely(request);
+  const log = (
+    request: Pick<HttpRequest, "method" | "target">,
+    answer: Answer,
+    startedAt: number,
+  ): Answer => {
     options.log.add({
       at: world.now(),
       method: request.method,
@@ -59,26 +61,34 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     });
     return answer;
   };
-  return { handler, timekeeper };
+  const service: Service = {
+    answer: async (request) => {
+      const startedAt = world.monotonic();
+      return log(request, await answerSafely(request), startedAt);
+    },
+    refuse: (unreadable) => log(unreadable, refused(context, unreadable), world.monotonic()),
+  };
+  return { service, timekeeper };
 
   /** The one catch of the service: an accident becomes 503 where the disk failed, 500 elsewhere. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
-      const host = checkHost(request, hosts);
-      return host.ok ? await route(context, request) : refused(context, host.refusal);
+      const allowed = checkRequest(request, hosts);
+      return allowed.ok ? await route(context, request) : refused(context, allowed.refusal);
     } catch (error) {
-      const requestId = context.world.uuid();
+      const requestId = world.uuid();
       options.report(requestId, error);
-      const refusal =
-        asUnavailable(error) instanceof StorageUnavailable
-          ? refuse(
-              "storage_unavailable",
-              "the database cannot be used right now; try again with the same key",
-            )
-          : refuse("internal_error", `the sandbox failed; its log says why, under ${requestId}`);
-      return { ...refusalResponse(requestId, refusal.refusal), note: refusal.refusal.code };
+      return answerRefusal(requestId, accidentOf(error, requestId));
     }
   }
+}
+
+function accidentOf(error: unknown, requestId: string): Refusal {
+  if (asUnavailable(error) instanceof StorageUnavailable) {
+    const message = "the database cannot be used right now; try again with the same key";
+    return { code: "storage_unavailable", message };
+  }
+  return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
 }
 
 function route(context: ApiContext & ControlContext, request: HttpRequest): Promise<Answer> | Answer {
@@ -86,23 +96,27 @@ function route(context: ApiContext & ControlContext, request: HttpRequest): Prom
   if (path.startsWith("/v1/")) return answerV1(context, request);
   if (path.startsWith(CONTROL_PREFIX)) return answerControl(context, request);
   if (path === "/healthz") return health(context, request);
-  const { refusal } = refuse(
-    "not_found",
-    `there is no ${request.method} ${printableLiteral(path)}; the API is under /v1`,
-  );
-  return refused(context, refusal);
+  return refused(context, { code: "not_found", message: notFound(request.method, path) });
+}
+
+/** The addresses that v1 hands out already lead somewhere in a later version. */
+function notFound(method: string, path: string): string {
+  const what = `there is no ${printableLiteral(method)} ${printableLiteral(path)}`;
+  const later = path.startsWith("/pay/") || path.startsWith("/portal");
+  return later
+    ? `${what} yet: payment pages and the portal come with a later version`
+    : `${what}; the API is under /v1`;
 }
 
 /** Says that the service is ready, and nothing else (design section 7). */
 function health(context: ApiContext, { method }: HttpRequest): Answer {
-  if (method === "GET")
+  if (method === "GET") {
     return { status: 200, headers: jsonHeaders(context.world.uuid()), body: '{"ok":true}' };
-  const { refusal } = refuse("method_not_allowed", `/healthz takes GET; got ${printableLiteral(method)}`, {
-    allow: "GET",
-  });
-  return refused(context, refusal);
+  }
+  const message = `/healthz takes GET; got ${printableLiteral(method)}`;
+  return refused(context, { code: "method_not_allowed", message, allow: "GET" });
 }
 
-function refused(context: ApiContext, refusal: Parameters<typeof refusalResponse>[1]): Answer {
-  return { ...refusalResponse(context.world.uuid(), refusal), note: refusal.code };
+function refused(context: ApiContext, refusal: Refusal): Answer {
+  return answerRefusal(context.world.uuid(), refusal);
 }

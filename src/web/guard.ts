@@ -8,10 +8,10 @@ export type AllowedHosts = ReadonlySet<string>;
 
 /**
  * The first check of every request (design section 8): exactly one Host, and it names this server. A page on another
- * site that reaches the port by DNS rebinding carries its own name here. Refuses with `host_not_allowed`, and with
- * `invalid_request` where the target is no path.
+ * site that reaches the port by DNS rebinding carries its own name here. Then what this server does not do: be a proxy
+ * (`method_not_allowed`), keep an expectation, take a target that is no path (`invalid_request`).
  */
-export function checkHost(request: HttpRequest, allowed: AllowedHosts): Outcome<void> {
+export function checkRequest(request: HttpRequest, allowed: AllowedHosts): Outcome<void> {
   const hosts = headerLines(request, "host");
   const [host] = hosts;
   if (host === undefined || hosts.length > 1) {
@@ -20,7 +20,7 @@ export function checkHost(request: HttpRequest, allowed: AllowedHosts): Outcome<
   if (!allowed.has(host.toLowerCase())) {
     return refuse(
       "host_not_allowed",
-      `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...allowed].join(", ")} (add one with --allow-host)`,
+      `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...allowed].join(", ")}`,
     );
   }
   if (request.method === "CONNECT") {
@@ -39,13 +39,13 @@ export function checkHost(request: HttpRequest, allowed: AllowedHosts): Outcome<
   return accept(undefined);
 }
 
-/** Refuses with `origin_not_allowed` whatever a browser sent from a page: the API is for servers (design section 8). */
+/** Refuses with `origin_not_allowed` whatever a browser sent from a page: an API is for servers (design section 8). */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
   if (origin === undefined) return accept(undefined);
   return refuse(
     "origin_not_allowed",
-    `the API is called by the merchant's server, not by a page; got Origin ${printableLiteral(origin)}`,
+    `this API is called by servers, not by pages; got Origin ${printableLiteral(origin)}`,
   );
 }
 

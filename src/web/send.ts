@@ -14,7 +14,13 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
     : await import("node:http");
   const { method, url, body, maxResponseBytes } = outbound;
   const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
-  const options: RequestOptions = { method, signal, headers: { ...outbound.headers, ...length } };
+  // An agent of its own: the shared one can be sent through a proxy by the environment, with the API key.
+  const options: RequestOptions = {
+    method,
+    signal,
+    agent: false,
+    headers: { ...outbound.headers, ...length },
+  };
 
   return new Promise((resolve) => {
     let connected = false;
@@ -24,6 +30,14 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
       socket.once(url.startsWith("https:") ? "secureConnect" : "connect", () => (connected = true));
     });
     sent.on("error", (error) => resolve(describe(error, connected)));
+    sent.on("upgrade", (_response, socket) => {
+      socket.destroy();
+      resolve({ ok: false, failure: "bad_answer", message: "status 101 is no answer to this request" });
+    });
+    // Whatever else ends it: nobody may wait for ever.
+    sent.on("close", () =>
+      resolve({ ok: false, failure: "connection_lost", message: "the connection was closed" }),
+    );
     sent.end(body);
   });
 }

@@ -6,25 +6,30 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
-import { accept, refuse, type Outcome, type Refusal } from "../core/outcome.ts";
-import type { Handler, HttpResponse, Listener, ListenFailure, World } from "../world.ts";
-import { refusalResponse } from "./answer.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import type { HttpResponse, Listener, ListenFailure, Service, Unreadable, World } from "../world.ts";
 
 /** Limits of one server (decision 6, design section 8). Sizes in bytes, times in milliseconds. */
-export const LIMITS = {
+const LIMITS = {
   headerBytes: 16 * 1024,
   headerLines: 100,
   bodyBytes: 16 * 1024,
   headersMs: 5000,
   requestMs: 10_000,
   keepAliveMs: 30_000,
+  /** A connection on which nothing moves, in either direction. */
+  silenceMs: 30_000,
   /** Node looks for late requests only this often. */
   checkEveryMs: 500,
   connections: 1024,
+  /** Requests of one connection that are not answered yet. */
+  pipelined: 128,
+  /** How long a refused connection may still send: closed at once, it would lose the answer. */
+  lingerMs: 1000,
 } as const;
 
 /** Node's parser errors that have a code of their own; all others are `invalid_request`. */
-const PARSER_REFUSALS: Readonly<Record<string, Refusal>> = {
+const PARSER_REFUSALS: Readonly<Record<string, Fault>> = {
   HPE_HEADER_OVERFLOW: {
     code: "headers_too_large",
     message: `the request line and headers may have ${LIMITS.headerBytes} bytes`,
@@ -35,16 +40,18 @@ const PARSER_REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
+/** What is wrong with a request that could not be read. */
+type Fault = Pick<Unreadable, "code" | "message">;
+
 /**
- * Serves on 127.0.0.1 and, where the machine has it, on ::1. Port 0 takes any free one. The handler is made once the
+ * Serves on 127.0.0.1 and, where the machine has it, on ::1. Port 0 takes any free one. The service is made once the
  * port is known, before the first request is read.
  */
 export async function serve(
-  makeHandler: (port: number) => Handler,
-  options: { readonly port: number } & Pick<World, "uuid" | "after">,
+  makeService: (port: number) => Service,
+  options: { readonly port: number } & Pick<World, "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
-  const servers = [createHttpServer(), createHttpServer()] as const;
-  const [ipv4, ipv6] = servers;
+  const [ipv4, ipv6] = [createHttpServer(), createHttpServer()];
   const failure = await bind(ipv4, "127.0.0.1", options.port);
   if (failure !== undefined) return { ok: false, refusal: failure };
   const address = ipv4.address();
@@ -52,21 +59,14 @@ export async function serve(
   const { port } = address;
   const second = await bind(ipv6, "::1", port);
   if (second?.reason === "in_use") {
-    await closeServer(ipv4, 0, options.after);
+    ipv4.close();
     return { ok: false, refusal: second };
   }
-  const handler = makeHandler(port);
-  for (const server of servers) attach(server, handler, options.uuid);
-  return accept({
-    port,
-    close: async (graceMs) => {
-      await Promise.all(
-        servers
-          .filter(({ listening }) => listening)
-          .map((server) => closeServer(server, graceMs, options.after)),
-      );
-    },
-  });
+  const service = makeService(port);
+  const sockets = new Set<Socket>();
+  const servers = second === undefined ? [ipv4, ipv6] : [ipv4];
+  for (const server of servers) attach(server, { service, sockets, after: options.after });
+  return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after: options.after }) });
 }
 
 function createHttpServer(): Server {
@@ -83,91 +83,97 @@ function createHttpServer(): Server {
   // 0 means all: Node would drop the headers past its own limit, and with them what we have to see.
   server.maxHeadersCount = 0;
   server.maxConnections = LIMITS.connections;
+  server.timeout = LIMITS.silenceMs;
   return server;
 }
 
 /** A request that is not answered yet. */
 type Pending = { readonly incoming: IncomingMessage; readonly response: ServerResponse };
 
-/** Gives every request to the handler, in whichever way Node announces it, and answers what it could not read. */
-function attach(server: Server, handler: Handler, uuid: World["uuid"]): void {
+/** Who answers, and the connections that are open. */
+type Connections = { readonly service: Service; readonly sockets: Set<Socket> } & Pick<World, "after">;
+
+/** Gives every request to the service, in whichever way Node announces it, and answers what could not be read. */
+function attach(server: Server, { service, sockets, after }: Connections): void {
   const pendingOf = new WeakMap<Socket, Set<Pending>>();
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const pending = pendingOf.get(incoming.socket) ?? new Set();
     const entry = { incoming, response };
     pendingOf.set(incoming.socket, pending.add(entry));
     response.on("close", () => pending.delete(entry));
-    void answer(handler, uuid, entry);
+    if (pending.size > LIMITS.pipelined) incoming.socket.destroy();
+    else void answer(service, entry);
   };
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    // Node takes its own listener away where it hands a connection over (CONNECT), and a reset may come at any time.
+    socket.on("error", () => socket.destroy());
+  });
   server.on("request", take);
   // The guard looks at Expect and at CONNECT: whoever may not speak here learns no more from them.
   server.on("checkExpectation", take);
   server.on("connect", ({ method = "", url = "", rawHeaders }: IncomingMessage, socket: Socket) => {
-    void handler({ method, target: url, rawHeaders, body: new Uint8Array() }).then((sent) =>
-      write(socket, sent),
-    );
+    const request = { method, target: url, rawHeaders, body: new Uint8Array() };
+    void service.answer(request).then((sent) => write(socket, sent, after));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    const refusal = refusalResponse(uuid(), refusalOf(error));
     // What came whole before the fault is answered first: its work may be done already.
     const whole = [...(pendingOf.get(socket) ?? [])].filter(({ incoming }) => incoming.complete);
-    void Promise.all(whole.map(({ response }) => closed(response))).then(() => write(socket, refusal));
+    void Promise.all(whole.map(({ response }) => closed(response))).then(() => {
+      if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+      else write(socket, service.refuse({ ...parserFault(error), method: "?", target: "?" }), after);
+    });
   });
 }
 
-async function answer(handler: Handler, uuid: World["uuid"], { incoming, response }: Pending): Promise<void> {
-  const message = checkMessage(incoming);
-  const body = message.ok ? await readBody(incoming) : message;
+async function answer(service: Service, { incoming, response }: Pending): Promise<void> {
+  const { method = "", url: target = "", rawHeaders } = incoming;
+  const fault = faultOf(incoming);
+  const body = fault ?? (await readBody(incoming));
   if (body === undefined) return;
-  if (!body.ok) {
-    response.shouldKeepAlive = false;
-    send(response, refusalResponse(uuid(), body.refusal));
+  if (body instanceof Uint8Array) {
+    send(response, await service.answer({ method, target, rawHeaders, body }));
     return;
   }
-  const { method = "", url = "", rawHeaders } = incoming;
-  send(response, await handler({ method, target: url, rawHeaders, body: body.value }));
+  response.shouldKeepAlive = false;
+  send(response, service.refuse({ ...body, method, target }));
 }
 
 /** What Node's parser lets pass, and no server of HTTP/1.1 may guess about. */
-function checkMessage({ httpVersion, headers, rawHeaders }: IncomingMessage): Outcome<void> {
+function faultOf({ httpVersion, headers, rawHeaders }: IncomingMessage): Fault | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
-    return refuse("invalid_request", `HTTP/1.1 was expected; got HTTP/${httpVersion}`);
+    return { code: "invalid_request", message: `HTTP/1.1 was expected; got HTTP/${httpVersion}` };
   }
   if (rawHeaders.length > LIMITS.headerLines * 2) {
-    return refuse("headers_too_large", `a request may have ${LIMITS.headerLines} header lines`);
+    return { code: "headers_too_large", message: `a request may have ${LIMITS.headerLines} header lines` };
   }
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    return refuse("invalid_request", "the only transfer coding is chunked");
+    return { code: "invalid_request", message: "the only transfer coding is chunked" };
   }
-  return accept(undefined);
+  const declared = headers["content-length"];
+  return declared !== undefined && Number(declared) > LIMITS.bodyBytes ? TOO_LARGE : undefined;
 }
 
-const NO_BODY = accept(new Uint8Array());
+const NO_BODY = new Uint8Array();
+const TOO_LARGE: Fault = { code: "body_too_large", message: `a body may have ${LIMITS.bodyBytes} bytes` };
 
-/** The whole body, a refusal where it is over the limit, or undefined where the client went away. */
-function readBody(incoming: IncomingMessage): Outcome<Uint8Array> | Promise<Outcome<Uint8Array> | undefined> {
+/** The whole body, a fault where it is over the limit, or undefined where the client went away. */
+function readBody(incoming: IncomingMessage): Uint8Array | Promise<Uint8Array | Fault | undefined> {
   const { headers } = incoming;
-  const declared = headers["content-length"];
-  if (declared === undefined && headers["transfer-encoding"] === undefined) return NO_BODY;
-  if (declared !== undefined && Number(declared) > LIMITS.bodyBytes) return tooLarge();
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return NO_BODY;
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size > LIMITS.bodyBytes) resolve(tooLarge());
+      if (size > LIMITS.bodyBytes) resolve(TOO_LARGE);
       else chunks.push(chunk);
     });
-    incoming.on("end", () =>
-      resolve(accept(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))),
-    );
+    incoming.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     incoming.on("close", () => resolve(undefined));
   });
-}
-
-function tooLarge(): Outcome<never> {
-  return refuse("body_too_large", `a body may have ${LIMITS.bodyBytes} bytes`);
 }
 
 function send(response: ServerResponse, sent: HttpResponse): void {
@@ -176,18 +182,14 @@ function send(response: ServerResponse, sent: HttpResponse): void {
   response.end(sent.body);
 }
 
-/** Node's parser errors, as refusals. */
-function refusalOf(error: NodeJS.ErrnoException): Refusal {
+/** What Node's parser says is wrong. */
+function parserFault(error: NodeJS.ErrnoException): Fault {
   const known = PARSER_REFUSALS[error.code ?? ""];
   return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
 }
 
-/** Writes an answer where Node made no response object, and ends the connection. */
-function write(socket: Socket, { status, headers, body }: HttpResponse): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
+/** Writes an answer where Node made no response object, and ends the connection for good. */
+function write(socket: Socket, { status, headers, body }: HttpResponse, after: World["after"]): void {
   const lines = Object.entries({
     ...headers,
     "Content-Length": Buffer.byteLength(body),
@@ -196,6 +198,8 @@ function write(socket: Socket, { status, headers, body }: HttpResponse): void {
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}\r\n`);
   socket.end(body);
+  socket.resume();
+  after(LIMITS.lingerMs, () => socket.destroy());
 }
 
 function closed(response: ServerResponse): Promise<void> {
@@ -216,10 +220,20 @@ function reasonOf(error: NodeJS.ErrnoException): ListenFailure["reason"] {
   return error.code === "EACCES" ? "not_permitted" : "other";
 }
 
-function closeServer(server: Server, graceMs: number, after: World["after"]): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-    after(graceMs, () => server.closeAllConnections());
-  });
+/** Lets requests in flight finish for a while, then ends every connection, whatever it is doing. */
+async function close(
+  servers: readonly Server[],
+  sockets: ReadonlySet<Socket>,
+  { graceMs, after }: { readonly graceMs: number } & Pick<World, "after">,
+): Promise<void> {
+  after(graceMs, () => sockets.forEach((socket) => socket.destroy()));
+  await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<void>((resolve) => {
+          server.close(() => resolve());
+          server.closeIdleConnections();
+        }),
+    ),
+  );
 }

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { realWorld } from "../../src/real-world.ts";
 import type {
-  Handler,
+  Service,
   HttpRequest,
   HttpResponse,
   OutboundRequest,
@@ -47,6 +47,10 @@ export type Fault = (
 export type Harness = ReturnType<typeof createHarness>;
 
 const FIRST_PID = 1001;
+const NOT_OURS: Service = {
+  answer: () => Promise.reject(new Error("not ours")),
+  refuse: () => ({ status: 500, headers: {}, body: "" }),
+};
 const { files } = realWorld();
 const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
 
@@ -58,7 +62,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
   const cwd = tempFolder();
   const random = seededRandom(options.seed ?? 1);
   const clock = createClock(START_OF_TIME);
-  const ports = new Map<number, Handler>();
+  const ports = new Map<number, Service>();
   const alive = new Set<number>();
   const stops: (() => void)[] = [];
   let nextPid = FIRST_PID;
@@ -92,7 +96,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
       randomBytes,
       random,
       send: (outbound) => fault(outbound, () => deliver(ports, outbound)),
-      listen: (makeHandler, { port }) => Promise.resolve(listen(ports, makeHandler, port)),
+      listen: (makeService, { port }) => Promise.resolve(listen(ports, makeService, port)),
       portOwner: (port) => (ports.has(port) ? "another-program (pid 4711)" : undefined),
       processStart: (of) => (alive.has(of) ? `started ${of}` : undefined),
       onStop: (stop) => {
@@ -140,7 +144,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
     run: runCommand,
     start,
     /** Another program on a port. */
-    occupy: (port: number) => void ports.set(port, () => Promise.reject(new Error("not ours"))),
+    occupy: (port: number) => void ports.set(port, NOT_OURS),
     /** Lets the network misbehave from now on. */
     setFault: (next: Fault) => void (fault = next),
   };
@@ -232,24 +236,24 @@ function fakeUuid(now: number, count: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${count.toString(16).padStart(12, "0")}`;
 }
 
-function listen(ports: Map<number, Handler>, makeHandler: (port: number) => Handler, wanted: number) {
+function listen(ports: Map<number, Service>, makeService: (port: number) => Service, wanted: number) {
   const port = wanted === 0 ? 40_000 + ports.size : wanted;
   if (ports.has(port)) {
     return { ok: false, refusal: { reason: "in_use", message: `port ${port} is in use` } } as const;
   }
-  ports.set(port, makeHandler(port));
+  ports.set(port, makeService(port));
   const close = (): Promise<void> => Promise.resolve(void ports.delete(port));
   return { ok: true, value: { port, close } } as const;
 }
 
 async function deliver(
-  ports: ReadonlyMap<number, Handler>,
+  ports: ReadonlyMap<number, Service>,
   outbound: OutboundRequest,
 ): Promise<OutboundResult> {
   if (outbound.signal?.aborted === true) return { ok: false, failure: "aborted", message: "aborted" };
   const url = new URL(outbound.url);
-  const handler = ports.get(Number(url.port));
-  if (handler === undefined)
+  const service = ports.get(Number(url.port));
+  if (service === undefined)
     return { ok: false, failure: "unreachable", message: `connect ECONNREFUSED ${url.host}` };
   const rawHeaders = Object.entries({ Host: url.host, ...outbound.headers }).flat();
   const target = url.pathname + url.search;
@@ -258,19 +262,19 @@ async function deliver(
     status,
     headers,
     body: answer,
-  } = await handler({ method: outbound.method, target, rawHeaders, body });
+  } = await service.answer({ method: outbound.method, target, rawHeaders, body });
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return { ok: true, status, headers: Object.fromEntries(lowerCase), body: String(answer) };
 }
 
 function request(
-  ports: ReadonlyMap<number, Handler>,
+  ports: ReadonlyMap<number, Service>,
   ready: Ready,
   call: Partial<ApiCall> & Pick<ApiCall, "path">,
 ): Promise<HttpResponse> {
   const { host, port } = new URL(ready.base_url);
-  const handler = ports.get(Number(port));
-  if (handler === undefined) throw new Error("the sandbox has stopped");
+  const service = ports.get(Number(port));
+  if (service === undefined) throw new Error("the sandbox has stopped");
   const defaults = {
     Host: host,
     Authorization: `Bearer ${ready.api_key ?? ""}`,
@@ -282,5 +286,5 @@ function request(
     rawHeaders: Object.entries({ ...defaults, ...call.headers }).flat(),
     body: Buffer.from(call.body ?? ""),
   };
-  return handler(inbound);
+  return service.answer(inbound);
 }

@@ -8,12 +8,12 @@ import { openJournal } from "../../store/journal.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { parseWhole } from "../parsers.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
-import { askForMissing, isPromptExit, type CreateFields } from "../prompts.ts";
-import { policyOf, resolveSettings, targetOf, type ServiceOptions, type Settings } from "../settings.ts";
+import { fileProblem, usageProblem, type Problem } from "../problem.ts";
+import { askForMissing, type CreateFields } from "../prompts.ts";
+import { policyOf, resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
 import { makeStateFolder, stateFile } from "../state-folder.ts";
 import { ORDER, reportCreate, SESSION, type Noun } from "../create-report.ts";
-import { serviceOptions, showRequest, whileWaiting } from "../service-command.ts";
+import { connect, serviceOptions, showRequest, whileWaiting } from "../service-command.ts";
 
 type CreateOptions = ServiceOptions &
   CreateFields & {
@@ -54,7 +54,10 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       valueOption("--description <text>", "up to 128 characters"),
       valueOption("--price-id <id>", "a catalog price, in place of amount, currency and method"),
       valueOption("--idempotency-key <key>", "use this key in place of the managed one"),
-      switchOption("--new-attempt", "pay the same order again: the only way to a new managed key"),
+      switchOption(
+        "--new-attempt",
+        "create it anew, after it failed, was cancelled or expired: a new managed key",
+      ),
       switchOption("--dry-run", "show the request that would be sent, and send nothing"),
       ...serviceOptions(),
     ],
@@ -71,7 +74,7 @@ export async function runCreate(
   const { world } = context;
   const settings = resolveSettings(world, options);
   if (!settings.ok) return settings;
-  const target = targetOf(settings.value);
+  const target = connect(context, settings.value);
   if (!target.ok) return target;
   const request = await completeRequest(world, options);
   if (!request.ok) return request;
@@ -94,7 +97,9 @@ export async function runCreate(
     const result = await whileWaiting(context, options, (watch) =>
       create(world, target.value, { intent, journal: value, policy: policyOf(settings.value), ...watch }),
     );
-    return reportCreate(context, { noun, request: request.value, result });
+    const named = options.dir === undefined ? {} : { dir: settings.value.folder.value };
+    const where = { "base-url": target.value.baseUrl, ...named };
+    return reportCreate(context, { noun, request: request.value, result, where });
   } finally {
     journal.value?.close();
   }
@@ -115,17 +120,9 @@ async function completeRequest(
       ),
     };
   }
-  try {
-    return parseFields(missing.length === 0 ? options : await askForMissing(world, options));
-  } catch (error) {
-    if (!isPromptExit(error)) throw error;
-    const interrupted = {
-      exitCode: EXIT.interrupted,
-      code: "interrupted",
-      message: "interrupted; nothing was sent",
-    };
-    return { ok: false, refusal: { ...interrupted, next: "run the command again" } };
-  }
+  if (missing.length === 0) return parseFields(options);
+  const completed = await askForMissing(world, options);
+  return completed.ok ? parseFields(completed.value) : completed;
 }
 
 function missingFlags(options: CreateFields): string[] {
@@ -167,11 +164,11 @@ function openFolderJournal(
   const folder = settings.folder.value;
   const path = stateFile(folder, "journal");
   if (dry && !world.files.exists(path)) return accept(undefined);
-  if (!dry) makeStateFolder(world, folder);
+  const made = dry ? accept(undefined) : makeStateFolder(world, folder);
+  if (!made.ok) return made;
   const journal = openJournal(path, world.sqliteAddon());
   if (journal.ok) return journal;
-  const { reason, message, remedy } = journal.refusal;
-  return { ok: false, refusal: { exitCode: EXIT.failed, code: `journal_${reason}`, message, next: remedy } };
+  return { ok: false, refusal: fileProblem("journal", journal.refusal) };
 }
 
 function dryRun(

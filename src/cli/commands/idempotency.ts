@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { openJournal } from "../../store/journal.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { fieldLines, table } from "../printer.ts";
-import { EXIT, type Problem } from "../problem.ts";
+import { EXIT, fileProblem, type Problem } from "../problem.ts";
 import { locateStateFolder, stateFile } from "../state-folder.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
@@ -43,9 +43,7 @@ function withJournal(
   if (!world.files.exists(path)) return Promise.resolve(run(undefined));
   const journal = openJournal(path, world.sqliteAddon());
   if (!journal.ok) {
-    const { reason, message, remedy } = journal.refusal;
-    const refusal = { exitCode: EXIT.failed, code: `journal_${reason}`, message, next: remedy };
-    return Promise.resolve({ ok: false, refusal });
+    return Promise.resolve({ ok: false, refusal: fileProblem("journal", journal.refusal) });
   }
   try {
     return Promise.resolve(run(journal.value));
@@ -57,17 +55,15 @@ function withJournal(
 function list({ printer }: Context, journal: Journal | undefined): Outcome<void, Problem> {
   const entries = journal?.list() ?? [];
   const rows = entries.map((entry) => [
-    entry.key,
     entry.state,
-    entry.endpoint,
     entry.orderId,
-    new Date(entry.firstSentAt).toISOString(),
-    entry.checkoutId ?? entry.code,
+    new Date(entry.firstSentAt).toISOString().slice(0, 16).replace("T", " "),
+    entry.key,
   ]);
   printer.result(entries.map(toJson), () =>
     rows.length === 0
       ? "no create was sent from here yet"
-      : table(["KEY", "STATE", "ENDPOINT", "ORDER ID", "FIRST SENT", "CHECKOUT OR CODE"], rows),
+      : table(["STATE", "ORDER ID", "SENT (UTC)", "KEY"], rows),
   );
   return accept(undefined);
 }

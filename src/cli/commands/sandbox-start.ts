@@ -1,22 +1,22 @@
 import type { Command } from "commander";
 import { ADMIN_TOKEN_BYTES } from "../../core/admin-token.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
 import type { Run } from "../../core/state-files.ts";
 import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
 import { createAccessLog, SILENT_LOG, type AccessLog, type LogFormat } from "../../sandbox/access-log.ts";
 import { createSandbox } from "../../sandbox/sandbox.ts";
 import type { Timekeeper } from "../../sandbox/timekeeper.ts";
-import { seed, type NewStore, type SeededStore } from "../../sandbox/seed.ts";
+import { seed, type NewStore } from "../../sandbox/seed.ts";
 import { IN_MEMORY } from "../../store/database.ts";
 import { openStore, type Store } from "../../store/store.ts";
-import { VERSION } from "../../version.ts";
 import type { Listener, World } from "../../world.ts";
 import { listOption, register, switchOption, valueOption } from "../command.ts";
 import type { CommonOptions, Context, Registry } from "../command.ts";
 import { parseChoice, parseHost, parseRateLimit, parseWhole } from "../parsers.ts";
-import { fieldLines } from "../printer.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { EXIT, fileProblem, usageProblem, type Problem } from "../problem.ts";
+import { banner, readyOf } from "../ready.ts";
 import { DEFAULT_PORT } from "../settings.ts";
 import * as state from "../state-folder.ts";
 
@@ -29,27 +29,12 @@ type StartOptions = CommonOptions & {
   readonly quiet?: boolean;
 };
 
-/** What the sandbox tells of itself when it is truly ready (design section 6). */
-type Ready = {
-  readonly event: "ready";
-  readonly base_url: string;
-  readonly portal_url: string;
-  readonly checkout_origin: string;
-  readonly merchant_id: string;
-  readonly store_id: string;
-  readonly api_key: string | null;
-  readonly signing_secret: string;
-  readonly data_dir: string | null;
-  readonly ephemeral: boolean;
-  readonly pid: number;
-  readonly version: string;
-};
-
 /** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
 /** A default port that is taken moves up at most this far. */
 const MAX_PORT_MOVES = 20;
 
+/** `checkout sandbox start`. */
 export function registerSandboxStart(parent: Command, registry: Registry): void {
   register<StartOptions>(parent, registry, {
     name: "start",
@@ -98,7 +83,8 @@ export async function runSandboxStart(
   if (!adminToken.ok) return adminToken;
   if (folder === undefined)
     return serveFolder(context, options, { held: undefined, adminToken: adminToken.value });
-  state.makeStateFolder(world, folder);
+  const made = state.makeStateFolder(world, folder);
+  if (!made.ok) return made;
   const run = state.claimFolder(world, folder, adminToken.value);
   if (!run.ok) return run;
   const held = { path: folder, run: run.value };
@@ -131,6 +117,12 @@ async function serveFolder(
   const opened = openState(world, held);
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
+  // Looked at before anything is made: a new key must not replace a file that is not ours.
+  const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  if (!credentials.ok) {
+    store.close();
+    return credentials;
+  }
   const log = createLog(world, options);
   try {
     const seeded = await seed(store, world, {
@@ -138,20 +130,21 @@ async function serveFolder(
       keep: (made) => keepCredentials(world, held, made),
     });
     if (seeded === undefined) return foreignMasterKey(held);
-    const apiKey = seeded.apiKey === null ? keptKey(world, held, seeded) : accept(seeded.apiKey);
-    if (!apiKey.ok) return apiKey;
+    const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
+    const apiKey = seeded.apiKey ?? kept;
     const listening = await listen(context, options, { store, log, adminToken });
     if (!listening.ok) return listening;
     const { listener, timekeeper } = listening.value;
     const { port } = listener;
     await timekeeper.wake();
-    const ready = describe(world, { port, held, seeded: { ...seeded, apiKey: apiKey.value } });
-    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port, base_url: ready.base_url });
+    const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey } });
+    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port });
     const stopped = stopSignal(world);
     context.printer.result(ready, () => banner(context, ready));
     await stopped;
     timekeeper.stop();
     await listener.close(DRAIN_MS);
+    context.printer.talk("checkout sandbox stopped.");
     return accept(undefined);
   } finally {
     log.flush();
@@ -166,8 +159,7 @@ function openState(world: World, held: Held): Outcome<{ store: Store; masterKey:
   const path = held === undefined ? IN_MEMORY : state.stateFile(held.path, "database");
   const store = openStore(path, { nativeBinding: world.sqliteAddon(), scheduler: world });
   if (store.ok) return accept({ store: store.value, masterKey: masterKey.value });
-  const { reason, message, remedy } = store.refusal;
-  return { ok: false, refusal: { exitCode: EXIT.failed, code: `database_${reason}`, message, next: remedy } };
+  return { ok: false, refusal: fileProblem("database", store.refusal) };
 }
 
 /** Writes the merchant's copy of a new key. */
@@ -176,18 +168,11 @@ function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: N
   state.writeCredentials(world, held.path, { merchant_id: merchantId, store_id: id, api_key: apiKey });
 }
 
-/** The merchant's copy of the key of a store that was there before; null where it is lost. */
-function keptKey(world: World, held: Held, { id }: SeededStore): Outcome<string | null, Problem> {
-  const kept = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
-  if (!kept.ok) return kept;
-  return accept(kept.value?.store_id === id ? kept.value.api_key : null);
-}
-
 function createLog(world: World, options: StartOptions): AccessLog {
   if (options.quiet === true) return SILENT_LOG;
   return createAccessLog(world, {
     format: options.logFormat ?? "text",
-    write: (lines) => void world.stderr.write(lines),
+    stream: world.stderr,
   });
 }
 
@@ -198,7 +183,7 @@ async function listen(
   service: { readonly store: Store; readonly log: AccessLog; readonly adminToken: string },
 ): Promise<Outcome<{ readonly listener: Listener; readonly timekeeper: Timekeeper }, Problem>> {
   let timekeeper: Timekeeper | undefined;
-  const makeHandler = (port: number) => {
+  const makeService = (port: number) => {
     const sandbox = createSandbox(world, {
       ...service,
       port,
@@ -210,16 +195,16 @@ async function listen(
       },
     });
     timekeeper = sandbox.timekeeper;
-    return sandbox.handler;
+    return sandbox.service;
   };
   const wanted = options.port ?? DEFAULT_PORT;
   const last = options.port === undefined ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
-    const listener = await world.listen(makeHandler, { port });
+    const listener = await world.listen(makeService, { port });
     if (listener.ok) {
       if (port !== wanted)
         printer.talk(`Port ${wanted} is taken by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
-      if (timekeeper === undefined) throw new Error("a listener makes its handler");
+      if (timekeeper === undefined) throw new Error("a listener makes its service");
       return accept({ listener: listener.value, timekeeper });
     }
     if (listener.refusal.reason === "in_use" && port < last) continue;
@@ -239,52 +224,7 @@ function portProblem(world: World, port: number, message: string): Problem {
 }
 
 function ownerOf(world: World, port: number): string {
-  return world.portOwner(port) ?? "another process";
-}
-
-function describe(
-  world: World,
-  { port, held, seeded }: { readonly port: number; readonly held: Held; readonly seeded: SeededStore },
-): Ready {
-  const checkoutOrigin = `http://127.0.0.1:${port}`;
-  return {
-    event: "ready",
-    base_url: `${checkoutOrigin}/v1`,
-    portal_url: `http://localhost:${port}/portal`,
-    checkout_origin: checkoutOrigin,
-    merchant_id: seeded.merchantId,
-    store_id: seeded.id,
-    api_key: seeded.apiKey,
-    signing_secret: seeded.signingSecret,
-    data_dir: held?.path ?? null,
-    ephemeral: held === undefined,
-    pid: world.pid,
-    version: VERSION,
-  };
-}
-
-function banner({ printer: { style } }: Context, ready: Ready): string {
-  const fields = fieldLines([
-    ["API", ready.base_url],
-    ["Merchant", ready.merchant_id],
-    ["Store", ready.store_id],
-    ["API key", ready.api_key ?? "shown once before; not in credentials.json"],
-    ["Signing secret", ready.signing_secret],
-    ["State", ready.data_dir ?? "in memory; nothing is kept"],
-  ]);
-  const create =
-    "checkout orders create --order-id order-1001 --amount-minor 1999 --currency EUR --payment-method alipay_plus";
-  return [
-    `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} is ready (pid ${ready.pid}). Ctrl-C stops it.`,
-    "",
-    fields,
-    "",
-    style.dim("  In another terminal:"),
-    `  export CHECKOUT_BASE_URL=${ready.base_url}`,
-    `  export CHECKOUT_API_KEY=${ready.api_key ?? "<your key>"}`,
-    `  ${create}`,
-    "",
-  ].join("\n");
+  return printable(world.portOwner(port) ?? "another process");
 }
 
 function foreignMasterKey(held: Held): Outcome<never, Problem> {

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { retrieve } from "../../client/client.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { checkoutFields, exchangeProblem } from "../create-report.ts";
+import { checkoutFields, exchangeProblem, nextAfterCode } from "../exchange-report.ts";
 import type { Problem } from "../problem.ts";
-import { serviceOptions, whileWaiting } from "../service-command.ts";
-import { policyOf, resolveSettings, targetOf, type ServiceOptions } from "../settings.ts";
+import { connect, serviceOptions, whileWaiting } from "../service-command.ts";
+import { policyOf, resolveSettings, type ServiceOptions } from "../settings.ts";
 
 export function registerSessionsGet(parent: Command, registry: Registry): void {
   register<ServiceOptions>(parent, registry, {
@@ -28,7 +28,7 @@ export async function runSessionsGet(
 ): Promise<Outcome<void, Problem>> {
   const settings = resolveSettings(context.world, options);
   if (!settings.ok) return settings;
-  const target = targetOf(settings.value);
+  const target = connect(context, settings.value);
   if (!target.ok) return target;
   const policy = policyOf(settings.value);
   const exchange = await whileWaiting(context, options, (watch) =>
@@ -39,10 +39,10 @@ export async function runSessionsGet(
     context.printer.result(response, () => checkoutFields(response.data));
     return accept(undefined);
   }
-  const { retryAfter, ...problem } = exchangeProblem(exchange);
+  const problem = exchangeProblem(exchange);
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
   const next = known
-    ? "check the id, and with checkout whoami which service and store were asked"
-    : `run the command again${retryAfter}; checkout whoami shows which service was asked`;
+    ? "check the id; checkout whoami shows which service and store were asked"
+    : (nextAfterCode(problem.code) ?? "run the command again; checkout whoami shows which service was asked");
   return { ok: false, refusal: { ...problem, next } };
 }

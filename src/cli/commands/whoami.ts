@@ -5,8 +5,10 @@ import { register, type Context, type Registry } from "../command.ts";
 import { table } from "../printer.ts";
 import type { Problem } from "../problem.ts";
 import { serviceOptions } from "../service-command.ts";
+import { shortPath } from "../state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "../settings.ts";
 
+/** `checkout whoami`. */
 export function registerWhoami(parent: Command, registry: Registry): void {
   register<ServiceOptions>(parent, registry, {
     name: "whoami",
@@ -36,7 +38,11 @@ export function runWhoami(
   printer.result(shown, () =>
     table(
       ["SETTING", "VALUE", "FROM"],
-      Object.entries(shown).map(([name, { value, source }]) => [name, value, source]),
+      Object.entries(shown).map(([name, { value, source }]) => [
+        name,
+        name === "dir" ? shortPath(world, String(value)) : value,
+        shortPath(world, source),
+      ]),
     ),
   );
   return Promise.resolve(accept(undefined));
