@@ -2,20 +2,24 @@ import type { RateLimit } from "../core/rate-limit.ts";
 import { invalidOption } from "./command.ts";
 
 const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
-const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Timers of Node end after 24 days; nobody waits for one. */
 const MAX_DURATION_MS = 24 * 3_600_000;
 
-/** `500ms`, `10s`, `2m`, `1h`; in milliseconds. */
+/** `500ms`, `10s`, `2m`, `1h`, in milliseconds, at most a day; for the limits of waiting. */
 export function parseDuration(text: string): number {
-  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
-  if (digits === undefined || Number(digits) === 0) {
-    throw invalidOption("a duration such as 500ms, 10s or 2m", text);
-  }
-  const milliseconds = Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
+  const milliseconds = durationOf(text);
+  if (milliseconds === undefined) throw invalidOption("a duration such as 500ms, 10s or 2m", text);
   if (milliseconds > MAX_DURATION_MS) throw invalidOption("a duration of at most 24h", text);
   return milliseconds;
+}
+
+/** The same without an upper bound; undefined where it is no duration. */
+export function durationOf(text: string): number | undefined {
+  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
+  if (digits === undefined || Number(digits) === 0) return undefined;
+  return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
 }
 
 /** `5/s` or `off`. The burst is twice the rate, as in the default. */

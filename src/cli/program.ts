@@ -28,7 +28,11 @@ type Entry = { readonly summary: string; readonly load: () => Promise<readonly R
 const GROUPS: Readonly<Record<string, Entry>> = {
   sandbox: {
     summary: "the service on this machine",
-    load: async () => [(await import("./commands/sandbox-start.ts")).registerSandboxStart],
+    load: async () => [
+      (await import("./commands/sandbox-start.ts")).registerSandboxStart,
+      (await import("./commands/sandbox-pay.ts")).registerSandboxPay,
+      (await import("./commands/sandbox-clock.ts")).registerSandboxClock,
+    ],
   },
   orders: {
     summary: "one-time orders",

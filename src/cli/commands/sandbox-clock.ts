@@ -1,0 +1,71 @@
+import type { Command } from "commander";
+import { clock } from "../../client/control.ts";
+import type { ClockRequest } from "../../core/control-request.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { controlOutcome, controlTarget, moveLines } from "../control-command.ts";
+import { durationOf } from "../parsers.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+
+const MINUTES_AND_MORE = "a span such as 31m, 2h or 45s";
+const MOMENT = "a moment such as 2026-12-24T18:00:00Z";
+
+/** `checkout sandbox clock show|freeze|advance|set|real`. */
+export function registerSandboxClock(parent: Command, registry: Registry): void {
+  const group = parent
+    .command("clock")
+    .description("the store's clock: expiry and everything else that takes time");
+  const add = (
+    name: string,
+    summary: string,
+    request: (argument: string) => ClockRequest | Problem | undefined,
+  ): void =>
+    register<CommonOptions>(group, registry, {
+      name,
+      summary,
+      examples: [
+        `checkout sandbox clock ${name.replace("<span>", "31m").replace("<moment>", "2026-12-24T18:00:00Z")}`,
+      ],
+      options: [],
+      run: (context, options, argument = "") => runClock(context, options, request(argument)),
+    });
+  add("show", "show what time it is for the store", () => undefined);
+  add("freeze", "stop the clock where it is", () => ({ action: "freeze" }));
+  add("advance <span>", "move it forward and do, in order, all that falls due on the way", advanceBy);
+  add("set <moment>", "set it to a moment", setTo);
+  add("real", "back to the real time", () => ({ action: "real" }));
+}
+
+async function runClock(
+  context: Context,
+  options: CommonOptions,
+  request: ClockRequest | Problem | undefined,
+): Promise<Outcome<void, Problem>> {
+  if (request !== undefined && "exitCode" in request) return { ok: false, refusal: request };
+  const target = controlTarget(context, options);
+  if (!target.ok) return target;
+  const moved = controlOutcome(await clock(context.world, target.value, request));
+  if (!moved.ok) return moved;
+  const { now, frozen, fired } = moved.value;
+  context.printer.result(moved.value, () =>
+    [`${now}${frozen ? " (frozen)" : ""}`, ...(fired.length === 0 ? [] : [moveLines(fired)])].join("\n"),
+  );
+  return accept(undefined);
+}
+
+function advanceBy(text: string): ClockRequest | Problem {
+  const by = durationOf(text);
+  return by === undefined ? wrong(MINUTES_AND_MORE, text) : { action: "advance", by_ms: by };
+}
+
+function setTo(text: string): ClockRequest | Problem {
+  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? wrong(MOMENT, text) : { action: "set", to: new Date(at).toISOString() };
+}
+
+function wrong(expected: string, got: string): Problem {
+  return usageProblem(
+    `expected ${expected}; got ${JSON.stringify(got)}`,
+    "correct it; the clock was not moved",
+  );
+}

@@ -1,0 +1,47 @@
+import type { Command } from "commander";
+import { pay } from "../../client/control.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { PAY_OUTCOMES, type PayOutcome } from "../../core/reserved-order-id.ts";
+import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { controlOutcome, controlTarget, moveLines } from "../control-command.ts";
+import { parseChoice } from "../parsers.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+
+type PayOptions = CommonOptions & { readonly outcome?: PayOutcome };
+
+/** `checkout sandbox pay`. */
+export function registerSandboxPay(parent: Command, registry: Registry): void {
+  register<PayOptions>(parent, registry, {
+    name: "pay <id>",
+    summary: "act in the payer's place on an order or a session",
+    examples: [
+      "checkout sandbox pay <id> --outcome succeeded",
+      "checkout sandbox pay <id> --outcome declined --json",
+    ],
+    options: [valueOption("--outcome <outcome>", PAY_OUTCOMES.join(", "), parseChoice(PAY_OUTCOMES))],
+    run: runPay,
+  });
+}
+
+async function runPay(context: Context, options: PayOptions, id = ""): Promise<Outcome<void, Problem>> {
+  const { outcome } = options;
+  if (outcome === undefined) {
+    return {
+      ok: false,
+      refusal: usageProblem("missing: --outcome", `add --outcome ${PAY_OUTCOMES.join("|")}`),
+    };
+  }
+  const target = controlTarget(context, options);
+  if (!target.ok) return target;
+  const paid = controlOutcome(await pay(context.world, target.value, { id: id.toLowerCase(), outcome }));
+  if (!paid.ok) return paid;
+  const { value } = paid;
+  context.printer.result(value, () => (value.moves.length > 0 ? moveLines(value.moves) : unmoved(value)));
+  return accept(undefined);
+}
+
+function unmoved({ status, late }: { readonly status: string; readonly late: boolean }): string {
+  return late
+    ? `the result came too late and was only recorded; the status stays ${status}`
+    : `the status stays ${status}`;
+}

@@ -1,0 +1,62 @@
+import type { ControlResult, ControlTarget } from "../client/control.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import type { MoveWire } from "../core/control-request.ts";
+import type { CommonOptions, Context } from "./command.ts";
+import { table } from "./printer.ts";
+import { EXIT, exitCodeOfStatus, type Problem } from "./problem.ts";
+import { liveRun, locateStateFolder, trustFolder } from "./state-folder.ts";
+
+/** The sandbox that a command acts on: the live one of the folder, or the one that the environment names. */
+export function controlTarget(
+  { world, printer }: Context,
+  options: CommonOptions,
+): Outcome<ControlTarget, Problem> {
+  const named = world.env["CHECKOUT_ADMIN_TOKEN"];
+  const baseUrl = world.env["CHECKOUT_BASE_URL"];
+  if (named !== undefined && baseUrl !== undefined && URL.canParse(baseUrl)) {
+    printer.hide(named);
+    return accept({ origin: new URL(baseUrl).origin, adminToken: named });
+  }
+  const folder = locateStateFolder(world, options.dir);
+  const trusted = trustFolder(world, folder);
+  if (!trusted.ok) return trusted;
+  const run = liveRun(world, folder);
+  if (!run.ok) return run;
+  if (run.value?.port == null) return { ok: false, refusal: noSandbox(folder) };
+  printer.hide(run.value.admin_token);
+  return accept({ origin: `http://127.0.0.1:${run.value.port}`, adminToken: run.value.admin_token });
+}
+
+/** What a call brought, or why it brought nothing. */
+export function controlOutcome<Value>(result: ControlResult<Value>): Outcome<Value, Problem> {
+  if (result.end === "success") return accept(result.value);
+  if (result.end === "unreachable") {
+    const { message } = result;
+    const next = "check that the sandbox runs: checkout whoami";
+    return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "unreachable", message, next } };
+  }
+  const { code, message } = result.error;
+  const next =
+    code === "state_conflict" ? "checkout sessions get <id> shows its state" : "correct it and run it again";
+  return { ok: false, refusal: { exitCode: exitCodeOfStatus(result.status), code, message, next } };
+}
+
+/** The moves of checkouts, one a line, in their order. */
+export function moveLines(moves: readonly MoveWire[]): string {
+  const rows = moves.map(({ at, order_id, from, to, checkout_id }) => [
+    at,
+    order_id,
+    `${from} → ${to}`,
+    checkout_id,
+  ]);
+  return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows);
+}
+
+function noSandbox(folder: string): Problem {
+  return {
+    exitCode: EXIT.unreachable,
+    code: "no_sandbox",
+    message: `no sandbox serves ${folder}`,
+    next: "start one: checkout sandbox start (for an ephemeral one set CHECKOUT_ADMIN_TOKEN and CHECKOUT_BASE_URL)",
+  };
+}
