@@ -16,7 +16,7 @@ const LAYERS: Readonly<
   store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path"] },
   web: { folders: ["core", "world.ts"], packages: ["node:http", "node:https", "node:net"] },
   sandbox: { folders: ["store", "web", "core", "world.ts"], packages: [] },
-  client: { folders: ["web", "core", "world.ts"], packages: [] },
+  client: { folders: ["core", "world.ts"], packages: [] },
   cli: {
     folders: ["sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
     packages: ["commander", "@inquirer/prompts", "ora", "node:path", "node:util"],
@@ -33,18 +33,16 @@ const LAYERS: Readonly<
 const AMBIENT = new Set([
   "process",
   "performance",
+  "globalThis",
   "setTimeout",
   "setInterval",
   "setImmediate",
-  "Date.now",
-  "Math.random",
-  "crypto.randomUUID",
-  "crypto.getRandomValues",
-  "randomBytes",
-  "randomUUID",
+  "queueMicrotask",
+  "crypto",
   "console",
   "fetch",
 ]);
+const AMBIENT_MEMBERS = new Set(["Date.now", "Math.random"]);
 
 type SourceFile = {
   readonly path: string;
@@ -67,6 +65,8 @@ test("there is something to check", () => {
   expect(sources.length).toBeGreaterThan(40);
   expect(imports(source("sandbox/service.ts"))).toContain("../core/checkout.ts");
   expect(offences(fake("export function pay(value: any) { return Date.now() + value!; }")).length).toBe(3);
+  const sly = "const later = setTimeout; const { now } = Date; const env = globalThis.process.env;";
+  expect(offences(fake(sly)).length).toBe(3);
   expect(longFunctions(fake(`function long() {${"\n".repeat(MAX_FUNCTION_LINES + 1)}}`))).toHaveLength(1);
 });
 
@@ -87,6 +87,48 @@ test("nothing but real-world.ts reaches outside, and no file escapes the types",
     .filter(({ name }) => name !== "real-world.ts")
     .flatMap((file) => offences(file).map((offence) => `${file.name}: ${offence}`));
   expect(found).toEqual([]);
+});
+
+test("every export says what it promises, and is used outside its file", () => {
+  const everything = [
+    ...sources.map(({ text }) => text),
+    ...files(join(ROOT, "test")).map((path) => readFileSync(path, "utf8")),
+    ...files(join(ROOT, "bin")).map((path) => readFileSync(path, "utf8")),
+    readFileSync(join(ROOT, "build.ts"), "utf8"),
+  ];
+  const faults = sources.flatMap(({ name, text }) =>
+    [...text.matchAll(/^(.*)\nexport (?:async )?(function|const|type|class) (\w+)/gm)].flatMap(
+      ([, above = "", kind = "", symbol = ""]) => {
+        const documented =
+          above.trimEnd().endsWith("*/") || new RegExp(`type ${symbol} = \\(typeof`).test(text);
+        // A type may stand for what a function takes or returns.
+        const used =
+          kind === "type" ||
+          everything.some((other) => other !== text && new RegExp(`\\b${symbol}\\b`).test(other));
+        return [
+          ...(documented ? [] : [`${name}: ${symbol} has no comment`]),
+          ...(used ? [] : [`${name}: ${symbol} has no user`]),
+        ];
+      },
+    ),
+  );
+  expect(faults).toEqual([]);
+});
+
+test("ARCHITECTURE.md shows the same packages", () => {
+  const rows = [
+    ...readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8").matchAll(
+      /^\| `src\/(\w+)\/` \|[^|]*\|([^|]*)\|$/gm,
+    ),
+  ];
+  expect(rows.length).toBeGreaterThanOrEqual(6);
+  for (const [, folder = "", packages = ""] of rows) {
+    const named = packages
+      .split(",")
+      .map((name) => name.trim())
+      .filter(Boolean);
+    expect([folder, named]).toEqual([folder, LAYERS[folder]?.packages]);
+  }
 });
 
 test("no function is over 70 lines", () => {
@@ -161,6 +203,7 @@ function imports({ tree }: SourceFile): string[] {
 
 function offences({ tree }: SourceFile): string[] {
   const found: string[] = [];
+  const labels = namesOnly(tree);
   const say = (node: Node, what: string): void =>
     void found.push(`line ${node.loc?.start.line ?? "?"}: ${what}`);
   traverseFast(tree, (node) => {
@@ -172,17 +215,24 @@ function offences({ tree }: SourceFile): string[] {
     if (node.type === "NewExpression" && named(node.callee) === "Date" && node.arguments.length === 0) {
       say(node, "new Date() without a time");
     }
-    const callee =
-      node.type === "CallExpression" || node.type === "MemberExpression" ? named(inner(node)) : "";
-    if (AMBIENT.has(callee)) say(node, callee);
+    if (node.type === "Identifier" && AMBIENT.has(node.name) && !labels.has(node)) say(node, node.name);
+    if (node.type === "MemberExpression" && AMBIENT_MEMBERS.has(named(node))) say(node, named(node));
+    // Date may be made from a time and parsed, but not taken apart.
+    if (node.type === "VariableDeclarator" && node.init && named(node.init) === "Date") say(node, "Date");
   });
   return found;
 }
 
-/** What a call calls, or what a member is read from. */
-function inner(node: Node): Node {
-  if (node.type === "CallExpression") return node.callee;
-  return node.type === "MemberExpression" ? node.object : node;
+/** Identifiers that only name a property or a type, and reach nothing. */
+function namesOnly(tree: Node): ReadonlySet<Node> {
+  const labels = new Set<Node>();
+  traverseFast(tree, (node) => {
+    if (node.type === "MemberExpression" && !node.computed) labels.add(node.property);
+    if ((node.type === "ObjectProperty" || node.type === "TSPropertySignature") && !node.computed)
+      labels.add(node.key);
+    if (node.type === "TSTypeReference") labels.add(node.typeName);
+  });
+  return labels;
 }
 
 function named(node: Node): string {

@@ -15,6 +15,7 @@ export type Target = {
   readonly storeId: string | null;
 };
 
+/** What the client needs of the world. */
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
 
 /** A create as its user means it. */
@@ -32,7 +33,7 @@ export type CreateResult =
   | { readonly entry: JournalEntry; readonly exchange: "too_old" };
 
 /** A day less than the service remembers a key (decision 5). */
-export const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
+const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
 
 /**
  * Creates an order or a session, and never two for one intent: the key is in the journal before the first byte is

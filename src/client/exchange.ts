@@ -35,6 +35,7 @@ export type Observer = {
   readonly onRetry?: (why: string, delayMs: number) => void;
 };
 
+/** How patient an exchange is, who may end it, and who watches. */
 export type ExchangeOptions = {
   readonly policy: RetryPolicy;
   readonly signal?: AbortSignal | undefined;

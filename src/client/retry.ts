@@ -6,6 +6,7 @@ export type RetryPolicy = {
   readonly timeoutMs: number;
 };
 
+/** Patient enough for a restart of the service, not for a person. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000 };
 
 const BASE_DELAY_MS = 200;

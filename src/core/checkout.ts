@@ -43,7 +43,7 @@ export type StoreFacts = {
 };
 
 /** How long a checkout can be paid, in milliseconds: one hour (decision 10). */
-export const CHECKOUT_LIFETIME_MS = 3_600_000;
+const CHECKOUT_LIFETIME_MS = 3_600_000;
 
 /**
  * Decides whether a store may open a checkout on these terms, in the order of decision 3: store active,

@@ -52,6 +52,7 @@ const clockAnswer = z.object({
 /** Answers of the control API, as its clients read them. */
 export const CONTROL_ANSWERS = { pay: payAnswer, clock: clockAnswer };
 export type PayAnswer = z.infer<typeof payAnswer>["data"];
+/** Where a clock stands, and what fired on the way. */
 export type ClockAnswer = z.infer<typeof clockAnswer>["data"];
 
 function parseAs<Value>(schema: z.ZodType<Value>, body: unknown): Outcome<Value> {

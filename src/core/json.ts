@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome } from "./outcome.ts";
 import { printable, printableLiteral } from "./text.ts";
 
 /** Deepest nesting of arrays and objects that a request body may have (decision 6). */
-export const MAX_JSON_DEPTH = 8;
+const MAX_JSON_DEPTH = 8;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const TOKEN = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;

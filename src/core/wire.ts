@@ -18,6 +18,7 @@ const checkoutWire = z.object({
   checkout_url: z.url({ protocol: /^https?$/ }),
   livemode: z.boolean(),
 });
+/** A checkout as it stands in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
 /** The success envelope (interface: CheckoutResponse). Fields that the interface does not state are let pass and dropped. */
@@ -30,6 +31,7 @@ export const errorResponse = z.object({
   request_id: z.string(),
   error: z.object({ code: z.string().transform(short), message: z.string().transform(short) }),
 });
+/** A refusal as it stands in answers. */
 export type ErrorResponse = z.infer<typeof errorResponse>;
 
 /** The bytes of a checkout as it goes out, in answers as in events. */

@@ -33,6 +33,7 @@ const SESSION_PREFIX = "/v1/checkout-sessions/";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
+/** What the v1 API needs beside the verbs. */
 export type ApiContext = ServiceContext & { readonly rateLimiter: RateLimiter };
 
 /** An answer, with what the log says about it beside its status. */

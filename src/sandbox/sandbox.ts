@@ -13,6 +13,7 @@ import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control-ap
 import { createRateLimiter } from "./rate-limiter.ts";
 import { createTimekeeper, type Timekeeper } from "./timekeeper.ts";
 
+/** What a sandbox is made of. */
 export type SandboxOptions = {
   readonly store: Store;
   readonly port: number;

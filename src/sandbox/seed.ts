@@ -13,10 +13,10 @@ import type { StoreIdentity } from "../store/stores.ts";
 import type { World } from "../world.ts";
 
 /** What a new store can be paid in. */
-export const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
+const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
 
 /** The catalog of a new store. */
-export const SEEDED_PRICES: readonly Price[] = [
+const SEEDED_PRICES: readonly Price[] = [
   price("price_coffee", "A coffee", { amountMinor: 450, currency: "EUR", paymentMethod: "alipay_plus" }),
   price("price_ticket", "A concert ticket", {
     amountMinor: 19_900,

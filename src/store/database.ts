@@ -7,6 +7,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 /** SQL that takes a file from one `user_version` to the next; runs in one transaction. */
 export type Migration = string;
 
+/** An open database file. */
 export type Connection = Database.Database;
 
 /** What a database file is for: its mark in the header and the history of its tables. */
@@ -24,6 +25,7 @@ export type FileRefusal = {
   readonly remedy: string;
 };
 
+/** What is opened, and with which addon. */
 export type OpenOptions = {
   readonly kind: FileKind;
   /** Path of the native addon where it is not found by itself (the single executable). */

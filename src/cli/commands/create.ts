@@ -66,7 +66,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
 }
 
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
-export async function runCreate(
+async function runCreate(
   context: Context,
   options: CreateOptions,
   noun: Noun,

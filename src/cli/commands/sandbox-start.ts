@@ -73,10 +73,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
 }
 
 /** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
-export async function runSandboxStart(
-  context: Context,
-  options: StartOptions,
-): Promise<Outcome<void, Problem>> {
+async function runSandboxStart(context: Context, options: StartOptions): Promise<Outcome<void, Problem>> {
   const { world } = context;
   const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
   const adminToken = adminTokenOf(world);

@@ -7,6 +7,7 @@ import type { Problem } from "../problem.ts";
 import { connect, serviceOptions, whileWaiting } from "../service-command.ts";
 import { policyOf, resolveSettings, type ServiceOptions } from "../settings.ts";
 
+/** `checkout sessions get`. */
 export function registerSessionsGet(parent: Command, registry: Registry): void {
   register<ServiceOptions>(parent, registry, {
     name: "get <id>",
@@ -21,7 +22,7 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
 }
 
 /** Retrieves once; exit 1 where the id is unknown. */
-export async function runSessionsGet(
+async function runSessionsGet(
   context: Context,
   options: ServiceOptions,
   id = "",

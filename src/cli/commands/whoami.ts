@@ -20,10 +20,7 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 }
 
 /** Shows every setting with its source; asks no service. */
-export function runWhoami(
-  { world, printer }: Context,
-  options: ServiceOptions,
-): Promise<Outcome<void, Problem>> {
+function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Outcome<void, Problem>> {
   const resolved = resolveSettings(world, options);
   if (!resolved.ok) return Promise.resolve(resolved);
   const { folder, baseUrl, apiKey, storeId, timeoutMs, retries } = resolved.value;

@@ -1,0 +1,197 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { createHarness, type Harness } from "./support/harness.ts";
+
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+const createOrder = (orderId: string): string[] => [
+  "orders",
+  "create",
+  "--order-id",
+  orderId,
+  "--price-id",
+  "price_bento",
+  "--json",
+];
+
+async function idOf(harness: Harness, orderId: string): Promise<string> {
+  return (json((await harness.run(createOrder(orderId))).stdout) as { data: { id: string } }).data.id;
+}
+
+async function statusOf(harness: Harness, id: string): Promise<string> {
+  return (json((await harness.run(["sessions", "get", id, "--json"])).stdout) as { data: { status: string } })
+    .data.status;
+}
+
+/** The events of a checkout, as `type sequence previous_status`. */
+function eventsOf(harness: Harness, id: string): string[] {
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  const bodies = database
+    .prepare<[string], string>("SELECT body FROM events WHERE checkout_id = ? ORDER BY sequence")
+    .pluck()
+    .all(id);
+  database.close();
+  return bodies.map((body) => {
+    const { type, sequence, previous_status: before } = json(body);
+    return `${String(type)} ${String(sequence)} ${String(before)}`;
+  });
+}
+
+test("the payer's place: every outcome, its events, and what cannot happen any more", async () => {
+  const rows = [
+    [
+      "succeeded",
+      ["succeeded"],
+      ["order.created 1 null", "order.pending 2 created", "order.succeeded 3 pending"],
+    ],
+    ["failed", ["failed"], ["order.created 1 null", "order.pending 2 created", "order.failed 3 pending"]],
+    ["cancelled", ["cancelled"], ["order.created 1 null", "order.cancelled 2 created"]],
+    ["expired", ["expired"], ["order.created 1 null", "order.expired 2 created"]],
+    [
+      "succeeded",
+      ["declined", "declined", "succeeded"],
+      ["order.created 1 null", "order.pending 2 created", "order.succeeded 3 pending"],
+    ],
+    [
+      "failed",
+      ["declined", "declined", "declined", "declined", "declined"],
+      ["order.created 1 null", "order.pending 2 created", "order.failed 3 pending"],
+    ],
+  ] as const;
+  const harness = createHarness();
+  await harness.start();
+  for (const [index, [final, outcomes, events]] of rows.entries()) {
+    const id = await idOf(harness, `order-${index}`);
+    for (const outcome of outcomes) {
+      const paid = await harness.run(["sandbox", "pay", id, "--outcome", outcome, "--json"]);
+      expect([outcome, paid.code]).toEqual([outcome, 0]);
+    }
+    expect([await statusOf(harness, id), eventsOf(harness, id)]).toEqual([final, [...events]]);
+    const again = await harness.run([
+      "sandbox",
+      "pay",
+      id,
+      "--outcome",
+      final === "cancelled" ? "expired" : "cancelled",
+    ]);
+    expect([again.code, eventsOf(harness, id).length]).toEqual([5, events.length]);
+  }
+});
+
+test("a result that comes too late is recorded, never applied", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const id = await idOf(harness, "order-1");
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  // The payer is in the wallet: an attempt is open.
+  database.exec(
+    `UPDATE checkouts SET status = 'pending'; INSERT INTO attempts VALUES ('${id}', 1, 1, NULL, NULL);`,
+  );
+  await harness.run(["sandbox", "clock", "advance", "61m"]);
+  expect(await statusOf(harness, id)).toBe("expired");
+  const late = json((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded", "--json"])).stdout);
+  expect(late).toMatchObject({ status: "expired", late: true, moves: [] });
+  expect(database.prepare("SELECT attempt, result FROM late_results").all()).toEqual([
+    { attempt: 1, result: "succeeded" },
+  ]);
+  database.close();
+  await sandbox.stop();
+});
+
+test("advance does what falls due, each thing at its own time, and prints it in order", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const first = await idOf(harness, "order-1");
+  harness.clock.advance(60_000);
+  await idOf(harness, "order-2~failed");
+  await harness.run(["sandbox", "clock", "freeze"]);
+  const moved = json((await harness.run(["sandbox", "clock", "advance", "2h", "--json"])).stdout);
+  const fired = (moved["fired"] as { at: string; order_id: string; from: string; to: string }[]).map(
+    ({ at, order_id: orderId, from, to }) => `${at.slice(11, 19)} ${orderId} ${from} ${to}`,
+  );
+  expect(fired).toEqual([
+    "12:01:01 order-2~failed created pending",
+    "12:01:01 order-2~failed pending failed",
+    "13:00:00 order-1 created expired",
+  ]);
+  expect(moved).toMatchObject({ frozen: true });
+  expect(await statusOf(harness, first)).toBe("expired");
+});
+
+test("expiry is right by timer, on read, after the process was down, and after the clock went back", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const byTimer = await idOf(harness, "order-1");
+  harness.clock.advance(3_600_000);
+  await harness.run(["whoami"]);
+  expect(eventsOf(harness, byTimer)).toHaveLength(2);
+
+  const whileDown = await idOf(harness, "order-2");
+  await sandbox.stop();
+  harness.clock.advance(7_200_000);
+  await harness.start();
+  expect(eventsOf(harness, whileDown)).toEqual(["order.created 1 null", "order.expired 2 created"]);
+
+  const later = await idOf(harness, "order-3");
+  await harness.run(["sandbox", "clock", "advance", "30m"]);
+  await harness.run(["sandbox", "clock", "real"]);
+  expect(await statusOf(harness, later)).toBe("created");
+  harness.clock.advance(3_600_000);
+  expect(await statusOf(harness, later)).toBe("expired");
+  const anew = json((await harness.run([...createOrder("order-3"), "--new-attempt"])).stdout);
+  expect(anew).toMatchObject({ replayed: false });
+});
+
+test("reserved order_ids settle themselves after a moment, also after a crash", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const outcomes = ["succeeded", "failed", "cancelled", "expired", "declined"] as const;
+  const ids = new Map<string, string>();
+  for (const outcome of outcomes) ids.set(outcome, await idOf(harness, `order~${outcome}`));
+  for (const [, id] of ids) expect(await statusOf(harness, id)).toBe("created");
+  await sandbox.stop();
+  harness.clock.advance(1000);
+  await harness.start();
+  const settled = await Promise.all(
+    [...ids].map(async ([outcome, id]) => [outcome, await statusOf(harness, id)]),
+  );
+  expect(settled).toEqual([
+    ["succeeded", "succeeded"],
+    ["failed", "failed"],
+    ["cancelled", "cancelled"],
+    ["expired", "expired"],
+    ["declined", "pending"],
+  ]);
+});
+
+test("the control API takes the admin token alone, and nothing from a browser", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { admin_token: token } = JSON.parse(await readRun(harness)) as { admin_token: string };
+  const call = async (headers: Record<string, string>, body?: string): Promise<string> => {
+    const answer = await sandbox.request({
+      path: "/__sandbox/clock",
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    return `${answer.status} ${(json(String(answer.body)) as { error?: { code: string } }).error?.code ?? ""}`.trim();
+  };
+  const admin = { Authorization: `Bearer ${token}` };
+  expect(await call(admin)).toBe("200");
+  expect(await call({})).toBe("401 credential_invalid");
+  expect(await call({ Authorization: `Bearer ${token}x` })).toBe("401 credential_invalid");
+  expect(await call({ ...admin, Origin: "http://localhost:4242" })).toBe("403 origin_not_allowed");
+  for (const body of [
+    '{"action":"stop"}',
+    '{"action":"advance","by_ms":0}',
+    '{"action":"set","to":"soon"}',
+    '{"action":"real","x":1}',
+  ]) {
+    expect([body, await call(admin, body)]).toEqual([body, "400 invalid_parameter"]);
+  }
+});
+
+async function readRun(harness: Harness): Promise<string> {
+  const { readFile } = await import("node:fs/promises");
+  return readFile(join(harness.cwd, ".checkout/run.json"), "utf8");
+}
