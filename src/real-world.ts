@@ -71,7 +71,7 @@ function uuidV7(): string {
 }
 
 function after(milliseconds: number, run: () => void): void {
-  setTimeout(run, milliseconds).unref();
+  setTimeout(run, milliseconds);
 }
 
 /** So long the last words may take to be read before the program ends without them, in milliseconds. */
@@ -160,10 +160,14 @@ function processStart(pid: number): string | undefined {
   return capture("ps", ["-o", "lstart=", "-p", String(pid)]);
 }
 
-/** Field 22 of /proc/PID/stat, counted behind the name, which can hold spaces and brackets. */
+/** Fields of /proc/PID/stat behind the name, which can hold spaces and brackets: the state first, the start time 20th. */
+const START_FIELD = 19;
+
 function linuxProcessStart(pid: number): string | undefined {
-  const stat = files.read(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  const stat = files.read(`/proc/${pid}/stat`) ?? "";
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  // A zombie has ended; only its parent has not looked yet.
+  return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
 }
 
 function portOwner(port: number): string | undefined {

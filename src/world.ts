@@ -110,7 +110,7 @@ export type World = {
   /** Milliseconds from any fixed point; never goes back. */
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
-  /** Runs a function once, later, without keeping the program alive for it. */
+  /** Runs a function once, later. */
   readonly after: (milliseconds: number, run: () => void) => void;
   /** Runs a function once the input that already arrived was read. */
   readonly soon: (run: () => void) => void;

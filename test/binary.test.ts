@@ -1,6 +1,15 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
-import { connect, createServer, type AddressInfo } from "node:net";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -106,6 +115,71 @@ test("it answers on 127.0.0.1, ::1 and the names that are allowed, and on no oth
     other.on("error", resolve).on("connect", () => resolve("connected")),
   );
   expect(refused).toMatchObject({ code: "ECONNREFUSED" });
+});
+
+test("whatever a connection does, it ends nothing but itself", async () => {
+  const sandbox = await startSandbox({ cwd: tempFolder() });
+  const sockets: Socket[] = [];
+  const talk = (text: string): Promise<Socket> =>
+    new Promise((resolve) => {
+      // It keeps its own side open, whatever the server does.
+      const socket = connect({ host: "127.0.0.1", port: sandbox.port, allowHalfOpen: true });
+      sockets.push(socket);
+      socket.on("error", () => undefined).once("data", () => resolve(socket));
+      socket.write(text);
+    });
+  const foreign = "CONNECT x HTTP/1.1\r\nHost: evil\r\n\r\n";
+  const bad = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? foreign : "GARBAGE\r\n\r\n"));
+  await Promise.all(bad.map(async (text) => (await talk(text)).resetAndDestroy()));
+  await Promise.all([talk(foreign), talk("GARBAGE\r\n\r\n"), talk("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET")]);
+  const health = await fetch(`${sandbox.ready.checkout_origin}/healthz`);
+  expect([health.status, sandbox.process.exitCode]).toEqual([200, null]);
+  expect(await sandbox.stop("SIGTERM")).toBe(0);
+  for (const socket of sockets) socket.destroy();
+});
+
+test("no answer at all is a failure, not silence", async () => {
+  const service = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", () =>
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"),
+    );
+  });
+  await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
+  const { port } = service.address() as AddressInfo;
+  const env = { CHECKOUT_BASE_URL: `http://127.0.0.1:${port}/v1`, CHECKOUT_API_KEY: "svc_test_x" };
+  const result = await run([...CREATE, "--retries", "1"], { cwd: tempFolder(), env });
+  service.close();
+  expect([result.code, result.stdout]).toEqual([7, ""]);
+  expect(json(result.stderr)).toMatchObject({ error: { code: "outcome_unknown" }, tries: 2 });
+});
+
+test("folders of others, and links, are neither read nor written", async () => {
+  const cwd = tempFolder();
+  const elsewhere = tempFolder();
+  symlinkSync(elsewhere, join(cwd, ".checkout"));
+  const project = tempFolder();
+  writeFileSync(join(project, "package.json"), "{}");
+  writeFileSync(join(project, "credentials.json"), '{"web":{}}');
+  const open = join(tempFolder(), "open");
+  mkdirSync(open);
+  chmodSync(open, 0o777);
+  const foreign = join(tempFolder(), "own");
+  mkdirSync(foreign);
+  writeFileSync(join(foreign, "credentials.json"), '{"web":{}}');
+  const rows = [
+    [cwd, [], "state_folder_refused"],
+    [project, ["--dir", "."], "state_folder_refused"],
+    [open, ["--dir", "."], "state_folder_refused"],
+    [foreign, ["--dir", "."], "state_file_unreadable"],
+  ] as const;
+  for (const [folder, flags, code] of rows) {
+    const result = await run(["sandbox", "start", "--json", "--port", "0", ...flags], { cwd: folder });
+    expect([result.code, json(result.stderr)["error"]]).toMatchObject([1, { code }]);
+  }
+  expect(readdirSync(elsewhere)).toEqual([]);
+  expect(readdirSync(project)).toEqual(["credentials.json", "package.json"]);
+  expect(readFileSync(join(foreign, "credentials.json"), "utf8")).toBe('{"web":{}}');
 });
 
 test("an explicit port that is taken is an error that names its owner", async () => {

@@ -42,6 +42,10 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
       ],
     ],
     ["8 to 128 printable", createOrder("o", "--idempotency-key", "short")],
+    ["begin or end with a blank", createOrder("o", "--idempotency-key", "abcdefgh ")],
+    ["exclude each other", createOrder("o", "--idempotency-key", "abcdefgh", "--new-attempt")],
+    ["a duration of at most 24h", createOrder("o", "--timeout", "600h")],
+    ["--base-url must be", createOrder("o", "--base-url", "http://user:secret@pay.example/v1")],
     ["an address such as", createOrder("o", "--base-url", "ftp://x")],
     ["missing required argument 'id'", ["sessions", "get"]],
     ["unknown option '--api-key'", createOrder("o", "--api-key", "svc_test_x")],
@@ -55,6 +59,12 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
     const result = await harness.run(argv, { env });
     expect([argv, result.code, result.stdout]).toEqual([argv, 2, ""]);
     expect(result.stderr).toContain(said);
+    expect(result.stderr).not.toContain("secret@");
+    const inJson = await harness.run([...argv, "--json"], { env });
+    expect([inJson.code, json(inJson.stderr)]).toMatchObject([
+      2,
+      { ok: false, error: { code: "usage" }, exit_code: 2 },
+    ]);
   }
 });
 
@@ -169,6 +179,63 @@ test("the journal lists, shows and forgets keys", async () => {
   expect((await harness.run(["idempotency", "show", key])).code).toBe(1);
   const again = json((await harness.run(createOrder("o-1", "--json"))).stdout);
   expect([again["idempotency_key"], again["replayed"]]).toEqual([key, true]);
+});
+
+test("doubt is said until an answer ends it, and a new attempt is never taken twice", async () => {
+  const harness = createHarness();
+  const running = await harness.start();
+  const answer = async (...argv: string[]) => {
+    const { code, stdout, stderr } = await harness.run([...argv, "--json", "--retries", "0"]);
+    return { code, ...json(stdout || stderr) } as Record<string, unknown> & {
+      readonly error?: { readonly message: string };
+    };
+  };
+  const lost = { ok: false, failure: "timeout", message: "no whole answer" } as const;
+  const unreachable = { ok: false, failure: "unreachable", message: "connect ECONNREFUSED" } as const;
+
+  harness.setFault(async (_request, pass) => pass().then(() => lost));
+  expect(await answer(...createOrder("o-1"))).toMatchObject({ code: 7, error: { code: "outcome_unknown" } });
+  harness.setFault(() => Promise.resolve(unreachable));
+  const doubted = await answer(...createOrder("o-1"));
+  expect(doubted.error?.message).toContain("may have created it");
+  harness.setFault((_request, pass) => pass());
+  expect(await answer(...createOrder("o-1"))).toMatchObject({ code: 0, replayed: true });
+
+  harness.setFault(() => Promise.resolve(unreachable));
+  const nothing = await answer(...createOrder("o-1", "--new-attempt"));
+  expect(nothing.error?.message).toContain("nothing was created");
+  harness.setFault((_request, pass) => pass());
+  expect(await answer(...createOrder("o-1"))).toMatchObject({ code: 0, replayed: true });
+
+  harness.setFault(() => Promise.resolve(lost));
+  const second = await answer(...createOrder("o-1", "--new-attempt"));
+  const third = await answer(...createOrder("o-1", "--new-attempt"));
+  expect(third["idempotency_key"]).toBe(second["idempotency_key"]);
+  harness.setFault((_request, pass) => pass());
+  expect(await answer(...createOrder("o-1"))).toMatchObject({ code: 5, error: { code: "order_conflict" } });
+  expect(await answer(...createOrder("o-1"))).toMatchObject({ code: 0, replayed: true });
+  await running.stop();
+});
+
+test("an answer about something else is not believed, and a key of another create is not used", async () => {
+  const harness = createHarness();
+  await harness.start();
+  harness.setFault(async (_request, pass) => {
+    const answer = await pass();
+    return answer.ok ? { ...answer, body: answer.body.replace("1999", "999999") } : answer;
+  });
+  const wrong = await harness.run(createOrder("o-1", "--json"));
+  expect([wrong.code, wrong.stdout, json(wrong.stderr)["error"]]).toMatchObject([
+    5,
+    "",
+    { code: "answer_mismatch" },
+  ]);
+  harness.setFault((_request, pass) => pass());
+  const right = json((await harness.run(createOrder("o-1", "--json"))).stdout);
+  const taken = await harness.run(
+    createOrder("o-2", "--json", "--idempotency-key", String(right["idempotency_key"])),
+  );
+  expect([taken.code, json(taken.stderr)["error"]]).toMatchObject([5, { code: "idempotency_key_taken" }]);
 });
 
 test("a key that the service may have forgotten is not sent again", async () => {

@@ -130,7 +130,9 @@ test("a managed key depends on everything that makes a create, and on nothing el
   expect(new Set([key, ...keys]).size).toBe(changed.length + 1);
 });
 
-test("only a new attempt goes past the latest one", () => {
+test("only a new attempt goes past the latest one, and only where that one is settled", () => {
+  const created = (attempt: number) => ({ attempt, state: "created" }) as const;
+  const pending = (attempt: number) => ({ attempt, state: "pending" }) as const;
   const intent: Intent = {
     service: "s",
     storeId: null,
@@ -141,10 +143,12 @@ test("only a new attempt goes past the latest one", () => {
   };
   const rows = [
     [intent, undefined, 1],
-    [intent, 3, 3],
+    [intent, created(3), 3],
+    [intent, pending(3), 3],
+    [{ ...intent, newAttempt: true }, pending(3), 3],
     [{ ...intent, newAttempt: true }, undefined, 2],
-    [{ ...intent, newAttempt: true }, 3, 4],
-    [{ ...intent, idempotencyKey: "my-own-key" }, 3, null],
+    [{ ...intent, newAttempt: true }, created(3), 4],
+    [{ ...intent, idempotencyKey: "my-own-key" }, created(3), null],
   ] as const;
   for (const [meant, latest, attempt] of rows) expect(chooseKey(meant, latest).attempt).toBe(attempt);
 });

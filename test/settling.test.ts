@@ -123,8 +123,7 @@ test("expiry is right by timer, on read, after the process was down, and after t
   const sandbox = await harness.start();
   const byTimer = await idOf(harness, "order-1");
   harness.clock.advance(3_600_000);
-  await harness.run(["whoami"]);
-  expect(eventsOf(harness, byTimer)).toHaveLength(2);
+  await expect.poll(() => eventsOf(harness, byTimer)).toHaveLength(2);
 
   const whileDown = await idOf(harness, "order-2");
   await sandbox.stop();

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
@@ -166,6 +166,17 @@ test("a write waits for another process's lock, reads go on, and a lock that sta
   await expect(impatient.value.write(() => 1)).rejects.toBeInstanceOf(StorageUnavailable);
   other.close();
   impatient.value.close();
+  store.close();
+});
+
+test("a file that is deleted under it takes no more writes", async () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const store = openSandboxStore(path);
+  await store.write(() => store.stores.insertMerchant({ id: "m1", name: "m", createdAt: 1 }));
+  rmSync(path);
+  await expect(store.write(() => 1)).rejects.toBeInstanceOf(StorageUnavailable);
+  openSandboxStore(path).close();
+  await expect(store.write(() => 1)).rejects.toBeInstanceOf(StorageUnavailable);
   store.close();
 });
 

@@ -1,8 +1,10 @@
 import type { CreateResult } from "../client/client.ts";
 import type { Exchange } from "../client/exchange.ts";
 import type { CreateRequest } from "../core/create-request.ts";
-import type { JournalEntry } from "../core/journal.ts";
+import type { JournalEntry, KeyRefusal } from "../core/journal.ts";
+import { formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
+import { printable } from "../core/text.ts";
 import type { CheckoutWire } from "../core/wire.ts";
 import type { Context } from "./command.ts";
 import { checkoutFields, exchangeProblem, nextAfterCode } from "./exchange-report.ts";
@@ -42,9 +44,16 @@ export type CreateReport = {
 
 /** Prints the checkout, or says why there is none, which key a retry must carry and what to type. */
 export function reportCreate(context: Context, report: CreateReport): Outcome<void, Problem> {
-  const { entry, exchange } = report.result;
-  if (exchange === "too_old") return { ok: false, refusal: tooOld(entry) };
-  if (exchange.end !== "success") return { ok: false, refusal: createProblem(report, exchange) };
+  const { result } = report;
+  if (result.end === "not_sent") return { ok: false, refusal: notSent(result) };
+  const { entry, exchange, journalFailure } = result;
+  if (journalFailure !== undefined) {
+    context.printer.trace(
+      `warning: the journal could not note the answer (${printable(journalFailure)}); running it again is safe`,
+    );
+  }
+  if (exchange.end !== "success") return { ok: false, refusal: createProblem(report, result, exchange) };
+  if (result.mismatch) return { ok: false, refusal: mismatch(report, entry, exchange.response.data) };
   const replayed = exchange.headers["idempotent-replayed"] === "true";
   const { response, tries } = exchange;
   context.printer.result(
@@ -54,35 +63,47 @@ export function reportCreate(context: Context, report: CreateReport): Outcome<vo
   return accept(undefined);
 }
 
+type Sent = Extract<CreateResult, { end: "sent" }>;
+
 function headline({ printer: { style } }: Context, checkout: CheckoutWire, replayed: boolean): string {
   const thing = checkout.object === "order" ? "order" : "checkout session";
   if (!replayed) return `${style.green("✓")} ${thing} created`;
   return `${style.green("=")} the same ${thing} as before; nothing new was created`;
 }
 
-function createProblem(report: CreateReport, exchange: Exclude<Exchange, { end: "success" }>): Problem {
+function createProblem(
+  report: CreateReport,
+  sent: Sent,
+  exchange: Exclude<Exchange, { end: "success" }>,
+): Problem {
   const problem = exchangeProblem(exchange);
-  const { key } = report.result.entry;
-  const details = { ...problem.details, idempotency_key: key };
-  if (exchange.uncertain || exchange.end !== "refusal") {
-    const doubt = exchange.uncertain
-      ? "; the service may have created it: the next run with the same key finds out, and never makes a second one"
-      : "; nothing was created";
+  const details = { ...problem.details, idempotency_key: sent.entry.key };
+  if (sent.inDoubt) {
+    const doubt =
+      "; the service may have created it, now or in an earlier run: the next run with the same key finds out, and never makes a second one";
+    const code = exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
     return {
       ...problem,
-      ...(exchange.end === "gave_up" && exchange.uncertain ? { code: "outcome_unknown" } : {}),
+      code,
       details,
       message: problem.message + doubt,
-      next: resumeCommand(report),
+      next: resumeCommand(report, sent.entry),
     };
   }
-  return { ...problem, details, next: nextAfterRefusal(problem.code, report) };
+  if (exchange.end === "refusal")
+    return { ...problem, details, next: nextAfterRefusal(problem.code, report, sent.entry) };
+  return {
+    ...problem,
+    details,
+    message: `${problem.message}; nothing was created`,
+    next: resumeCommand(report, sent.entry),
+  };
 }
 
-function nextAfterRefusal(code: string, { noun, request, result }: CreateReport): string {
+function nextAfterRefusal(code: string, { noun, request }: CreateReport, entry: JournalEntry): string {
   const orderId = quote(request.order_id);
   if (code === "idempotency_key_reused") {
-    return result.entry.attempt === null
+    return entry.attempt === null
       ? "repeat the first request of that key exactly, or use another key"
       : `the first request of ${orderId} was another one: repeat it exactly, or use another --order-id`;
   }
@@ -93,16 +114,42 @@ function nextAfterRefusal(code: string, { noun, request, result }: CreateReport)
 }
 
 /** The command that asks the service what became of this create: same service, same body, same key. */
-function resumeCommand({ noun, request, result, where }: CreateReport): string {
+function resumeCommand(
+  { noun, request, where }: CreateReport,
+  { key: idempotencyKey }: JournalEntry,
+): string {
   const body = Object.entries(request).map(
     ([field, value]) => [field.replaceAll("_", "-"), String(value)] as const,
   );
-  const key = ["idempotency-key", result.entry.key] as const;
+  const key = ["idempotency-key", idempotencyKey] as const;
   const flags = [...body, ...Object.entries(where), key].map(([flag, value]) => `--${flag} ${quote(value)}`);
   return `checkout ${noun.command} create ${flags.join(" ")}`;
 }
 
-function tooOld(entry: JournalEntry): Problem {
+/** The service answered about something else: nothing of it is believed, and the entry stays pending. */
+function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutWire): Problem {
+  const sum = formatAmount(got.amount_minor, got.currency);
+  return {
+    exitCode: EXIT.conflict,
+    code: "answer_mismatch",
+    message: `the service answered with the ${got.object} ${got.id} of ${quote(got.order_id)} over ${sum}, which is not what was asked for`,
+    next: `look in the merchant portal what became of ${quote(request.order_id)}; this service does not check what a key belongs to`,
+    details: { idempotency_key: entry.key },
+  };
+}
+
+function notSent({ reason, entry }: KeyRefusal): Problem {
+  const details = { idempotency_key: entry.key };
+  if (reason === "other_create") {
+    const message = `${entry.key} belongs to another create: ${entry.endpoint} ${quote(entry.orderId)}; nothing was sent`;
+    return {
+      exitCode: EXIT.conflict,
+      code: "idempotency_key_taken",
+      message,
+      next: "use another --idempotency-key, or none",
+      details,
+    };
+  }
   const sent = new Date(entry.firstSentAt).toISOString().slice(0, 10);
   const check =
     entry.checkoutId === null
@@ -113,11 +160,18 @@ function tooOld(entry: JournalEntry): Problem {
     code: "idempotency_key_too_old",
     message: `${entry.key} was first sent on ${sent}: the service may have forgotten it, and sending it could make a second order`,
     next: `${check}; if a new one is really meant, add --new-attempt`,
-    details: { idempotency_key: entry.key },
+    details,
   };
 }
 
-/** A word as a POSIX shell reads it back. */
+/** A word as a shell reads it back; what a terminal would not show stands as an escape of `$'…'`. */
 function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (printable(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
+  const escaped = Array.from(text, (character) => {
+    if (character === "'" || character === "\\") return `\\${character}`;
+    if (printable(character) === character) return character;
+    return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`;
+  });
+  return `$'${escaped.join("")}'`;
 }

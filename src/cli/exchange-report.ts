@@ -15,15 +15,9 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
     const { code, message } = exchange.error;
     return { exitCode, code, message, details: { status: exchange.status, request_id: exchange.requestId } };
   }
-  const { message, tries, retryAfterMs } = exchange;
-  const unanswered = exchange.uncertain ? "no_answer" : "unreachable";
+  const { code, message, tries, retryAfterMs } = exchange;
   const retryAfter = retryAfterMs === 0 ? {} : { retry_after_seconds: Math.ceil(retryAfterMs / 1000) };
-  return {
-    exitCode,
-    code: status === undefined ? unanswered : `status_${status}`,
-    message,
-    details: { tries, ...retryAfter },
-  };
+  return { exitCode, code, message, details: { tries, ...retryAfter } };
 }
 
 /** What to do after a refusal that is about the key or the store; undefined for all others. */

@@ -142,9 +142,10 @@ export function writeRun(world: Pick<World, "files">, folder: string, run: Run):
   world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
 }
 
-/** Gives the folder back. */
-export function releaseFolder(world: Pick<World, "files">, folder: string): void {
-  world.files.remove(stateFile(folder, "run"));
+/** Gives the folder back, unless somebody else has taken it meanwhile. */
+export function releaseFolder(world: Pick<World, "files">, folder: string, adminToken: string): void {
+  const path = stateFile(folder, "run");
+  if (parseRun(world.files.read(path) ?? "")?.admin_token === adminToken) world.files.remove(path);
 }
 
 /** A file that is missing, or that a crash left empty, says nothing; any other must be what was written. */

@@ -1,6 +1,6 @@
 import type { CreateRequest } from "../core/create-request.ts";
-import { IDEMPOTENCY_RETENTION_MS } from "../core/idempotency.ts";
-import type { Intent, Journal, JournalEntry, Settlement } from "../core/journal.ts";
+import type { Intent, Journal, JournalEntry, KeyRefusal, Settlement } from "../core/journal.ts";
+import type { CheckoutWire } from "../core/wire.ts";
 import type { World } from "../world.ts";
 import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
 
@@ -28,12 +28,19 @@ export type CreateIntent = {
 
 /** How a create ended, with the key that every later try must carry. */
 export type CreateResult =
-  | { readonly entry: JournalEntry; readonly exchange: Exchange }
-  /** The key is so old that the service may have forgotten it: sending it could make a second order. */
-  | { readonly entry: JournalEntry; readonly exchange: "too_old" };
-
-/** A day less than the service remembers a key (decision 5). */
-const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
+  | {
+      readonly end: "sent";
+      readonly entry: JournalEntry;
+      readonly exchange: Exchange;
+      /** Whether the service may have made a checkout that nobody here knows of, in this run or an earlier one. */
+      readonly inDoubt: boolean;
+      /** The answer is about another checkout than the one that was asked for. */
+      readonly mismatch: boolean;
+      /** Why the final answer is not in the journal; undefined where it is. The next run asks the service again. */
+      readonly journalFailure: string | undefined;
+    }
+  /** The key must not be sent. */
+  | ({ readonly end: "not_sent" } & KeyRefusal);
 
 /**
  * Creates an order or a session, and never two for one intent: the key is in the journal before the first byte is
@@ -46,14 +53,39 @@ export async function create(
 ): Promise<CreateResult> {
   const { intent, journal } = options;
   const body = JSON.stringify(intent.request);
-  const entry = journal.begin(journalIntent(target, intent), body, world.now());
-  if (world.now() - entry.firstSentAt > MAX_KEY_AGE_MS) return { entry, exchange: "too_old" };
+  const begun = journal.begin(journalIntent(target, intent), body, world.now());
+  if (!begun.ok) return { end: "not_sent", ...begun.refusal };
 
+  const entry = begun.value;
   const request = createRequest(target, { endpoint: intent.endpoint, key: entry.key, body });
   const result = await exchange(world, request, options);
-  const settlement = settle(result);
-  if (settlement !== undefined) journal.settle(entry.key, settlement, world.now());
-  return { entry, exchange: result };
+  const mismatch = result.end === "success" && !answers(intent, result.response.data);
+  const inDoubt = (entry.inDoubt || result.uncertain) && !isProof(result);
+  const settlement = mismatch ? undefined : settlementOf(result);
+  const journalFailure = settlement && settle(journal, entry.key, { settlement, now: world.now() });
+  return { end: "sent", entry, exchange: result, inDoubt, mismatch, journalFailure };
+}
+
+/** The order exists, or not, whether or not the disk takes the note: what was learned is told in any case. */
+function settle(
+  journal: Journal,
+  key: string,
+  { settlement, now }: { readonly settlement: Settlement; readonly now: number },
+): string | undefined {
+  try {
+    journal.settle(key, settlement, now);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Whether a checkout is the one that was asked for. */
+function answers({ endpoint, request }: CreateIntent, checkout: CheckoutWire): boolean {
+  const object = endpoint === "orders" ? "order" : "checkout_session";
+  if (checkout.object !== object || checkout.order_id !== request.order_id) return false;
+  if (!("amount_minor" in request)) return true;
+  return checkout.amount_minor === request.amount_minor && checkout.currency === request.currency;
 }
 
 /** Asks for the current state of a session, or of an order by its id (decision 9). */
@@ -95,13 +127,21 @@ export function journalIntent(target: Target, intent: CreateIntent): Intent {
   };
 }
 
-/** What the journal learns. A refusal settles nothing while an earlier try may have been taken. */
-function settle(result: Exchange): Settlement | undefined {
-  if (result.end === "success") return { state: "created", checkoutId: result.response.data.id, code: null };
-  if (result.end === "refusal" && !result.uncertain) {
-    return { state: "refused", checkoutId: null, code: result.error.code };
+/** What the journal learns. While an earlier try may have been taken, a refusal settles nothing unless it is proof. */
+function settlementOf(result: Exchange): Settlement | undefined {
+  if (result.end === "success") {
+    return { state: "created", checkoutId: result.response.data.id, code: null, proof: true };
   }
-  return undefined;
+  const proof = isProof(result);
+  if (result.uncertain && !proof) return undefined;
+  const code =
+    result.end === "refusal" ? result.error.code : result.end === "gave_up" ? result.code : "interrupted";
+  return { state: "refused", checkoutId: null, code, proof };
+}
+
+/** The service looks a key up before it looks at the order (decision 3): with this refusal the key has made nothing. */
+function isProof(result: Exchange): boolean {
+  return result.end === "success" || (result.end === "refusal" && result.error.code === "order_conflict");
 }
 
 function authorization({ apiKey }: Target): Record<string, string> {

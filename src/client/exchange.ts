@@ -5,13 +5,8 @@ import { MAX_RETRY_AFTER_MS, parseRetryAfter, retryDelayMs, type RetryPolicy } f
 /** A request of the v1 API, without what every one of them has. */
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "body">;
 
-/** How an exchange ended, after all its tries. */
-export type Exchange = {
-  readonly tries: number;
-  /** Whether some try may have reached the service without a final answer: then nobody here knows what it did. */
-  readonly uncertain: boolean;
-  readonly headers: Readonly<Record<string, string>>;
-} & (
+/** An answer that no further try would change. */
+type Final =
   | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
   | {
       readonly end: "refusal";
@@ -19,14 +14,23 @@ export type Exchange = {
       readonly error: ErrorResponse["error"];
       readonly requestId: string;
     }
-  | {
-      readonly end: "gave_up";
-      readonly status: number | undefined;
-      readonly message: string;
-      readonly retryAfterMs: number;
-    }
-  | { readonly end: "interrupted" }
-);
+  | { readonly end: "interrupted" };
+
+/** Why a try brought nothing final: a code of the service, or what happened on the way. */
+type Failure = {
+  readonly code: string;
+  readonly status: number | undefined;
+  readonly message: string;
+  readonly retryAfterMs: number;
+};
+
+/** How an exchange ended, after all its tries. */
+export type Exchange = {
+  readonly tries: number;
+  /** Whether some try may have reached the service without a final answer: then nobody here knows what it did. */
+  readonly uncertain: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+} & (Final | ({ readonly end: "gave_up" } & Failure));
 
 /** Callbacks of an exchange, for whoever watches. */
 export type Observer = {
@@ -43,7 +47,6 @@ export type ExchangeOptions = {
 };
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
-const RETRYABLE_CODES: ReadonlySet<string> = new Set(["idempotency_in_progress"]);
 
 /**
  * Sends a request until it has a final answer or the tries are used up. Repeats after a timeout, a lost connection, an
@@ -68,8 +71,8 @@ export async function exchange(
     if (verdict.end === "interrupted") return { ...verdict, tries, uncertain: true, headers };
     if (verdict.end !== "again") return { ...verdict, tries, uncertain, headers };
 
-    const { status, message, retryAfterMs } = verdict;
-    const last = { end: "gave_up", status, message, retryAfterMs, tries, uncertain, headers } as const;
+    const { code, status, message, retryAfterMs } = verdict;
+    const last = { end: "gave_up", code, status, message, retryAfterMs, tries, uncertain, headers } as const;
     if (tries > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS) return last;
     const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs });
     observer?.onRetry?.(message, delayMs);
@@ -78,27 +81,13 @@ export async function exchange(
   }
 }
 
-type Verdict =
-  | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
-  | {
-      readonly end: "refusal";
-      readonly status: number;
-      readonly error: ErrorResponse["error"];
-      readonly requestId: string;
-    }
-  | { readonly end: "interrupted" }
-  | {
-      readonly end: "again";
-      readonly uncertain: boolean;
-      readonly status: number | undefined;
-      readonly message: string;
-      readonly retryAfterMs: number;
-    };
+type Verdict = Final | ({ readonly end: "again"; readonly uncertain: boolean } & Failure);
 
 function judge(result: OutboundResult, now: number): Verdict {
   if (!result.ok) {
-    if (result.failure === "aborted") return { end: "interrupted" };
-    return again({ uncertain: result.failure !== "unreachable", message: result.message });
+    const { failure, message } = result;
+    if (failure === "aborted") return { end: "interrupted" };
+    return again({ code: failure, uncertain: failure !== "unreachable", message });
   }
   const { status } = result;
   const retryAfterMs = parseRetryAfter(result.headers["retry-after"], now);
@@ -106,30 +95,28 @@ function judge(result: OutboundResult, now: number): Verdict {
   if (status >= 200 && status < 300) {
     const response = checkoutResponse.safeParse(body);
     if (response.success) return { end: "success", status, response: response.data };
-    return again({
-      uncertain: true,
-      status,
-      message: `status ${status} came with a body that is no checkout`,
-    });
+    const message = `status ${status} came with a body that is no checkout`;
+    return again({ code: "bad_answer", uncertain: true, status, message });
   }
-  const error = errorResponse.safeParse(body);
-  const said = error.success ? `${error.data.error.code}: ${error.data.error.message}` : `status ${status}`;
-  // A limiter turns a request away before it is worked on; a 5xx can come after.
-  if (status === 429) return again({ uncertain: false, status, message: said, retryAfterMs });
-  if (status >= 500) return again({ uncertain: true, status, message: said, retryAfterMs });
-  if (!error.success)
-    return again({ uncertain: true, status, message: `status ${status} came without an error envelope` });
-  if (RETRYABLE_CODES.has(error.data.error.code))
-    return again({ uncertain: true, status, message: said, retryAfterMs });
-  return { end: "refusal", status, error: error.data.error, requestId: error.data.request_id };
+  const refused = errorResponse.safeParse(body);
+  if (!refused.success) {
+    const message = `status ${status} came without an error envelope`;
+    return again({ code: `status_${status}`, uncertain: status !== 429, status, message, retryAfterMs });
+  }
+  const { error, request_id: requestId } = refused.data;
+  if (!isPassing(status, error.code)) return { end: "refusal", status, error, requestId };
+  // A limiter turns a request away before it is worked on; all others can come after.
+  return again({ ...error, uncertain: status !== 429, status, retryAfterMs });
 }
 
-function again(why: {
-  uncertain: boolean;
-  message: string;
-  status?: number;
-  retryAfterMs?: number;
-}): Extract<Verdict, { end: "again" }> {
+/** Whether the same request can have another answer later. */
+function isPassing(status: number, code: string): boolean {
+  return status === 408 || status === 429 || status >= 500 || code === "idempotency_in_progress";
+}
+
+function again(
+  why: Pick<Failure, "code" | "message"> & Partial<Failure> & { readonly uncertain: boolean },
+): Extract<Verdict, { end: "again" }> {
   return { end: "again", status: undefined, retryAfterMs: 0, ...why };
 }
 

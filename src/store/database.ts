@@ -186,6 +186,16 @@ function makeDurable(connection: Connection): void {
     throw new Error(`SQLite did not keep synchronous=FULL: it reads ${String(level)}`);
 }
 
+/**
+ * A check that a file still has its name: one that was deleted or replaced while it is open takes writes that nobody
+ * will ever read again.
+ */
+export function createPresenceCheck(path: string): () => boolean {
+  if (path === IN_MEMORY) return () => true;
+  const { ino } = statSync(path);
+  return () => statSync(path, { throwIfNoEntry: false })?.ino === ino;
+}
+
 function readHeader(path: string): Buffer {
   const file = openSync(path, "r");
   try {

@@ -35,7 +35,10 @@ type Result =
  * every caller is answered only after the commit returned. Work that throws is undone alone: the batch is then run
  * again with a savepoint around each job, which costs every job two statements and is therefore not done before.
  */
-export function createGroupCommit(connection: Connection, scheduler: Scheduler): Write {
+export function createGroupCommit(
+  connection: Connection,
+  scheduler: Scheduler & { readonly isPresent?: () => boolean },
+): Write {
   const statements = prepare(connection);
   let queue: Job[] = [];
   let scheduled = false;
@@ -60,7 +63,10 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler):
 
   function flush(): void {
     const batch = queue.slice(0, MAX_BATCH);
-    const results = commitTogether(statements, connection, batch);
+    const results =
+      scheduler.isPresent?.() === false
+        ? batch.map(() => LOST)
+        : commitTogether(statements, connection, batch);
     if (results === "locked" && lockRetries < MAX_LOCK_RETRIES) {
       lockRetries += 1;
       scheduler.after(LOCK_RETRY_MS, flush);
@@ -79,6 +85,11 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler):
     }
   }
 }
+
+const LOST: Result = {
+  ok: false,
+  error: new StorageUnavailable("the database file was deleted or replaced while it was open"),
+};
 
 type Statements = Record<
   "begin" | "commit" | "rollback" | "savepoint" | "release" | "undo",

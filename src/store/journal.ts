@@ -1,4 +1,13 @@
-import { chooseKey, type Intent, type Journal, type JournalEntry, type Settlement } from "../core/journal.ts";
+import {
+  chooseKey,
+  keyRefusal,
+  type Intent,
+  type Journal,
+  type JournalEntry,
+  type KeyRefusal,
+  type LatestAttempt,
+  type Settlement,
+} from "../core/journal.ts";
 import type { LogicalCreate } from "../core/idempotency.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { openDatabase, type Connection, type FileKind, type FileRefusal } from "./database.ts";
@@ -12,6 +21,7 @@ type EntryRow = {
   readonly attempt: number | null;
   readonly body: string;
   readonly state: JournalEntry["state"];
+  readonly in_doubt: number;
   readonly checkout_id: string | null;
   readonly code: string | null;
   readonly first_sent_at: number;
@@ -46,7 +56,7 @@ const JOURNAL_FILE: FileKind = {
 };
 
 const COLUMNS =
-  "key, service, store_id, endpoint, order_id, attempt, body, state, checkout_id, code, first_sent_at, updated_at";
+  "key, service, store_id, endpoint, order_id, attempt, body, state, in_doubt, checkout_id, code, first_sent_at, updated_at";
 
 /** Opens the client's journal, making it if it is not there. */
 export function openJournal(path: string, nativeBinding?: string): Outcome<Journal, FileRefusal> {
@@ -56,57 +66,52 @@ export function openJournal(path: string, nativeBinding?: string): Outcome<Journ
 
 function journal(connection: Connection): Journal {
   // An attempt that was refused made nothing: what a repeated command means is the one before it.
-  const selectLatest = connection.prepare<[string, string | null, string, string], { latest: number | null }>(
-    `SELECT max(attempt) AS latest FROM entries
-     WHERE service = ? AND store_id IS ? AND endpoint = ? AND order_id = ? AND state <> 'refused'`,
+  const selectLatest = connection.prepare<[string, string | null, string, string], LatestAttempt>(
+    `SELECT attempt, state FROM entries
+     WHERE service = ? AND store_id IS ? AND endpoint = ? AND order_id = ? AND state <> 'refused' AND attempt IS NOT NULL
+     ORDER BY attempt DESC LIMIT 1`,
   );
-  // A key that is sent again after a refusal is pending again; when it was first sent is kept.
   const upsert = connection.prepare<EntryRow>(
     `INSERT INTO entries (${COLUMNS}) VALUES (@key, @service, @store_id, @endpoint, @order_id, @attempt, @body, @state,
-     @checkout_id, @code, @first_sent_at, @updated_at)
+     @in_doubt, @checkout_id, @code, @first_sent_at, @updated_at)
      ON CONFLICT (key) DO UPDATE SET body = excluded.body, state = 'pending', code = NULL,
-     in_doubt = max(in_doubt, state = 'pending'), updated_at = excluded.updated_at
+     in_doubt = max(in_doubt, state = 'pending'),
+     first_sent_at = CASE state WHEN 'refused' THEN excluded.first_sent_at ELSE first_sent_at END,
+     updated_at = excluded.updated_at
      WHERE state <> 'created'`,
   );
   const select = connection.prepare<[string], EntryRow>(`SELECT ${COLUMNS} FROM entries WHERE key = ?`);
   const selectAll = connection.prepare<[], EntryRow>(
     `SELECT ${COLUMNS} FROM entries ORDER BY first_sent_at, key`,
   );
-  // An answer that came late must not turn a known checkout into a refusal, nor a refusal take away a doubt.
-  const update = connection.prepare<Settlement & { readonly key: string; readonly now: number }>(
+  // A late answer must not turn a known checkout into a refusal, nor a refusal take away a doubt, unless it proves itself.
+  const update = connection.prepare<Omit<Settlement, "proof"> & { proof: number; key: string; now: number }>(
     `UPDATE entries SET state = @state, checkout_id = @checkoutId, code = @code, updated_at = @now
-     WHERE key = @key AND state <> 'created' AND (in_doubt = 0 OR @state = 'created')`,
+     WHERE key = @key AND (@state = 'created' OR (state <> 'created' AND (in_doubt = 0 OR @proof = 1)))`,
   );
   const remove = connection.prepare<[string]>("DELETE FROM entries WHERE key = ?");
 
-  const latestAttempt = (create: Omit<LogicalCreate, "attempt">): number | undefined =>
-    selectLatest.get(create.service, create.storeId, create.endpoint, create.orderId)?.latest ?? undefined;
+  const latestAttempt = (create: Omit<LogicalCreate, "attempt">): LatestAttempt | undefined =>
+    selectLatest.get(create.service, create.storeId, create.endpoint, create.orderId);
 
-  const begin = connection.transaction((intent: Intent, body: string, now: number): JournalEntry => {
-    const chosen = chooseKey(intent, latestAttempt(intent));
-    upsert.run({
-      ...chosen,
-      service: intent.service,
-      store_id: intent.storeId,
-      endpoint: intent.endpoint,
-      order_id: intent.orderId,
-      body,
-      state: "pending",
-      checkout_id: null,
-      code: null,
-      first_sent_at: now,
-      updated_at: now,
-    });
-    const row = select.get(chosen.key);
-    if (row === undefined) throw new Error(`the journal lost ${chosen.key}`);
-    return fromRow(row);
-  });
+  const begin = connection.transaction(
+    (intent: Intent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
+      const { key, attempt } = chooseKey(intent, latestAttempt(intent));
+      const known = select.get(key);
+      const refusal = known && keyRefusal(fromRow(known), intent, now);
+      if (refusal !== undefined) return { ok: false, refusal };
+      upsert.run(newRow(intent, { key, attempt, body, now }));
+      const row = select.get(key);
+      if (row === undefined) throw new Error(`the journal lost ${key}`);
+      return accept(fromRow(row));
+    },
+  );
 
   return {
     latestAttempt,
     begin: (intent, body, now) => begin.immediate(intent, body, now),
     settle: (key, settlement, now) => {
-      update.run({ ...settlement, key, now });
+      update.run({ ...settlement, proof: settlement.proof ? 1 : 0, key, now });
     },
     list: () => selectAll.all().map(fromRow),
     find: (key) => {
@@ -115,6 +120,32 @@ function journal(connection: Connection): Journal {
     },
     forget: (key) => remove.run(key).changes === 1,
     close: () => connection.close(),
+  };
+}
+
+function newRow(
+  intent: Intent,
+  sent: {
+    readonly key: string;
+    readonly attempt: number | null;
+    readonly body: string;
+    readonly now: number;
+  },
+): EntryRow {
+  return {
+    key: sent.key,
+    service: intent.service,
+    store_id: intent.storeId,
+    endpoint: intent.endpoint,
+    order_id: intent.orderId,
+    attempt: sent.attempt,
+    body: sent.body,
+    state: "pending",
+    in_doubt: 0,
+    checkout_id: null,
+    code: null,
+    first_sent_at: sent.now,
+    updated_at: sent.now,
   };
 }
 
@@ -128,6 +159,7 @@ function fromRow(row: EntryRow): JournalEntry {
     attempt: row.attempt,
     body: row.body,
     state: row.state,
+    inDoubt: row.in_doubt === 1,
     checkoutId: row.checkout_id,
     code: row.code,
     firstSentAt: row.first_sent_at,

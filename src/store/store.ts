@@ -4,6 +4,7 @@ import { checkoutsTable } from "./checkouts.ts";
 import { clocksTable } from "./clocks.ts";
 import { credentialsTable } from "./credentials.ts";
 import {
+  createPresenceCheck,
   openDatabase,
   type Connection,
   type FileKind,
@@ -47,7 +48,7 @@ export function openStore(
   connection.pragma("busy_timeout = 0");
   return accept({
     ...tables(connection, options.scheduler),
-    write: createGroupCommit(connection, options.scheduler),
+    write: createGroupCommit(connection, { ...options.scheduler, isPresent: createPresenceCheck(path) }),
     close: () => connection.close(),
   });
 }

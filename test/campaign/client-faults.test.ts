@@ -223,10 +223,12 @@ async function createOrder({ world, target, journal }: Client, orderId: string):
     newAttempt: false,
     idempotencyKey: null,
   } as const;
-  const { entry, exchange } = await create(world, target, { intent, journal, policy: PATIENT });
-  if (exchange === "too_old" || exchange.end !== "success")
-    throw new Error(`${orderId}: ${JSON.stringify(exchange)}`);
-  const { id } = exchange.response.data;
+  const result = await create(world, target, { intent, journal, policy: PATIENT });
+  if (result.end !== "sent" || result.exchange.end !== "success") {
+    throw new Error(`${orderId}: ${JSON.stringify(result)}`);
+  }
+  const { entry, exchange } = result;
+  const { id } = result.exchange.response.data;
   expect(journal.find(entry.key), orderId).toMatchObject({ state: "created", checkoutId: id });
   return { id, tries: exchange.tries, replayed: exchange.headers["idempotent-replayed"] === "true" };
 }

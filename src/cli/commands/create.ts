@@ -80,12 +80,8 @@ async function runCreate(
   if (!request.ok) return request;
   const { endpoint } = noun;
   const { newAttempt = false, idempotencyKey = null } = options;
-  const key = idempotencyKey === null ? accept("") : parseIdempotencyKey([idempotencyKey]);
-  if (!key.ok)
-    return {
-      ok: false,
-      refusal: usageProblem(key.refusal.message, "give a key of that form, or leave it out"),
-    };
+  const key = checkOwnKey(idempotencyKey, newAttempt);
+  if (!key.ok) return key;
   const intent: CreateIntent = { endpoint, request: request.value, newAttempt, idempotencyKey };
 
   const journal = openFolderJournal(world, settings.value, options.dryRun === true);
@@ -103,6 +99,20 @@ async function runCreate(
   } finally {
     journal.value?.close();
   }
+}
+
+/** A key of the user's own must reach the service as it was typed, and is not managed. */
+function checkOwnKey(key: string | null, newAttempt: boolean): Outcome<void, Problem> {
+  if (key === null) return accept(undefined);
+  if (newAttempt) {
+    const message =
+      "--idempotency-key and --new-attempt exclude each other: a new attempt is a new managed key";
+    return { ok: false, refusal: usageProblem(message, "leave one of them out") };
+  }
+  const parsed = parseIdempotencyKey([key]);
+  if (parsed.ok && key.trim() === key) return accept(undefined);
+  const message = parsed.ok ? "--idempotency-key must not begin or end with a blank" : parsed.refusal.message;
+  return { ok: false, refusal: usageProblem(message, "give a key of that form, or leave it out") };
 }
 
 /** The request, with what was missing asked for where someone is there to answer. */

@@ -72,7 +72,9 @@ function show({ printer }: Context, journal: Journal | undefined, key: string): 
   const entry = journal?.find(key);
   if (entry === undefined) return { ok: false, refusal: unknownKey(key) };
   const json = toJson(entry);
-  printer.result(json, () => fieldLines(Object.entries(json)));
+  printer.result(json, () =>
+    fieldLines(Object.entries(json).map(([name, value]) => [name, value === null ? null : String(value)])),
+  );
   return accept(undefined);
 }
 
@@ -80,12 +82,13 @@ function forget({ printer }: Context, journal: Journal | undefined, key: string)
   if (journal?.forget(key) !== true) return { ok: false, refusal: unknownKey(key) };
   printer.result(
     { forgotten: key },
-    () => `${key} is forgotten here; a managed key comes back the same when the create is run again`,
+    () =>
+      `${key} is forgotten here; the service still knows it, and the next run falls back to the attempt before it`,
   );
   return accept(undefined);
 }
 
-function toJson(entry: JournalEntry): Record<string, string | number | null> {
+function toJson(entry: JournalEntry): Record<string, string | number | boolean | null> {
   return {
     key: entry.key,
     state: entry.state,
@@ -96,6 +99,7 @@ function toJson(entry: JournalEntry): Record<string, string | number | null> {
     attempt: entry.attempt,
     request: entry.body,
     checkout_id: entry.checkoutId,
+    in_doubt: entry.inDoubt,
     code: entry.code,
     first_sent_at: new Date(entry.firstSentAt).toISOString(),
     updated_at: new Date(entry.updatedAt).toISOString(),

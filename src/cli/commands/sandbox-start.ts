@@ -75,20 +75,22 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
 /** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
 async function runSandboxStart(context: Context, options: StartOptions): Promise<Outcome<void, Problem>> {
   const { world } = context;
+  // Heard from the first moment to the last, so that no signal finds it half started or half stopped.
+  const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
   const adminToken = adminTokenOf(world);
   if (!adminToken.ok) return adminToken;
   if (folder === undefined)
-    return serveFolder(context, options, { held: undefined, adminToken: adminToken.value });
+    return serveFolder(context, options, { held: undefined, adminToken: adminToken.value, stopped });
   const made = state.makeStateFolder(world, folder);
   if (!made.ok) return made;
   const run = state.claimFolder(world, folder, adminToken.value);
   if (!run.ok) return run;
   const held = { path: folder, run: run.value };
   try {
-    return await serveFolder(context, options, { held, adminToken: adminToken.value });
+    return await serveFolder(context, options, { held, adminToken: adminToken.value, stopped });
   } finally {
-    state.releaseFolder(world, folder);
+    state.releaseFolder(world, folder, adminToken.value);
   }
 }
 
@@ -108,7 +110,11 @@ type Held = { readonly path: string; readonly run: Run } | undefined;
 async function serveFolder(
   context: Context,
   options: StartOptions,
-  { held, adminToken }: { readonly held: Held; readonly adminToken: string },
+  {
+    held,
+    adminToken,
+    stopped,
+  }: { readonly held: Held; readonly adminToken: string; readonly stopped: Promise<void> },
 ): Promise<Outcome<void, Problem>> {
   const { world } = context;
   const opened = openState(world, held);
@@ -136,7 +142,6 @@ async function serveFolder(
     await timekeeper.wake();
     const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey } });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port });
-    const stopped = stopSignal(world);
     context.printer.result(ready, () => banner(context, ready));
     await stopped;
     timekeeper.stop();
@@ -235,13 +240,4 @@ function foreignMasterKey(held: Held): Outcome<never, Problem> {
       next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start anew",
     },
   };
-}
-
-function stopSignal(world: World): Promise<void> {
-  return new Promise((resolve) => {
-    const unsubscribe = world.onStop(() => {
-      unsubscribe();
-      resolve();
-    });
-  });
 }
