@@ -22,9 +22,10 @@ export function controlTarget(
   if (!trusted.ok) return trusted;
   const run = liveRun(world, folder);
   if (!run.ok) return run;
-  if (run.value?.port == null) return { ok: false, refusal: noSandbox(folder) };
-  printer.hide(run.value.admin_token);
-  return accept({ origin: `http://127.0.0.1:${run.value.port}`, adminToken: run.value.admin_token });
+  const { port = null, admin_token: adminToken = "" } = run.value ?? {};
+  if (port === null) return { ok: false, refusal: noSandbox(folder) };
+  printer.hide(adminToken);
+  return accept({ origin: `http://127.0.0.1:${port}`, adminToken });
 }
 
 /** What a call brought, or why it brought nothing. */

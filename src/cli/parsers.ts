@@ -54,7 +54,13 @@ export function parseChoice<Choice extends string>(choices: readonly Choice[]): 
 /** `HOST` or `HOST:PORT`, as it stands in a Host header. */
 export function parseHost(text: string): string {
   const [, name = "", , port = "1"] = HOST.exec(text) ?? [];
-  if (name === "" || name.includes("..") || Number(port) < 1 || Number(port) > 65_535 || /^0/.test(port)) {
+  if (
+    name === "" ||
+    name.includes("..") ||
+    Number(port) < 1 ||
+    Number(port) > 65_535 ||
+    port.startsWith("0")
+  ) {
     throw invalidOption("HOST or HOST:PORT", text);
   }
   return text;

@@ -91,7 +91,8 @@ function toAct(request: ClockRequest): ClockAct {
       return { action: "advance", by: request.by_ms };
     case "set":
       return { action: "set", to: Date.parse(request.to) };
-    default:
+    case "freeze":
+    case "real":
       return { action: request.action };
   }
 }
