@@ -163,6 +163,29 @@ test("reserved order_ids settle themselves after a moment, also after a crash", 
   ]);
 });
 
+test("a CI script only creates and waits", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const wait = async (orderId: string, ...more: string[]) => {
+    const result = await harness.run([...createOrder(orderId), "--wait", ...more]);
+    const said = json(result.stdout || result.stderr) as {
+      data?: { status: string };
+      error?: { code: string };
+    };
+    return `${result.code} ${said.data?.status ?? said.error?.code ?? ""}`;
+  };
+  expect(await wait("order-1~succeeded")).toBe("0 succeeded");
+  expect(await wait("order-2~failed")).toBe("0 failed");
+  expect(await wait("order-3~succeeded", "--until", "succeeded")).toBe("0 succeeded");
+  expect(await wait("order-4~failed", "--until", "succeeded")).toBe("1 ended_otherwise");
+  expect(await wait("order-5~declined", "--until", "pending")).toBe("0 pending");
+  expect(await wait("order-6", "--timeout", "3s")).toBe("7 wait_timeout");
+  const id = await idOf(harness, "order-7~cancelled");
+  const got = await harness.run(["sessions", "get", id, "--wait", "--json"]);
+  expect([got.code, json(got.stdout)]).toMatchObject([0, { data: { id, status: "cancelled" } }]);
+  expect((await harness.run(["sessions", "get", id, "--until", "final"])).code).toBe(2);
+});
+
 test("the control API takes the admin token alone, and nothing from a browser", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();

@@ -5,7 +5,7 @@ import type { JournalEntry, KeyRefusal } from "../core/journal.ts";
 import { formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
-import type { CheckoutWire } from "../core/wire.ts";
+import type { CheckoutResponse, CheckoutWire } from "../core/wire.ts";
 import type { Context } from "./command.ts";
 import { checkoutFields, exchangeProblem, nextAfterCode } from "./exchange-report.ts";
 import { EXIT, type Problem } from "./problem.ts";
@@ -42,8 +42,16 @@ export type CreateReport = {
   readonly where: Readonly<Record<string, string>>;
 };
 
-/** Prints the checkout, or says why there is none, which key a retry must carry and what to type. */
-export function reportCreate(context: Context, report: CreateReport): Outcome<void, Problem> {
+/** What a create brought, with what the client knows of it. */
+export type Created = {
+  readonly response: CheckoutResponse;
+  readonly key: string;
+  readonly replayed: boolean;
+  readonly tries: number;
+};
+
+/** The checkout, or why there is none, which key a retry must carry and what to type. */
+export function judgeCreate(context: Context, report: CreateReport): Outcome<Created, Problem> {
   const { result } = report;
   if (result.end === "not_sent") return { ok: false, refusal: notSent(result) };
   const { entry, exchange, journalFailure } = result;
@@ -56,11 +64,15 @@ export function reportCreate(context: Context, report: CreateReport): Outcome<vo
   if (result.mismatch) return { ok: false, refusal: mismatch(report, entry, exchange.response.data) };
   const replayed = exchange.headers["idempotent-replayed"] === "true";
   const { response, tries } = exchange;
+  return accept({ response, key: entry.key, replayed, tries });
+}
+
+/** Prints a checkout that was created. */
+export function showCreated(context: Context, { response, key, replayed, tries }: Created): void {
   context.printer.result(
-    { ...response, idempotency_key: entry.key, replayed, tries },
-    () => `${headline(context, response.data, replayed)}\n${checkoutFields(response.data, entry.key)}`,
+    { ...response, idempotency_key: key, replayed, tries },
+    () => `${headline(context, response.data, replayed)}\n${checkoutFields(response.data, key)}`,
   );
-  return accept(undefined);
 }
 
 type Sent = Extract<CreateResult, { end: "sent" }>;

@@ -173,7 +173,11 @@ function createClock(start: number): Clock {
     now: () => Math.floor(now),
     monotonic: () => now - start,
     after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),
-    sleep: (milliseconds) => Promise.resolve(advance(milliseconds)),
+    sleep: async (milliseconds) => {
+      advance(milliseconds);
+      // What fell due writes in the next turn of the loop, as it would in real time.
+      await new Promise((resolve) => setImmediate(resolve));
+    },
     advance,
   };
 }

@@ -10,12 +10,13 @@ import { register, switchOption, valueOption, type Context, type Registry } from
 import { parseWhole } from "../parsers.ts";
 import { fileProblem, usageProblem, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
-import { policyOf, resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
+import { resolveSettings, type Settings } from "../settings.ts";
 import { makeStateFolder, stateFile } from "../state-folder.ts";
-import { ORDER, reportCreate, SESSION, type Noun } from "../create-report.ts";
+import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "../wait-command.ts";
+import { judgeCreate, ORDER, SESSION, showCreated, type Created, type Noun } from "../create-report.ts";
 import { connect, serviceOptions, showRequest, whileWaiting } from "../service-command.ts";
 
-type CreateOptions = ServiceOptions &
+type CreateOptions = WaitOptions &
   CreateFields & {
     readonly idempotencyKey?: string;
     readonly newAttempt?: boolean;
@@ -59,6 +60,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
         "create it anew, after it failed, was cancelled or expired: a new managed key",
       ),
       switchOption("--dry-run", "show the request that would be sent, and send nothing"),
+      ...waitOptions(),
       ...serviceOptions(),
     ],
     run: (context, options) => runCreate(context, options, noun),
@@ -72,6 +74,8 @@ async function runCreate(
   noun: Noun,
 ): Promise<Outcome<void, Problem>> {
   const { world } = context;
+  const sensible = checkWaitOptions(options);
+  if (!sensible.ok) return sensible;
   const settings = resolveSettings(world, options);
   if (!settings.ok) return settings;
   const target = connect(context, settings.value);
@@ -90,15 +94,39 @@ async function runCreate(
     if (options.dryRun === true) return dryRun(context, target.value, { intent, journal: journal.value });
     if (journal.value === undefined) throw new Error("only a dry run goes without a journal");
     const { value } = journal;
+    const policy = tryPolicy(settings.value, options);
     const result = await whileWaiting(context, options, (watch) =>
-      create(world, target.value, { intent, journal: value, policy: policyOf(settings.value), ...watch }),
+      create(world, target.value, { intent, journal: value, policy, ...watch }),
     );
     const named = options.dir === undefined ? {} : { dir: settings.value.folder.value };
     const where = { "base-url": target.value.baseUrl, ...named };
-    return reportCreate(context, { noun, request: request.value, result, where });
+    const created = judgeCreate(context, { noun, request: request.value, result, where });
+    if (!created.ok) return created;
+    return await printCreated(context, options, {
+      created: created.value,
+      target: target.value,
+      settings: settings.value,
+    });
   } finally {
     journal.value?.close();
   }
+}
+
+/** Prints the checkout as it was made, or as it ended where the command waits for that. */
+async function printCreated(
+  context: Context,
+  options: CreateOptions,
+  made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
+): Promise<Outcome<void, Problem>> {
+  const { created, target, settings } = made;
+  if (options.wait !== true) {
+    showCreated(context, created);
+    return accept(undefined);
+  }
+  const ended = await waitForEnd(context, options, { target, settings, id: created.response.data.id });
+  if (!ended.ok) return ended;
+  showCreated(context, { ...created, response: ended.value });
+  return accept(undefined);
 }
 
 /** A key of the user's own must reach the service as it was typed, and is not managed. */
