@@ -189,7 +189,7 @@ test("a CI script only creates and waits", async () => {
 test("the control API takes the admin token alone, and nothing from a browser", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
-  const { admin_token: token } = JSON.parse(await readRun(harness)) as { admin_token: string };
+  const { admin_token: token } = JSON.parse(harness.readState("run.json")) as { admin_token: string };
   const call = async (headers: Record<string, string>, body?: string): Promise<string> => {
     const answer = await sandbox.request({
       path: "/__sandbox/clock",
@@ -212,8 +212,3 @@ test("the control API takes the admin token alone, and nothing from a browser", 
     expect([body, await call(admin, body)]).toEqual([body, "400 invalid_parameter"]);
   }
 });
-
-async function readRun(harness: Harness): Promise<string> {
-  const { readFile } = await import("node:fs/promises");
-  return readFile(join(harness.cwd, ".checkout/run.json"), "utf8");
-}

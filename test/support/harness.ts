@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
@@ -143,6 +145,8 @@ export function createHarness(options: { readonly seed?: number } = {}) {
     clock,
     run: runCommand,
     start,
+    /** A file of the state folder. */
+    readState: (file: string) => readFileSync(join(cwd, ".checkout", file), "utf8"),
     /** Another program on a port. */
     occupy: (port: number) => void ports.set(port, NOT_OURS),
     /** Lets the network misbehave from now on. */
