@@ -91,5 +91,6 @@ function normalise(text: string, cwd: string): string {
     .replaceAll(/co-[0-9a-f]{40}-1/g, "<key>")
     .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")
     .replaceAll(/pid"?[: ]\d+/g, "<pid>")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<moment>")
     .replaceAll(cwd, "<folder>");
 }
