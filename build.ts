@@ -16,7 +16,7 @@ const common = {
   // Names stay, so that a stack trace can be read.
   minifyWhitespace: true,
   minifySyntax: true,
-  legalComments: "none",
+  legalComments: "eof",
 } as const satisfies BuildOptions;
 
 const { values } = parseArgs({
