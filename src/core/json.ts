@@ -40,9 +40,8 @@ function findFault(text: string): ReturnType<typeof refuse> | undefined {
   let field = "a value";
   for (const [token, quoted, colon] of text.matchAll(TOKEN)) {
     if (quoted !== undefined) {
-      const decoded = JSON.parse(`"${quoted}"`) as string;
-      if (!decoded.isWellFormed())
-        return invalid(`${printableLiteral(decoded)} holds half of a surrogate pair`);
+      const decoded = decodeString(quoted);
+      if (decoded === undefined) return invalid(`${printableLiteral(quoted)} holds half of a surrogate pair`);
       if (colon === undefined) continue;
       const keys = open.at(-1);
       if (keys?.has(decoded))
@@ -62,6 +61,13 @@ function findFault(text: string): ReturnType<typeof refuse> | undefined {
     }
   }
   return undefined;
+}
+
+/** The text between two quotes; undefined where an escape makes it half a character. UTF-8 itself cannot hold one. */
+function decodeString(quoted: string): string | undefined {
+  if (!quoted.includes("\\")) return quoted;
+  const decoded = JSON.parse(`"${quoted}"`) as string;
+  return decoded.isWellFormed() ? decoded : undefined;
 }
 
 /** True unless `JSON.parse` turns the literal into an integer that is not the number that was written. */
