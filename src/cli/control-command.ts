@@ -3,7 +3,8 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import type { MoveWire } from "../core/control-request.ts";
 import type { CommonOptions, Context } from "./command.ts";
 import { table } from "./printer.ts";
-import { EXIT, exitCodeOfStatus, type Problem } from "./problem.ts";
+import { EXIT, exitCodeOfStatus, usageProblem, type Problem } from "./problem.ts";
+import { isLoopback } from "./settings.ts";
 import { liveRun, locateStateFolder, trustFolder } from "./state-folder.ts";
 
 /** The sandbox that a command acts on: the live one of the folder, or the one that the environment names. */
@@ -11,9 +12,10 @@ export function controlTarget(
   { world, printer }: Context,
   options: CommonOptions,
 ): Outcome<ControlTarget, Problem> {
-  const named = world.env["CHECKOUT_ADMIN_TOKEN"];
-  const baseUrl = world.env["CHECKOUT_BASE_URL"];
-  if (named !== undefined && baseUrl !== undefined && URL.canParse(baseUrl)) {
+  const named = world.env["CHECKOUT_ADMIN_TOKEN"] ?? "";
+  const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
+  if (named !== "" && URL.canParse(baseUrl)) {
+    if (!isLoopback(baseUrl)) return { ok: false, refusal: notHere() };
     printer.hide(named);
     return accept({ origin: new URL(baseUrl).origin, adminToken: named });
   }
@@ -51,6 +53,12 @@ export function moveLines(moves: readonly MoveWire[]): string {
     checkout_id,
   ]);
   return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows);
+}
+
+/** A real service has no control API, and shall not get the token of one. */
+function notHere(): Problem {
+  const message = "CHECKOUT_BASE_URL names another machine, and only a sandbox on this one can be controlled";
+  return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
 }
 
 function noSandbox(folder: string): Problem {

@@ -43,7 +43,9 @@ export function createPrinter(
     },
     trace: errorLine,
     problem: (problem) => errorLine(json ? problemJson(problem) : problemText(problem, talkStyle)),
-    hide: (secret) => void hidden.push(secret),
+    hide: (secret) => {
+      if (secret !== "") hidden.push(secret);
+    },
   };
 }
 

@@ -54,20 +54,23 @@ export async function waitForEnd(
   const result = await whileWaiting(context, options, (watch) =>
     waitFor(context.world, target, { id, goal, waitMs, policy, ...watch }),
   );
-  return report(result, goal);
+  return report(result, { goal, id });
 }
 
-function report(result: WaitResult, goal: Goal): Outcome<CheckoutResponse, Problem> {
+function report(
+  result: WaitResult,
+  { goal, id }: { readonly goal: Goal; readonly id: string },
+): Outcome<CheckoutResponse, Problem> {
   if (result.end === "reached") return accept(result.response);
   if (result.end === "failed") {
     const problem = exchangeProblem(result.exchange);
     const next = nextAfterCode(problem.code) ?? "run it again; checkout whoami shows which service was asked";
     return { ok: false, refusal: { ...problem, next } };
   }
-  const { id, status } = result.response.data;
-  const details = { id, status };
   if (result.end === "unreachable_goal") {
+    const { status } = result.response.data;
     const message = `${id} has ended as ${status} and cannot become ${goal} any more`;
+    const details = { id, status };
     return {
       ok: false,
       refusal: {
@@ -79,7 +82,10 @@ function report(result: WaitResult, goal: Goal): Outcome<CheckoutResponse, Probl
       },
     };
   }
-  const message = `${id} is still ${status}; time is up`;
+  const status = result.response?.data.status;
+  const message =
+    status === undefined ? "time is up, and no answer came" : `${id} is still ${status}; time is up`;
   const next = `wait on: checkout sessions get ${id} --wait`;
+  const details = { id, ...(status === undefined ? {} : { status }) };
   return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "wait_timeout", message, details, next } };
 }

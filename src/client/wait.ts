@@ -1,6 +1,7 @@
 import type { Status } from "../core/checkout.ts";
 import { isFinal } from "../core/payment.ts";
 import type { CheckoutResponse } from "../core/wire.ts";
+import type { World } from "../world.ts";
 import { retrieve, type ClientWorld, type Target } from "./client.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
@@ -9,7 +10,9 @@ export type Goal = "final" | Status;
 
 /** How a wait ended. `unreachable_goal`: the status is final, and another one than was waited for. */
 export type WaitResult =
-  | { readonly end: "reached" | "unreachable_goal" | "out_of_time"; readonly response: CheckoutResponse }
+  | { readonly end: "reached" | "unreachable_goal"; readonly response: CheckoutResponse }
+  /** `response` is the last answer; undefined where there was none in all that time. */
+  | { readonly end: "out_of_time"; readonly response: CheckoutResponse | undefined }
   | { readonly end: "failed"; readonly exchange: Exclude<Exchange, { end: "success" }> };
 
 /** A wait takes this long at most unless it is told otherwise, in milliseconds. */
@@ -21,21 +24,26 @@ const PAUSE_GROWTH = 1.5;
 
 /** Asks for a checkout again and again until it is what was waited for, can no longer be, or time is up. */
 export async function waitFor(
-  world: ClientWorld & { readonly monotonic: () => number },
+  world: ClientWorld & Pick<World, "after">,
   target: Target,
   options: ExchangeOptions & { readonly id: string; readonly goal: Goal; readonly waitMs: number },
 ): Promise<WaitResult> {
-  const deadline = world.monotonic() + options.waitMs;
+  const deadline = new AbortController();
+  world.after(options.waitMs, () => deadline.abort());
+  const signals = options.signal === undefined ? [deadline.signal] : [deadline.signal, options.signal];
+  const signal = AbortSignal.any(signals);
+  let response: CheckoutResponse | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * PAUSE_GROWTH)) {
-    const exchange = await retrieve(world, target, options);
-    if (exchange.end !== "success") return { end: "failed", exchange };
-    const { response } = exchange;
+    const exchange = await retrieve(world, target, { ...options, signal });
+    if (exchange.end !== "success") {
+      const outOfTime = exchange.end === "interrupted" && deadline.signal.aborted;
+      return outOfTime ? { end: "out_of_time", response } : { end: "failed", exchange };
+    }
+    response = exchange.response;
     const { status } = response.data;
     if (isReached(options.goal, status)) return { end: "reached", response };
     if (isFinal(status)) return { end: "unreachable_goal", response };
-    const leftMs = deadline - world.monotonic();
-    if (leftMs <= 0) return { end: "out_of_time", response };
-    await world.sleep(Math.min(pauseMs, leftMs), options.signal);
+    await world.sleep(pauseMs, signal);
   }
 }
 

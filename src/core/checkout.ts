@@ -42,6 +42,11 @@ export type StoreFacts = {
   readonly currencies: readonly string[];
 };
 
+/** Whether a checkout keeps its order_id from having another: it is open, or paid (decision 8). */
+export function isLive(status: Status): boolean {
+  return status === "created" || status === "pending" || status === "succeeded";
+}
+
 /** How long a checkout can be paid, in milliseconds: one hour (decision 10). */
 const CHECKOUT_LIFETIME_MS = 3_600_000;
 

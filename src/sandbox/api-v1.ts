@@ -154,7 +154,13 @@ function authorize(
   const { apiKey } = presented.value;
   const credential = context.store.credentials.byKeyHash(hashKey(apiKey));
   if (credential === undefined) return refuseUnknownKey(apiKey);
-  const rate = context.rateLimiter.take(credential.id, storeNow(credential.clock, context.world.now()));
+  // A bucket of a clock that stands still would never fill again (decision 17).
+  const realNow = context.world.now();
+  const { clock } = credential;
+  const rate = context.rateLimiter.take(
+    credential.id,
+    clock.frozenAt === null ? storeNow(clock, realNow) : realNow,
+  );
   if (!rate.ok) return rate;
   const scoped = requireScope(credential, scope);
   return scoped.ok ? accept(credential) : scoped;

@@ -16,22 +16,29 @@ export type ClockState = { readonly now: number; readonly frozen: boolean; reado
  * Moves a store's clock. Going forward does everything that falls due on the way, each thing at its own time, before it
  * returns. Going back undoes nothing. Refuses with `not_found` where there is no such store.
  */
-export function moveClock(
+export async function moveClock(
   context: ServiceContext,
   storeId: string,
   act: ClockAct,
 ): Promise<Outcome<ClockState>> {
   const { store, world } = context;
-  return store.write(() => {
-    const realNow = world.now();
-    const before = store.clocks.of(storeId);
-    if (before === undefined) return refuse("not_found", `there is no store ${storeId}`);
-    const after = moved(before, act, realNow);
-    const now = storeNow(after, realNow);
-    const fired = settleDue(context, storeId, now);
-    store.clocks.set(storeId, after);
-    return accept({ now, frozen: after.frozenAt !== null, fired });
-  });
+  const before = store.clocks.of(storeId);
+  if (before === undefined) return refuse("not_found", `there is no store ${storeId}`);
+  const realNow = world.now();
+  const after = moved(before, act, realNow);
+  const now = storeNow(after, realNow);
+  const fired: Move[] = [];
+  for (let more = true; more;) {
+    // The clock moves with the last of what falls due, so that nobody sees the new time before that is done.
+    const step = await store.write(() => {
+      const due = settleDue(context, storeId, now);
+      if (!due.more) store.clocks.set(storeId, after);
+      return due;
+    });
+    fired.push(...step.moves);
+    more = step.more;
+  }
+  return accept({ now, frozen: after.frozenAt !== null, fired });
 }
 
 function moved(clock: StoreClock, act: ClockAct, realNow: number): StoreClock {

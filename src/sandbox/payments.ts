@@ -3,7 +3,7 @@ import { storeNow } from "../core/clock.ts";
 import { recordEvent } from "../core/event.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { advance, isDue, isFinal, type Command } from "../core/payment.ts";
-import type { PayOutcome } from "../core/reserved-order-id.ts";
+import { outcomeOfOrderId, SETTLE_AFTER_MS, type PayOutcome } from "../core/reserved-order-id.ts";
 import { checkoutJson } from "../core/wire.ts";
 import type { DueItem } from "../store/settlements.ts";
 import type { ServiceContext } from "./service.ts";
@@ -22,7 +22,7 @@ export type Move = {
 export type Change = { readonly checkout: Checkout; readonly moves: readonly Move[]; readonly late: boolean };
 
 /** So many due items at most are worked on in one transaction. */
-const MAX_DUE_AT_ONCE = 10_000;
+const MAX_DUE_AT_ONCE = 1000;
 
 /** Acts in the payer's place on any checkout. Refuses with `session_not_found` or `state_conflict`. */
 export function payAs(
@@ -37,28 +37,46 @@ export function payAs(
     if (found === undefined || clock === undefined)
       return refuse("session_not_found", `there is no checkout session or order ${checkoutId}`);
     const now = storeNow(clock, world.now());
-    return settle(context, { checkout: expireIfDue(context, found, now), outcome }, now);
+    return settle(context, { checkout: bringUpToDate(context, found, now), outcome }, now);
   });
 }
 
-/** Expires a checkout whose time is over, at the moment at which it was over; runs inside a write. */
-export function expireIfDue(context: ServiceContext, checkout: Checkout, now: number): Checkout {
-  if (!isDue(checkout, now)) return checkout;
-  const expired = apply(context, { checkout, command: { kind: "expire" } }, checkout.expiresAt);
+/** Whether time has brought a checkout something that nobody has done yet: its own settlement, or its end. */
+export function isBehind(checkout: Checkout, now: number): boolean {
+  if (isDue(checkout, now)) return true;
+  if (isFinal(checkout.status) || outcomeOfOrderId(checkout.orderId) === undefined) return false;
+  return now >= checkout.createdAt + SETTLE_AFTER_MS;
+}
+
+/** Does to a checkout what time has brought it, each thing at its own moment; runs inside a write. */
+export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: number): Checkout {
+  const { store } = context;
+  const settlement = store.settlements.of(checkout.id);
+  if (settlement !== undefined && settlement.dueAt <= now) settleItem(context, settlement);
+  const settled = store.checkouts.findAny(checkout.id) ?? checkout;
+  if (!isDue(settled, now)) return settled;
+  const expired = apply(context, { checkout: settled, command: { kind: "expire" } }, settled.expiresAt);
   if (!expired.ok) throw new Error(expired.refusal.message);
   return expired.value.checkout;
 }
 
-/** Does everything of a store that falls due until a moment, in its order; runs inside a write. */
-export function settleDue(context: ServiceContext, storeId: string, until: number): Move[] {
+/**
+ * Does what falls due in a store until a moment, in its order, and says whether there is more; runs inside a write, which
+ * must not take for ever.
+ */
+export function settleDue(
+  context: ServiceContext,
+  storeId: string,
+  until: number,
+): { readonly moves: readonly Move[]; readonly more: boolean } {
   const { store } = context;
   const moves: Move[] = [];
   for (let count = 0; count < MAX_DUE_AT_ONCE; count += 1) {
     const due = store.settlements.next(storeId);
-    if (due === undefined || due.dueAt > until) break;
+    if (due === undefined || due.dueAt > until) return { moves, more: false };
     moves.push(...settleItem(context, due));
   }
-  return moves;
+  return { moves, more: true };
 }
 
 function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: DueItem): readonly Move[] {

@@ -1,16 +1,15 @@
 import type { CreateRequest } from "../core/create-request.ts";
-import { openCheckout, type Checkout, type CheckoutObject, type Terms } from "../core/checkout.ts";
+import { isLive, openCheckout, type Checkout, type CheckoutObject, type Terms } from "../core/checkout.ts";
 import { realTimeOf, storeNow, type StoreClock } from "../core/clock.ts";
 import { recordEvent } from "../core/event.ts";
 import { fingerprint, type StoredResponse } from "../core/idempotency.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import { isDue } from "../core/payment.ts";
 import { outcomeOfOrderId, SETTLE_AFTER_MS } from "../core/reserved-order-id.ts";
 import { printableLiteral } from "../core/text.ts";
 import { checkoutJson, successBody } from "../core/wire.ts";
 import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
-import { expireIfDue } from "./payments.ts";
+import { bringUpToDate, isBehind } from "./payments.ts";
 
 /** What the verbs need: the state, time and ids, and the address that customers are sent to. */
 export type ServiceContext = {
@@ -53,7 +52,8 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
     const open = store.checkouts.live(storeId, terms.value.orderId);
-    const live = open && expireIfDue(context, open, now).status === "expired" ? undefined : open;
+    const current = open && isBehind(open, now) ? bringUpToDate(context, open, now) : open;
+    const live = current && isLive(current.status) ? current : undefined;
     const opened = openCheckout(
       { id: world.uuid(), object: command.object, terms: terms.value, store: facts, live },
       now,
@@ -77,7 +77,7 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
 }
 
 /**
- * The current state of a checkout of the store (decision 9). One whose time is over is expired first, whether the timer
+ * The current state of a checkout of the store (decision 9). What time has brought it is done first, whether the timer
  * has noticed or not. Refuses with `session_not_found`, for another store's id too.
  */
 export async function retrieveCheckout(
@@ -91,10 +91,8 @@ export async function retrieveCheckout(
     return refuse("session_not_found", `this store has no checkout session or order with the id ${id}`);
   }
   const now = storeNow(credential.clock, world.now());
-  if (!isDue(checkout, now)) return accept(checkout);
-  return store.write(() =>
-    accept(expireIfDue(context, store.checkouts.find(credential.storeId, id) ?? checkout, now)),
-  );
+  if (!isBehind(checkout, now)) return accept(checkout);
+  return store.write(() => accept(bringUpToDate(context, checkout, now)));
 }
 
 /** A reserved order_id settles itself after a moment (decision 37). */

@@ -15,6 +15,9 @@ export type Timekeeper = {
 /** Timers run on while a laptop sleeps and clocks are set; looking again this often keeps the delay short. */
 const MAX_WAIT_MS = 60_000;
 
+/** After a failure, such as a locked database, it looks again so soon. */
+const RETRY_MS = 1000;
+
 /** Keeps at most one useful timer; none while nothing is open. */
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
@@ -31,7 +34,10 @@ export function createTimekeeper(
       // A timer that a nearer one overtook has nothing to say.
       if (armedFor !== at || stopped) return;
       armedFor = Number.POSITIVE_INFINITY;
-      wake().catch(options.report);
+      wake().catch((error: unknown) => {
+        options.report(error);
+        expect(world.now() + RETRY_MS);
+      });
     });
   };
 
@@ -50,7 +56,8 @@ export function createTimekeeper(
 function catchUp(context: ServiceContext, storeId: string, realNow: number): number | undefined {
   const clock = context.store.clocks.of(storeId);
   if (clock === undefined) return undefined;
-  settleDue(context, storeId, storeNow(clock, realNow));
+  const { more } = settleDue(context, storeId, storeNow(clock, realNow));
+  if (more) return realNow;
   const next = context.store.settlements.next(storeId);
   return next && realTimeOf(clock, next.dueAt);
 }

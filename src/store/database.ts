@@ -193,7 +193,14 @@ function makeDurable(connection: Connection): void {
 export function createPresenceCheck(path: string): () => boolean {
   if (path === IN_MEMORY) return () => true;
   const { ino } = statSync(path);
-  return () => statSync(path, { throwIfNoEntry: false })?.ino === ino;
+  return () => {
+    try {
+      return statSync(path).ino === ino;
+    } catch {
+      // Whatever keeps us from looking at the file keeps the next start from opening it.
+      return false;
+    }
+  };
 }
 
 function readHeader(path: string): Buffer {

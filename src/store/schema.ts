@@ -149,8 +149,8 @@ CREATE TABLE settlements (
   outcome     TEXT NOT NULL CHECK (outcome IN ('succeeded', 'declined', 'failed', 'cancelled', 'expired')),
   due_at      INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX due_settlements ON settlements (store_id, due_at);
-CREATE INDEX open_checkouts ON checkouts (store_id, expires_at) WHERE status IN ('created', 'pending');
+CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
+CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
 
 ALTER TABLE stores ADD COLUMN clock_offset INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE stores ADD COLUMN clock_frozen_at INTEGER;

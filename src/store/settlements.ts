@@ -15,6 +15,9 @@ export function settlementsTable(connection: Connection) {
     "INSERT INTO settlements (checkout_id, store_id, outcome, due_at) VALUES (?, ?, ?, ?)",
   );
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
+  const selectOf = connection.prepare<[string], DueItem>(
+    "SELECT checkout_id AS checkoutId, due_at AS dueAt, outcome FROM settlements WHERE checkout_id = ?",
+  );
   const selectNext = connection.prepare<{ readonly storeId: string }, DueItem>(
     `SELECT * FROM (
        SELECT * FROM (
@@ -35,6 +38,9 @@ export function settlementsTable(connection: Connection) {
     remove: (checkoutId: string): void => {
       remove.run(checkoutId);
     },
+
+    /** What a checkout is to settle itself with; undefined where it waits for a payer. */
+    of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
 
     /** What comes next in a store, whether its time has come or not. */
     next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),

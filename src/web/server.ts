@@ -7,7 +7,15 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { accept, type Outcome } from "../core/outcome.ts";
-import type { HttpResponse, Listener, ListenFailure, Service, Unreadable, World } from "../world.ts";
+import type {
+  HttpRequest,
+  HttpResponse,
+  Listener,
+  ListenFailure,
+  Service,
+  Unreadable,
+  World,
+} from "../world.ts";
 
 /** Limits of one server (decision 6, design section 8). Sizes in bytes, times in milliseconds. */
 const LIMITS = {
@@ -111,16 +119,23 @@ function attach(server: Server, { service, sockets, after }: Connections): void 
     socket.on("error", () => socket.destroy());
   });
   server.on("request", take);
+  // What came whole on a connection is answered before anything that follows it: its work may be done already.
+  const afterPending = (socket: Socket): Promise<unknown> => {
+    const whole = [...(pendingOf.get(socket) ?? [])].filter(({ incoming }) => incoming.complete);
+    return Promise.all(whole.map(({ response }) => closed(response)));
+  };
   // The guard looks at Expect and at CONNECT: whoever may not speak here learns no more from them.
-  server.on("checkExpectation", take);
-  server.on("connect", ({ method = "", url = "", rawHeaders }: IncomingMessage, socket: Socket) => {
-    const request = { method, target: url, rawHeaders, body: new Uint8Array() };
-    void service.answer(request).then((sent) => write(socket, sent, after));
+  server.on("checkExpectation", (incoming, response: ServerResponse) => {
+    response.shouldKeepAlive = false;
+    void service.answer(withoutBody(incoming)).then((sent) => send(response, sent));
+  });
+  server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
+    void afterPending(socket)
+      .then(() => service.answer(withoutBody(incoming)))
+      .then((sent) => write(socket, sent, after));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    // What came whole before the fault is answered first: its work may be done already.
-    const whole = [...(pendingOf.get(socket) ?? [])].filter(({ incoming }) => incoming.complete);
-    void Promise.all(whole.map(({ response }) => closed(response))).then(() => {
+    void afterPending(socket).then(() => {
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
       else write(socket, service.refuse({ ...parserFault(error), method: "?", target: "?" }), after);
     });
@@ -138,6 +153,10 @@ async function answer(service: Service, { incoming, response }: Pending): Promis
   }
   response.shouldKeepAlive = false;
   send(response, service.refuse({ ...body, method, target }));
+}
+
+function withoutBody({ method = "", url: target = "", rawHeaders }: IncomingMessage): HttpRequest {
+  return { method, target, rawHeaders, body: NO_BODY };
 }
 
 /** What Node's parser lets pass, and no server of HTTP/1.1 may guess about. */

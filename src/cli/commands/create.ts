@@ -99,7 +99,9 @@ async function runCreate(
       create(world, target.value, { intent, journal: value, policy, ...watch }),
     );
     const named = options.dir === undefined ? {} : { dir: settings.value.folder.value };
-    const where = { "base-url": target.value.baseUrl, ...named };
+    const { storeId } = target.value;
+    const store = storeId === null ? {} : { "store-id": storeId };
+    const where = { "base-url": target.value.baseUrl, ...store, ...named };
     const created = judgeCreate(context, { noun, request: request.value, result, where });
     if (!created.ok) return created;
     return await printCreated(context, options, {
@@ -123,10 +125,18 @@ async function printCreated(
     showCreated(context, created);
     return accept(undefined);
   }
-  const ended = await waitForEnd(context, options, { target, settings, id: created.response.data.id });
-  if (!ended.ok) return ended;
+  const { id } = created.response.data;
+  const ended = await waitForEnd(context, options, { target, settings, id });
+  if (!ended.ok) return { ok: false, refusal: afterCreate(ended.refusal, { id, key: created.key }) };
   showCreated(context, { ...created, response: ended.value });
   return accept(undefined);
+}
+
+/** The wait failed, the create did not: what was made is not lost with it. */
+function afterCreate(problem: Problem, { id, key }: { readonly id: string; readonly key: string }): Problem {
+  const details = { ...problem.details, id, idempotency_key: key };
+  const message = `${id} was created, but: ${problem.message}`;
+  return { ...problem, message, details, next: `checkout sessions get ${id} --wait` };
 }
 
 /** A key of the user's own must reach the service as it was typed, and is not managed. */

@@ -5,7 +5,7 @@ import { openJournal } from "../../store/journal.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { fieldLines, table } from "../printer.ts";
 import { EXIT, fileProblem, type Problem } from "../problem.ts";
-import { locateStateFolder, stateFile } from "../state-folder.ts";
+import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
 export function registerIdempotency(parent: Command, registry: Registry): void {
@@ -39,7 +39,10 @@ function withJournal(
   options: CommonOptions,
   run: (journal: Journal | undefined) => Outcome<void, Problem>,
 ): Promise<Outcome<void, Problem>> {
-  const path = stateFile(locateStateFolder(world, options.dir), "journal");
+  const folder = locateStateFolder(world, options.dir);
+  const trusted = trustFolder(world, folder);
+  if (!trusted.ok) return Promise.resolve(trusted);
+  const path = stateFile(folder, "journal");
   if (!world.files.exists(path)) return Promise.resolve(run(undefined));
   const journal = openJournal(path, world.sqliteAddon());
   if (!journal.ok) {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { clock } from "../../client/control.ts";
-import type { ClockRequest } from "../../core/control-request.ts";
+import { parseClockRequest, type ClockRequest } from "../../core/control-request.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget, moveLines } from "../control-command.ts";
@@ -58,9 +58,10 @@ function advanceBy(text: string): ClockRequest | Problem {
   return by === undefined ? wrong(MINUTES_AND_MORE, text) : { action: "advance", by_ms: by };
 }
 
+/** The service's own check, so that a day that does not exist is not read as another one. */
 function setTo(text: string): ClockRequest | Problem {
-  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? wrong(MOMENT, text) : { action: "set", to: new Date(at).toISOString() };
+  const parsed = parseClockRequest({ action: "set", to: text });
+  return parsed.ok ? parsed.value : wrong(MOMENT, text);
 }
 
 function wrong(expected: string, got: string): Problem {

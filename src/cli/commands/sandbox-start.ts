@@ -10,6 +10,7 @@ import { createSandbox } from "../../sandbox/sandbox.ts";
 import type { Timekeeper } from "../../sandbox/timekeeper.ts";
 import { seed, type NewStore } from "../../sandbox/seed.ts";
 import { IN_MEMORY } from "../../store/database.ts";
+import { StorageUnavailable } from "../../store/group-commit.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
 import { listOption, register, switchOption, valueOption } from "../command.ts";
@@ -31,6 +32,8 @@ type StartOptions = CommonOptions & {
 
 /** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
+/** So often a start tries to write to a locked database. */
+const MAX_LOCKED_TRIES = 5;
 /** A default port that is taken moves up at most this far. */
 const MAX_PORT_MOVES = 20;
 
@@ -96,9 +99,8 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
 
 /** Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from. */
 function adminTokenOf(world: World): Outcome<string, Problem> {
-  const given = world.env["CHECKOUT_ADMIN_TOKEN"];
-  if (given === undefined)
-    return accept(Buffer.from(world.randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url"));
+  const given = world.env["CHECKOUT_ADMIN_TOKEN"] ?? "";
+  if (given === "") return accept(Buffer.from(world.randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url"));
   if (/^[\w-]{16,128}$/.test(given)) return accept(given);
   const message = "CHECKOUT_ADMIN_TOKEN must have 16 to 128 letters, digits, - or _";
   return { ok: false, refusal: usageProblem(message, "set a longer one, or unset it for a random one") };
@@ -128,10 +130,11 @@ async function serveFolder(
   }
   const log = createLog(world, options);
   try {
-    const seeded = await seed(store, world, {
-      masterKey,
-      keep: (made) => keepCredentials(world, held, made),
-    });
+    const made = await patiently(() =>
+      seed(store, world, { masterKey, keep: (fresh) => keepCredentials(world, held, fresh) }),
+    );
+    if (!made.ok) return made;
+    const seeded = made.value;
     if (seeded === undefined) return foreignMasterKey(held);
     const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
     const apiKey = seeded.apiKey ?? kept;
@@ -139,7 +142,8 @@ async function serveFolder(
     if (!listening.ok) return listening;
     const { listener, timekeeper } = listening.value;
     const { port } = listener;
-    await timekeeper.wake();
+    const awake = await patiently(() => timekeeper.wake());
+    if (!awake.ok) return awake;
     const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey } });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port });
     context.printer.result(ready, () => banner(context, ready));
@@ -152,6 +156,23 @@ async function serveFolder(
     log.flush();
     store.close();
   }
+}
+
+/** Waits while another process keeps the database locked: each try of a write waits 2 s. */
+async function patiently<Value>(write: () => Promise<Value>): Promise<Outcome<Value, Problem>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return accept(await write());
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (tries === MAX_LOCKED_TRIES) return { ok: false, refusal: unavailable(error) };
+    }
+  }
+}
+
+function unavailable({ message }: StorageUnavailable): Problem {
+  const next = "end whatever keeps the database open, look at the disk, and start again";
+  return { exitCode: EXIT.failed, code: "database_unavailable", message, next };
 }
 
 function openState(world: World, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
