@@ -186,6 +186,69 @@ test("a CI script only creates and waits", async () => {
   expect((await harness.run(["sessions", "get", id, "--until", "final"])).code).toBe(2);
 });
 
+test("what was due first happens first, whoever notices", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  await harness.run(["sandbox", "clock", "freeze"]);
+  const read = await idOf(harness, "order-1~succeeded");
+  const created = await idOf(harness, "order-2~failed");
+  // Time passes while nobody looks: a laptop sleeps, a process is stopped.
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  database.exec("UPDATE stores SET clock_frozen_at = clock_frozen_at + 7200000");
+  database.close();
+  // The store's clock is remembered for 10 ms.
+  harness.clock.advance(10);
+  expect(await statusOf(harness, read)).toBe("succeeded");
+  expect(eventsOf(harness, created)).toHaveLength(1);
+  const late = await harness.run(["sandbox", "pay", created, "--outcome", "cancelled", "--json"]);
+  expect(late.code).toBe(5);
+  expect(eventsOf(harness, created).at(-1)).toBe("order.failed 3 pending");
+  await sandbox.stop();
+});
+
+test("an advance does everything on its way, however much that is", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--rate-limit", "off", "--quiet"]);
+  await harness.run(["sandbox", "clock", "freeze"]);
+  const orders = 1500;
+  const sent = Array.from({ length: orders }, (_, index) =>
+    sandbox.request({
+      path: "/v1/orders",
+      headers: { "Idempotency-Key": `bulk-key-${index}` },
+      body: JSON.stringify({ order_id: `order-${index}~cancelled`, price_id: "price_bento" }),
+    }),
+  );
+  await Promise.all(sent);
+  const moved = json((await harness.run(["sandbox", "clock", "advance", "2s", "--json"])).stdout);
+  expect((moved["fired"] as unknown[]).length).toBe(orders);
+});
+
+test("a wait that fails does not lose what was created, and is over when it said", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const began = harness.clock.now();
+  harness.setFault((request, pass) =>
+    request.method === "POST"
+      ? pass()
+      : Promise.resolve({ ok: false, failure: "connection_lost", message: "socket hang up" }),
+  );
+  const result = await harness.run([
+    ...createOrder("order-1"),
+    "--wait",
+    "--timeout",
+    "2s",
+    "--retries",
+    "50",
+  ]);
+  expect([result.code, result.stdout]).toEqual([7, ""]);
+  expect(json(result.stderr)).toMatchObject({
+    error: { code: "wait_timeout" },
+    id: expect.any(String) as string,
+    idempotency_key: expect.any(String) as string,
+  });
+  expect(harness.clock.now() - began).toBeLessThan(8000);
+});
+
 test("the control API takes the admin token alone, and nothing from a browser", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -203,6 +266,9 @@ test("the control API takes the admin token alone, and nothing from a browser", 
   expect(await call({})).toBe("401 credential_invalid");
   expect(await call({ Authorization: `Bearer ${token}x` })).toBe("401 credential_invalid");
   expect(await call({ ...admin, Origin: "http://localhost:4242" })).toBe("403 origin_not_allowed");
+  const elsewhere = { CHECKOUT_ADMIN_TOKEN: token, CHECKOUT_BASE_URL: "http://pay.example/v1" };
+  harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
+  expect((await harness.run(["sandbox", "clock", "show"], { env: elsewhere })).code).toBe(2);
   for (const body of [
     '{"action":"stop"}',
     '{"action":"advance","by_ms":0}',
