@@ -10,24 +10,32 @@ import { parseDuration, parseWhole } from "./parsers.ts";
 import type { Problem } from "./problem.ts";
 import { isLoopback, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
 
-/** Options of every command that talks to a service. */
-export function serviceOptions(): Option[] {
+/** Which service is meant, and how patient the client is. */
+export function targetOptions(): Option[] {
   return [
     valueOption(
       "--base-url <url>",
       "the service, with its version segment (default: the sandbox of this folder)",
     ),
-    valueOption(
-      "--store-id <id>",
-      "the store of the API key, where checkout cannot know it; part of managed keys",
-    ),
     valueOption("--timeout <duration>", "for each try (default: 10s)", parseDuration),
     valueOption("--retries <n>", "tries beyond the first (default: 5)", parseWhole(0, 100)),
-    switchOption(
-      "--show-headers",
-      "show requests and answers with their headers, secrets redacted, on stderr",
-    ),
   ];
+}
+
+/** Part of managed keys, for commands that create. */
+export function storeOption(): Option {
+  return valueOption(
+    "--store-id <id>",
+    "the store of the API key, where checkout cannot know it; part of managed keys",
+  );
+}
+
+/** For commands that send. */
+export function showHeadersOption(): Option {
+  return switchOption(
+    "--show-headers",
+    "show requests and answers with their headers, secrets redacted, on stderr",
+  );
 }
 
 /** The service that a command talks to. Its key is kept out of all that is printed, and out of plain HTTP unless that is said. */

@@ -69,7 +69,7 @@ function lostLine(count: number, format: LogFormat): string {
 export const SILENT_LOG: AccessLog = { add: () => undefined, flush: () => undefined };
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
-  const time = new Date(at).toISOString().slice(11, 23);
+  const time = new Date(at).toISOString().slice(11);
   const request = `${method} ${shownTarget(target)}`;
   return `${time}  ${status}  ${printable(request)}  ${milliseconds.toFixed(1)} ms  ${printable(redactSecrets(note))}  ${requestId}\n`;
 }

@@ -14,7 +14,14 @@ import { resolveSettings, type Settings } from "../settings.ts";
 import { makeStateFolder, stateFile } from "../state-folder.ts";
 import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "../wait-command.ts";
 import { judgeCreate, ORDER, SESSION, showCreated, type Created, type Noun } from "../create-report.ts";
-import { connect, serviceOptions, showRequest, whileWaiting } from "../service-command.ts";
+import {
+  connect,
+  showHeadersOption,
+  storeOption,
+  targetOptions,
+  showRequest,
+  whileWaiting,
+} from "../service-command.ts";
 
 type CreateOptions = WaitOptions &
   CreateFields & {
@@ -61,7 +68,9 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       ),
       switchOption("--dry-run", "show the request that would be sent, and send nothing"),
       ...waitOptions(),
-      ...serviceOptions(),
+      ...targetOptions(),
+      storeOption(),
+      showHeadersOption(),
     ],
     run: (context, options) => runCreate(context, options, noun),
   });

@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { checkoutFields, exchangeProblem, nextAfterCode } from "../exchange-report.ts";
 import type { Problem } from "../problem.ts";
-import { connect, serviceOptions, whileWaiting } from "../service-command.ts";
+import { connect, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
 import { resolveSettings } from "../settings.ts";
 import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "../wait-command.ts";
 
@@ -17,7 +17,7 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
       "checkout sessions get 0199a3c4-5d00-7000-8000-000000000001",
       "checkout sessions get <id> --wait --until succeeded --timeout 5m",
     ],
-    options: [...waitOptions(), ...serviceOptions()],
+    options: [...waitOptions(), ...targetOptions(), showHeadersOption()],
     run: runSessionsGet,
   });
 }

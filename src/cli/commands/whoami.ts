@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { table } from "../printer.ts";
 import type { Problem } from "../problem.ts";
-import { serviceOptions } from "../service-command.ts";
+import { storeOption, targetOptions } from "../service-command.ts";
 import { shortPath } from "../state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "../settings.ts";
 
@@ -14,7 +14,7 @@ export function registerWhoami(parent: Command, registry: Registry): void {
     name: "whoami",
     summary: "show which service, store and key the other commands use, and why",
     examples: ["checkout whoami", "CHECKOUT_BASE_URL=https://pay.example/v1 checkout whoami"],
-    options: serviceOptions(),
+    options: [...targetOptions(), storeOption()],
     run: runWhoami,
   });
 }
