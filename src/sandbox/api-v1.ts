@@ -1,7 +1,6 @@
 import type { CheckoutObject } from "../core/checkout.ts";
 import { storeNow, type StoreClock } from "../core/clock.ts";
 import {
-  hashKey,
   parseAuthorization,
   refuseUnknownKey,
   requireScope,
@@ -152,7 +151,7 @@ function authorize(
     );
   }
   const { apiKey } = presented.value;
-  const credential = context.store.credentials.byKeyHash(hashKey(apiKey));
+  const credential = context.store.credentials.byApiKey(apiKey);
   if (credential === undefined) return refuseUnknownKey(apiKey);
   // A bucket of a clock that stands still would never fill again (decision 17).
   const realNow = context.world.now();

@@ -1,5 +1,5 @@
 import type { StoreClock } from "../core/clock.ts";
-import type { Credential, Scope } from "../core/credential.ts";
+import { hashKey, type Credential, type Scope } from "../core/credential.ts";
 import type { Connection } from "./database.ts";
 import type { Scheduler } from "./group-commit.ts";
 import { remembered } from "./remembered.ts";
@@ -28,9 +28,9 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       insert.run(id, storeId, keyHash, lastFour, scopes.join(" "), createdAt);
     },
 
-    /** The credential with this hash and the clock of its store, unless it is unknown or revoked. */
-    byKeyHash: remembered(scheduler, (keyHash): (Credential & { readonly clock: StoreClock }) | undefined => {
-      const row = selectByHash.get(keyHash);
+    /** The credential of an API key and the clock of its store, unless the key is unknown or revoked. */
+    byApiKey: remembered(scheduler, (apiKey): (Credential & { readonly clock: StoreClock }) | undefined => {
+      const row = selectByHash.get(hashKey(apiKey));
       if (row === undefined) return undefined;
       // Only `insert` above writes scopes, and it takes them typed.
       const scopes = row.scopes.split(" ").filter(Boolean) as Scope[];

@@ -58,7 +58,7 @@ function tables(connection: Connection, scheduler: Scheduler) {
   const credentials = credentialsTable(connection, scheduler);
   const forgetClocks = (): void => {
     stores.facts.forget();
-    credentials.byKeyHash.forget();
+    credentials.byApiKey.forget();
   };
   return {
     stores,
