@@ -153,7 +153,7 @@ test("every field is checked, and the message names it", async () => {
 });
 
 test("a rewriting of a body that means the same replays, any change of meaning is a conflict", async () => {
-  const sandbox = await createHarness().start();
+  const sandbox = await createHarness().start(["--rate-limit", "off", "--quiet"]);
   const request = fc.record(
     {
       order_id: fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }),
