@@ -6,6 +6,7 @@ import {
   type PayRequest,
 } from "../core/control-request.ts";
 import { errorResponse, type ErrorResponse } from "../core/wire.ts";
+import { parseJson } from "../core/json.ts";
 import type { World } from "../world.ts";
 
 /** The sandbox's own API on this machine (design section 7), which no real service has. */
@@ -71,12 +72,4 @@ async function call<Value>(
     end: "unreachable",
     message: `status ${sent.status} came without an envelope: is that a sandbox?`,
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { checkoutResponse, errorResponse, type CheckoutResponse, type ErrorResponse } from "../core/wire.ts";
+import { parseJson } from "../core/json.ts";
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { MAX_RETRY_AFTER_MS, parseRetryAfter, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
@@ -118,12 +119,4 @@ function again(
   why: Pick<Failure, "code" | "message"> & Partial<Failure> & { readonly uncertain: boolean },
 ): Extract<Verdict, { end: "again" }> {
   return { end: "again", status: undefined, retryAfterMs: 0, ...why };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

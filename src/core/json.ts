@@ -23,7 +23,13 @@ export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   return findFault(text) ?? value;
 }
 
-/** Reads a JSON text that is already known to be a string; refuses with `invalid_json` where it is none. */
+/** What a text says as JSON, or undefined where it says nothing: for answers and files, whose content is checked next. */
+export function parseJson(text: string): unknown {
+  const parsed = parseText(text);
+  return parsed.ok ? parsed.value : undefined;
+}
+
+/** Refuses with `invalid_json` where the text is none. */
 function parseText(text: string): Outcome<unknown> {
   try {
     return accept(JSON.parse(text) as unknown);

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseJson } from "./json.ts";
 
 const credentials = z.object({ merchant_id: z.string(), store_id: z.string(), api_key: z.string() });
 
@@ -26,9 +27,5 @@ export function parseRun(text: string): Run | undefined {
 }
 
 function parseAs<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return schema.safeParse(parseJson(text)).data;
 }

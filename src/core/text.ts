@@ -11,7 +11,7 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escapeCodePoint);
 }
 
-/** A value as one line of JSON that is safe for a terminal: what `printable` would escape stands as \\uXXXX. */
+/** A value as one line of JSON that is safe for a terminal: what `printable` would escape stands as \uXXXX. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, escapeUnits);
 }

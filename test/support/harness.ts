@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
+import type { Ready } from "../../src/cli/ready.ts";
 import { realWorld } from "../../src/real-world.ts";
 import type {
   Service,
@@ -13,7 +14,6 @@ import type {
   World,
 } from "../../src/world.ts";
 import { seededRandom } from "./campaign.ts";
-import type { Ready } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** What a command line printed and returned. */

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { Ready } from "../../src/cli/ready.ts";
 
 /** The real binary, as npx runs it; `npm test` builds it first. */
 export const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
@@ -25,22 +26,6 @@ export async function run(args: readonly string[], options: RunOptions): Promise
   const [code] = (await once(child, "close")) as [number | null];
   return { code, ...output };
 }
-
-/** What the ready line of `sandbox start --json` says. */
-export type Ready = {
-  readonly event: "ready";
-  readonly base_url: string;
-  readonly portal_url: string;
-  readonly checkout_origin: string;
-  readonly merchant_id: string;
-  readonly store_id: string;
-  readonly api_key: string | null;
-  readonly signing_secret: string;
-  readonly data_dir: string | null;
-  readonly ephemeral: boolean;
-  readonly pid: number;
-  readonly version: string;
-};
 
 /** A program that runs on. */
 export type Running = {
