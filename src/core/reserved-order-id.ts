@@ -1,9 +1,19 @@
+import type { Checkout } from "./checkout.ts";
+
 /** What a payer does by himself with a reserved order_id, and the outcome of an act in the payer's place (decision 37). */
 export const PAY_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "expired"] as const;
 export type PayOutcome = (typeof PAY_OUTCOMES)[number];
 
 /** How long a checkout with a reserved order_id waits before it settles itself: milliseconds by the store's clock. */
-export const SETTLE_AFTER_MS = 1000;
+const SETTLE_AFTER_MS = 1000;
+
+/** What a checkout settles itself with, and when; undefined for all that wait for a payer. */
+export function settlementOf(
+  checkout: Pick<Checkout, "orderId" | "createdAt">,
+): { readonly outcome: PayOutcome; readonly dueAt: number } | undefined {
+  const outcome = outcomeOfOrderId(checkout.orderId);
+  return outcome && { outcome, dueAt: checkout.createdAt + SETTLE_AFTER_MS };
+}
 
 /** The outcome that an order_id asks for by its suffix: `order-1001~succeeded`. Undefined for all other order_ids. */
 export function outcomeOfOrderId(orderId: string): PayOutcome | undefined {

@@ -3,7 +3,7 @@ import { storeNow } from "../core/clock.ts";
 import { recordEvent } from "../core/event.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { advance, isDue, isFinal, type Command } from "../core/payment.ts";
-import { outcomeOfOrderId, SETTLE_AFTER_MS, type PayOutcome } from "../core/reserved-order-id.ts";
+import { settlementOf, type PayOutcome } from "../core/reserved-order-id.ts";
 import { checkoutJson } from "../core/wire.ts";
 import type { DueItem } from "../store/settlements.ts";
 import type { ServiceContext } from "./service.ts";
@@ -44,20 +44,20 @@ export function payAs(
 /** Whether time has brought a checkout something that nobody has done yet: its own settlement, or its end. */
 export function isBehind(checkout: Checkout, now: number): boolean {
   if (isDue(checkout, now)) return true;
-  if (isFinal(checkout.status) || outcomeOfOrderId(checkout.orderId) === undefined) return false;
-  return now >= checkout.createdAt + SETTLE_AFTER_MS;
+  const settlement = isFinal(checkout.status) ? undefined : settlementOf(checkout);
+  return settlement !== undefined && settlement.dueAt <= now;
 }
 
 /** Does to a checkout what time has brought it, each thing at its own moment; runs inside a write. */
 export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: number): Checkout {
-  const { store } = context;
-  const settlement = store.settlements.of(checkout.id);
+  const { checkouts, settlements } = context.store;
+  const { id } = checkout;
+  const settlement = settlements.of(id);
   if (settlement !== undefined && settlement.dueAt <= now) settleItem(context, settlement);
-  const settled = store.checkouts.findAny(checkout.id) ?? checkout;
+  const settled = checkouts.findAny(id) ?? checkout;
   if (!isDue(settled, now)) return settled;
-  const expired = apply(context, { checkout: settled, command: { kind: "expire" } }, settled.expiresAt);
-  if (!expired.ok) throw new Error(expired.refusal.message);
-  return expired.value.checkout;
+  settleItem(context, { checkoutId: id, dueAt: settled.expiresAt, outcome: null });
+  return checkouts.findAny(id) ?? settled;
 }
 
 /**

@@ -4,7 +4,7 @@ import { realTimeOf, storeNow, type StoreClock } from "../core/clock.ts";
 import { recordEvent } from "../core/event.ts";
 import { fingerprint, type StoredResponse } from "../core/idempotency.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import { outcomeOfOrderId, SETTLE_AFTER_MS } from "../core/reserved-order-id.ts";
+import { settlementOf } from "../core/reserved-order-id.ts";
 import { printableLiteral } from "../core/text.ts";
 import { checkoutJson, successBody } from "../core/wire.ts";
 import type { Store } from "../store/store.ts";
@@ -96,15 +96,11 @@ export async function retrieveCheckout(
 }
 
 /** A reserved order_id settles itself after a moment (decision 37). */
-function schedule(
-  context: ServiceContext,
-  { id, storeId, orderId, createdAt, expiresAt }: Checkout,
-  clock: StoreClock,
-): void {
-  const outcome = outcomeOfOrderId(orderId);
-  const dueAt = outcome === undefined ? expiresAt : createdAt + SETTLE_AFTER_MS;
-  if (outcome !== undefined) context.store.settlements.insert({ checkoutId: id, storeId, outcome, dueAt });
-  const realTime = realTimeOf(clock, dueAt);
+function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
+  const { id: checkoutId, storeId, expiresAt } = checkout;
+  const settlement = settlementOf(checkout);
+  if (settlement !== undefined) context.store.settlements.insert({ checkoutId, storeId, ...settlement });
+  const realTime = realTimeOf(clock, settlement?.dueAt ?? expiresAt);
   if (realTime !== undefined) context.expectDue(realTime);
 }
 

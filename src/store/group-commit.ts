@@ -114,15 +114,17 @@ function commitTogether(
   batch: readonly Job[],
 ): Result[] | "locked" {
   const alone = (job: Job): Result => runInSavepoint(statements, connection, job);
+  const allFailed = (error: unknown): Result[] =>
+    batch.map(() => ({ ok: false, error: asUnavailable(error) }));
   try {
     return inTransaction(statements, connection, () => batch.map(runBare)) ?? "locked";
   } catch (error) {
-    if (!(error instanceof JobFailure)) return batch.map(() => ({ ok: false, error: asUnavailable(error) }));
+    if (!(error instanceof JobFailure)) return allFailed(error);
   }
   try {
     return inTransaction(statements, connection, () => batch.map(alone)) ?? "locked";
   } catch (error) {
-    return batch.map(() => ({ ok: false, error: asUnavailable(error) }));
+    return allFailed(error);
   }
 }
 

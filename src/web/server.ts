@@ -127,11 +127,11 @@ function attach(server: Server, { service, sockets, after }: Connections): void 
   // The guard looks at Expect and at CONNECT: whoever may not speak here learns no more from them.
   server.on("checkExpectation", (incoming, response: ServerResponse) => {
     response.shouldKeepAlive = false;
-    void service.answer(withoutBody(incoming)).then((sent) => send(response, sent));
+    void service.answer(requestOf(incoming, NO_BODY)).then((sent) => send(response, sent));
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
     void afterPending(socket)
-      .then(() => service.answer(withoutBody(incoming)))
+      .then(() => service.answer(requestOf(incoming, NO_BODY)))
       .then((sent) => write(socket, sent, after));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -143,20 +143,23 @@ function attach(server: Server, { service, sockets, after }: Connections): void 
 }
 
 async function answer(service: Service, { incoming, response }: Pending): Promise<void> {
-  const { method = "", url: target = "", rawHeaders } = incoming;
   const fault = faultOf(incoming);
   const body = fault ?? (await readBody(incoming));
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
-    send(response, await service.answer({ method, target, rawHeaders, body }));
+    send(response, await service.answer(requestOf(incoming, body)));
     return;
   }
+  const { method = "", url: target = "" } = incoming;
   response.shouldKeepAlive = false;
   send(response, service.refuse({ ...body, method, target }));
 }
 
-function withoutBody({ method = "", url: target = "", rawHeaders }: IncomingMessage): HttpRequest {
-  return { method, target, rawHeaders, body: NO_BODY };
+function requestOf(
+  { method = "", url: target = "", rawHeaders }: IncomingMessage,
+  body: Uint8Array,
+): HttpRequest {
+  return { method, target, rawHeaders, body };
 }
 
 /** What Node's parser lets pass, and no server of HTTP/1.1 may guess about. */
