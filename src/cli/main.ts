@@ -31,7 +31,7 @@ function usageOf(
   error: { readonly code: string; readonly message: string },
   argv: readonly string[],
 ): Problem {
-  const words = argv.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
+  const words = argv.slice(0, 2).filter((word) => /^[a-z]+(-[a-z]+)*$/.test(word));
   const next = ["checkout", ...words, "--help"].join(" ");
   if (error.code === "commander.help") return usageProblem("a command is missing", next);
   return usageProblem(error.message.replace(/^error: /, ""), next);

@@ -104,3 +104,8 @@ function hasColour(stream: World["stdout"], env: World["env"]): boolean {
 function pad(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
+
+/** How many places a line of a stream has; 80 where it is no terminal, 0 where a terminal does not know. */
+export function widthOf(stream: World["stdout"]): number {
+  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : 80;
+}

@@ -7,6 +7,7 @@ import { printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
+import { widthOf } from "./printer.ts";
 import type { Problem } from "./problem.ts";
 import { isLoopback, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
 
@@ -61,7 +62,9 @@ export async function whileWaiting<Result>(
 ): Promise<Result> {
   const interruption = new AbortController();
   const unsubscribe = world.onStop(() => interruption.abort());
-  const spinner = world.interactive && options.json !== true ? await startSpinner(world.stderr) : undefined;
+  // Where a terminal says that it is 0 wide, ora divides by that and never ends.
+  const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0;
+  const spinner = spins ? await startSpinner(world.stderr) : undefined;
   const above = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
     write(text);
