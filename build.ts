@@ -1,22 +1,40 @@
 /** Builds the program into dist/; with --executable also dist/checkout, one file with Node inside. */
 import { execFileSync } from "node:child_process";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { build, type BuildOptions } from "esbuild";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 import { SQLITE_ASSET } from "./src/real-world.ts";
 
 const EXECUTABLE = process.platform === "win32" ? "checkout.exe" : "checkout";
+
+/** `import text from "./style.css?raw"` is the file as text, here as in vitest. */
+const rawText: Plugin = {
+  name: "raw text",
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /\?raw$/ }, async ({ path, kind, resolveDir }) => {
+      const { path: file, errors } = await bundler.resolve(path.replace(/\?raw$/, ""), { kind, resolveDir });
+      return { path: file, errors, namespace: "raw" };
+    });
+    bundler.onLoad({ filter: /.*/, namespace: "raw" }, ({ path }) => ({
+      contents: readFileSync(path, "utf8"),
+      loader: "text",
+    }));
+  },
+};
 
 const common = {
   platform: "node",
   target: "node22",
   bundle: true,
+  plugins: [rawText],
   // Names stay, so that a stack trace can be read.
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: "eof",
+  // CommonJS has none. `open` looks there for an xdg-open of its own, and takes the system's where it finds none.
+  define: { "import.meta.url": "undefined" },
 } as const satisfies BuildOptions;
 
 const { values } = parseArgs({

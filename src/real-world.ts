@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -52,6 +53,7 @@ export function realWorld(): World {
       const { serve } = await import("./web/server.ts");
       return serve(makeService, { port, after });
     },
+    openBrowser,
     portOwner,
     processStart,
     onStop,
@@ -144,6 +146,32 @@ async function send(request: OutboundRequest): Promise<OutboundResult> {
   const result = await sendHttp(request, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
   return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
+}
+
+/**
+ * So long the system's opener is listened to, in milliseconds: one that found no browser ends with an error before, one
+ * that runs on has become the browser. On Windows it has to end, because our own end would be its end.
+ */
+const OPENER_MS = process.platform === "win32" ? 10_000 : 1000;
+
+/** Opens an address with what the system has for that, which gets none of our streams and can outlive us. */
+async function openBrowser(url: string): ReturnType<World["openBrowser"]> {
+  try {
+    const { default: open } = await import("open");
+    const ending = await Promise.race([open(url).then(endingOf), sleep(OPENER_MS, 0)]);
+    if (ending === 0) return { ok: true };
+    return { ok: false, message: `the system's opener ended with ${ending}` };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { ok: false, message: `the system's opener cannot be run: ${message}` };
+  }
+}
+
+/** The exit code of a process, or the signal that ended it, once it has ended. */
+async function endingOf(child: ChildProcess): Promise<number | string> {
+  if (child.exitCode === null && child.signalCode === null)
+    await new Promise((resolve) => child.once("exit", resolve));
+  return child.exitCode ?? child.signalCode ?? "no exit code";
 }
 
 function onStop(stop: (signal: "SIGINT" | "SIGTERM") => void): () => void {

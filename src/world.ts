@@ -129,6 +129,10 @@ export type World = {
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
   >;
+  /** Opens an address in the person's browser, or says why it could not; the browser itself is not waited for. */
+  readonly openBrowser: (
+    url: string,
+  ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly message: string }>;
   /** Names the process that listens on a port, as well as the system lets it be known. */
   readonly portOwner: (port: number) => string | undefined;
 

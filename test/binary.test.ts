@@ -13,13 +13,24 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { launch, PROGRAM, run, startSandbox, type RunOptions } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+/** What a desktop opens addresses with, replaced by a script: it notes what it is given, then does `more`. */
+function fakeBrowser(more = ""): { readonly folder: string; readonly opened: () => string[] } {
+  const folder = tempFolder();
+  const notes = join(folder, "opened");
+  const opener = join(folder, process.platform === "darwin" ? "open" : "xdg-open");
+  writeFileSync(opener, `#!/bin/sh\necho "$@" >> '${notes}'\n${more}\n`);
+  chmodSync(opener, 0o755);
+  const opened = (): string[] => (existsSync(notes) ? readFileSync(notes, "utf8").trimEnd().split("\n") : []);
+  return { folder, opened };
+}
 
 /** A stranger's first minutes, from an empty folder: everything that must work in each form the program comes in. */
 async function smoke(options: RunOptions): Promise<void> {
@@ -32,11 +43,17 @@ async function smoke(options: RunOptions): Promise<void> {
   expect(sandbox.ready.pid).toBe(sandbox.process.pid);
   const created = await run(CREATE, options);
   expect([created.code, created.stderr]).toEqual([0, ""]);
-  const { data } = json(created.stdout) as { data: { id: string } };
+  const { data } = json(created.stdout) as { data: { id: string; checkout_url: string } };
   expect(json((await run(CREATE, options)).stdout)).toMatchObject({ replayed: true, data });
   expect(json((await run(["sessions", "get", data.id, "--json"], options)).stdout)).toMatchObject({ data });
   const conflict = await run([...CREATE, "--description", "another"], options);
   expect(conflict.code).toBe(5);
+  const browser = fakeBrowser();
+  const opened = await run([...CREATE, "--open"], {
+    ...options,
+    env: { ...options.env, PATH: browser.folder },
+  });
+  expect([opened.code, opened.stderr, browser.opened()]).toEqual([0, "", [data.checkout_url]]);
 
   expect(await sandbox.stop("SIGKILL")).toBeNull();
   const restarted = await startSandbox(options);
@@ -66,6 +83,37 @@ test("the single executable works from an empty folder, without Node", async () 
   expect(readdirSync(join(cache, "hosted-checkout"))).toEqual([
     expect.stringMatching(/^[0-9a-f]{64}\.node$/),
   ]);
+});
+
+test("a browser neither keeps a command from ending nor writes on its terminal", async () => {
+  const cwd = tempFolder();
+  await startSandbox({ cwd });
+  const pid = join(cwd, "pid");
+  const browser = fakeBrowser(`echo $$ > '${pid}'; echo noise; echo noise >&2; exec sleep 60`);
+  onTestFinished(() => void process.kill(Number(readFileSync(pid, "utf8"))));
+  const env = { PATH: `${browser.folder}:/usr/bin:/bin` };
+  const result = await run([...CREATE, "--open"], { cwd, env });
+  const { data } = json(result.stdout) as { data: { checkout_url: string } };
+  expect([result.code, result.stderr]).toEqual([0, ""]);
+  expect(browser.opened()).toEqual([data.checkout_url]);
+  // It is still there: the command did not wait for it, and did not take it along.
+  expect(process.kill(Number(readFileSync(pid, "utf8")), 0)).toBe(true);
+});
+
+test("without a browser the order is there, and a warning says what to open", async () => {
+  const cwd = tempFolder();
+  await startSandbox({ cwd });
+  const rows = [
+    [fakeBrowser("exit 3").folder, "the system's opener ended with 3"],
+    [fakeBrowser("kill -9 $$").folder, "the system's opener ended with SIGKILL"],
+    [tempFolder(), "the system's opener cannot be run: spawn xdg-open ENOENT"],
+  ] as const;
+  for (const [PATH, said] of rows) {
+    const result = await run([...CREATE, "--open"], { cwd, env: { PATH } });
+    const { data } = json(result.stdout) as { data: { checkout_url: string } };
+    const warning = `warning: no browser was opened (${said}); open ${data.checkout_url} by hand\n`;
+    expect([result.code, result.stderr.replace("spawn open", "spawn xdg-open")]).toEqual([0, warning]);
+  }
 });
 
 test("an old Node is told in one line what to do", async () => {

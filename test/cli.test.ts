@@ -1,6 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import { openPage } from "../src/cli/open-page.ts";
+import { createPrinter } from "../src/cli/printer.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 
 const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
@@ -53,6 +56,15 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
     ["a whole number from 0 to 65535", ["sandbox", "start", "--port", "70000"]],
     ["a rate such as 5/s", ["sandbox", "start", "--rate-limit", "5"]],
     ["text or json", ["sandbox", "start", "--log-format", "xml"]],
+    ["a duration from 5m to 24h", ["sandbox", "start", "--checkout-lifetime", "299999ms"]],
+    ["a duration from 5m to 24h", ["sandbox", "start", "--checkout-lifetime", "86400001ms"]],
+    ["a duration from 5m to 24h", ["sandbox", "start", "--checkout-lifetime", "1800"]],
+    [
+      "CHECKOUT_CHECKOUT_LIFETIME (for --checkout-lifetime <duration>)",
+      ["sandbox", "start"],
+      { CHECKOUT_CHECKOUT_LIFETIME: "25h" },
+    ],
+    ["CHECKOUT_OPEN must be 1 or 0", createOrder("o"), { CHECKOUT_OPEN: "perhaps" }],
     ["HOST or HOST:PORT", ["sandbox", "start", "--allow-host", "http://x"]],
   ];
   for (const [said, argv, env = {}] of rows) {
@@ -163,6 +175,99 @@ test("--dry-run shows the request with its key, sends nothing and leaves nothing
   const { headers } = dry as { headers: Record<string, string> };
   expect([real["replayed"], real["idempotency_key"]]).toEqual([false, headers["Idempotency-Key"]]);
   expect(headers["Authorization"]).toMatch(/^Bearer svc_test_….{4}$/);
+});
+
+test("--open opens the page of what was created, or found again, and nothing else", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const pageOf = async (...more: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await harness.run(createOrder("o-1", "--json", "--open", ...more));
+    expect([more, code, stderr]).toEqual([more, 0, ""]);
+    return String((json(stdout)["data"] as Record<string, unknown>)["checkout_url"]);
+  };
+  const page = await pageOf();
+  expect(await pageOf()).toBe(page);
+  expect(harness.opened).toEqual([page, page]);
+
+  await harness.run(createOrder("o-1"));
+  await harness.run(createOrder("o-2", "--open", "--dry-run"));
+  const refused = await harness.run(createOrder("o-1", "--open", "--description", "another"));
+  expect([refused.code, harness.opened.length]).toEqual([5, 2]);
+  await harness.run(["sessions", "create", "--order-id", "o-3", "--price-id", "price_bento", "--open"]);
+  const asked = await harness.run(["orders", "create", "--price-id", "price_bento"], {
+    env: { CHECKOUT_OPEN: "1" },
+    typed: [["Order id", "o-4"]],
+  });
+  expect([asked.code, harness.opened.length, new Set(harness.opened).size]).toEqual([0, 4, 3]);
+});
+
+test("with --wait the page is open while the command waits", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const order: string[] = [];
+  harness.setFault((request, pass) => {
+    order.push(request.method);
+    return pass();
+  });
+  harness.setBrowser(() => {
+    order.push("opened");
+    return Promise.resolve({ ok: true });
+  });
+  const waited = await harness.run(createOrder("o-1~succeeded", "--open", "--wait", "--json"));
+  expect(json(waited.stdout)).toMatchObject({ data: { status: "succeeded" } });
+  expect(order.slice(0, 3)).toEqual(["POST", "opened", "GET"]);
+  expect(harness.opened).toHaveLength(1);
+});
+
+test("a browser that does not open is a warning with the address, and the order is there", async () => {
+  const harness = createHarness();
+  await harness.start();
+  harness.setBrowser(() => Promise.resolve({ ok: false, message: "no browser\u001b[2J" }));
+  const check = async (...argv: string[]): Promise<void> => {
+    const result = await harness.run(argv);
+    expect([result.code, result.stdout]).toEqual([0, expect.stringContaining("o-1") as string]);
+    const [page = ""] = harness.opened;
+    expect(result.stderr).toBe(
+      `warning: no browser was opened (no browser\\u{1b}[2J); open ${page} by hand\n`,
+    );
+  };
+  await check(...createOrder("o-1~succeeded", "--open"));
+  await check(...createOrder("o-1~succeeded", "--open", "--json"));
+  await check(...createOrder("o-1~succeeded", "--open", "--wait"));
+});
+
+test("only http and https addresses reach the browser, in the spelling of the parser", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const answerWith = (address: string): void =>
+    harness.setFault(async (_request, pass) => {
+      const answer = await pass();
+      const url = JSON.stringify(address);
+      const body = (text: string) => text.replace(/(?<="checkout_url":)"[^"]*"/, () => url);
+      return answer.ok ? { ...answer, body: body(answer.body) } : answer;
+    });
+  const other = ["file:///bin/sh", "javascript:alert(1)", "vscode://x", "C:\\x.exe", "--help", "/bin/sh", ""];
+  for (const address of other) {
+    // Such an answer is no answer of v1 at all.
+    answerWith(address);
+    const refused = await harness.run(createOrder("o-1", "--open", "--retries", "0"));
+    expect([address, refused.code]).toEqual([address, 7]);
+    expect(refused.stderr).toContain("no checkout");
+    expect(await talkOf(address)).toContain("was not opened, because it is no http: or https: address");
+  }
+  expect(harness.opened).toEqual([]);
+
+  answerWith('HTTPS://pay.example/a b\n"$(id)"?q=ü');
+  const odd = await harness.run(createOrder("o-1", "--open"));
+  expect([odd.code, harness.opened]).toEqual([0, ["https://pay.example/a%20b%22$(id)%22?q=%C3%BC"]]);
+
+  /** What is said where an address that no answer can hold is to be opened all the same. */
+  async function talkOf(address: string): Promise<string> {
+    const stderr = new PassThrough({ encoding: "utf8" });
+    const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
+    await openPage({ world: { openBrowser: () => Promise.reject(new Error("opened")) }, printer }, address);
+    return String(stderr.read());
+  }
 });
 
 test("the journal lists, shows and forgets keys", async () => {

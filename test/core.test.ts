@@ -41,12 +41,13 @@ test("a store opens a checkout only in the order of decision 3", () => {
       terms: { ...terms, ...bought },
       store: { ...store, ...change },
       live: open,
+      lifetimeMs: 300_000,
     } as const;
     const outcome = openCheckout(input, 1000);
     return outcome.ok ? `${outcome.value.status} until ${outcome.value.expiresAt}` : outcome.refusal.code;
   };
   const all = { currency: "USD", paymentMethod: "wechat_pay" } as const;
-  expect(check({}, {}, undefined)).toBe("created until 3601000");
+  expect(check({}, {}, undefined)).toBe("created until 301000");
   expect(check({ active: false }, all, live)).toBe("store_inactive");
   expect(check({}, all, live)).toBe("capability_missing");
   expect(check({}, { currency: "USD" }, live)).toBe("capability_missing");

@@ -31,7 +31,7 @@ test("the README names every command and every script that exists", async () => 
   const folder = tempFolder();
   const help = async (...words: string[]): Promise<string[]> => {
     const { stdout } = await run([...words, "--help"], { cwd: folder });
-    return [...(stdout.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z]+)/gm)].map(
+    return [...(stdout.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(
       ([, name = ""]) => name,
     );
   };

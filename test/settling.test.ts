@@ -141,6 +141,35 @@ test("expiry is right by timer, on read, after the process was down, and after t
   expect(anew).toMatchObject({ replayed: false });
 });
 
+test("the lifetime that a sandbox was started with holds for what is created from then on", async () => {
+  const harness = createHarness();
+  const hour = await harness.start();
+  const before = await idOf(harness, "order-1");
+  await hour.stop();
+
+  const short = await harness.start(["--checkout-lifetime", "5m"]);
+  await harness.run(["sandbox", "clock", "freeze"]);
+  const id = await idOf(harness, "order-2");
+  const fired = async (span: string): Promise<unknown> => {
+    const moved = await harness.run(["sandbox", "clock", "advance", span, "--json"]);
+    return (json(moved.stdout)["fired"] as { order_id: string; to: string }[]).map(
+      ({ order_id: orderId, to }) => `${orderId} ${to}`,
+    );
+  };
+  expect([await fired("299999ms"), await statusOf(harness, id)]).toEqual([[], "created"]);
+  expect([await fired("1ms"), await statusOf(harness, id)]).toEqual([["order-2 expired"], "expired"]);
+  await idOf(harness, "order-3");
+  expect(await fired("5m")).toEqual(["order-3 expired"]);
+  expect(await statusOf(harness, before)).toBe("created");
+  await short.stop();
+
+  const env = { CHECKOUT_CHECKOUT_LIFETIME: "24h" };
+  await harness.start([], { env });
+  await idOf(harness, "order-4");
+  expect(await fired("86399999ms")).toEqual(["order-1 expired"]);
+  expect(await fired("1ms")).toEqual(["order-4 expired"]);
+});
+
 test("reserved order_ids settle themselves after a moment, also after a crash", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();

@@ -14,8 +14,14 @@ const LAYERS: Readonly<
 > = {
   core: { folders: [], packages: ["zod", "node:crypto"] },
   store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path"] },
-  web: { folders: ["core", "world.ts"], packages: ["node:http", "node:https", "node:net"] },
-  sandbox: { folders: ["store", "web", "core", "world.ts"], packages: [] },
+  web: {
+    folders: ["core", "world.ts"],
+    packages: ["hono/html", "hono/utils/accept", "node:http", "node:https", "node:net"],
+  },
+  sandbox: {
+    folders: ["store", "web", "core", "world.ts"],
+    packages: ["htmx.org/dist/htmx.min.js?raw", "uqr"],
+  },
   client: { folders: ["core", "world.ts"], packages: [] },
   cli: {
     folders: ["sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
@@ -25,7 +31,16 @@ const LAYERS: Readonly<
   "version.ts": { folders: [], packages: [] },
   "real-world.ts": {
     folders: ["web", "world.ts"],
-    packages: ["uuid", "node:crypto", "node:fs", "node:path", "node:sea", "node:timers/promises"],
+    packages: [
+      "open",
+      "uuid",
+      "node:child_process",
+      "node:crypto",
+      "node:fs",
+      "node:path",
+      "node:sea",
+      "node:timers/promises",
+    ],
   },
 };
 
@@ -266,6 +281,6 @@ function fake(text: string): SourceFile {
 
 function files(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => /\.(ts|cjs)$/.test(name))
+    .filter((name) => /(?<!\.d)\.(ts|cjs)$/.test(name))
     .map((name) => join(folder, name));
 }

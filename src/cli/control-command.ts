@@ -1,6 +1,7 @@
 import type { ControlResult, ControlTarget } from "../client/control.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import type { MoveWire } from "../core/control-request.ts";
+import type { MoveWire } from "../core/control-api.ts";
+import type { ErrorCode } from "../core/errors.ts";
 import type { CommonOptions, Context } from "./command.ts";
 import { table } from "./printer.ts";
 import { EXIT, exitCodeOfStatus, usageProblem, type Problem } from "./problem.ts";
@@ -30,8 +31,11 @@ export function controlTarget(
   return accept({ origin: `http://127.0.0.1:${port}`, adminToken });
 }
 
-/** What a call brought, or why it brought nothing. */
-export function controlOutcome<Value>(result: ControlResult<Value>): Outcome<Value, Problem> {
+/** What a call brought, or why it brought nothing; `nextAfter` says what to do after a code. */
+export function controlOutcome<Value>(
+  result: ControlResult<Value>,
+  nextAfter: Readonly<Partial<Record<ErrorCode, string>>> = {},
+): Outcome<Value, Problem> {
   if (result.end === "success") return accept(result.value);
   if (result.end === "unreachable") {
     const { message } = result;
@@ -39,8 +43,8 @@ export function controlOutcome<Value>(result: ControlResult<Value>): Outcome<Val
     return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "unreachable", message, next } };
   }
   const { code, message } = result.error;
-  const next =
-    code === "state_conflict" ? "checkout sessions get <id> shows its state" : "correct it and run it again";
+  const [, next = "correct it and run it again"] =
+    Object.entries(nextAfter).find(([known]) => known === code) ?? [];
   return { ok: false, refusal: { exitCode: exitCodeOfStatus(result.status), code, message, next } };
 }
 

@@ -1,3 +1,4 @@
+import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { invalidOption } from "./command.ts";
 
@@ -15,7 +16,15 @@ export function parseDuration(text: string): number {
   return milliseconds;
 }
 
-/** The same without an upper bound; undefined where it is no duration. */
+/** How long a checkout can be paid, in milliseconds, within the bounds of decision 10. */
+export function parseLifetime(text: string): number {
+  const milliseconds = durationOf(text) ?? 0;
+  if (milliseconds < MIN_CHECKOUT_LIFETIME_MS || milliseconds > MAX_CHECKOUT_LIFETIME_MS)
+    throw invalidOption("a duration from 5m to 24h", text);
+  return milliseconds;
+}
+
+/** A duration without an upper bound; undefined where it is no duration. */
 export function durationOf(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
   if (digits === undefined || Number(digits) === 0) return undefined;

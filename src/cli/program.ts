@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { VERSION } from "../version.ts";
-import type { World } from "../world.ts";
 import type { Registry } from "./command.ts";
+import { widthOf } from "./printer.ts";
 
 const GUIDE = `
 Examples:
@@ -45,6 +45,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
       (await import("./commands/sessions-get.ts")).registerSessionsGet,
     ],
   },
+  "return-origins": {
+    summary: "where customers may be sent back to",
+    load: async () => [(await import("./commands/return-origins.ts")).registerReturnOrigins],
+  },
   idempotency: {
     summary: "the journal of idempotency keys (not of API keys)",
     load: async () => [(await import("./commands/idempotency.ts")).registerIdempotency],
@@ -86,8 +90,4 @@ export async function createProgram(registry: Registry): Promise<Command> {
     else for (const registrar of await load()) registrar(program, registry);
   }
   return program;
-}
-
-function widthOf(stream: World["stdout"]): number {
-  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : 80;
 }

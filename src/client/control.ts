@@ -1,12 +1,15 @@
 import {
-  CONTROL_ANSWERS,
-  type ClockAnswer,
+  CONTROL_OPERATIONS,
+  readControlAnswer,
+  type AnswerOf,
   type ClockRequest,
-  type PayAnswer,
+  type OperationName,
   type PayRequest,
-} from "../core/control-request.ts";
-import { errorResponse, type ErrorResponse } from "../core/wire.ts";
+  type RequestOf,
+  type ReturnOriginRequest,
+} from "../core/control-api.ts";
 import { parseJson } from "../core/json.ts";
+import { errorResponse, type ErrorResponse } from "../core/wire.ts";
 import type { World } from "../world.ts";
 
 /** The sandbox's own API on this machine (design section 7), which no real service has. */
@@ -26,9 +29,8 @@ export function pay(
   world: Pick<World, "send">,
   target: ControlTarget,
   act: PayRequest & { readonly id: string },
-): Promise<ControlResult<PayAnswer>> {
-  const path = `/checkouts/${encodeURIComponent(act.id)}/pay`;
-  return call(world, target, { path, body: { outcome: act.outcome }, read: CONTROL_ANSWERS.pay });
+): Promise<ControlResult<AnswerOf<"pay">>> {
+  return call(world, target, { name: "pay", id: act.id, body: { outcome: act.outcome } });
 }
 
 /** Shows the store's clock, or moves it. */
@@ -36,36 +38,48 @@ export function clock(
   world: Pick<World, "send">,
   target: ControlTarget,
   act: ClockRequest | undefined,
-): Promise<ControlResult<ClockAnswer>> {
-  return call(world, target, { path: "/clock", body: act, read: CONTROL_ANSWERS.clock });
+): Promise<ControlResult<AnswerOf<"showClock">>> {
+  return act === undefined
+    ? call(world, target, { name: "showClock", body: act })
+    : call(world, target, { name: "moveClock", body: act });
 }
 
-/** A parser of an answer's `data`. */
-type Reader<Value> = {
-  readonly safeParse: (body: unknown) => {
-    readonly success: boolean;
-    readonly data?: { readonly data: Value } | undefined;
-  };
+/** Lists the store's return origins, after one was added or removed if that is asked for. */
+export function returnOrigins(
+  world: Pick<World, "send">,
+  target: ControlTarget,
+  act: ReturnOriginRequest | undefined,
+): Promise<ControlResult<AnswerOf<"listReturnOrigins">>> {
+  return act === undefined
+    ? call(world, target, { name: "listReturnOrigins", body: act })
+    : call(world, target, { name: "changeReturnOrigins", body: act });
+}
+
+/** An operation with what it takes. */
+type Call<Name extends OperationName> = {
+  readonly name: Name;
+  readonly id?: string;
+  readonly body: RequestOf<Name>;
 };
 
-async function call<Value>(
+async function call<Name extends OperationName>(
   world: Pick<World, "send">,
   { origin, adminToken }: ControlTarget,
-  request: { readonly path: string; readonly body: object | undefined; readonly read: Reader<Value> },
-): Promise<ControlResult<Value>> {
-  const body = request.body === undefined ? {} : { body: JSON.stringify(request.body) };
+  { name, id = "", body }: Call<Name>,
+): Promise<ControlResult<AnswerOf<Name>>> {
+  const { method, path } = CONTROL_OPERATIONS[name];
   const sent = await world.send({
-    method: request.body === undefined ? "GET" : "POST",
-    url: `${origin}/__sandbox${request.path}`,
+    method,
+    url: `${origin}${path.replace("{id}", encodeURIComponent(id))}`,
     headers: { Authorization: `Bearer ${adminToken}`, "Content-Type": "application/json" },
-    ...body,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     timeoutMs: TIMEOUT_MS,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   if (!sent.ok) return { end: "unreachable", message: sent.message };
   const answer = parseJson(sent.body);
-  const read = request.read.safeParse(answer);
-  if (read.data !== undefined) return { end: "success", value: read.data.data };
+  const value = readControlAnswer(name, answer);
+  if (value !== undefined) return { end: "success", value };
   const refused = errorResponse.safeParse(answer);
   if (refused.success) return { end: "refusal", status: sent.status, error: refused.data.error };
   return {

@@ -47,8 +47,12 @@ export function isLive(status: Status): boolean {
   return status === "created" || status === "pending" || status === "succeeded";
 }
 
-/** How long a checkout can be paid, in milliseconds: one hour (decision 10). */
-const CHECKOUT_LIFETIME_MS = 3_600_000;
+/** How long a checkout can be paid where nothing else is set, in milliseconds: one hour (decision 10). */
+export const DEFAULT_CHECKOUT_LIFETIME_MS = 3_600_000;
+/** The shortest lifetime that can be set: 5 minutes (decision 10). */
+export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
+/** The longest lifetime that can be set: 24 hours (decision 10). */
+export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
 
 /**
  * Decides whether a store may open a checkout on these terms, in the order of decision 3: store active,
@@ -61,6 +65,8 @@ export function openCheckout(
     readonly terms: Terms;
     readonly store: StoreFacts;
     readonly live: Pick<Checkout, "id" | "object" | "status"> | undefined;
+    /** How long it can be paid. */
+    readonly lifetimeMs: number;
   },
   now: number,
 ): Outcome<Checkout> {
@@ -87,7 +93,7 @@ export function openCheckout(
     object: input.object,
     status: "created",
     createdAt: now,
-    expiresAt: now + CHECKOUT_LIFETIME_MS,
+    expiresAt: now + input.lifetimeMs,
   });
 }
 

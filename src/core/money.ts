@@ -42,3 +42,18 @@ export function formatAmount(amountMinor: number, currency: string): string {
   const digits = String(amountMinor).padStart(decimals + 1, "0");
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)} ${currency}`;
 }
+
+/** An amount as a customer reads it: the currency's sign and place in a locale, the decimals of ISO 4217, exactly. */
+export function formatPrice(amountMinor: number, currency: string, locale: string): string {
+  const decimals = currencyDecimals(currency) ?? 0;
+  const digits = String(amountMinor).padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  const format = new Intl.NumberFormat(locale, {
+    style: "currency",
+    currency,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  // As text, so that no amount passes through a floating-point number.
+  return format.format(`${whole}.${digits.slice(digits.length - decimals)}` as `${number}`);
+}

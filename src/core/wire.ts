@@ -8,7 +8,7 @@ const MAX_TEXT_CODE_POINTS = 500;
 const short = (text: string): string => cut(text, MAX_TEXT_CODE_POINTS);
 
 /** The fields of a checkout as the interface states them (interface: `data` object). */
-const checkoutWire = z.object({
+export const checkoutWire = z.object({
   id: z.uuid(),
   object: z.enum(["order", "checkout_session"]),
   order_id: z.string(),
@@ -54,7 +54,7 @@ export function errorBody(requestId: string, { code, message }: Pick<Refusal, "c
 }
 
 /** A checkout as it goes out. `livemode` is false for good (decision 20). */
-function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
+export function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
   return {
     id: checkout.id,
     object: checkout.object,

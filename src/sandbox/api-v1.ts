@@ -35,8 +35,8 @@ const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 /** What the v1 API needs beside the verbs. */
 export type ApiContext = ServiceContext & { readonly rateLimiter: RateLimiter };
 
-/** An answer, with what the log says about it beside its status. */
-export type Answer = HttpResponse & { readonly note?: string };
+/** An answer, with what the log says about it beside its status. `unlogged`: a page that looks again each second. */
+export type Answer = HttpResponse & { readonly note?: string; readonly unlogged?: true };
 
 /**
  * Answers a request of the v1 API (interface: Endpoints). Each step below is one rung of decision 3, in its order:

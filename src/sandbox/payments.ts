@@ -2,7 +2,7 @@ import type { Checkout, Status } from "../core/checkout.ts";
 import { storeNow } from "../core/clock.ts";
 import { recordEvent } from "../core/event.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import { advance, isDue, isFinal, type Command } from "../core/payment.ts";
+import { advance, isDue, isFinal, type AttemptResult, type Command } from "../core/payment.ts";
 import { settlementOf, type PayOutcome } from "../core/reserved-order-id.ts";
 import { checkoutJson } from "../core/wire.ts";
 import type { DueItem } from "../store/settlements.ts";
@@ -24,11 +24,41 @@ export type Change = { readonly checkout: Checkout; readonly moves: readonly Mov
 /** So many due items at most are worked on in one transaction. */
 const MAX_DUE_AT_ONCE = 1000;
 
-/** Acts in the payer's place on any checkout. Refuses with `session_not_found` or `state_conflict`. */
+/** What a payer does on the hosted pages; `attempt` is the one that the page was about. */
+export type PayerAct =
+  | { readonly kind: "start" }
+  | { readonly kind: "cancel" }
+  | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
+  /** The confirmation comes when the checkout's time is over: the late result is recorded (decision 10). */
+  | { readonly kind: "finish_late"; readonly attempt: number };
+
+/** Does what a payer did on a page. Refuses with `session_not_found` or `state_conflict`. */
+export function actAsPayer(
+  context: ServiceContext,
+  checkoutId: string,
+  act: PayerAct,
+): Promise<Outcome<Change>> {
+  return onCheckout(context, checkoutId, (checkout, now) =>
+    act.kind === "finish_late"
+      ? finishLate(context, { checkout, attempt: act.attempt }, now)
+      : apply(context, { checkout, command: act }, now),
+  );
+}
+
+/** Acts in the payer's place, from wherever the checkout stands. Refuses with `session_not_found` or `state_conflict`. */
 export function payAs(
   context: ServiceContext,
   checkoutId: string,
   outcome: PayOutcome,
+): Promise<Outcome<Change>> {
+  return onCheckout(context, checkoutId, (checkout, now) => settle(context, { checkout, outcome }, now));
+}
+
+/** Runs a change of any store's checkout in one transaction with one `now`, after what time has brought it. */
+function onCheckout(
+  context: ServiceContext,
+  checkoutId: string,
+  change: (checkout: Checkout, now: number) => Outcome<Change>,
 ): Promise<Outcome<Change>> {
   const { store, world } = context;
   return store.write(() => {
@@ -37,7 +67,7 @@ export function payAs(
     if (found === undefined || clock === undefined)
       return refuse("session_not_found", `there is no checkout session or order ${checkoutId}`);
     const now = storeNow(clock, world.now());
-    return settle(context, { checkout: bringUpToDate(context, found, now), outcome }, now);
+    return change(bringUpToDate(context, found, now), now);
   });
 }
 
@@ -124,6 +154,25 @@ function expireNow(context: ServiceContext, checkout: Checkout, now: number): Ou
   const expiresAt = Math.min(checkout.expiresAt, Math.max(now, checkout.createdAt + 1));
   if (!isFinal(checkout.status)) context.store.checkouts.setExpiry(checkout.id, expiresAt);
   return apply(context, { checkout: { ...checkout, expiresAt }, command: { kind: "expire" } }, expiresAt);
+}
+
+/** The checkout's time ends while the payer still looks at the wallet, and then the confirmation comes. */
+function finishLate(
+  context: ServiceContext,
+  wanted: { readonly checkout: Checkout; readonly attempt: number },
+  now: number,
+): Outcome<Change> {
+  const { checkout, attempt } = wanted;
+  const command = { kind: "finish", attempt, result: "succeeded" } as const;
+  if (isFinal(checkout.status)) return apply(context, { checkout, command }, now);
+  const open = context.store.attempts.of(checkout.id).find(({ outcome }) => outcome === null);
+  if (open?.number !== attempt) {
+    return refuse("state_conflict", `attempt ${attempt} of checkout ${checkout.id} is not open`);
+  }
+  const expired = expireNow(context, checkout, now);
+  if (!expired.ok) return expired;
+  const finished = apply(context, { checkout: expired.value.checkout, command }, now);
+  return finished.ok ? accept({ ...finished.value, moves: expired.value.moves }) : finished;
 }
 
 /** The only way to change a status: decided by the core, written with its event. */

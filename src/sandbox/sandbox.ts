@@ -10,6 +10,7 @@ import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessLog } from "./access-log.ts";
 import { answerRefusal, answerV1, type Answer, type ApiContext } from "./api-v1.ts";
 import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control-api.ts";
+import type { PagesContext } from "./pages/pages.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { createTimekeeper, type Timekeeper } from "./timekeeper.ts";
 
@@ -18,11 +19,15 @@ export type SandboxOptions = {
   readonly store: Store;
   readonly port: number;
   readonly rateLimit: RateLimit | "off";
+  /** How long a checkout can be paid, from its creation on. */
+  readonly checkoutLifetimeMs: number;
   /** Names beside the loopback ones that a Host header may carry. */
   readonly allowHosts: readonly string[];
   readonly log: AccessLog;
   /** The credential of the control API. */
   readonly adminToken: string;
+  /** What the tokens of the pages' forms are made with. */
+  readonly masterKey: Uint8Array;
   /** Told about failures that are ours, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };
@@ -30,15 +35,20 @@ export type SandboxOptions = {
 /** The whole service: what answers requests, and what happens by itself. */
 export type Sandbox = { readonly service: Service; readonly timekeeper: Timekeeper };
 
+/** What the routes need. */
+type Context = ApiContext & ControlContext & PagesContext;
+
 /** Every request passes the guard first and is logged last, also one that could not be read. */
 export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const hosts = allowedHosts(options.port, options.allowHosts);
-  const context: ApiContext & ControlContext = {
+  const context: Context = {
     store: options.store,
     world,
     checkoutOrigin: `http://127.0.0.1:${options.port}`,
+    checkoutLifetimeMs: options.checkoutLifetimeMs,
     rateLimiter: createRateLimiter(options.rateLimit),
     adminToken: options.adminToken,
+    masterKey: options.masterKey,
     wake: () => timekeeper.wake(),
     expectDue: (realTime) => timekeeper.expect(realTime),
   };
@@ -51,6 +61,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     answer: Answer,
     startedAt: number,
   ): Answer => {
+    if (answer.unlogged === true) return answer;
     options.log.add({
       at: world.now(),
       method: request.method,
@@ -79,7 +90,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     } catch (error) {
       const requestId = world.uuid();
       options.report(requestId, error);
-      return answerRefusal(requestId, accidentOf(error, requestId));
+      return refusalFor(request, requestId, accidentOf(error, requestId));
     }
   }
 }
@@ -92,21 +103,34 @@ function accidentOf(error: unknown, requestId: string): Refusal {
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
 }
 
-function route(context: ApiContext & ControlContext, request: HttpRequest): Promise<Answer> | Answer {
+async function route(context: Context, request: HttpRequest): Promise<Answer> {
   const { path } = splitTarget(request.target);
   if (path.startsWith("/v1/")) return answerV1(context, request);
   if (path.startsWith(CONTROL_PREFIX)) return answerControl(context, request);
+  if (isPagePath(path)) return (await pages()).answerPage(context, request);
   if (path === "/healthz") return health(context, request);
   return refused(context, { code: "not_found", message: notFound(request.method, path) });
 }
 
-/** The addresses that v1 hands out already lead somewhere in a later version. */
+function isPagePath(path: string): boolean {
+  return path.startsWith("/pay/") || path.startsWith("/assets/");
+}
+
+/** The pages are loaded with the first one that somebody opens: a start need not wait for them. */
+function pages() {
+  return import("./pages/pages.ts");
+}
+
+/** A person gets a refusal as a page, a program as the envelope. */
+async function refusalFor(request: HttpRequest, requestId: string, refusal: Refusal): Promise<Answer> {
+  if (!isPagePath(splitTarget(request.target).path)) return answerRefusal(requestId, refusal);
+  return (await pages()).refusePage(request, requestId, refusal);
+}
+
 function notFound(method: string, path: string): string {
   const what = `there is no ${printableLiteral(method)} ${printableLiteral(path)}`;
-  const later = path.startsWith("/pay/") || path.startsWith("/portal");
-  return later
-    ? `${what} yet: payment pages and the portal come with a later version`
-    : `${what}; the API is under /v1`;
+  const later = path.startsWith("/portal");
+  return later ? `${what} yet: the portal comes with a later version` : `${what}; the API is under /v1`;
 }
 
 /** Says that the service is ready, and nothing else (design section 7). */

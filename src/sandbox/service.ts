@@ -16,6 +16,8 @@ export type ServiceContext = {
   readonly store: Store;
   readonly world: Pick<World, "now" | "uuid">;
   readonly checkoutOrigin: string;
+  /** How long a checkout that is created now can be paid (decision 10). */
+  readonly checkoutLifetimeMs: number;
   /** Told when something of a store falls due: milliseconds by the real clock. */
   readonly expectDue: (realTime: number) => void;
 };
@@ -39,7 +41,7 @@ export type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly re
  * One transaction with one `now`: key, checkout, event. Refuses as decision 3 orders.
  */
 export function createCheckout(context: ServiceContext, command: CreateCommand): Promise<Outcome<Created>> {
-  const { store, world, checkoutOrigin } = context;
+  const { store, world, checkoutOrigin, checkoutLifetimeMs: lifetimeMs } = context;
   return store.write(() => {
     const { storeId, idempotencyKey, request } = command;
     const facts = store.stores.facts(storeId);
@@ -55,7 +57,7 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const current = open && isBehind(open, now) ? bringUpToDate(context, open, now) : open;
     const live = current && isLive(current.status) ? current : undefined;
     const opened = openCheckout(
-      { id: world.uuid(), object: command.object, terms: terms.value, store: facts, live },
+      { id: world.uuid(), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
       now,
     );
     if (!opened.ok) return opened;

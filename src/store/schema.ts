@@ -156,5 +156,24 @@ ALTER TABLE stores ADD COLUMN clock_offset INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE stores ADD COLUMN clock_frozen_at INTEGER;
 `;
 
+/** Where the customers of each store may be sent back to (decision 19). */
+const RETURN_ORIGINS = `
+CREATE TABLE return_origins (
+  store_id   TEXT NOT NULL REFERENCES stores (id),
+  origin     TEXT NOT NULL CHECK (
+               octet_length(origin) BETWEEN 11 AND 261
+               AND origin NOT GLOB '*[^]a-z0-9:/.[-]*' AND origin NOT GLOB '*://*/*'
+               AND origin NOT GLOB '*:' AND origin NOT GLOB '*:0*'
+               AND (
+                 origin GLOB 'https://*'
+                 OR origin IN ('http://localhost', 'http://127.0.0.1', 'http://[::1]')
+                 OR rtrim(origin, '0123456789') IN ('http://localhost:', 'http://127.0.0.1:', 'http://[::1]:')
+               )
+             ),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (store_id, origin)
+) STRICT;
+`;
+
 /** The schema's history: the number of the last entry is the file's `user_version`. Forward only; never edited. */
-export const SANDBOX_MIGRATIONS: readonly Migration[] = [FIRST_TABLES, PAYMENTS];
+export const SANDBOX_MIGRATIONS: readonly Migration[] = [FIRST_TABLES, PAYMENTS, RETURN_ORIGINS];

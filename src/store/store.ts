@@ -15,6 +15,7 @@ import { eventsTable } from "./events.ts";
 import { createGroupCommit, type Scheduler } from "./group-commit.ts";
 import { idempotencyKeysTable } from "./idempotency-keys.ts";
 import { pricesTable } from "./prices.ts";
+import { returnOriginsTable } from "./return-origins.ts";
 import { SANDBOX_MIGRATIONS } from "./schema.ts";
 import { signingSecretsTable } from "./signing-secrets.ts";
 import { settlementsTable } from "./settlements.ts";
@@ -71,5 +72,6 @@ function tables(connection: Connection, scheduler: Scheduler) {
     events: eventsTable(connection),
     attempts: attemptsTable(connection),
     settlements: settlementsTable(connection),
+    returnOrigins: returnOriginsTable(connection),
   };
 }

@@ -5,6 +5,7 @@ import type { Scheduler } from "./group-commit.ts";
 import { remembered } from "./remembered.ts";
 
 type StoreRow = { readonly id: string; readonly merchant_id: string };
+type NameRow = { readonly merchant: string; readonly store: string };
 type FactRow = {
   readonly active: number;
   readonly clock_offset: number;
@@ -15,6 +16,9 @@ type FactRow = {
 
 /** A store with its merchant. */
 export type StoreIdentity = { readonly id: string; readonly merchantId: string };
+
+/** What customers know a store by: its merchant's name and its own. */
+export type StoreNames = NameRow;
 
 /** What a create has to know of a store. */
 export type StoreRecord = StoreFacts & { readonly clock: StoreClock };
@@ -32,6 +36,10 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   );
   const selectFirst = connection.prepare<[], StoreRow>(
     "SELECT id, merchant_id FROM stores ORDER BY created_at, id LIMIT 1",
+  );
+  const selectNames = connection.prepare<[string], NameRow>(
+    `SELECT merchants.name AS merchant, stores.name AS store
+     FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
   );
   const selectFacts = connection.prepare<[string], FactRow>(
     `SELECT active, clock_offset, clock_frozen_at,
@@ -74,6 +82,8 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       const row = selectFirst.get();
       return row && { id: row.id, merchantId: row.merchant_id };
     },
+
+    names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
 
     /** The facts that a create is decided by. */
     facts,

@@ -55,3 +55,27 @@ export function allowedHosts(port: number, added: readonly string[]): AllowedHos
   const extra = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
   return new Set([...names, ...extra.map((host) => host.toLowerCase())]);
 }
+
+/**
+ * Lets only forms of our own pages write: `Sec-Fetch-Site: same-origin`, or, from a browser that does not send it, an
+ * Origin that is this very host. Refuses with `origin_not_allowed` (design section 8).
+ */
+export function requireOwnPage(request: HttpRequest): Outcome<void> {
+  const sites = headerLines(request, "sec-fetch-site");
+  const origins = headerLines(request, "origin");
+  const [host = ""] = headerLines(request, "host");
+  const own = [`http://${host}`, `https://${host}`];
+  const isOwn =
+    sites.length === 0
+      ? origins.length === 1 && own.includes(origins[0] ?? "")
+      : sites.length === 1 && sites[0] === "same-origin";
+  if (isOwn) return accept(undefined);
+  const got = [
+    ...sites.map((site) => `Sec-Fetch-Site ${site}`),
+    ...origins.map((origin) => `Origin ${origin}`),
+  ];
+  return refuse(
+    "origin_not_allowed",
+    `this form is sent by the page that shows it, and by no other; got ${got.length === 0 ? "neither Sec-Fetch-Site nor Origin" : printableLiteral(got.join(", "))}`,
+  );
+}

@@ -70,6 +70,8 @@ export function createHarness(options: { readonly seed?: number } = {}) {
   let nextPid = FIRST_PID;
   let ids = 0;
   let fault: Fault = (_request, pass) => pass();
+  const opened: string[] = [];
+  let browser: World["openBrowser"] = () => Promise.resolve({ ok: true });
   onTestFinished(() => stops.splice(0).forEach((stop) => stop()));
 
   const randomBytes = (length: number): Uint8Array =>
@@ -99,6 +101,10 @@ export function createHarness(options: { readonly seed?: number } = {}) {
       random,
       send: (outbound) => fault(outbound, () => deliver(ports, outbound)),
       listen: (makeService, { port }) => Promise.resolve(listen(ports, makeService, port)),
+      openBrowser: (url) => {
+        opened.push(url);
+        return browser(url);
+      },
       portOwner: (port) => (ports.has(port) ? "another-program (pid 4711)" : undefined),
       processStart: (of) => (alive.has(of) ? `started ${of}` : undefined),
       onStop: (stop) => {
@@ -151,6 +157,10 @@ export function createHarness(options: { readonly seed?: number } = {}) {
     occupy: (port: number) => void ports.set(port, NOT_OURS),
     /** Lets the network misbehave from now on. */
     setFault: (next: Fault) => void (fault = next),
+    /** The addresses that the browser was asked to open, in their order. */
+    opened: opened as readonly string[],
+    /** Lets the browser misbehave from now on. */
+    setBrowser: (next: World["openBrowser"]) => void (browser = next),
   };
 }
 

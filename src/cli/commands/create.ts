@@ -7,6 +7,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { openJournal } from "../../store/journal.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { openPage } from "../open-page.ts";
 import { parseWhole } from "../parsers.ts";
 import { fileProblem, usageProblem, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
@@ -28,6 +29,7 @@ type CreateOptions = WaitOptions &
     readonly idempotencyKey?: string;
     readonly newAttempt?: boolean;
     readonly dryRun?: boolean;
+    readonly open?: boolean;
   };
 
 /** `checkout orders create`. */
@@ -49,6 +51,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       `checkout ${command} create --order-id ${example} --amount-minor 1999 --currency EUR --payment-method alipay_plus`,
       `checkout ${command} create --order-id ${example} --price-id price_coffee`,
       `checkout ${command} create --order-id ${example} --price-id price_coffee --new-attempt`,
+      `checkout ${command} create --order-id ${example} --price-id price_coffee --open --wait`,
     ],
     options: [
       valueOption("--order-id <id>", "your id of the purchase, 1 to 32 characters"),
@@ -67,6 +70,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
         "create it anew, after it failed, was cancelled or expired: a new managed key",
       ),
       switchOption("--dry-run", "show the request that would be sent, and send nothing"),
+      switchOption("--open", "open the checkout_url in the browser"),
       ...waitOptions(),
       ...targetOptions(),
       storeOption(),
@@ -130,11 +134,11 @@ async function printCreated(
   made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
 ): Promise<Outcome<void, Problem>> {
   const { created, target, settings } = made;
-  if (options.wait !== true) {
-    showCreated(context, created);
-    return accept(undefined);
-  }
-  const { id } = created.response.data;
+  const { id, checkout_url: page } = created.response.data;
+  if (options.wait !== true) showCreated(context, created);
+  // Before the wait: the person pays meanwhile.
+  if (options.open === true) await openPage(context, page);
+  if (options.wait !== true) return accept(undefined);
   const ended = await waitForEnd(context, options, { target, settings, id });
   if (!ended.ok) return { ok: false, refusal: afterCreate(ended.refusal, { id, key: created.key }) };
   showCreated(context, { ...created, response: ended.value });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { clock } from "../../client/control.ts";
-import { parseClockRequest, type ClockRequest } from "../../core/control-request.ts";
+import { parseControlRequest, type ClockRequest } from "../../core/control-api.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget, moveLines } from "../control-command.ts";
@@ -60,7 +60,7 @@ function advanceBy(text: string): ClockRequest | Problem {
 
 /** The service's own check, so that a day that does not exist is not read as another one. */
 function setTo(text: string): ClockRequest | Problem {
-  const parsed = parseClockRequest({ action: "set", to: text });
+  const parsed = parseControlRequest("moveClock", { action: "set", to: text });
   return parsed.ok ? parsed.value : wrong(MOMENT, text);
 }
 

@@ -33,7 +33,10 @@ async function runPay(context: Context, options: PayOptions, id = ""): Promise<O
   }
   const target = controlTarget(context, options);
   if (!target.ok) return target;
-  const paid = controlOutcome(await pay(context.world, target.value, { id: id.toLowerCase(), outcome }));
+  const result = await pay(context.world, target.value, { id: id.toLowerCase(), outcome });
+  const paid = controlOutcome(result, {
+    state_conflict: "checkout sessions get <id> shows its state",
+  });
   if (!paid.ok) return paid;
   const { value } = paid;
   context.printer.result(value, () => (value.moves.length > 0 ? moveLines(value.moves) : unmoved(value)));

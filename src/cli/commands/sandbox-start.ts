@@ -1,12 +1,13 @@
 import type { Command } from "commander";
 import { ADMIN_TOKEN_BYTES } from "../../core/admin-token.ts";
+import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
 import type { Run } from "../../core/state-files.ts";
 import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
 import { createAccessLog, SILENT_LOG, type AccessLog, type LogFormat } from "../../sandbox/access-log.ts";
-import { createSandbox } from "../../sandbox/sandbox.ts";
+import { createSandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import type { Timekeeper } from "../../sandbox/timekeeper.ts";
 import { seed, type NewStore } from "../../sandbox/seed.ts";
 import { IN_MEMORY } from "../../store/database.ts";
@@ -15,7 +16,7 @@ import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
 import { listOption, register, switchOption, valueOption } from "../command.ts";
 import type { CommonOptions, Context, Registry } from "../command.ts";
-import { parseChoice, parseHost, parseRateLimit, parseWhole } from "../parsers.ts";
+import { parseChoice, parseHost, parseLifetime, parseRateLimit, parseWhole } from "../parsers.ts";
 import { EXIT, fileProblem, usageProblem, type Problem } from "../problem.ts";
 import { banner, readyOf } from "../ready.ts";
 import { DEFAULT_PORT } from "../settings.ts";
@@ -25,6 +26,7 @@ type StartOptions = CommonOptions & {
   readonly port?: number;
   readonly ephemeral?: boolean;
   readonly rateLimit?: RateLimit | "off";
+  readonly checkoutLifetime?: number;
   readonly allowHost?: readonly string[];
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
@@ -58,6 +60,11 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
         "--rate-limit <rate>",
         "requests a second for each API key: 5/s or off (default: 1000/s)",
         parseRateLimit,
+      ),
+      valueOption(
+        "--checkout-lifetime <duration>",
+        "how long a new checkout can be paid, 5m to 24h (default: 1h)",
+        parseLifetime,
       ),
       listOption(
         "--allow-host <host>",
@@ -138,7 +145,7 @@ async function serveFolder(
     if (seeded === undefined) return foreignMasterKey(held);
     const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
     const apiKey = seeded.apiKey ?? kept;
-    const listening = await listen(context, options, { store, log, adminToken });
+    const listening = await listen(context, options, { store, log, adminToken, masterKey });
     if (!listening.ok) return listening;
     const { listener, timekeeper } = listening.value;
     const { port } = listener;
@@ -203,7 +210,7 @@ function createLog(world: World, options: StartOptions): AccessLog {
 async function listen(
   { world, printer }: Context,
   options: StartOptions,
-  service: { readonly store: Store; readonly log: AccessLog; readonly adminToken: string },
+  service: Pick<SandboxOptions, "store" | "log" | "adminToken" | "masterKey">,
 ): Promise<Outcome<{ readonly listener: Listener; readonly timekeeper: Timekeeper }, Problem>> {
   let timekeeper: Timekeeper | undefined;
   const makeService = (port: number) => {
@@ -211,6 +218,7 @@ async function listen(
       ...service,
       port,
       rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
+      checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,
       allowHosts: options.allowHost ?? [],
       report: (requestId, error) => {
         const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

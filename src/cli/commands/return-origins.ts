@@ -1,0 +1,75 @@
+import type { Command } from "commander";
+import { returnOrigins } from "../../client/control.ts";
+import type { ReturnOriginRequest } from "../../core/control-api.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { parseReturnOrigin } from "../../core/return-origin.ts";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { controlOutcome, controlTarget } from "../control-command.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+
+const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
+
+const NEXT_AFTER = {
+  state_conflict: "remove one that is not needed any more: checkout return-origins remove <origin>",
+  not_found: "checkout return-origins list shows those that there are",
+};
+
+/** `checkout return-origins add|list|remove`. */
+export function registerReturnOrigins(parent: Command, registry: Registry): void {
+  register<CommonOptions>(parent, registry, {
+    name: "add <origin>",
+    summary: "let customers be sent back to an origin",
+    examples: [
+      "checkout return-origins add https://shop.example",
+      "checkout return-origins add http://localhost:3000",
+    ],
+    options: [],
+    run: (context, options, origin = "") => runChange(context, options, { action: "add", origin }),
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "list",
+    summary: "list the origins that customers may be sent back to, oldest first",
+    examples: ["checkout return-origins list", "checkout return-origins list --json"],
+    options: [],
+    run: runList,
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "remove <origin>",
+    summary: "send no customer back to an origin any more",
+    examples: ["checkout return-origins remove http://localhost:3000"],
+    options: [],
+    run: (context, options, origin = "") => runChange(context, options, { action: "remove", origin }),
+  });
+}
+
+async function runList(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+  const target = controlTarget(context, options);
+  if (!target.ok) return target;
+  const listed = controlOutcome(await returnOrigins(context.world, target.value, undefined), NEXT_AFTER);
+  if (!listed.ok) return listed;
+  const { return_origins: origins } = listed.value;
+  context.printer.result(listed.value, () => (origins.length === 0 ? NONE : origins.join("\n")));
+  return accept(undefined);
+}
+
+/** The service's own check comes first, so that what cannot be an origin is a usage error, sandbox or no sandbox. */
+async function runChange(
+  context: Context,
+  options: CommonOptions,
+  request: ReturnOriginRequest,
+): Promise<Outcome<void, Problem>> {
+  const origin = parseReturnOrigin(request.origin);
+  if (!origin.ok) {
+    return { ok: false, refusal: usageProblem(origin.refusal.message, "correct it; nothing was changed") };
+  }
+  const target = controlTarget(context, options);
+  if (!target.ok) return target;
+  const changed = controlOutcome(await returnOrigins(context.world, target.value, request), NEXT_AFTER);
+  if (!changed.ok) return changed;
+  context.printer.result(changed.value, () =>
+    request.action === "add"
+      ? `customers may be sent back to ${origin.value}`
+      : `customers are not sent back to ${origin.value} any more`,
+  );
+  return accept(undefined);
+}

@@ -1,0 +1,139 @@
+import type {
+  AnswerOf,
+  ClockRequest,
+  MoveWire,
+  OperationName,
+  RequestOf,
+  ReturnOriginRequest,
+} from "../core/control-api.ts";
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { parseReturnOrigin } from "../core/return-origin.ts";
+import { toWire } from "../core/wire.ts";
+import type { EventEntry } from "../store/events.ts";
+import { viewCheckout, type CheckoutView } from "./checkout-view.ts";
+import { moveClock, type ClockAct, type ClockState } from "./clock.ts";
+import { payAs, type Change, type Move } from "./payments.ts";
+import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "./return-origins.ts";
+import type { ServiceContext } from "./service.ts";
+
+/** What the control API acts with: the service, and the timer that has to hear of a moved clock. */
+export type ControlActs = ServiceContext & { readonly wake: () => Promise<void> };
+
+type Handler<Name extends OperationName> = (
+  context: ControlActs,
+  call: { readonly id: string; readonly body: RequestOf<Name> },
+) => Promise<Outcome<AnswerOf<Name>>>;
+
+/** What each operation of the control API does; from the wire to the verbs and back. */
+export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name> } = {
+  pay: async (context, { id, body }) => {
+    const paid = await payAs(context, id, body.outcome);
+    return paid.ok ? accept(changeWire(paid.value)) : paid;
+  },
+  inspectCheckout: async (context, { id }) => {
+    const view = await viewCheckout(context, id);
+    return view.ok ? accept(viewWire(context, view.value)) : view;
+  },
+  showClock: (context) => clock(context, { action: "show" }),
+  moveClock: (context, { body }) => clock(context, toAct(body)),
+  listReturnOrigins: async (context) => {
+    const storeId = firstStore(context);
+    return storeId.ok
+      ? accept(originsWire(storeId.value, listReturnOrigins(context, storeId.value)))
+      : storeId;
+  },
+  changeReturnOrigins: (context, { body }) => changeReturnOrigins(context, body),
+  describe: async () => {
+    // Who starts a sandbox shall not wait for what turns schemas into a document.
+    const { describeControlApi } = await import("../core/control-openapi.ts");
+    return accept(describeControlApi());
+  },
+};
+
+async function clock(context: ControlActs, act: ClockAct): Promise<Outcome<AnswerOf<"showClock">>> {
+  const storeId = firstStore(context);
+  if (!storeId.ok) return storeId;
+  const moved = await moveClock(context, storeId.value, act);
+  if (!moved.ok) return moved;
+  if (act.action !== "show") await context.wake();
+  return accept(clockWire(moved.value));
+}
+
+async function changeReturnOrigins(
+  context: ControlActs,
+  { action, origin: text }: ReturnOriginRequest,
+): Promise<Outcome<AnswerOf<"changeReturnOrigins">>> {
+  const origin = parseReturnOrigin(text);
+  if (!origin.ok) return origin;
+  const storeId = firstStore(context);
+  if (!storeId.ok) return storeId;
+  const change = action === "add" ? addReturnOrigin : removeReturnOrigin;
+  const left = await change(context, { storeId: storeId.value, origin: origin.value });
+  return left.ok ? accept(originsWire(storeId.value, left.value)) : left;
+}
+
+/** Until there are more stores than one, the one that is meant is the first. */
+function firstStore({ store }: ControlActs): Outcome<string> {
+  const first = store.stores.first();
+  return first === undefined ? refuse("not_found", "there is no store yet") : accept(first.id);
+}
+
+function toAct(request: ClockRequest): ClockAct {
+  switch (request.action) {
+    case "advance":
+      return { action: "advance", by: request.by_ms };
+    case "set":
+      return { action: "set", to: Date.parse(request.to) };
+    case "freeze":
+    case "real":
+      return { action: request.action };
+  }
+}
+
+function changeWire({ checkout, moves, late }: Change): AnswerOf<"pay"> {
+  return { id: checkout.id, status: checkout.status, late, moves: moves.map(moveWire) };
+}
+
+function clockWire({ now, frozen, fired }: ClockState): AnswerOf<"showClock"> {
+  return { now: iso(now), frozen, fired: fired.map(moveWire) };
+}
+
+function moveWire({ at, checkoutId, orderId, from, to, eventId }: Move): MoveWire {
+  return { at: iso(at), checkout_id: checkoutId, order_id: orderId, from, to, event_id: eventId };
+}
+
+function originsWire(storeId: string, origins: string[]): AnswerOf<"listReturnOrigins"> {
+  return { store_id: storeId, return_origins: origins };
+}
+
+function viewWire(
+  { store, checkoutOrigin }: ControlActs,
+  { checkout, attempts, lateResults }: CheckoutView,
+): AnswerOf<"inspectCheckout"> {
+  return {
+    ...toWire(checkout, checkoutOrigin),
+    description: checkout.description,
+    created_at: iso(checkout.createdAt),
+    expires_at: iso(checkout.expiresAt),
+    attempts: attempts.map(({ number, startedAt, outcome, finishedAt }) => ({
+      number,
+      started_at: iso(startedAt),
+      outcome,
+      finished_at: finishedAt === null ? null : iso(finishedAt),
+    })),
+    late_results: lateResults.map(({ attempt, result, recordedAt }) => ({
+      attempt,
+      result,
+      recorded_at: iso(recordedAt),
+    })),
+    events: store.events.of(checkout.id).map(eventWire),
+  };
+}
+
+function eventWire({ id, type, sequence, createdAt }: EventEntry) {
+  return { event_id: id, type, sequence, created_at: iso(createdAt) };
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString();
+}

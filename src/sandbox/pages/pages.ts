@@ -1,0 +1,181 @@
+import htmx from "htmx.org/dist/htmx.min.js?raw";
+import { STATUS_OF } from "../../core/errors.ts";
+import { formToken, isFormToken } from "../../core/form-token.ts";
+import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import type { Attempt } from "../../core/payment.ts";
+import { printableLiteral } from "../../core/text.ts";
+import { requireOwnPage } from "../../web/guard.ts";
+import { headerLines, splitTarget } from "../../web/http.ts";
+import { preferredLanguage, type Language } from "../../web/language.ts";
+import { assetResponse, pageResponse, readForm, redirect } from "../../web/page.ts";
+import type { HttpRequest } from "../../world.ts";
+import type { Answer } from "../api-v1.ts";
+import { viewCheckout } from "../checkout-view.ts";
+import { actAsPayer, type PayerAct } from "../payments.ts";
+import type { ServiceContext } from "../service.ts";
+import { checkoutPage } from "./checkout-page.ts";
+import { errorPage } from "./error-page.ts";
+import { SCRIPT_PATH, STYLE_PATH } from "./layout.ts";
+import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
+import style from "./style.css?raw";
+import { TEXTS } from "./texts.ts";
+import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
+
+/** What the pages need beside the verbs: the key of their forms' tokens. */
+export type PagesContext = ServiceContext & { readonly masterKey: Uint8Array };
+
+/** Where something is on the pages, taken apart. */
+type Place = { readonly checkoutId: string; readonly attempt: number | null; readonly step: string };
+
+const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+const PLACE = new RegExp(`^/pay/(${UUID})(?:/wallet/([1-9]))?(?:/(start|cancel|closed))?$`, "i");
+const ASSETS: Readonly<Record<string, readonly [contentType: string, text: string]>> = {
+  [STYLE_PATH]: ["text/css", style],
+  [SCRIPT_PATH]: ["text/javascript", htmx],
+};
+
+/**
+ * Answers a browser: the payment page, the wallet, what their forms send. A form is answered by a redirect to the page,
+ * so that reload and back never send it again; what came too late or twice leads to the page as it is now.
+ */
+export async function answerPage(context: PagesContext, request: HttpRequest): Promise<Answer> {
+  const requestId = context.world.uuid();
+  const { path } = splitTarget(request.target);
+  const [contentType, text] = ASSETS[path] ?? [];
+  if (contentType !== undefined && text !== undefined) {
+    return { ...assetResponse(contentType, text), unlogged: true };
+  }
+  if (isPortalHost(request)) return redirect(307, `${context.checkoutOrigin}${request.target}`, requestId);
+  const outcome = await route(context, request, { path, requestId });
+  if (!outcome.ok) return refusePage(request, requestId, outcome.refusal);
+  const isPoll = request.method === "GET" && headerLines(request, "hx-request").length > 0;
+  return isPoll ? { ...outcome.value, unlogged: true } : outcome.value;
+}
+
+/** A refusal as a page. */
+export function refusePage(request: HttpRequest, requestId: string, refusal: Refusal): Answer {
+  const language = languageOf(request);
+  const page = { status: STATUS_OF[refusal.code], markup: errorPage(TEXTS[language], refusal), language };
+  return { ...pageResponse(page, requestId), note: refusal.code };
+}
+
+async function route(
+  context: PagesContext,
+  request: HttpRequest,
+  { path, requestId }: { readonly path: string; readonly requestId: string },
+): Promise<Outcome<Answer>> {
+  const { method } = request;
+  const place = placeOf(path);
+  if (place === undefined) return refuse("not_found", `there is no page ${printableLiteral(path)}`);
+  const isAction = place.step === "start" || place.step === "cancel";
+  const allowed = isAction
+    ? ["POST"]
+    : place.attempt !== null && place.step === ""
+      ? ["GET", "HEAD", "POST"]
+      : ["GET", "HEAD"];
+  if (!allowed.includes(method)) {
+    const allow = allowed.join(", ");
+    return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(method)}`, { allow });
+  }
+  if (method !== "POST") return show(context, request, { place, requestId });
+  const acted = await act(context, request, place);
+  return acted.ok ? accept(redirect(303, acted.value, requestId)) : acted;
+}
+
+function placeOf(path: string): Place | undefined {
+  const [, checkoutId, attempt, step = ""] = PLACE.exec(path) ?? [];
+  if (checkoutId === undefined) return undefined;
+  // `closed` is a page of the wallet, `start` and `cancel` belong to the checkout.
+  if (step !== "" && (step === "closed") === (attempt === undefined)) return undefined;
+  return {
+    checkoutId: checkoutId.toLowerCase(),
+    attempt: attempt === undefined ? null : Number(attempt),
+    step,
+  };
+}
+
+async function show(
+  context: PagesContext,
+  request: HttpRequest,
+  { place, requestId }: { readonly place: Place; readonly requestId: string },
+): Promise<Outcome<Answer>> {
+  const viewed = await viewCheckout(context, place.checkoutId);
+  if (!viewed.ok) return viewed;
+  const language = languageOf(request);
+  const page: PageContext = {
+    texts: TEXTS[language],
+    view: viewed.value,
+    token: formToken(context.masterKey, place.checkoutId),
+    origin: context.checkoutOrigin,
+  };
+  const attempt = viewed.value.attempts.find(({ number }) => number === place.attempt);
+  if (place.attempt !== null && attempt === undefined) {
+    return refuse("not_found", `checkout ${place.checkoutId} has no attempt ${place.attempt}`);
+  }
+  const markup =
+    attempt === undefined ? checkoutPage(page) : walletMarkup(page, { attempt, step: place.step });
+  return accept({
+    ...pageResponse({ status: 200, markup, language }, requestId),
+    note: viewed.value.checkout.status,
+  });
+}
+
+function walletMarkup(
+  page: PageContext,
+  { attempt, step }: { readonly attempt: Attempt; readonly step: string },
+): string {
+  return step === "closed" ? walkedAwayPage(page, attempt) : walletPage(page, attempt);
+}
+
+/** Does what a form says and returns the address of the page to look at then. */
+async function act(context: PagesContext, request: HttpRequest, place: Place): Promise<Outcome<string>> {
+  const own = requireOwnPage(request);
+  if (!own.ok) return own;
+  const form = readForm(request);
+  if (!form.ok) return form;
+  if (!isFormToken(context.masterKey, place.checkoutId, form.value.get("token") ?? "")) {
+    return refuse(
+      "origin_not_allowed",
+      "the form does not carry the token of this checkout; load its page again",
+    );
+  }
+  const wanted = actOf(place, form.value);
+  if (!wanted.ok) return wanted;
+  const done = await actAsPayer(context, place.checkoutId, wanted.value);
+  // Twice, or too late: the page shows what is true now.
+  if (!done.ok && done.refusal.code !== "state_conflict") return done;
+  const checkout = { id: place.checkoutId };
+  return accept(place.attempt === null ? checkoutPath(checkout) : walletPath(checkout, place.attempt));
+}
+
+function actOf(place: Place, form: ReadonlyMap<string, string>): Outcome<PayerAct> {
+  if (place.attempt === null) return accept({ kind: place.step === "start" ? "start" : "cancel" });
+  const said = form.get("outcome");
+  const outcome = WALLET_OUTCOMES.find((one) => one === said);
+  if (outcome !== undefined) return accept(walletAct(outcome, place.attempt));
+  const got = printableLiteral(said ?? null);
+  return refuse("invalid_parameter", `outcome must be one of ${WALLET_OUTCOMES.join(", ")}; got ${got}`);
+}
+
+function walletAct(outcome: WalletOutcome, attempt: number): PayerAct {
+  switch (outcome) {
+    case "succeeded":
+    case "declined":
+    case "failed":
+      return { kind: "finish", attempt, result: outcome };
+    case "cancelled":
+      return { kind: "cancel" };
+    case "late":
+      return { kind: "finish_late", attempt };
+  }
+}
+
+/** `localhost` belongs to the portal (decision 1): no page of a checkout may share its origin. */
+function isPortalHost(request: HttpRequest): boolean {
+  const [host = ""] = headerLines(request, "host");
+  return /^(localhost|\[::1\])(:|$)/i.test(host);
+}
+
+function languageOf(request: HttpRequest): Language {
+  return preferredLanguage(headerLines(request, "accept-language").join(","));
+}

@@ -1,0 +1,31 @@
+import type { Connection } from "./database.ts";
+
+/** An origin that the customers of a store may be sent back to (decision 19). Time in milliseconds by the store's clock. */
+export type ReturnOrigin = { readonly storeId: string; readonly origin: string; readonly createdAt: number };
+
+/** Where the customers of each store may be sent back to (decision 19). */
+export function returnOriginsTable(connection: Connection) {
+  const insert = connection.prepare<[string, string, number]>(
+    "INSERT INTO return_origins (store_id, origin, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  const remove = connection.prepare<[string, string]>(
+    "DELETE FROM return_origins WHERE store_id = ? AND origin = ?",
+  );
+  // By rowid and not by time: a store's clock can be put back.
+  const select = connection
+    .prepare<[string], string>("SELECT origin FROM return_origins WHERE store_id = ? ORDER BY rowid")
+    .pluck();
+
+  return {
+    /** Adds an origin; one that is there already keeps its place. */
+    insert: ({ storeId, origin, createdAt }: ReturnOrigin): void => {
+      insert.run(storeId, origin, createdAt);
+    },
+
+    /** The origins of a store, the one that was added first at the front. */
+    list: (storeId: string): string[] => select.all(storeId),
+
+    /** Takes an origin away; false where the store does not have it. */
+    remove: (storeId: string, origin: string): boolean => remove.run(storeId, origin).changes > 0,
+  };
+}

@@ -1,0 +1,87 @@
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
+import type { HttpRequest, HttpResponse } from "../world.ts";
+import { headerLines } from "./http.ts";
+import type { Language } from "./language.ts";
+
+/**
+ * What a page may do (design section 8): its own style and script, requests and forms to its own origin, and be in
+ * nobody's frame. No inline script, no inline style.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const SECURITY_HEADERS = {
+  "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+} as const;
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded *(; *charset=utf-8 *)?$/i;
+
+/** A page as an answer; it is never kept, so that going back shows what is true now. */
+export function pageResponse(
+  page: { readonly status: number; readonly markup: string; readonly language: Language },
+  requestId: string,
+): HttpResponse {
+  const headers = {
+    ...SECURITY_HEADERS,
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Language": page.language === "zh" ? "zh-Hans" : "en",
+    Vary: "Accept-Language",
+    "Cache-Control": "no-store",
+    "X-Request-Id": requestId,
+  };
+  return { status: page.status, headers, body: page.markup };
+}
+
+/** Sends a browser elsewhere. 303: to look at what its form has done; 307: to the same thing at its right address. */
+export function redirect(status: 303 | 307, location: string, requestId: string): HttpResponse {
+  const headers = {
+    ...SECURITY_HEADERS,
+    "Cache-Control": "no-store",
+    Location: location,
+    "X-Request-Id": requestId,
+  };
+  return { status, headers, body: "" };
+}
+
+/** A part of the pages that is the same for everybody. */
+export function assetResponse(contentType: string, body: string): HttpResponse {
+  const headers = {
+    ...SECURITY_HEADERS,
+    "Content-Type": `${contentType}; charset=utf-8`,
+    "Cache-Control": "no-cache",
+  };
+  return { status: 200, headers, body };
+}
+
+/** The fields of a form, each at most once. Refuses with `unsupported_content_type` or `invalid_parameter`. */
+export function readForm(request: HttpRequest): Outcome<ReadonlyMap<string, string>> {
+  const types = headerLines(request, "content-type");
+  if (types.length !== 1 || !FORM_TYPE.test(types[0] ?? "")) {
+    const got = types.length === 0 ? "none" : printableLiteral(types.join(", "));
+    return refuse(
+      "unsupported_content_type",
+      `Content-Type must be application/x-www-form-urlencoded; got ${got}`,
+    );
+  }
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(Buffer.from(request.body).toString("utf8"))) {
+    if (fields.has(name)) {
+      return refuse("invalid_parameter", `${printableLiteral(name)} must be in the form once; it came twice`);
+    }
+    fields.set(name, value);
+  }
+  return accept(fields);
+}

@@ -1,0 +1,350 @@
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formatsPlugin from "ajv-formats";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { CONTROL_OPERATIONS, OPERATION_NAMES, type OperationName } from "../src/core/control-api.ts";
+import { parseReturnOrigin } from "../src/core/return-origin.ts";
+import type { HttpResponse } from "../src/world.ts";
+import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "./support/harness.ts";
+
+type Answer = {
+  readonly status: number;
+  readonly headers: HttpResponse["headers"];
+  readonly body: Record<string, unknown> & {
+    readonly data?: Record<string, unknown>;
+    readonly error?: { readonly code: string; readonly message: string };
+  };
+};
+type Document = {
+  readonly openapi: string;
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly operationId: string; readonly responses: object }>>>
+  >;
+};
+
+const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
+
+function adminToken(harness: Harness): string {
+  return (JSON.parse(harness.readState("run.json")) as { admin_token: string }).admin_token;
+}
+
+/** Calls of the control API with its token. */
+function caller(harness: Harness, sandbox: RunningSandbox) {
+  const authorization = `Bearer ${adminToken(harness)}`;
+  return async (path: string, call: Partial<ApiCall> = {}): Promise<Answer> => {
+    const headers = { Authorization: authorization, ...call.headers };
+    const answer = await sandbox.request({ ...call, path, headers });
+    const body = JSON.parse(String(answer.body)) as Answer["body"];
+    return { status: answer.status, headers: answer.headers, body };
+  };
+}
+
+async function createOrder(harness: Harness, orderId: string): Promise<string> {
+  const args = ["orders", "create", "--order-id", orderId, "--price-id", "price_bento", "--json"];
+  const { stdout } = await harness.run(args);
+  return (JSON.parse(stdout) as { data: { id: string } }).data.id;
+}
+
+/** Which part of the served description an answer of an operation breaks; empty where it holds. */
+function describedBy(document: Document) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formatsPlugin.default(ajv);
+  ajv.addSchema(document, "control");
+  const pointer = (part: string): string =>
+    encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"));
+  return (name: OperationName, part: "request" | number, body: unknown): string => {
+    const { path, method } = CONTROL_OPERATIONS[name];
+    const where = part === "request" ? ["requestBody"] : ["responses", String(part)];
+    const parts = ["paths", path, method.toLowerCase(), ...where, "content", "application/json", "schema"];
+    const validate = ajv.getSchema(`control#/${parts.map(pointer).join("/")}`);
+    if (validate === undefined) return `${name} has no ${part}`;
+    return validate(body) === true ? "" : `${name} ${part}: ${ajv.errorsText(validate.errors)}`;
+  };
+}
+
+test("the description lists the operations of the table, and nothing else", async () => {
+  const harness = createHarness();
+  const call = caller(harness, await harness.start());
+  const answer = await call("/__sandbox/openapi.json");
+  const document = answer.body as unknown as Document;
+  expect([answer.status, document.openapi]).toEqual([200, "3.1.0"]);
+  const listed = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
+  );
+  const table = OPERATION_NAMES.map((name) => {
+    const { method, path } = CONTROL_OPERATIONS[name];
+    return [name, `${method} ${path}`];
+  });
+  expect(listed).toHaveLength(table.length);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(table));
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, to]) => to);
+  expect(new Set(references)).toEqual(new Set(["#/components/schemas/Refusal"]));
+});
+
+test("every operation answers as it is described", async () => {
+  const harness = createHarness();
+  const call = caller(harness, await harness.start());
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
+  const id = await createOrder(harness, "order-1");
+  const calls = {
+    inspectCheckout: [`/__sandbox/checkouts/${id}`],
+    pay: [`/__sandbox/checkouts/${id}/pay`, { outcome: "declined" }],
+    showClock: ["/__sandbox/clock"],
+    moveClock: ["/__sandbox/clock", { action: "advance", by_ms: 7_200_000 }],
+    listReturnOrigins: ["/__sandbox/return-origins"],
+    changeReturnOrigins: ["/__sandbox/return-origins", { action: "add", origin: "https://shop.example" }],
+    describe: ["/__sandbox/openapi.json"],
+  } as const satisfies Record<OperationName, readonly [string, object?]>;
+  for (const name of OPERATION_NAMES) {
+    const [path, request] = calls[name];
+    if (request !== undefined) expect(described(name, "request", request)).toBe("");
+    const answer = await call(path, request === undefined ? {} : { body: JSON.stringify(request) });
+    expect([name, answer.status, described(name, 200, answer.body)]).toEqual([name, 200, ""]);
+    expect(answer.headers["Content-Type"]).toContain("application/json");
+    if (name !== "describe") expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
+  }
+});
+
+test("a checkout is shown with all that has happened to it, after what time has brought it", async () => {
+  const harness = createHarness();
+  const call = caller(harness, await harness.start());
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
+  const id = await createOrder(harness, "order-1");
+  const inspect = async (): Promise<Answer> => {
+    const answer = await call(`/__sandbox/checkouts/${id}`);
+    expect(described("inspectCheckout", 200, answer.body)).toBe("");
+    return answer;
+  };
+  const fresh = (await inspect()).body.data;
+  expect(fresh).toEqual({
+    id,
+    object: "order",
+    order_id: "order-1",
+    amount_minor: expect.any(Number) as number,
+    currency: "JPY",
+    status: "created",
+    checkout_url: `http://127.0.0.1:4242/pay/${id}`,
+    livemode: false,
+    description: expect.any(String) as string,
+    created_at: "2026-01-15T12:00:00.000Z",
+    expires_at: "2026-01-15T13:00:00.000Z",
+    attempts: [],
+    late_results: [],
+    events: [
+      {
+        event_id: expect.any(String) as string,
+        type: "order.created",
+        sequence: 1,
+        created_at: "2026-01-15T12:00:00.000Z",
+      },
+    ],
+  });
+  await call(`/__sandbox/checkouts/${id}/pay`, { body: '{"outcome":"declined"}' });
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  // The payer is in the wallet for the second time.
+  database.exec(`INSERT INTO attempts VALUES ('${id}', 2, ${harness.clock.now()}, NULL, NULL)`);
+  database.exec("UPDATE stores SET clock_offset = 7200000");
+  database.close();
+  expect((await inspect()).body.data).toMatchObject({ status: "expired" });
+  await call(`/__sandbox/checkouts/${id}/pay`, { body: '{"outcome":"succeeded"}' });
+  const { data = {} } = (await inspect()).body;
+  expect(data).toMatchObject({
+    status: "expired",
+    attempts: [
+      { number: 1, outcome: "declined", finished_at: "2026-01-15T12:00:00.000Z" },
+      { number: 2, outcome: "abandoned", finished_at: "2026-01-15T13:00:00.000Z" },
+    ],
+    late_results: [{ attempt: 2, result: "succeeded", recorded_at: "2026-01-15T14:00:00.000Z" }],
+  });
+  const types = (data["events"] as { type: string; sequence: number }[]).map(
+    ({ type, sequence }) => `${type} ${sequence}`,
+  );
+  expect(types).toEqual(["order.created 1", "order.pending 2", "order.expired 3"]);
+});
+
+test("every refusal has its status and code, and both are described", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
+  const id = await createOrder(harness, "order-1");
+  await call(`/__sandbox/checkouts/${id}/pay`, { body: '{"outcome":"cancelled"}' });
+  const check = async (
+    expected: string,
+    name: OperationName,
+    { at = id, ...sent }: Partial<ApiCall> & { readonly at?: string } = {},
+  ): Promise<Answer> => {
+    const { path, method } = CONTROL_OPERATIONS[name];
+    const answer = await call(path.replace("{id}", at), { method, ...sent });
+    expect([name, sent.body, `${answer.status} ${answer.body.error?.code}`]).toEqual([
+      name,
+      sent.body,
+      expected,
+    ]);
+    expect(described(name, answer.status, answer.body)).toBe("");
+    expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
+    return answer;
+  };
+
+  for (const name of OPERATION_NAMES) {
+    await check("401 credential_invalid", name, { headers: { Authorization: "Bearer wrong" } });
+    await check("401 credential_invalid", name, { headers: { Authorization: adminToken(harness) } });
+    await check("401 credential_invalid", name, {
+      headers: { Authorization: `Bearer ${sandbox.ready.api_key ?? ""}` },
+    });
+    await check("403 origin_not_allowed", name, { headers: { Origin: "http://127.0.0.1:4242" } });
+    await check("403 origin_not_allowed", name, { headers: { Origin: "null", Authorization: "" } });
+    await check("403 host_not_allowed", name, { headers: { Host: "evil.example" } });
+    const wrong = await check("405 method_not_allowed", name, { method: "DELETE" });
+    const { path } = CONTROL_OPERATIONS[name];
+    const methods = OPERATION_NAMES.filter((other) => CONTROL_OPERATIONS[other].path === path);
+    expect(wrong.headers["Allow"]).toBe(methods.map((other) => CONTROL_OPERATIONS[other].method).join(", "));
+    if (CONTROL_OPERATIONS[name].method === "POST") {
+      await check("400 invalid_json", name, { body: "" });
+      await check("400 invalid_json", name, { body: '{"action":"real","action":"real"}' });
+      await check("400 invalid_parameter", name, { body: "[]" });
+      await check("400 invalid_parameter", name, { body: "{}" });
+    }
+  }
+  await check("404 session_not_found", "inspectCheckout", { at: UNKNOWN_ID });
+  await check("404 session_not_found", "pay", { at: UNKNOWN_ID, body: '{"outcome":"failed"}' });
+  for (const at of ["x", id.toUpperCase().replace("0", "A"), `${id}0`, `${id}/`, "%2e%2e", `../${id}`]) {
+    await check("404 not_found", "inspectCheckout", { at });
+    await check("404 not_found", "pay", { at, body: '{"outcome":"failed"}' });
+  }
+  await check("400 invalid_parameter", "pay", { body: '{"outcome":"paid"}' });
+  await check("409 state_conflict", "pay", { body: '{"outcome":"expired"}' });
+  for (const body of [
+    '{"action":"add"}',
+    '{"action":"list","origin":"https://shop.example"}',
+    '{"action":"add","origin":7}',
+    '{"action":"add","origin":"https://shop.example","status":"succeeded"}',
+    '{"action":"add","origin":"http://shop.example"}',
+    '{"action":"remove","origin":"https://shop.example/"}',
+  ]) {
+    await check("400 invalid_parameter", "changeReturnOrigins", { body });
+  }
+  await check("404 not_found", "changeReturnOrigins", {
+    body: '{"action":"remove","origin":"https://shop.example"}',
+  });
+});
+
+test("without a token, and off the table, nothing is there", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  const code = ({ status, body }: Answer): string => `${status} ${body.error?.code}`;
+  for (const path of [
+    "",
+    "clock/",
+    "clockx",
+    "Clock",
+    "checkouts",
+    "checkouts/",
+    "openapi.yaml",
+    "__proto__",
+  ]) {
+    expect([path, code(await call(`/__sandbox/${path}`))]).toEqual([path, "404 not_found"]);
+    // Who has no token does not learn what there is.
+    const { status } = await sandbox.request({ path: `/__sandbox/${path}` });
+    expect(status).toBe(401);
+  }
+  harness.setFault((request, pass) => {
+    Reflect.deleteProperty(request.headers, "Authorization");
+    return pass();
+  });
+  const { code: exit, stderr } = await harness.run(["return-origins", "list", "--json"]);
+  expect([exit, JSON.parse(stderr)]).toMatchObject([4, { error: { code: "credential_missing" } }]);
+});
+
+test("return origins: once each, oldest first, at most 20, and still there after a restart", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  const change = async (action: "add" | "remove", origin: string): Promise<unknown> => {
+    const { status, body } = await call("/__sandbox/return-origins", {
+      body: JSON.stringify({ action, origin }),
+    });
+    return body.data?.["return_origins"] ?? `${status} ${body.error?.code}`;
+  };
+  const list = async (through = call): Promise<unknown> =>
+    (await through("/__sandbox/return-origins")).body.data?.["return_origins"];
+
+  expect(await list()).toEqual([]);
+  expect(await change("add", "https://shop.example")).toEqual(["https://shop.example"]);
+  // The store's clock goes back, and the order in which they came does not change.
+  await call("/__sandbox/clock", { body: '{"action":"set","to":"2020-01-01T00:00:00Z"}' });
+  const both = ["https://shop.example", "http://localhost:3000"];
+  expect(await change("add", "http://localhost:3000")).toEqual(both);
+  expect(await change("add", "https://shop.example")).toEqual(both);
+  expect(await change("remove", "https://other.example")).toBe("404 not_found");
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  const times = database.prepare("SELECT created_at FROM return_origins ORDER BY rowid").pluck().all();
+  expect(times).toEqual([Date.UTC(2026, 0, 15, 12), Date.UTC(2020, 0, 1)]);
+  database.close();
+
+  const more = Array.from({ length: 18 }, (_, index) => `https://shop-${index}.example`);
+  await Promise.all(more.map((origin) => change("add", origin)));
+  const full = [...both, ...more];
+  expect(await list()).toEqual(full);
+  expect(await change("add", "https://one-more.example")).toBe("409 state_conflict");
+  expect(await change("add", "https://shop-17.example")).toEqual(full);
+  expect(await change("remove", "https://shop.example")).toEqual(full.slice(1));
+  expect(await change("add", "https://shop.example")).toEqual([...full.slice(1), "https://shop.example"]);
+
+  await sandbox.stop();
+  const again = caller(harness, await harness.start());
+  expect(await list(again)).toEqual([...full.slice(1), "https://shop.example"]);
+});
+
+test("checkout return-origins: what it prints, and what it does not send", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { store_id: storeId } = ready;
+  const run = async (...args: string[]): Promise<readonly [number, string]> => {
+    const { code, stdout, stderr } = await harness.run(["return-origins", ...args]);
+    return [code, stdout + stderr];
+  };
+  expect(await run("list")).toEqual([0, expect.stringContaining("checkout return-origins add http")]);
+  expect(await run("add", "https://shop.example")).toEqual([
+    0,
+    "customers may be sent back to https://shop.example\n",
+  ]);
+  const [, added] = await run("add", "http://[::1]:3000", "--json");
+  expect(JSON.parse(added)).toEqual({
+    store_id: storeId,
+    return_origins: ["https://shop.example", "http://[::1]:3000"],
+  });
+  expect(await run("list")).toEqual([0, "https://shop.example\nhttp://[::1]:3000\n"]);
+  expect(await run("remove", "https://shop.example")).toEqual([
+    0,
+    "customers are not sent back to https://shop.example any more\n",
+  ]);
+  const [, left] = await run("list", "--json");
+  expect(JSON.parse(left)).toEqual({ store_id: storeId, return_origins: ["http://[::1]:3000"] });
+  const [missing, said] = await run("remove", "https://shop.example");
+  expect([missing, said]).toEqual([1, expect.stringContaining("checkout return-origins list")]);
+  const origins = Array.from({ length: 19 }, (_, index) => `https://shop-${index}.example`);
+  for (const origin of origins) expect((await run("add", origin))[0]).toBe(0);
+  const [full, why] = await run("add", "https://one-more.example");
+  expect([full, why]).toEqual([5, expect.stringContaining("checkout return-origins remove")]);
+
+  harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
+  const typed = "https://shop.example/return";
+  const refused = parseReturnOrigin(typed);
+  const message = refused.ok ? "" : refused.refusal.message;
+  for (const action of ["add", "remove"]) {
+    const [code, text] = await run(action, typed, "--json");
+    expect([code, JSON.parse(text)]).toMatchObject([2, { error: { code: "usage", message }, exit_code: 2 }]);
+  }
+  expect((await run("add"))[0]).toBe(2);
+  const help = await harness.run(["return-origins", "add", "--help"]);
+  expect(help.stdout).toContain("$ checkout return-origins add https://shop.example");
+  expect((await harness.run(["--help"])).stdout).toContain("where customers may be sent back to");
+});
+
+test("checkout return-origins without a sandbox says so", async () => {
+  const result = await createHarness().run(["return-origins", "list", "--json"]);
+  expect([result.code, JSON.parse(result.stderr)]).toMatchObject([7, { error: { code: "no_sandbox" } }]);
+});

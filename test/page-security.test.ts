@@ -1,0 +1,249 @@
+import { expect, test } from "vitest";
+import { formatPrice } from "../src/core/money.ts";
+import { preferredLanguage } from "../src/web/language.ts";
+import type { HttpResponse } from "../src/world.ts";
+import { createHarness, type RunningSandbox } from "./support/harness.ts";
+
+const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
+
+/** A sandbox with one order, and its page as a browser would use it. */
+async function openPage() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const created = await harness.run([
+    "orders",
+    "create",
+    "--json",
+    "--order-id",
+    "order-1",
+    "--price-id",
+    "price_coffee",
+  ]);
+  const { id } = (JSON.parse(created.stdout) as { readonly data: { readonly id: string } }).data;
+  const host = new URL(sandbox.ready.checkout_origin).host;
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    sandbox.request({ path, headers: { Host: host, Authorization: "", ...headers } });
+  const token = tokenOf(await get(`/pay/${id}`));
+  const post = (path: string, body: string, headers: Readonly<Record<string, string>> = FORM) =>
+    sandbox.request({ path, method: "POST", body, headers: { Host: host, Authorization: "", ...headers } });
+  return { harness, sandbox, id, host, token, get, post, status: () => statusOf(sandbox, id) };
+}
+
+function tokenOf(page: HttpResponse): string {
+  return /name="token" value="([^"]+)"/.exec(String(page.body))?.[1] ?? "";
+}
+
+async function statusOf(sandbox: RunningSandbox, id: string): Promise<string> {
+  const answer = await sandbox.request({ path: `/v1/checkout-sessions/${id}` });
+  return (JSON.parse(String(answer.body)) as { readonly data: { readonly status: string } }).data.status;
+}
+
+test("a form counts only with its own token, from its own page, in its own form", async () => {
+  const { id, token, host, post, status } = await openPage();
+  const start = `/pay/${id}/start`;
+  const right = `token=${token}`;
+  const type = { "Content-Type": "application/x-www-form-urlencoded" };
+  const rows: readonly (readonly [
+    why: string,
+    status: number,
+    body: string,
+    headers: Record<string, string>,
+  ])[] = [
+    ["no token", 403, "", FORM],
+    ["an empty token", 403, "token=", FORM],
+    ["a token that is cut", 403, `token=${token.slice(0, -1)}`, FORM],
+    ["a token with something behind it", 403, `${right}x`, FORM],
+    ["another token of the same length", 403, `token=${token.slice(0, -1)}_`, FORM],
+    ["two tokens", 400, `${right}&${right}`, FORM],
+    ["another site", 403, right, { ...type, "Sec-Fetch-Site": "cross-site" }],
+    ["the portal's origin", 403, right, { ...type, "Sec-Fetch-Site": "same-site" }],
+    ["typed by hand", 403, right, { ...type, "Sec-Fetch-Site": "none" }],
+    ["two sites", 403, right, { ...type, "Sec-Fetch-Site": "same-origin, same-origin" }],
+    ["neither site nor origin", 403, right, type],
+    ["a foreign origin", 403, right, { ...type, Origin: "https://evil.example" }],
+    ["the null origin", 403, right, { ...type, Origin: "null" }],
+    [
+      "the portal's origin by name",
+      403,
+      right,
+      { ...type, Origin: `http://localhost:${host.split(":")[1] ?? ""}` },
+    ],
+    ["text", 400, right, { ...FORM, "Content-Type": "text/plain" }],
+    ["JSON", 400, `{"token":"${token}"}`, { ...FORM, "Content-Type": "application/json" }],
+    ["no type", 400, right, { ...FORM, "Content-Type": "" }],
+  ];
+  for (const [why, expected, body, headers] of rows) {
+    const answer = await post(start, body, headers);
+    expect([why, answer.status]).toEqual([why, expected]);
+    expect(answer.headers["Content-Type"]).toContain("text/html");
+  }
+  expect(await status()).toBe("created");
+  expect((await post(start, right, { ...type, Origin: `http://${host}` })).status).toBe(303);
+  expect(await status()).toBe("pending");
+});
+
+test("the token of one checkout is worth nothing for another", async () => {
+  const { harness, post, get, token } = await openPage();
+  const other = await harness.run([
+    "orders",
+    "create",
+    "--json",
+    "--order-id",
+    "order-2",
+    "--price-id",
+    "price_coffee",
+  ]);
+  const { id } = (JSON.parse(other.stdout) as { readonly data: { readonly id: string } }).data;
+  expect((await post(`/pay/${id}/start`, `token=${token}`)).status).toBe(403);
+  expect(tokenOf(await get(`/pay/${id}`))).not.toBe(token);
+});
+
+test("a token is good after a restart", async () => {
+  const { harness, sandbox, id, token, host } = await openPage();
+  await sandbox.stop();
+  const again = await harness.start();
+  const headers = { ...FORM, Host: host };
+  const answer = await again.request({
+    path: `/pay/${id}/start`,
+    method: "POST",
+    body: `token=${token}`,
+    headers,
+  });
+  expect([answer.status, answer.headers["Location"]]).toEqual([303, `/pay/${id}`]);
+});
+
+test("every page forbids frames, inline scripts, foreign addresses, referrers and keeping", async () => {
+  const { id, token, get, post } = await openPage();
+  const started = await post(`/pay/${id}/start`, `token=${token}`);
+  const answers = [
+    await get(`/pay/${id}`),
+    await get(`/pay/${id}/wallet/1`),
+    await get(`/pay/${id}/wallet/1/closed`),
+    await get(`/pay/${id}/wallet/2`),
+    await get("/pay/unknown"),
+    await get("/assets/unknown"),
+    await get(`/pay/${id}/start`),
+    started,
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 404, 404, 404, 405, 303]);
+  for (const { headers, body } of answers) {
+    const policy = headers["Content-Security-Policy"] ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(headers["X-Content-Type-Options"]).toBe("nosniff");
+    expect(headers["Referrer-Policy"]).toBe("no-referrer");
+    expect(headers["Cross-Origin-Opener-Policy"]).toBe("same-origin");
+    expect(headers["Cross-Origin-Resource-Policy"]).toBe("same-origin");
+    expect(headers["Cache-Control"]).toBe("no-store");
+    expect(Object.keys(headers).filter((name) => /^access-control|^set-cookie/i.test(name))).toEqual([]);
+    expect(String(body)).not.toMatch(/<script(?! src="\/assets\/)|style="|\son\w+=|javascript:/i);
+  }
+});
+
+test("looking changes nothing, however it is done", async () => {
+  const { sandbox, id, get, token, post, status } = await openPage();
+  const paths = [
+    "",
+    "/start",
+    "/cancel",
+    "/wallet/1",
+    "/wallet/1/closed",
+    "/wallet/9",
+    "?outcome=succeeded",
+    `?token=${token}`,
+  ];
+  for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
+    for (const path of paths) {
+      await sandbox.request({ path: `/pay/${id}${path}`, method, headers: FORM });
+    }
+  }
+  expect(await status()).toBe("created");
+  await post(`/pay/${id}/start`, `token=${token}`);
+  for (const path of paths) await get(`/pay/${id}${path}`);
+  expect(await status()).toBe("pending");
+});
+
+test("what a wallet sends has to make sense, and what is over leads to the page as it is", async () => {
+  const { id, token, post, status } = await openPage();
+  const wallet = (attempt: number, fields: string) =>
+    post(`/pay/${id}/wallet/${attempt}`, `token=${token}${fields}`);
+  await post(`/pay/${id}/start`, `token=${token}`);
+  expect((await wallet(1, "")).status).toBe(400);
+  expect((await wallet(1, "&outcome=paid")).status).toBe(400);
+  expect((await wallet(1, "&outcome=succeeded&outcome=failed")).status).toBe(400);
+  // An attempt that never was: nothing happens, not even an expiry.
+  for (const outcome of ["succeeded", "late"])
+    expect((await wallet(7, `&outcome=${outcome}`)).status).toBe(303);
+  expect(await status()).toBe("pending");
+  expect((await wallet(1, "&outcome=declined")).status).toBe(303);
+  expect((await wallet(1, "&outcome=late")).status).toBe(303);
+  expect(await status()).toBe("pending");
+  await post(`/pay/${id}/start`, `token=${token}`);
+  expect((await wallet(2, "&outcome=succeeded")).headers["Location"]).toBe(`/pay/${id}/wallet/2`);
+  expect((await post(`/pay/${id}/cancel`, `token=${token}`)).headers["Location"]).toBe(`/pay/${id}`);
+  expect(await status()).toBe("succeeded");
+  const unknown = "00000000-0000-7000-8000-000000000000";
+  expect((await post(`/pay/${unknown}/start`, `token=${token}`)).status).toBe(403);
+});
+
+test("pages of checkouts and the portal never share an origin", async () => {
+  const { id, host, get, post, token, status } = await openPage();
+  const port = host.split(":")[1] ?? "";
+  for (const other of [`localhost:${port}`, `[::1]:${port}`]) {
+    const answer = await get(`/pay/${id}?a=1`, { Host: other });
+    expect([answer.status, answer.headers["Location"]]).toEqual([307, `http://${host}/pay/${id}?a=1`]);
+    const form = await post(`/pay/${id}/start`, `token=${token}`, { ...FORM, Host: other });
+    expect(form.status).toBe(307);
+  }
+  expect(await status()).toBe("created");
+  expect((await get(`/pay/${id}`, { Host: "evil.example" })).status).toBe(403);
+});
+
+test("a page that looks again each second is not in the log; what people do is", async () => {
+  const { sandbox, id, get, token, post } = await openPage();
+  for (let second = 0; second < 5; second += 1) await get(`/pay/${id}`, { "HX-Request": "true" });
+  await get("/assets/checkout.css");
+  await post(`/pay/${id}/start`, `token=${token}`);
+  const { stderr } = await sandbox.stop();
+  const lines = stderr.split("\n").filter((line) => / (\/pay|\/assets)/.test(line));
+  expect(lines.map((line) => line.split(/\s+/).slice(1, 3).join(" "))).toEqual(["200 GET", "303 POST"]);
+});
+
+test("the language is the one that the browser would rather see", () => {
+  const rows = [
+    ["", "en"],
+    ["zh-CN,zh;q=0.9,en;q=0.8", "zh"],
+    ["zh", "zh"],
+    ["zh-Hans-CN", "zh"],
+    ["ZH-cn", "zh"],
+    ["en-GB,zh;q=0.5", "en"],
+    ["de,fr;q=0.9,zh;q=0.2,en;q=0.1", "zh"],
+    ["de", "en"],
+    ["zh;q=0", "en"],
+    ["*", "en"],
+    [";;;,,,zh;q=x", "zh"],
+    ["zhx", "en"],
+  ] as const;
+  for (const [header, language] of rows) {
+    expect([header, preferredLanguage(header)]).toEqual([header, language]);
+  }
+});
+
+test("an amount stands in its currency's own format, exactly", () => {
+  const rows = [
+    [1999, "EUR", "en", "€19.99"],
+    [1, "EUR", "en", "€0.01"],
+    [19_900, "CNY", "zh-CN", "¥199.00"],
+    [19_900, "CNY", "en", "CN¥199.00"],
+    [1200, "JPY", "en", "¥1,200"],
+    [1200, "JPY", "zh-CN", "JP¥1,200"],
+    [1005, "KWD", "en", "KWD\u00a01.005"],
+    [1999, "HUF", "en", "HUF\u00a019.99"],
+    [Number.MAX_SAFE_INTEGER, "USD", "en", "$90,071,992,547,409.91"],
+    [5, "ZZZ", "en", "ZZZ\u00a00.05"],
+  ] as const;
+  for (const [amountMinor, currency, locale, shown] of rows) {
+    expect(formatPrice(amountMinor, currency, locale)).toBe(shown);
+  }
+});

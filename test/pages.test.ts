@@ -1,0 +1,366 @@
+import axe from "axe-core";
+import jsqr from "jsqr";
+import { PNG } from "pngjs";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { printable } from "../src/core/text.ts";
+import { HOSTILE_TEXTS } from "./hostile-texts.ts";
+import { openShop, type Shop, type Sold } from "./support/shop.ts";
+
+/** How a payment can go: what the customer does in the wallet, and what the order and its page say at the end. */
+type Ending = {
+  readonly name: string;
+  readonly act: (page: Page, shop: Shop) => Promise<unknown>;
+  readonly status: string;
+  readonly heading: string;
+};
+
+const ENDINGS: readonly Ending[] = [
+  {
+    name: "pays",
+    act: (page) => press(page, "Pay €19.99"),
+    status: "succeeded",
+    heading: "Payment successful",
+  },
+  {
+    name: "is declined, and pays then",
+    act: async (page) => {
+      await press(page, "Decline");
+      await follow(page, "Back to the checkout page");
+      expect(await page.textContent(".notice")).toContain("You can try again, up to 4 times");
+      await start(page);
+      await press(page, "Pay €19.99");
+    },
+    status: "succeeded",
+    heading: "Payment successful",
+  },
+  {
+    name: "is declined five times",
+    act: async (page) => {
+      for (let attempt = 1; attempt <= 5; attempt += 1) {
+        await press(page, "Decline");
+        if (attempt === 5) return;
+        await follow(page, "Back to the checkout page");
+        await start(page);
+      }
+    },
+    status: "failed",
+    heading: "Payment failed",
+  },
+  { name: "fails", act: (page) => press(page, "Fail"), status: "failed", heading: "Payment failed" },
+  {
+    name: "cancels in the wallet",
+    act: (page) => press(page, "Cancel"),
+    status: "cancelled",
+    heading: "Payment cancelled",
+  },
+  {
+    name: "cancels on the page",
+    act: async (page) => {
+      await page.goBack();
+      await press(page, "Cancel payment");
+    },
+    status: "cancelled",
+    heading: "Payment cancelled",
+  },
+  {
+    name: "pays too late",
+    act: async (page) => {
+      await press(page, "Pay too late");
+      expect(await page.textContent(".notice")).toContain("recorded and not applied");
+    },
+    status: "expired",
+    heading: "This checkout has expired",
+  },
+  {
+    name: "walks away",
+    act: async (page, shop) => {
+      await follow(page, "Walk away");
+      expect(await page.textContent("h2")).toBe("You walked away");
+      await shop.command("sandbox", "clock", "advance", "1h");
+    },
+    status: "expired",
+    heading: "This checkout has expired",
+  },
+];
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`every ending of a payment, for both methods, ${javaScriptEnabled ? "with" : "without"} JavaScript`, async () => {
+    const shop = await openShop();
+    const pay = async (method: string, { name, act, status, heading }: Ending): Promise<void> => {
+      const sold = await shop.sell({ payment_method: method });
+      const page = await shop.visit(sold.checkout_url, { javaScriptEnabled });
+      await start(page);
+      await act(page, shop);
+      await page.goto(sold.checkout_url);
+      const told = [method, name, await page.textContent("h1"), await shop.statusOf(sold)];
+      expect(told).toEqual([method, name, heading, status]);
+      await page.context().close();
+    };
+    const methods = ["alipay_plus", "wechat_pay"];
+    for (const ending of ENDINGS) await Promise.all(methods.map((method) => pay(method, ending)));
+    expect(shop.complaints).toEqual([]);
+  });
+}
+
+test("an open page follows what happens elsewhere, without a reload", async () => {
+  const shop = await openShop();
+  const sold = await shop.sell();
+  const page = await shop.visit(sold.checkout_url);
+  await page.evaluate("window.loadedOnce = true");
+  await page.click("summary");
+  const before = await page.textContent("[role=timer]");
+  await page.locator("[role=timer]", { hasNotText: before ?? "" }).waitFor();
+  expect(await page.getAttribute("details", "open")).toBe("");
+  const phone = await shop.visit(sold.checkout_url);
+  await start(phone);
+  await page.waitForSelector(".qr");
+  await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
+  await page.waitForSelector("h1:text('Payment successful')");
+  await phone.waitForSelector("h2:text('Paid')");
+  expect(await page.title()).toContain("Payment successful");
+  expect(await page.evaluate("window.loadedOnce")).toBe(true);
+  expect(shop.complaints).toEqual([]);
+});
+
+test("the time left runs down, and stands while the store's clock is frozen", async () => {
+  const shop = await openShop(["--checkout-lifetime", "10m"]);
+  const sold = await shop.sell();
+  await shop.command("sandbox", "clock", "freeze");
+  const page = await shop.visit(sold.checkout_url);
+  expect(await page.textContent("main")).toContain("the store’s clock is frozen");
+  await shop.command("sandbox", "clock", "advance", "4m");
+  await page.waitForSelector("[role=timer]:text-matches('^0[56]:')");
+  await shop.command("sandbox", "clock", "advance", "6m");
+  await page.waitForSelector("h1:text('This checkout has expired')");
+  expect(await shop.statusOf(sold)).toBe("expired");
+});
+
+test("double clicks, reloads, the back button and two tabs do nothing twice", async () => {
+  const shop = await openShop();
+  const sold = await shop.sell();
+  const first = await shop.visit(sold.checkout_url);
+  const second = await first.context().newPage();
+  await second.goto(sold.checkout_url);
+  await Promise.all([first, second].map((page) => page.dblclick("button.primary")));
+  await Promise.all([first, second].map((page) => page.waitForSelector(".qr")));
+  await first.reload();
+  await follow(first, "Open the sandbox wallet here");
+  await follow(second, "Open the sandbox wallet here");
+  await press(first, "Decline");
+  await first.goBack();
+  // The second tab still shows the wallet of the attempt that was declined.
+  await press(second, "Pay €19.99");
+  expect(await second.textContent("h2")).toBe("Declined");
+  expect(await shop.statusOf(sold)).toBe("pending");
+  await second.goto(sold.checkout_url);
+  await second.click("summary");
+  expect(await second.textContent("details")).toContain("1: declined");
+  expect(await second.textContent("details")).not.toContain("2:");
+  await start(second);
+  await second.dblclick("button.primary");
+  await second.waitForSelector("h2:text('Paid')");
+  await second.reload();
+  await second.goBack();
+  await first.goto(sold.checkout_url);
+  expect(await first.textContent("h1")).toBe("Payment successful");
+  expect(await shop.statusOf(sold)).toBe("succeeded");
+});
+
+test("the way back to the shop is a plain link with both ids and no status, and changes nothing", async () => {
+  const shop = await openShop();
+  const sold = await shop.sell({ order_id: "order ä&status=paid" });
+  const page = await shop.visit(sold.checkout_url);
+  expect(await page.locator("a[href^='http']").count()).toBe(0);
+  const added = await shop.command("return-origins", "add", "http://localhost:3000");
+  expect(added.code).toBe(0);
+  const back = `http://localhost:3000/?order_id=order%20%C3%A4%26status%3Dpaid&session_id=${sold.id}`;
+  const link = page.locator("a", { hasText: "Return to Sandbox Store without paying" });
+  await link.waitFor();
+  expect(await link.getAttribute("href")).toBe(back);
+  await page.route("http://localhost:3000/**", (route) => route.fulfill({ body: "the shop" }));
+  const [request] = await Promise.all([page.waitForRequest("http://localhost:3000/**"), link.click()]);
+  expect([request.method(), request.headers()["referer"]]).toEqual(["GET", undefined]);
+  expect(await shop.statusOf(sold)).toBe("created");
+  await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
+  await page.goto(sold.checkout_url);
+  expect(await page.getAttribute("a.primary", "href")).toBe(back);
+});
+
+test("the QR code leads to the wallet of the open attempt, in both themes", async () => {
+  const shop = await openShop();
+  const sold = await shop.sell();
+  for (const colorScheme of ["light", "dark"] as const) {
+    const page = await shop.visit(sold.checkout_url, { colorScheme });
+    if ((await page.locator(".qr").count()) === 0) await page.click("button.primary");
+    const picture = PNG.sync.read(await page.locator(".qr").screenshot());
+    const code = jsqr.default(new Uint8ClampedArray(picture.data), picture.width, picture.height);
+    expect(code?.data).toBe(`${sold.checkout_url}/wallet/1`);
+    expect((await page.goto(code?.data ?? ""))?.status()).toBe(200);
+    expect(await page.textContent("h1")).toContain("Alipay+ sandbox wallet");
+  }
+});
+
+test("axe finds nothing on any page, in any state, language and theme", async () => {
+  const shop = await openShop();
+  await shop.command("return-origins", "add", "https://shop.example");
+  const addresses = await pagesInEveryState(shop);
+  const customers = ["en-US", "zh-CN"].flatMap((locale) =>
+    (["light", "dark"] as const).map((colorScheme) => ({ locale, colorScheme })),
+  );
+  const look = async (customer: (typeof customers)[number]): Promise<string[]> => {
+    const found: string[] = [];
+    const page = await shop.visit("about:blank", customer);
+    for (const [name, address] of Object.entries(addresses)) {
+      await page.goto(address);
+      await openNotes(page);
+      const faults = await axeFaults(page);
+      found.push(...faults.map((fault) => `${name}, ${customer.locale}, ${customer.colorScheme}: ${fault}`));
+      expect(await page.getAttribute("html", "lang")).toBe(customer.locale === "en-US" ? "en" : "zh-Hans");
+    }
+    return found;
+  };
+  expect((await Promise.all(customers.map(look))).flat()).toEqual([]);
+});
+
+test("axe would find something", async () => {
+  const shop = await openShop();
+  const page = await shop.visit("about:blank");
+  await page.setContent("<main><img src='data:,'><button></button></main>");
+  expect((await axeFaults(page)).length).toBeGreaterThan(1);
+});
+
+test("every page fits a narrow phone and a wide screen", async () => {
+  const shop = await openShop();
+  const addresses = await pagesInEveryState(
+    shop,
+    {
+      description: "W".repeat(128),
+      amount_minor: Number.MAX_SAFE_INTEGER,
+      currency: "CNY",
+    },
+    "W".repeat(30),
+  );
+  const measure = async (width: number): Promise<void> => {
+    const page = await shop.visit("about:blank", { viewport: { width, height: 700 }, locale: "zh-CN" });
+    for (const [name, address] of Object.entries(addresses)) {
+      await page.goto(address);
+      await openNotes(page);
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+      expect([name, width, Math.max(0, Number(overflow))]).toEqual([name, width, 0]);
+    }
+  };
+  await Promise.all([320, 390, 1440].map(measure));
+});
+
+test("hostile texts of a merchant change nothing but text", async () => {
+  const shop = await openShop();
+  expect(HOSTILE_TEXTS.length).toBeGreaterThanOrEqual(60);
+  const page = await shop.visit((await shop.sell()).checkout_url);
+  const plain = await skeleton(page);
+  for (const text of HOSTILE_TEXTS) {
+    const order = Array.from(text).slice(0, 32).join("");
+    const sold = await shop.sell({ order_id: order, description: text });
+    await page.goto(sold.checkout_url);
+    const shown = await page.locator("bdi").allTextContents();
+    expect([text, shown]).toEqual([text, [printable(text), printable(order)]]);
+    expect([text, await skeleton(page)]).toEqual([text, plain]);
+  }
+  expect(shop.complaints).toEqual([]);
+});
+
+/** Starts an attempt and opens its wallet. */
+async function start(page: Page): Promise<void> {
+  await page.click("button.primary");
+  await follow(page, "Open the sandbox wallet here");
+}
+
+async function press(page: Page, label: string): Promise<void> {
+  await page
+    .locator("button", { hasText: new RegExp(`^\\s*${label.replace(/[.+]/g, "\\$&")}`) })
+    .first()
+    .click();
+  await page.waitForLoadState();
+}
+
+async function follow(page: Page, label: string): Promise<void> {
+  await page.locator("a", { hasText: label }).click();
+  await page.waitForLoadState();
+}
+
+async function openNotes(page: Page): Promise<void> {
+  const notes = page.locator("summary");
+  if ((await notes.count()) > 0) await notes.click();
+}
+
+/** One address for each page and state that there is. */
+async function pagesInEveryState(
+  shop: Shop,
+  body: Readonly<Record<string, unknown>> = {},
+  prefix = "state",
+): Promise<Record<string, string>> {
+  const page = await shop.visit("about:blank");
+  let number = 0;
+  const open = async (act: (page: Page, sold: Sold) => Promise<unknown>): Promise<string> => {
+    number += 1;
+    const orderId = prefix + String(number).padStart(2, "0");
+    const sold = await shop.sell({
+      payment_method: number % 2 ? "wechat_pay" : "alipay_plus",
+      ...body,
+      order_id: orderId,
+    });
+    await page.goto(sold.checkout_url);
+    await act(page, sold);
+    return sold.checkout_url;
+  };
+  const inWallet = (label: RegExp) => async () => {
+    await start(page);
+    await page.locator("button", { hasText: label }).first().click();
+    await page.waitForLoadState();
+  };
+  const created = await open(async () => undefined);
+  const pending = await open(async () => page.click("button.primary"));
+  const declined = await open(inWallet(/^\s*Decline/));
+  const succeeded = await open(inWallet(/^\s*Pay /));
+  const failed = await open(inWallet(/^\s*Fail/));
+  const cancelled = await open(inWallet(/^\s*Cancel/));
+  const late = await open(inWallet(/^\s*Pay too late/));
+  const settles = await open(async () => undefined);
+  await page.context().close();
+  const { checkout_origin: origin } = shop.sandbox.ready;
+  return {
+    created,
+    pending,
+    declined,
+    succeeded,
+    failed,
+    cancelled,
+    late,
+    settles,
+    wallet: `${pending}/wallet/1`,
+    "wallet declined": `${declined}/wallet/1`,
+    "wallet paid": `${succeeded}/wallet/1`,
+    "wallet failed": `${failed}/wallet/1`,
+    "wallet cancelled": `${cancelled}/wallet/1`,
+    "wallet late": `${late}/wallet/1`,
+    "walked away": `${pending}/wallet/1/closed`,
+    "not found": `${origin}/pay/nothing`,
+    "wrong method": `${created}/start`,
+  };
+}
+
+/** The elements of a page and their attributes, without its texts, its addresses and its token. */
+async function skeleton(page: Page): Promise<string> {
+  return page.evaluate(`[...document.querySelectorAll("*")].map((one) => {
+    const names = [...one.attributes].map(({ name }) => name).sort();
+    return one.tagName + "[" + names.join(" ") + "]";
+  }).join("\\n")`);
+}
+
+async function axeFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(`axe.run().then(({ violations, passes }) => {
+    if (passes.length < 5) throw new Error("axe looked at nothing");
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + " " + html));
+  })`);
+}

@@ -1,0 +1,58 @@
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { chromium, type Browser } from "playwright-core";
+
+const MODULES = join(import.meta.dirname, "../../node_modules");
+
+/** Chromium without a window. On Linux x64 it comes with a package, elsewhere an installed Chrome is used. */
+export async function launchBrowser(): Promise<Browser> {
+  // Root, as in a container, has no other way to run it. It only ever sees pages of ours.
+  const args = ["--no-sandbox", "--font-render-hinting=none"];
+  if (process.platform !== "linux" || process.arch !== "x64") {
+    return chromium.launch({ channel: "chrome", args });
+  }
+  const folder = await unpackedChromium();
+  // The libraries that it needs come with it: a bare machine has not all of them.
+  const env = { ...process.env, LD_LIBRARY_PATH: join(folder, "al2023/lib") };
+  return chromium.launch({ executablePath: join(folder, "chromium"), args, env });
+}
+
+/** The package holds a packed Chromium: it is unpacked once, and gets its name when it is whole. */
+async function unpackedChromium(): Promise<string> {
+  const manifest = readFileSync(join(MODULES, "@sparticuz/chromium/package.json"), "utf8");
+  const { version } = JSON.parse(manifest) as { readonly version: string };
+  const cache = join(MODULES, ".cache");
+  const folder = join(cache, `chromium-${version}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(cache, { recursive: true });
+  const unfinished = mkdtempSync(`${folder}.new-`);
+  await unpackInto(unfinished);
+  try {
+    renameSync(unfinished, folder);
+  } catch (error) {
+    // Another test was faster.
+    if (!existsSync(folder)) throw error;
+    rmSync(unfinished, { recursive: true });
+  }
+  return folder;
+}
+
+/** The package unpacks into the temporary folder, and its libraries only where it takes the machine for a Lambda. */
+async function unpackInto(folder: string): Promise<void> {
+  const before = { TMPDIR: process.env["TMPDIR"], AWS_EXECUTION_ENV: process.env["AWS_EXECUTION_ENV"] };
+  const beside = {
+    LD_LIBRARY_PATH: process.env["LD_LIBRARY_PATH"],
+    FONTCONFIG_PATH: process.env["FONTCONFIG_PATH"],
+  };
+  Object.assign(process.env, { TMPDIR: folder, AWS_EXECUTION_ENV: "AWS_Lambda_nodejs22.x" });
+  try {
+    const { default: packed } = await import("@sparticuz/chromium");
+    await packed.executablePath();
+  } finally {
+    for (const [name, value] of Object.entries({ ...before, ...beside })) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+}

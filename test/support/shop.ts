@@ -1,0 +1,87 @@
+import { onTestFinished } from "vitest";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { launchBrowser } from "./browser.ts";
+import { run, startSandbox, type Finished, type SandboxProcess } from "./program.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+/** A checkout as v1 tells it. */
+export type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
+
+/** What a customer's browser is set to. */
+export type Customer = Pick<
+  BrowserContextOptions,
+  "locale" | "colorScheme" | "javaScriptEnabled" | "viewport"
+>;
+
+/** A merchant with the real sandbox and customers with a real browser. Everything ends with the test. */
+export type Shop = {
+  readonly sandbox: SandboxProcess;
+  readonly browser: Browser;
+  /** Creates an order; `body` over a usual one. */
+  readonly sell: (body?: Readonly<Record<string, unknown>>) => Promise<Sold>;
+  readonly statusOf: (sold: Sold) => Promise<string>;
+  /** Runs a command line in the merchant's folder. */
+  readonly command: (...args: readonly string[]) => Promise<Finished>;
+  /** A new browser profile; what its pages complain of is in `complaints`. */
+  readonly visit: (url: string, customer?: Customer) => Promise<Page>;
+  readonly complaints: string[];
+};
+
+/** Opens a shop. */
+export async function openShop(args: readonly string[] = []): Promise<Shop> {
+  const cwd = tempFolder();
+  const [sandbox, browser] = await Promise.all([startSandbox({ cwd, args }), launchBrowser()]);
+  onTestFinished(() => browser.close());
+  const { base_url, api_key } = sandbox.ready;
+  const authorization = `Bearer ${api_key ?? ""}`;
+  const complaints: string[] = [];
+  let sales = 0;
+
+  const call = async (path: string, init: RequestInit): Promise<Sold> => {
+    const response = await fetch(`${base_url}${path}`, init);
+    const answer = (await response.json()) as { readonly data?: Sold };
+    if (answer.data === undefined) throw new Error(JSON.stringify(answer));
+    return answer.data;
+  };
+  const sell: Shop["sell"] = (body = {}) => {
+    sales += 1;
+    const order = {
+      order_id: `order-${sales}`,
+      amount_minor: 1999,
+      currency: "EUR",
+      payment_method: "alipay_plus",
+      description: "Two concert tickets",
+      ...body,
+    };
+    const headers = {
+      authorization,
+      "content-type": "application/json",
+      "idempotency-key": `sale-number-${sales}`,
+    };
+    return call("/orders", { method: "POST", headers, body: JSON.stringify(order) });
+  };
+  const visit: Shop["visit"] = async (url, customer = {}) => {
+    const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
+    const page = await context.newPage();
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("dialog", (dialog) => {
+      complaints.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    await page.goto(url);
+    return page;
+  };
+  return {
+    sandbox,
+    browser,
+    sell,
+    visit,
+    complaints,
+    command: (...line) => run(line, { cwd }),
+    statusOf: async ({ id }) =>
+      (await call(`/checkout-sessions/${id}`, { headers: { authorization } })).status,
+  };
+}
