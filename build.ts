@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import { SQLITE_ASSET } from "./src/real-world.ts";
@@ -44,6 +44,7 @@ const OUT = values.out;
 const UNFINISHED = `${OUT}.new`;
 rmSync(UNFINISHED, { recursive: true, force: true });
 await buildChunks();
+await buildWebhooks();
 if (values.executable) await buildExecutable();
 // What is there works until the new one is whole.
 rmSync(OUT, { recursive: true, force: true });
@@ -77,6 +78,45 @@ async function buildChunks(): Promise<void> {
   });
   rmSync(esm, { recursive: true });
   writeFileSync(join(UNFINISHED, "package.json"), '{ "type": "commonjs" }\n');
+}
+
+/** What merchants import, `hosted-checkout/webhooks`: one file for each module system, each with its types. */
+async function buildWebhooks(): Promise<void> {
+  const types = webhookTypes();
+  for (const [format, letter] of [
+    ["esm", "m"],
+    ["cjs", "c"],
+  ] as const) {
+    const outfile = join(UNFINISHED, `webhooks.${letter}js`);
+    await build({ ...common, entryPoints: ["src/webhooks.ts"], outfile, format });
+    writeFileSync(join(UNFINISHED, `webhooks.d.${letter}ts`), types);
+  }
+}
+
+/** The types that merchants see, in one file: those of core/webhook.ts, and the functions of webhooks.ts. */
+function webhookTypes(): string {
+  const folder = join(UNFINISHED, "types");
+  const config = `${folder}.json`;
+  const compilerOptions = {
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: resolve("src"),
+    outDir: resolve(folder),
+    typeRoots: [resolve("node_modules/@types")],
+  };
+  const project = { extends: resolve("tsconfig.json"), include: [], files: [resolve("src/webhooks.ts")] };
+  writeFileSync(config, JSON.stringify({ ...project, compilerOptions }));
+  const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
+  execFileSync(process.execPath, [tsc, "--project", config], { stdio: "inherit" });
+  const [types, functions] = [join(folder, "core/webhook.d.ts"), join(folder, "webhooks.d.ts")].map((path) =>
+    readFileSync(path, "utf8"),
+  );
+  for (const intermediate of [folder, config]) rmSync(intermediate, { recursive: true });
+  return [
+    types?.replaceAll(/^export /gm, ""),
+    functions?.replaceAll(/^import .*\n/gm, "").replaceAll(/^(export .*) from ".*";$/gm, "$1;"),
+  ].join("");
 }
 
 /** Node's own single executable for this platform: the program in one script, SQLite's addon as an asset. */

@@ -49,9 +49,10 @@ export function realWorld(): World {
     randomBytes: (length) => crypto().randomBytes(length),
     random: () => Math.random(),
     send,
-    listen: async (makeService, { port }) => {
+    resolve: addressesOf,
+    listen: async (makeService, options) => {
       const { serve } = await import("./web/server.ts");
-      return serve(makeService, { port, after });
+      return serve(makeService, { ...options, after });
     },
     openBrowser,
     portOwner,
@@ -146,6 +147,16 @@ async function send(request: OutboundRequest): Promise<OutboundResult> {
   const result = await sendHttp(request, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
   return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
+}
+
+async function addressesOf(host: string): Promise<readonly string[]> {
+  try {
+    const found = await process.getBuiltinModule("node:dns").promises.lookup(host, { all: true });
+    return found.map(({ address }) => address);
+  } catch {
+    // A name without an address is no accident: the caller says so.
+    return [];
+  }
 }
 
 /**

@@ -37,12 +37,21 @@ export type OutboundRequest = {
   readonly method: "GET" | "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   /** Milliseconds from the first byte sent to the last byte received. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
+  /** What a larger answer is: no answer at all (as where nothing is said), or cut there. */
+  readonly larger?: "refused" | "cut";
+  /** The only addresses to connect to, the next where one takes no connection. Without it the host's name is looked up. */
+  readonly addresses?: readonly string[] | undefined;
+  /** Whom to believe behind https; what the system believes where nothing is said. */
+  readonly tls?: TlsTrust | undefined;
   readonly signal?: AbortSignal | undefined;
 };
+
+/** `ca`: the only certificates that are believed, in PEM. `unchecked`: whoever answers is believed. */
+export type TlsTrust = { readonly ca: string } | { readonly unchecked: true };
 
 /** A whole answer, or what came in between. */
 export type OutboundResult =
@@ -51,12 +60,16 @@ export type OutboundResult =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
+      /** The address that it came from. */
+      readonly address?: string | undefined;
     }
   | {
       readonly ok: false;
       /** `unreachable`: no connection was made, so nothing was sent. All others leave open what the receiver did. */
       readonly failure: "unreachable" | "timeout" | "connection_lost" | "aborted" | "bad_answer";
       readonly message: string;
+      /** The address that was connected to. */
+      readonly address?: string | undefined;
     };
 
 /** A server that listens, until it is closed. */
@@ -64,6 +77,13 @@ export type Listener = {
   readonly port: number;
   /** Stops taking connections, lets requests in flight finish for at most `graceMs`, then ends the rest. */
   readonly close: (graceMs: number) => Promise<void>;
+};
+
+/** Limits that a server can have of its own: bytes of a body, connections, and milliseconds without a sign of life on one. */
+export type ServerLimits = {
+  readonly bodyBytes: number;
+  readonly connections: number;
+  readonly silenceMs: number;
 };
 
 /** Why a port could not be taken. */
@@ -122,10 +142,12 @@ export type World = {
   readonly random: () => number;
 
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
+  /** The addresses that a name has right now; none where it has none. */
+  readonly resolve: (host: string) => Promise<readonly string[]>;
   /** Serves on the loopback addresses; the service is made once the port is known. */
   readonly listen: (
     makeService: (port: number) => Service,
-    options: { readonly port: number },
+    options: { readonly port: number; readonly limits?: ServerLimits },
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
   >;

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { CONTROL_OPERATIONS, OPERATION_NAMES, type OperationName } from "../src/core/control-api.ts";
 import { parseReturnOrigin } from "../src/core/return-origin.ts";
-import type { HttpResponse } from "../src/world.ts";
+import type { HttpResponse, Service } from "../src/world.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "./support/harness.ts";
 
 type Answer = {
@@ -23,6 +23,10 @@ type Document = {
   >;
 };
 
+const TAKES_ALL: Service = {
+  answer: () => Promise.resolve({ status: 200, headers: {}, body: "" }),
+  refuse: () => ({ status: 400, headers: {}, body: "" }),
+};
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 
 function adminToken(harness: Harness): string {
@@ -87,7 +91,26 @@ test("every operation answers as it is described", async () => {
   const call = caller(harness, await harness.start());
   const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
   const id = await createOrder(harness, "order-1");
+  harness.occupy(3000, TAKES_ALL);
+  const hooks = { url: "http://localhost:3000/hooks" };
+  const added = await call("/__sandbox/endpoints", { body: JSON.stringify({ url: `${hooks.url}/first` }) });
+  const endpoint = String(added.body.data?.["id"]);
+  const listed = (await call("/__sandbox/events")).body.data as { readonly events: { event_id: string }[] };
+  const eventId = listed.events[0]?.event_id ?? "";
   const calls = {
+    listEndpoints: ["/__sandbox/endpoints"],
+    addEndpoint: ["/__sandbox/endpoints", { ...hooks, event_types: ["order.*"] }],
+    showEndpoint: [`/__sandbox/endpoints/${endpoint}`],
+    setEndpointState: [`/__sandbox/endpoints/${endpoint}/state`, { action: "enable" }],
+    showSecret: [`/__sandbox/endpoints/${endpoint}/secret`],
+    rotateSecret: [`/__sandbox/endpoints/${endpoint}/secret`, { overlap_ms: 1000 }],
+    testEndpoint: [`/__sandbox/endpoints/${endpoint}/test`, {}],
+    makeTrouble: [`/__sandbox/endpoints/${endpoint}/trouble`, { action: "add", kind: "delay", delay_ms: 1 }],
+    registerListener: ["/__sandbox/listener", { ...hooks, since: { event_id: eventId } }],
+    listEvents: ["/__sandbox/events?since=0&limit=5&wait_ms=10"],
+    showEvent: [`/__sandbox/events/${eventId}`],
+    replayEvent: [`/__sandbox/events/${eventId}/replay`, { endpoint_id: endpoint }],
+    listDeliveries: [`/__sandbox/deliveries?event_id=${eventId}&state=due`],
     inspectCheckout: [`/__sandbox/checkouts/${id}`],
     pay: [`/__sandbox/checkouts/${id}/pay`, { outcome: "declined" }],
     showClock: ["/__sandbox/clock"],
@@ -204,7 +227,7 @@ test("every refusal has its status and code, and both are described", async () =
       await check("400 invalid_json", name, { body: "" });
       await check("400 invalid_json", name, { body: '{"action":"real","action":"real"}' });
       await check("400 invalid_parameter", name, { body: "[]" });
-      await check("400 invalid_parameter", name, { body: "{}" });
+      await check("400 invalid_parameter", name, { body: '{"nonsense":1}' });
     }
   }
   await check("404 session_not_found", "inspectCheckout", { at: UNKNOWN_ID });

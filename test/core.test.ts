@@ -13,7 +13,8 @@ import { formatAmount } from "../src/core/money.ts";
 import { takeToken, type Bucket } from "../src/core/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../src/core/sealed-secret.ts";
 import { printable, printableLiteral } from "../src/core/text.ts";
-import { parseRetryAfter, retryDelayMs } from "../src/client/retry.ts";
+import { retryDelayMs } from "../src/client/retry.ts";
+import { parseRetryAfter } from "../src/core/retry-after.ts";
 import { seededRandom } from "./support/campaign.ts";
 
 const random = seededRandom(7);

@@ -66,6 +66,8 @@ export const HOSTILE_TEXTS: readonly string[] = [
   "\ud835\udcc8𝒸𝓇𝒾𝓅𝓉 𝕤𝕔𝕣𝕚𝕡𝕥",
   "ﷺ﷽𒐫𒐫",
   "Z̸̡͎a̷l̶g̵o̴",
+  `Tea${"\u0350\u036b\u030d".repeat(41)}`,
+  "\u3164\u00ad\u2800\u034f",
   "'; DROP TABLE checkouts; --",
   "../../../etc/passwd",
   "%3Cscript%3Ealert(1)%3C/script%3E",

@@ -132,7 +132,7 @@ test("every page forbids frames, inline scripts, foreign addresses, referrers an
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toContain("unsafe");
     expect(headers["X-Content-Type-Options"]).toBe("nosniff");
-    expect(headers["Referrer-Policy"]).toBe("no-referrer");
+    expect(headers["Referrer-Policy"]).toBe("same-origin");
     expect(headers["Cross-Origin-Opener-Policy"]).toBe("same-origin");
     expect(headers["Cross-Origin-Resource-Policy"]).toBe("same-origin");
     expect(headers["Cache-Control"]).toBe("no-store");
@@ -183,8 +183,60 @@ test("what a wallet sends has to make sense, and what is over leads to the page 
   expect((await wallet(2, "&outcome=succeeded")).headers["Location"]).toBe(`/pay/${id}/wallet/2`);
   expect((await post(`/pay/${id}/cancel`, `token=${token}`)).headers["Location"]).toBe(`/pay/${id}`);
   expect(await status()).toBe("succeeded");
+  // "Cancel" in a wallet is about its attempt, too.
+  const other = await openPage();
+  const cancel = (attempt: number) =>
+    other.post(`/pay/${other.id}/wallet/${attempt}`, `token=${other.token}&outcome=cancelled`);
+  expect((await cancel(7)).headers["Location"]).toBe(`/pay/${other.id}`);
+  await other.post(`/pay/${other.id}/start`, `token=${other.token}`);
+  await other.post(`/pay/${other.id}/wallet/1`, `token=${other.token}&outcome=declined`);
+  await other.post(`/pay/${other.id}/start`, `token=${other.token}`);
+  expect((await cancel(1)).headers["Location"]).toBe(`/pay/${other.id}/wallet/1`);
+  expect(await other.status()).toBe("pending");
+  await cancel(2);
+  expect(await other.status()).toBe("cancelled");
   const unknown = "00000000-0000-7000-8000-000000000000";
   expect((await post(`/pay/${unknown}/start`, `token=${token}`)).status).toBe(403);
+});
+
+test("what a page cannot do says what it can", async () => {
+  const { sandbox, id, host } = await openPage();
+  const rows = [
+    ["DELETE", `/pay/${id}`, 405, "GET, HEAD"],
+    ["GET", `/pay/${id}/start`, 405, "POST"],
+    ["POST", "/assets/checkout.css", 405, "GET, HEAD"],
+    ["HEAD", "/assets/checkout.css", 200, undefined],
+    ["GET", `/pay/${id}/START`, 404, undefined],
+    ["GET", `/pay/${id.toUpperCase()}`, 200, undefined],
+  ] as const;
+  for (const [method, path, status, allow] of rows) {
+    const answer = await sandbox.request({ method, path, headers: { Host: host } });
+    expect([method, path, answer.status, answer.headers["Allow"]]).toEqual([method, path, status, allow]);
+  }
+});
+
+test("only a payment that came too late is told as one; an order that has settled says so no more", async () => {
+  const { harness, id, token, get, post } = await openPage();
+  await post(`/pay/${id}/start`, `token=${token}`);
+  await post(`/pay/${id}/cancel`, `token=${token}`);
+  await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=declined`);
+  expect(String((await get(`/pay/${id}`)).body)).not.toContain("was confirmed after");
+  expect(String((await get(`/pay/${id}/wallet/1`)).body)).toContain("Pay anyway");
+  await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=late`);
+  expect(String((await get(`/pay/${id}`)).body)).toContain("was confirmed after");
+  const made = await harness.run([
+    "orders",
+    "create",
+    "--json",
+    "--order-id",
+    "o~declined",
+    "--price-id",
+    "price_coffee",
+  ]);
+  const other = (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
+  expect(String((await get(`/pay/${other}`)).body)).toContain("settles by itself");
+  harness.clock.advance(1000);
+  expect(String((await get(`/pay/${other}`)).body)).not.toContain("settles by itself");
 });
 
 test("pages of checkouts and the portal never share an origin", async () => {
@@ -208,6 +260,7 @@ test("a page that looks again each second is not in the log; what people do is",
   const { stderr } = await sandbox.stop();
   const lines = stderr.split("\n").filter((line) => / (\/pay|\/assets)/.test(line));
   expect(lines.map((line) => line.split(/\s+/).slice(1, 3).join(" "))).toEqual(["200 GET", "303 POST"]);
+  expect(lines.at(-1)).toContain("start: pending");
 });
 
 test("the language is the one that the browser would rather see", () => {

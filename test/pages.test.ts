@@ -201,6 +201,17 @@ test("the QR code leads to the wallet of the open attempt, in both themes", asyn
   }
 });
 
+test("under another name that was allowed the page works, and the code leads there", async () => {
+  const shop = await openShop([], "checkout.test");
+  const sold = await shop.sell();
+  const page = await shop.visit(sold.checkout_url.replace("127.0.0.1", "checkout.test"));
+  await page.click("button.primary");
+  const picture = PNG.sync.read(await page.locator(".qr").screenshot());
+  const code = jsqr.default(new Uint8ClampedArray(picture.data), picture.width, picture.height);
+  expect(code?.data).toBe(`${page.url()}/wallet/1`);
+  expect(await shop.statusOf(sold)).toBe("pending");
+});
+
 test("axe finds nothing on any page, in any state, language and theme", async () => {
   const shop = await openShop();
   await shop.command("return-origins", "add", "https://shop.example");
@@ -265,6 +276,8 @@ test("hostile texts of a merchant change nothing but text", async () => {
     const shown = await page.locator("bdi").allTextContents();
     expect([text, shown]).toEqual([text, [printable(text), printable(order)]]);
     expect([text, await skeleton(page)]).toEqual([text, plain]);
+    const overflow = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+    expect([text, Math.max(0, Number(overflow))]).toEqual([text, 0]);
   }
   expect(shop.complaints).toEqual([]);
 });

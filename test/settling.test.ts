@@ -307,3 +307,31 @@ test("the control API takes the admin token alone, and nothing from a browser", 
     expect([body, await call(admin, body)]).toEqual([body, "400 invalid_parameter"]);
   }
 });
+
+test("moves of a clock at the same time all count, and looking at it changes nothing", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--quiet"]);
+  const { admin_token: token } = JSON.parse(harness.readState("run.json")) as {
+    readonly admin_token: string;
+  };
+  const clock = async (body?: object): Promise<{ readonly now: string; readonly frozen: boolean }> => {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const headers = { Authorization: `Bearer ${token}` };
+    const answer = await sandbox.request({ path: "/__sandbox/clock", headers, ...sent });
+    return (
+      JSON.parse(String(answer.body)) as { readonly data: { readonly now: string; readonly frozen: boolean } }
+    ).data;
+  };
+  const advance = { action: "advance", by_ms: 600_000 };
+  const before = Date.parse((await clock()).now);
+  await Promise.all([
+    clock(advance),
+    clock(),
+    clock(advance),
+    clock({ action: "freeze" }),
+    clock(advance),
+    clock(),
+  ]);
+  const after = await clock();
+  expect([Date.parse(after.now) - before, after.frozen]).toEqual([1_800_000, true]);
+});

@@ -190,8 +190,8 @@ test("what the core promises, the schema keeps: nothing immutable changes, not e
     INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
     INSERT INTO checkouts VALUES ('${id(1)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
     INSERT INTO idempotency_keys VALUES ('s', 'key-0001', '${"f".repeat(64)}', 201, '${id(2)}', '{}', '${id(1)}', 1);
-    INSERT INTO events VALUES ('${id(3)}', 's', '${id(1)}', 'order.created', 1, '{}', 1);`);
-  const event = `VALUES ('${id(3)}', 's', '${id(1)}', 'order.paid', 1, '{}', 1)`;
+    INSERT INTO events VALUES (1, '${id(3)}', 's', '${id(1)}', 'order.created', 1, '{}', 1);`);
+  const event = `VALUES (2, '${id(3)}', 's', '${id(1)}', 'order.paid', 1, '{}', 1)`;
   const rows: readonly (readonly [string, RegExp])[] = [
     ["UPDATE events SET body = 'x'", /immutable/],
     ["DELETE FROM events", /immutable/],

@@ -12,7 +12,7 @@ const MAX_FUNCTION_LINES = 70;
 const LAYERS: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {
-  core: { folders: [], packages: ["zod", "node:crypto"] },
+  core: { folders: [], packages: ["zod", "ipaddr.js", "node:crypto"] },
   store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path"] },
   web: {
     folders: ["core", "world.ts"],
@@ -29,6 +29,8 @@ const LAYERS: Readonly<
   },
   "world.ts": { folders: [], packages: ["node:stream"] },
   "version.ts": { folders: [], packages: [] },
+  // What merchants import: it runs in their program, not in ours.
+  "webhooks.ts": { folders: ["core"], packages: [] },
   "real-world.ts": {
     folders: ["web", "world.ts"],
     packages: [
@@ -58,6 +60,8 @@ const AMBIENT = new Set([
   "fetch",
 ]);
 const AMBIENT_MEMBERS = new Set(["Date.now", "Math.random"]);
+/** A merchant's server has no World to pass in; there the machine's clock is the default. */
+const EXEMPT: Readonly<Record<string, RegExp>> = { "webhooks.ts": /: Date\.now$/ };
 
 type SourceFile = {
   readonly path: string;
@@ -100,7 +104,11 @@ test("folders import only what their layer allows", () => {
 test("nothing but real-world.ts reaches outside, and no file escapes the types", () => {
   const found = sources
     .filter(({ name }) => name !== "real-world.ts")
-    .flatMap((file) => offences(file).map((offence) => `${file.name}: ${offence}`));
+    .flatMap((file) =>
+      offences(file)
+        .filter((offence) => EXEMPT[file.name]?.test(offence) !== true)
+        .map((offence) => `${file.name}: ${offence}`),
+    );
   expect(found).toEqual([]);
 });
 
@@ -160,6 +168,7 @@ test("every file is reached from the program", () => {
   };
   visit(join(SRC, "cli/main.ts"));
   visit(join(SRC, "real-world.ts"));
+  visit(join(SRC, "webhooks.ts"));
   expect(sources.filter(({ path }) => !reached.has(path)).map(({ name }) => name)).toEqual([]);
 });
 

@@ -1,8 +1,10 @@
-import type { ControlResult, ControlTarget } from "../client/control.ts";
-import { accept, type Outcome } from "../core/outcome.ts";
-import type { MoveWire } from "../core/control-api.ts";
+import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../client/control.ts";
+import type { AnswerOf, MoveWire, OperationName } from "../core/control-api.ts";
 import type { ErrorCode } from "../core/errors.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
 import type { CommonOptions, Context } from "./command.ts";
+import { idOf } from "./parsers.ts";
 import { table } from "./printer.ts";
 import { EXIT, exitCodeOfStatus, usageProblem, type Problem } from "./problem.ts";
 import { isLoopback } from "./settings.ts";
@@ -31,12 +33,39 @@ export function controlTarget(
   return accept({ origin: `http://127.0.0.1:${port}`, adminToken });
 }
 
+/** What to do after a code. */
+export type NextAfter = Readonly<Partial<Record<ErrorCode, string>>>;
+
+/** Calls one operation of the sandbox that a command acts on. */
+export async function callSandbox<Name extends OperationName>(
+  context: Context,
+  options: CommonOptions,
+  call: ControlCall<Name> & { readonly nextAfter?: NextAfter },
+): Promise<Outcome<AnswerOf<Name>, Problem>> {
+  const target = controlTarget(context, options);
+  if (!target.ok) return target;
+  return controlOutcome(await callControl(context.world, target.value, call), call.nextAfter);
+}
+
+/** An id that was typed. What cannot be one is a usage error, sandbox or no sandbox. */
+export function parseIdOf(what: "endpoint" | "event", text: string): Outcome<string, Problem> {
+  const id = idOf(text);
+  if (id !== undefined) return accept(id);
+  const example = "0199a3c4-5d00-7000-8000-000000000001";
+  const message = `expected the id of an ${what}, such as ${example}; got ${printableLiteral(text)}`;
+  return { ok: false, refusal: usageProblem(message, `checkout ${what}s list shows them`) };
+}
+
 /** What a call brought, or why it brought nothing; `nextAfter` says what to do after a code. */
 export function controlOutcome<Value>(
   result: ControlResult<Value>,
-  nextAfter: Readonly<Partial<Record<ErrorCode, string>>> = {},
+  nextAfter: NextAfter = {},
 ): Outcome<Value, Problem> {
   if (result.end === "success") return accept(result.value);
+  if (result.end === "interrupted") {
+    const interrupted = { exitCode: EXIT.interrupted, code: "interrupted", message: "interrupted" };
+    return { ok: false, refusal: { ...interrupted, next: "run the command again" } };
+  }
   if (result.end === "unreachable") {
     const { message } = result;
     const next = "check that the sandbox runs: checkout whoami";

@@ -3,6 +3,7 @@ import type { RateLimit } from "../core/rate-limit.ts";
 import { invalidOption } from "./command.ts";
 
 const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Timers of Node end after 24 days; nobody waits for one. */
@@ -29,6 +30,19 @@ export function durationOf(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
   if (digits === undefined || Number(digits) === 0) return undefined;
   return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
+}
+
+/** An id as the service gives it, in lower case; undefined where it is none. */
+export function idOf(text: string): string | undefined {
+  const id = text.toLowerCase();
+  return UUID.test(id) ? id : undefined;
+}
+
+/** The same for options. */
+export function parseId(text: string): string {
+  const id = idOf(text);
+  if (id === undefined) throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001", text);
+  return id;
 }
 
 /** `5/s` or `off`. The burst is twice the rate, as in the default. */
@@ -73,6 +87,15 @@ export function parseHost(text: string): string {
     throw invalidOption("HOST or HOST:PORT", text);
   }
   return text;
+}
+
+/** A host that events may be sent to: a name or an address, without a port. */
+export function parseTargetHost(text: string): string {
+  const host = text.toLowerCase();
+  const [, , , port] = HOST.exec(host) ?? [];
+  if (!HOST.test(host) || port !== undefined || host.includes(".."))
+    throw invalidOption("HOST without a port", text);
+  return host;
 }
 
 /** A base address with its version segment, without a slash at the end; undefined where it is none that can be used. */

@@ -15,6 +15,8 @@ export type Printer = {
   readonly style: Style;
   /** The result of a command: one line of JSON, or the text. */
   readonly result: (value: unknown, text: () => string) => void;
+  /** The result byte for byte, without a newline of its own, in every mode: what is piped on must not change. */
+  readonly exact: (text: string) => void;
   /** Talk beside the result; silent in JSON mode. */
   readonly talk: (text: string) => void;
   /** What was asked for beside the result, on stderr in every mode. */
@@ -38,13 +40,14 @@ export function createPrinter(
   return {
     style,
     result: (value, text) => void world.stdout.write(`${hide(json ? jsonLine(value) : text())}\n`),
+    exact: (text) => void world.stdout.write(text),
     talk: (text) => {
       if (!json) errorLine(text);
     },
     trace: errorLine,
     problem: (problem) => errorLine(json ? problemJson(problem) : problemText(problem, talkStyle)),
     hide: (secret) => {
-      if (secret !== "") hidden.push(secret);
+      if (secret !== "" && !hidden.includes(secret)) hidden.push(secret);
     },
   };
 }

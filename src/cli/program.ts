@@ -49,6 +49,26 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "where customers may be sent back to",
     load: async () => [(await import("./commands/return-origins.ts")).registerReturnOrigins],
   },
+  endpoints: {
+    summary: "where events are delivered, with their signing secrets",
+    load: async () => [
+      (await import("./commands/endpoints.ts")).registerEndpoints,
+      (await import("./commands/endpoint-secrets.ts")).registerEndpointSecrets,
+      (await import("./commands/endpoint-trouble.ts")).registerEndpointTrouble,
+    ],
+  },
+  events: {
+    summary: "what happened: list it, wait for it, deliver it again",
+    load: async () => [(await import("./commands/events.ts")).registerEvents],
+  },
+  deliveries: {
+    summary: "what was sent to endpoints, and what they answered",
+    load: async () => [(await import("./commands/deliveries.ts")).registerDeliveries],
+  },
+  webhooks: {
+    summary: "sign and verify webhooks",
+    load: async () => [(await import("./commands/webhooks.ts")).registerWebhooks],
+  },
   idempotency: {
     summary: "the journal of idempotency keys (not of API keys)",
     load: async () => [(await import("./commands/idempotency.ts")).registerIdempotency],
@@ -57,6 +77,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
 
 /** Commands without a group. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
+  trigger: {
+    summary: "make an event happen, on a real order or session",
+    load: async () => [(await import("./commands/trigger.ts")).registerTrigger],
+  },
   whoami: {
     summary: "show which service, store and key the other commands use, and why",
     load: async () => [(await import("./commands/whoami.ts")).registerWhoami],

@@ -1,6 +1,7 @@
 import {
   CONTROL_OPERATIONS,
   readControlAnswer,
+  takes,
   type AnswerOf,
   type ClockRequest,
   type OperationName,
@@ -19,9 +20,12 @@ export type ControlTarget = { readonly origin: string; readonly adminToken: stri
 export type ControlResult<Value> =
   | { readonly end: "success"; readonly value: Value }
   | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"] }
-  | { readonly end: "unreachable"; readonly message: string };
+  | { readonly end: "unreachable"; readonly message: string }
+  | { readonly end: "interrupted" };
 
 const TIMEOUT_MS = 30_000;
+/** A clock that moves sends what falls due on the way, and receivers may take their time. */
+const CLOCK_TIMEOUT_MS = 600_000;
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** Acts in the payer's place. */
@@ -30,7 +34,7 @@ export function pay(
   target: ControlTarget,
   act: PayRequest & { readonly id: string },
 ): Promise<ControlResult<AnswerOf<"pay">>> {
-  return call(world, target, { name: "pay", id: act.id, body: { outcome: act.outcome } });
+  return callControl(world, target, { name: "pay", id: act.id, body: { outcome: act.outcome } });
 }
 
 /** Shows the store's clock, or moves it. */
@@ -40,8 +44,8 @@ export function clock(
   act: ClockRequest | undefined,
 ): Promise<ControlResult<AnswerOf<"showClock">>> {
   return act === undefined
-    ? call(world, target, { name: "showClock", body: act })
-    : call(world, target, { name: "moveClock", body: act });
+    ? callControl(world, target, { name: "showClock", body: act })
+    : callControl(world, target, { name: "moveClock", body: act });
 }
 
 /** Lists the store's return origins, after one was added or removed if that is asked for. */
@@ -51,31 +55,43 @@ export function returnOrigins(
   act: ReturnOriginRequest | undefined,
 ): Promise<ControlResult<AnswerOf<"listReturnOrigins">>> {
   return act === undefined
-    ? call(world, target, { name: "listReturnOrigins", body: act })
-    : call(world, target, { name: "changeReturnOrigins", body: act });
+    ? callControl(world, target, { name: "listReturnOrigins", body: act })
+    : callControl(world, target, { name: "changeReturnOrigins", body: act });
 }
 
 /** An operation with what it takes. */
-type Call<Name extends OperationName> = {
+export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
   readonly body: RequestOf<Name>;
+  /** For the whole answer; 30 s where nothing is said. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal | undefined;
 };
 
-async function call<Name extends OperationName>(
+/** Calls any operation of the control API. */
+export async function callControl<Name extends OperationName>(
   world: Pick<World, "send">,
   { origin, adminToken }: ControlTarget,
-  { name, id = "", body }: Call<Name>,
+  {
+    name,
+    id = "",
+    body,
+    timeoutMs = name === "moveClock" ? CLOCK_TIMEOUT_MS : TIMEOUT_MS,
+    signal,
+  }: ControlCall<Name>,
 ): Promise<ControlResult<AnswerOf<Name>>> {
   const { method, path } = CONTROL_OPERATIONS[name];
   const sent = await world.send({
     method,
-    url: `${origin}${path.replace("{id}", encodeURIComponent(id))}`,
+    url: `${origin}${path.replace("{id}", encodeURIComponent(id))}${takes(name) === "query" ? queryOf(body) : ""}`,
     headers: { Authorization: `Bearer ${adminToken}`, "Content-Type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    timeoutMs: TIMEOUT_MS,
+    ...(takes(name) === "body" ? { body: JSON.stringify(body) } : {}),
+    timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,
+    signal,
   });
+  if (!sent.ok && sent.failure === "aborted") return { end: "interrupted" };
   if (!sent.ok) return { end: "unreachable", message: sent.message };
   const answer = parseJson(sent.body);
   const value = readControlAnswer(name, answer);
@@ -86,4 +102,12 @@ async function call<Name extends OperationName>(
     end: "unreachable",
     message: `status ${sent.status} came without an envelope: is that a sandbox?`,
   };
+}
+
+/** The fields that are given, as a query. */
+function queryOf(fields: object | undefined): string {
+  const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
+  return given.length === 0
+    ? ""
+    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }

@@ -1,10 +1,11 @@
 import { checkoutResponse, errorResponse, type CheckoutResponse, type ErrorResponse } from "../core/wire.ts";
 import { parseJson } from "../core/json.ts";
+import { parseRetryAfter } from "../core/retry-after.ts";
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
-import { MAX_RETRY_AFTER_MS, parseRetryAfter, retryDelayMs, type RetryPolicy } from "./retry.ts";
+import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
 /** A request of the v1 API, without what every one of them has. */
-export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "body">;
+export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers"> & { readonly body?: string };
 
 /** An answer that no further try would change. */
 type Final =

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { STATUSES } from "./checkout.ts";
+import { dispatched, webhookOperations } from "./control-webhooks.ts";
 import type { ErrorCode } from "./errors.ts";
 import { accept, refuse, type Outcome } from "./outcome.ts";
 import { PAY_OUTCOMES } from "./reserved-order-id.ts";
@@ -9,10 +10,10 @@ import { checkoutWire } from "./wire.ts";
 /** One operation of the control API, as router, client and description read it (design section 7). */
 type Operation<Body, Answer> = {
   readonly method: "GET" | "POST";
-  /** May hold `{id}`, the id of a checkout. */
+  /** May hold `{id}`. */
   readonly path: string;
   readonly summary: string;
-  /** What the body has to be; `NO_BODY` where none is read. */
+  /** What the body of a POST or the query of a GET has to be; `undefined` where nothing is read. */
   readonly request: z.ZodType<Body>;
   readonly answer: z.ZodType<Answer>;
   /** Whether the answer goes out without the envelope around it. */
@@ -21,8 +22,8 @@ type Operation<Body, Answer> = {
   readonly refusals: readonly ErrorCode[];
 };
 
-/** The request of an operation that reads no body. */
-const NO_BODY = z.undefined();
+/** The request of an operation that reads nothing but its path. */
+const NOTHING = z.undefined();
 
 /** A year of milliseconds: no clock is moved further at once. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
@@ -59,7 +60,12 @@ const move = z.object({
 /** A status that changed, as the control API tells it. */
 export type MoveWire = z.infer<typeof move>;
 
-const clockAnswer = z.object({ now: moment, frozen: z.boolean(), fired: z.array(move) });
+const clockAnswer = z.object({
+  now: moment,
+  frozen: z.boolean(),
+  fired: z.array(move),
+  delivered: z.array(dispatched),
+});
 const returnOriginsAnswer = z.object({ store_id: z.uuid(), return_origins: z.array(z.string()) });
 
 const attempt = z.object({
@@ -96,7 +102,7 @@ const operations = {
     method: "GET",
     path: "/__sandbox/checkouts/{id}",
     summary: "Shows an order or a session of any store, with all that has happened to it",
-    request: NO_BODY,
+    request: NOTHING,
     answer: checkoutWire.extend({
       description: z.string().nullable(),
       created_at: moment,
@@ -112,7 +118,7 @@ const operations = {
     method: "GET",
     path: "/__sandbox/clock",
     summary: "Shows what time it is for the store",
-    request: NO_BODY,
+    request: NOTHING,
     answer: clockAnswer,
     bare: false,
     refusals: ["not_found"],
@@ -130,7 +136,7 @@ const operations = {
     method: "GET",
     path: "/__sandbox/return-origins",
     summary: "Lists the origins that the store's customers may be sent back to, oldest first",
-    request: NO_BODY,
+    request: NOTHING,
     answer: returnOriginsAnswer,
     bare: false,
     refusals: ["not_found"],
@@ -144,11 +150,12 @@ const operations = {
     bare: false,
     refusals: ["not_found", "state_conflict"],
   },
+  ...webhookOperations,
   describe: {
     method: "GET",
     path: "/__sandbox/openapi.json",
     summary: "Describes the control API, as this document",
-    request: NO_BODY,
+    request: NOTHING,
     answer: z.looseObject({
       openapi: z.string(),
       info: z.looseObject({ title: z.string(), version: z.string() }),
@@ -174,9 +181,11 @@ export const CONTROL_OPERATIONS: {
 /** The names of all operations, in the order of the table. */
 export const OPERATION_NAMES = Object.keys(operations) as readonly OperationName[];
 
-/** Whether an operation reads the body of its request. */
-export function takesBody(name: OperationName): boolean {
-  return CONTROL_OPERATIONS[name].request !== NO_BODY;
+/** What an operation reads beside its path. */
+export function takes(name: OperationName): "nothing" | "body" | "query" {
+  const { method, request } = CONTROL_OPERATIONS[name];
+  if (request instanceof z.ZodUndefined) return "nothing";
+  return method === "POST" ? "body" : "query";
 }
 
 /** Where a path leads; `id` is empty where the path has none. Refuses with `not_found` or `method_not_allowed`. */
@@ -195,7 +204,7 @@ export function findOperation(
   return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(method)}`, { allow });
 }
 
-/** Parses the body of an operation. Refuses with `invalid_parameter`, naming the field. */
+/** Parses the body or the query of an operation. Refuses with `invalid_parameter`, naming the field. */
 export function parseControlRequest<Name extends OperationName>(
   name: Name,
   body: unknown,
@@ -203,7 +212,8 @@ export function parseControlRequest<Name extends OperationName>(
   const parsed = CONTROL_OPERATIONS[name].request.safeParse(body);
   if (parsed.success) return accept(parsed.data);
   const [issue] = parsed.error.issues;
-  const field = issue === undefined || issue.path.length === 0 ? "the body" : issue.path.join(".");
+  const whole = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
+  const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
   return refuse(
     "invalid_parameter",
     `${field}: ${issue?.message ?? "is invalid"}; got ${printableLiteral(body)}`,

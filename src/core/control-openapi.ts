@@ -2,7 +2,7 @@ import * as z from "zod";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
-  takesBody,
+  takes,
   type AnswerOf,
   type OperationName,
 } from "./control-api.ts";
@@ -24,7 +24,11 @@ const REFUSALS_OF_ALL: readonly ErrorCode[] = [
   "internal_error",
   "storage_unavailable",
 ];
-const REFUSALS_OF_BODIES: readonly ErrorCode[] = ["invalid_json", "invalid_parameter"];
+const REFUSALS_OF_READING = {
+  nothing: ["invalid_parameter"],
+  query: ["invalid_parameter"],
+  body: ["invalid_json", "invalid_parameter"],
+} as const satisfies Readonly<Record<string, readonly ErrorCode[]>>;
 
 const INFO = {
   title: "Control API of the checkout sandbox",
@@ -37,7 +41,7 @@ const ID_PARAMETER: Json = {
   name: "id",
   in: "path",
   required: true,
-  description: "The id of an order or a checkout session, in lower case.",
+  description: "The id of what is meant, in lower case.",
   schema: { type: "string", format: "uuid" },
 };
 const REQUEST_ID: Json = {
@@ -74,16 +78,25 @@ export function describeControlApi(): AnswerOf<"describe"> {
 
 function describeOperation(name: OperationName): Json {
   const { path, summary, request, refusals } = CONTROL_OPERATIONS[name];
-  const codes = [...REFUSALS_OF_ALL, ...(takesBody(name) ? REFUSALS_OF_BODIES : []), ...refusals];
+  const codes = [...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals];
+  const parameters = [
+    ...(path.includes("{id}") ? [ID_PARAMETER] : []),
+    ...(takes(name) === "query" ? queryParameters(schemaOf(request, "input")) : []),
+  ];
   return {
     operationId: name,
     summary,
-    ...(path.includes("{id}") ? { parameters: [ID_PARAMETER] } : {}),
-    ...(takesBody(name)
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(takes(name) === "body"
       ? { requestBody: { required: true, content: jsonContent(schemaOf(request, "input")) } }
       : {}),
     responses: { "200": success(name), ...refusalsByStatus(codes) },
   };
+}
+
+function queryParameters({ properties }: Json): Json[] {
+  const fields = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>);
+  return fields.map(([name, schema]) => ({ name, in: "query", required: false, schema }));
 }
 
 function success(name: OperationName): Json {

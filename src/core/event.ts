@@ -50,3 +50,23 @@ export function recordEvent(
     body,
   };
 }
+
+/** Makes an event that tests an endpoint: nothing happened, and it belongs to no checkout (decision 11). */
+export function recordTestEvent(
+  { id, storeId }: { readonly id: string; readonly storeId: string },
+  now: number,
+): Omit<CheckoutEvent, "checkoutId" | "type"> & { readonly checkoutId: null; readonly type: "webhook.test" } {
+  const type = "webhook.test";
+  const body = JSON.stringify({
+    event_id: id,
+    type,
+    created_at: new Date(now).toISOString(),
+    api_version: API_VERSION,
+    livemode: false,
+    store_id: storeId,
+    sequence: 1,
+    previous_status: null,
+    data: {},
+  });
+  return { id, storeId, checkoutId: null, type, sequence: 1, createdAt: now, body };
+}

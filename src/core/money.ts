@@ -43,8 +43,16 @@ export function formatAmount(amountMinor: number, currency: string): string {
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)} ${currency}`;
 }
 
-/** An amount as a customer reads it: the currency's sign and place in a locale, the decimals of ISO 4217, exactly. */
+/**
+ * An amount as a customer reads it: the currency's sign and place in a locale, the decimals of ISO 4217, exactly. Yen are
+ * `JP¥` in every language, because a bare ¥ beside a Chinese payment method is read as yuan.
+ */
 export function formatPrice(amountMinor: number, currency: string, locale: string): string {
+  return pricePieces(amountMinor, currency, locale).join("");
+}
+
+/** The same in pieces that a line may be broken between: behind a separator, never inside a group of digits. */
+export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");
   const whole = digits.slice(0, digits.length - decimals);
@@ -55,5 +63,12 @@ export function formatPrice(amountMinor: number, currency: string, locale: strin
     maximumFractionDigits: decimals,
   });
   // As text, so that no amount passes through a floating-point number.
-  return format.format(`${whole}.${digits.slice(digits.length - decimals)}` as `${number}`);
+  const exact = `${whole}.${digits.slice(digits.length - decimals)}` as `${number}`;
+  const pieces = [""];
+  for (const { type, value } of format.formatToParts(exact)) {
+    const text = type === "currency" && currency === "JPY" ? "JP¥" : value;
+    pieces.push(`${pieces.pop() ?? ""}${text}`);
+    if (type === "group" || type === "literal") pieces.push("");
+  }
+  return pieces;
 }

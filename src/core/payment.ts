@@ -47,8 +47,13 @@ export type Advance = {
   readonly late: { readonly attempt: number; readonly result: AttemptResult } | null;
 };
 
+/** A status that nothing can change any more: it leads nowhere in the table. */
+export type FinalStatus = {
+  [From in Status]: (typeof TRANSITIONS)[From] extends readonly [] ? From : never;
+}[Status];
+
 /** Whether nothing can change a status any more. */
-export function isFinal(status: Status): boolean {
+export function isFinal(status: Status): status is FinalStatus {
   return TRANSITIONS[status].length === 0;
 }
 

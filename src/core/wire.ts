@@ -5,6 +5,8 @@ import { cut } from "./text.ts";
 
 /** So much of a service's text is shown; a broken one may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
+/** No browser takes a longer address everywhere. */
+const MAX_URL_LENGTH = 2048;
 const short = (text: string): string => cut(text, MAX_TEXT_CODE_POINTS);
 
 /** The fields of a checkout as the interface states them (interface: `data` object). */
@@ -15,7 +17,7 @@ export const checkoutWire = z.object({
   amount_minor: z.int(),
   currency: z.string(),
   status: z.enum(STATUSES),
-  checkout_url: z.url({ protocol: /^https?$/ }),
+  checkout_url: z.url({ protocol: /^https?$/ }).max(MAX_URL_LENGTH),
   livemode: z.boolean(),
 });
 /** A checkout as it stands in answers. */

@@ -4,7 +4,7 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { Attempt } from "../core/payment.ts";
 import type { LateResult } from "../store/attempts.ts";
 import type { StoreNames } from "../store/stores.ts";
-import { bringUpToDate, isBehind } from "./payments.ts";
+import { bringUpToDate, isBehind, waitsToSettle } from "./payments.ts";
 import type { ServiceContext } from "./service.ts";
 
 /** Everything that there is to see of a checkout, at one moment of its store's clock. */
@@ -18,6 +18,8 @@ export type CheckoutView = {
   /** Milliseconds by the store's clock. */
   readonly now: number;
   readonly clockStands: boolean;
+  /** Whether it will settle itself (decision 37). */
+  readonly settlesItself: boolean;
 };
 
 /**
@@ -36,7 +38,9 @@ export async function viewCheckout(
     return refuse("session_not_found", `there is no checkout session or order ${checkoutId}`);
   }
   const now = storeNow(clock, world.now());
-  const checkout = isBehind(found, now) ? await store.write(() => bringUpToDate(context, found, now)) : found;
+  const checkout = isBehind(context, found, now)
+    ? await store.write(() => bringUpToDate(context, found, now))
+    : found;
   const [returnOrigin = null] = store.returnOrigins.list(found.storeId);
   return accept({
     checkout,
@@ -46,5 +50,6 @@ export async function viewCheckout(
     returnOrigin,
     now,
     clockStands: clock.frozenAt !== null,
+    settlesItself: waitsToSettle(context, checkout) !== undefined,
   });
 }

@@ -1,7 +1,10 @@
 import { freeze, REAL_CLOCK, setTo, storeNow, type StoreClock } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import type { Dispatched } from "./delivery-steps.ts";
+import type { Dispatcher } from "./dispatcher.ts";
 import { settleDue, type Move } from "./payments.ts";
 import type { ServiceContext } from "./service.ts";
+import type { Turns } from "./turns.ts";
 
 /** What can be done to a store's clock (decision 18). Times and spans in milliseconds. */
 export type ClockAct =
@@ -9,36 +12,87 @@ export type ClockAct =
   | { readonly action: "advance"; readonly by: number }
   | { readonly action: "set"; readonly to: number };
 
-/** Where a clock stands, and what fired on the way, in its order. */
-export type ClockState = { readonly now: number; readonly frozen: boolean; readonly fired: readonly Move[] };
+/** Where a clock stands, and what fired on the way: statuses that changed and deliveries that were tried, each in its order. */
+export type ClockState = {
+  readonly now: number;
+  readonly frozen: boolean;
+  readonly fired: readonly Move[];
+  readonly delivered: readonly Dispatched[];
+};
+
+/** What moving a clock needs: what is due by then is also sent. */
+export type ClockContext = ServiceContext & {
+  readonly dispatcher: Pick<Dispatcher, "drain">;
+  /** Two moves at once would start from the same time, and one be lost. */
+  readonly clockTurn: Turns;
+};
 
 /**
- * Moves a store's clock. Going forward does everything that falls due on the way, each thing at its own time, before it
- * returns. Going back undoes nothing. Refuses with `not_found` where there is no such store.
+ * Moves a store's clock. Going forward does everything that falls due on the way, each thing at its own time, and sends
+ * what is due to be delivered, before it returns. Going back undoes nothing. Refuses with `not_found` where there is no
+ * such store.
  */
-export async function moveClock(
-  context: ServiceContext,
+export function moveClock(
+  context: ClockContext,
   storeId: string,
   act: ClockAct,
 ): Promise<Outcome<ClockState>> {
-  const { store, world } = context;
+  return act.action === "show"
+    ? move(context, storeId, act)
+    : context.clockTurn(() => move(context, storeId, act));
+}
+
+async function move(context: ClockContext, storeId: string, act: ClockAct): Promise<Outcome<ClockState>> {
+  const { store, world, dispatcher } = context;
   const before = store.clocks.of(storeId);
   if (before === undefined) return refuse("not_found", `there is no store ${storeId}`);
   const realNow = world.now();
   const after = moved(before, act, realNow);
   const now = storeNow(after, realNow);
   const fired: Move[] = [];
+  const delivered: Dispatched[] = [];
+  if (act.action !== "show") delivered.push(...(await dispatcher.drain(storeId)));
+  let reached = storeNow(before, realNow);
+  for (let arrived = act.action === "show"; !arrived;) {
+    // On the way the clock stops wherever something is sent: what follows from it counts from there.
+    const stop = nextStop(context, storeId, reached) ?? now;
+    arrived = stop >= now;
+    const clock = arrived ? after : setTo(before, stop, realNow);
+    fired.push(...(await moveTo(context, { storeId, clock }, Math.min(stop, now))));
+    delivered.push(...(await dispatcher.drain(storeId)));
+    reached = stop;
+  }
+  return accept({ now, frozen: after.frozenAt !== null, fired, delivered });
+}
+
+/** Does what falls due until a moment. The clock moves with the last of it, so that nobody sees the new time before that is done. */
+async function moveTo(
+  context: ServiceContext,
+  { storeId, clock }: { readonly storeId: string; readonly clock: StoreClock },
+  until: number,
+): Promise<readonly Move[]> {
+  const { store } = context;
+  const fired: Move[] = [];
   for (let more = true; more;) {
-    // The clock moves with the last of what falls due, so that nobody sees the new time before that is done.
     const step = await store.write(() => {
-      const due = settleDue(context, storeId, now);
-      if (!due.more) store.clocks.set(storeId, after);
+      const due = settleDue(context, storeId, until);
+      if (!due.more) store.clocks.set(storeId, clock);
       return due;
     });
     fired.push(...step.moves);
     more = step.more;
   }
-  return accept({ now, frozen: after.frozenAt !== null, fired });
+  return fired;
+}
+
+/** When something of a store is to be sent, or happens that is, after a moment; undefined where nobody gets anything. */
+function nextStop({ store }: ServiceContext, storeId: string, after: number): number | undefined {
+  const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
+  if (endpoints.length === 0) return undefined;
+  const deliveries = endpoints.flatMap(({ id }) => store.deliveries.next(id)?.nextAt ?? []);
+  const happens = store.settlements.next(storeId)?.dueAt ?? [];
+  const times = [...deliveries, happens].flat().filter((at) => at > after);
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 function moved(clock: StoreClock, act: ClockAct, realNow: number): StoreClock {

@@ -3,12 +3,13 @@ import {
   CONTROL_OPERATIONS,
   findOperation,
   parseControlRequest,
-  takesBody,
+  takes,
   type AnswerOf,
   type OperationName,
 } from "../core/control-api.ts";
 import { parseStrictJson } from "../core/json.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines, splitTarget } from "../web/http.ts";
@@ -40,21 +41,35 @@ async function route(context: ControlContext, request: HttpRequest): Promise<Out
   if (!allowed.ok) return allowed;
   const admin = requireAdmin(context, request);
   if (!admin.ok) return admin;
-  const found = findOperation(request.method, splitTarget(request.target).path);
+  const { path, query } = splitTarget(request.target);
+  const found = findOperation(request.method, path);
   if (!found.ok) return found;
   const { name, id } = found.value;
-  const data = await run(context, name, { id, bytes: request.body });
+  const data = await run(context, name, { id, query, bytes: request.body });
   return data.ok ? accept({ data: data.value, bare: CONTROL_OPERATIONS[name].bare }) : data;
 }
 
 async function run<Name extends OperationName>(
   context: ControlContext,
   name: Name,
-  { id, bytes }: { readonly id: string; readonly bytes: Uint8Array },
+  call: { readonly id: string; readonly query: string; readonly bytes: Uint8Array },
 ): Promise<Outcome<AnswerOf<Name>>> {
-  const json = takesBody(name) ? parseStrictJson(bytes) : accept(undefined);
-  const body = json.ok ? parseControlRequest(name, json.value) : json;
-  return body.ok ? CONTROL_HANDLERS[name](context, { id, body: body.value }) : body;
+  const read = takes(name) === "body" ? parseStrictJson(call.bytes) : readQuery(call.query);
+  if (!read.ok) return read;
+  const isBare = takes(name) === "nothing" && call.query === "";
+  const parsed = parseControlRequest(name, isBare ? undefined : read.value);
+  return parsed.ok ? CONTROL_HANDLERS[name](context, { id: call.id, body: parsed.value }) : parsed;
+}
+
+/** The fields of a query, each at most once. Refuses with `invalid_parameter`. */
+function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
+  const fields = [...new URLSearchParams(query)];
+  const twice = fields.find(([name], at) => fields.findIndex(([other]) => other === name) !== at);
+  if (twice !== undefined) {
+    const name = printableLiteral(twice[0]);
+    return refuse("invalid_parameter", `${name} may stand in the query once; it came twice`);
+  }
+  return accept(Object.fromEntries(fields));
 }
 
 /** The token of `run.json`, compared in constant time. */

@@ -6,18 +6,20 @@ import type {
   RequestOf,
   ReturnOriginRequest,
 } from "../core/control-api.ts";
+import type { DispatchedWire } from "../core/control-webhooks.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { parseReturnOrigin } from "../core/return-origin.ts";
 import { toWire } from "../core/wire.ts";
 import type { EventEntry } from "../store/events.ts";
 import { viewCheckout, type CheckoutView } from "./checkout-view.ts";
-import { moveClock, type ClockAct, type ClockState } from "./clock.ts";
+import { moveClock, type ClockAct, type ClockContext, type ClockState } from "./clock.ts";
+import { WEBHOOK_HANDLERS, type WebhookActs } from "./control-webhooks.ts";
+import type { Dispatched } from "./delivery-steps.ts";
 import { payAs, type Change, type Move } from "./payments.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "./return-origins.ts";
-import type { ServiceContext } from "./service.ts";
 
-/** What the control API acts with: the service, and the timer that has to hear of a moved clock. */
-export type ControlActs = ServiceContext & { readonly wake: () => Promise<void> };
+/** What the control API acts with: the service, and the timers that have to hear of a moved clock. */
+export type ControlActs = ClockContext & WebhookActs & { readonly wakeAll: () => Promise<void> };
 
 type Handler<Name extends OperationName> = (
   context: ControlActs,
@@ -43,6 +45,7 @@ export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name>
       : storeId;
   },
   changeReturnOrigins: (context, { body }) => changeReturnOrigins(context, body),
+  ...WEBHOOK_HANDLERS,
   describe: async () => {
     // Who starts a sandbox shall not wait for what turns schemas into a document.
     const { describeControlApi } = await import("../core/control-openapi.ts");
@@ -55,7 +58,7 @@ async function clock(context: ControlActs, act: ClockAct): Promise<Outcome<Answe
   if (!storeId.ok) return storeId;
   const moved = await moveClock(context, storeId.value, act);
   if (!moved.ok) return moved;
-  if (act.action !== "show") await context.wake();
+  if (act.action !== "show") await context.wakeAll();
   return accept(clockWire(moved.value));
 }
 
@@ -94,12 +97,26 @@ function changeWire({ checkout, moves, late }: Change): AnswerOf<"pay"> {
   return { id: checkout.id, status: checkout.status, late, moves: moves.map(moveWire) };
 }
 
-function clockWire({ now, frozen, fired }: ClockState): AnswerOf<"showClock"> {
-  return { now: iso(now), frozen, fired: fired.map(moveWire) };
+function clockWire({ now, frozen, fired, delivered }: ClockState): AnswerOf<"showClock"> {
+  return { now: iso(now), frozen, fired: fired.map(moveWire), delivered: delivered.map(dispatchedWire) };
 }
 
 function moveWire({ at, checkoutId, orderId, from, to, eventId }: Move): MoveWire {
   return { at: iso(at), checkout_id: checkoutId, order_id: orderId, from, to, event_id: eventId };
+}
+
+function dispatchedWire(dispatched: Dispatched): DispatchedWire {
+  const { at, deliveryId, eventId, type, endpointId, status, error, nextAt } = dispatched;
+  return {
+    at: iso(at),
+    delivery_id: deliveryId,
+    event_id: eventId,
+    type,
+    endpoint_id: endpointId,
+    status,
+    error,
+    next_at: nextAt === null ? null : iso(nextAt),
+  };
 }
 
 function originsWire(storeId: string, origins: string[]): AnswerOf<"listReturnOrigins"> {

@@ -6,6 +6,7 @@ import { advance, isDue, isFinal, type AttemptResult, type Command } from "../co
 import { settlementOf, type PayOutcome } from "../core/reserved-order-id.ts";
 import { checkoutJson } from "../core/wire.ts";
 import type { DueItem } from "../store/settlements.ts";
+import { emit } from "./outbox.ts";
 import type { ServiceContext } from "./service.ts";
 
 /** A status that changed, with the event that says so. */
@@ -27,7 +28,8 @@ const MAX_DUE_AT_ONCE = 1000;
 /** What a payer does on the hosted pages; `attempt` is the one that the page was about. */
 export type PayerAct =
   | { readonly kind: "start" }
-  | { readonly kind: "cancel" }
+  /** `attempt`: from the wallet of that attempt; null: from the page itself. */
+  | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
   /** The confirmation comes when the checkout's time is over: the late result is recorded (decision 10). */
   | { readonly kind: "finish_late"; readonly attempt: number };
@@ -38,11 +40,18 @@ export function actAsPayer(
   checkoutId: string,
   act: PayerAct,
 ): Promise<Outcome<Change>> {
-  return onCheckout(context, checkoutId, (checkout, now) =>
-    act.kind === "finish_late"
-      ? finishLate(context, { checkout, attempt: act.attempt }, now)
-      : apply(context, { checkout, command: act }, now),
-  );
+  return onCheckout(context, checkoutId, (checkout, now) => {
+    const fromWallet = act.kind === "finish_late" || (act.kind === "cancel" && act.attempt !== null);
+    if (fromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== act.attempt) {
+      return refuse("state_conflict", `attempt ${act.attempt} of checkout ${checkoutId} is not open`);
+    }
+    if (act.kind === "finish_late") return finishLate(context, { checkout, attempt: act.attempt }, now);
+    return apply(context, { checkout, command: act.kind === "cancel" ? { kind: "cancel" } : act }, now);
+  });
+}
+
+function openAttempt({ store }: ServiceContext, { id }: Checkout): number | undefined {
+  return store.attempts.of(id).find(({ outcome }) => outcome === null)?.number;
 }
 
 /** Acts in the payer's place, from wherever the checkout stands. Refuses with `session_not_found` or `state_conflict`. */
@@ -72,10 +81,14 @@ function onCheckout(
 }
 
 /** Whether time has brought a checkout something that nobody has done yet: its own settlement, or its end. */
-export function isBehind(checkout: Checkout, now: number): boolean {
-  if (isDue(checkout, now)) return true;
-  const settlement = isFinal(checkout.status) ? undefined : settlementOf(checkout);
-  return settlement !== undefined && settlement.dueAt <= now;
+export function isBehind(context: ServiceContext, checkout: Checkout, now: number): boolean {
+  return isDue(checkout, now) || (waitsToSettle(context, checkout)?.dueAt ?? Infinity) <= now;
+}
+
+/** What a checkout will settle itself with; undefined where it waits for a payer, or has settled. */
+export function waitsToSettle({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
+  if (isFinal(checkout.status) || settlementOf(checkout) === undefined) return undefined;
+  return store.settlements.of(checkout.id);
 }
 
 /** Does to a checkout what time has brought it, each thing at its own moment; runs inside a write. */
@@ -165,10 +178,6 @@ function finishLate(
   const { checkout, attempt } = wanted;
   const command = { kind: "finish", attempt, result: "succeeded" } as const;
   if (isFinal(checkout.status)) return apply(context, { checkout, command }, now);
-  const open = context.store.attempts.of(checkout.id).find(({ outcome }) => outcome === null);
-  if (open?.number !== attempt) {
-    return refuse("state_conflict", `attempt ${attempt} of checkout ${checkout.id} is not open`);
-  }
   const expired = expireNow(context, checkout, now);
   if (!expired.ok) return expired;
   const finished = apply(context, { checkout: expired.value.checkout, command }, now);
@@ -198,7 +207,7 @@ function apply(
     now,
   );
   store.checkouts.setStatus(checkout.id, status);
-  store.events.insert(event);
+  emit(context, event);
   const { id: checkoutId, orderId } = checkout;
   const move = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
   return accept({ checkout: moved, moves: [move], late: false });

@@ -7,12 +7,15 @@ import { jsonHeaders } from "../web/answer.ts";
 import { allowedHosts, checkRequest } from "../web/guard.ts";
 import { splitTarget } from "../web/http.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
-import type { AccessLog } from "./access-log.ts";
+import type { AccessEntry, AccessLog } from "./access-log.ts";
+import { createTurns } from "./turns.ts";
 import { answerRefusal, answerV1, type Answer, type ApiContext } from "./api-v1.ts";
 import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control-api.ts";
+import type { DispatchContext } from "./delivery-steps.ts";
+import { createDispatcher, recoverDeliveries } from "./dispatcher.ts";
 import type { PagesContext } from "./pages/pages.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
-import { createTimekeeper, type Timekeeper } from "./timekeeper.ts";
+import { createTimekeeper } from "./timekeeper.ts";
 
 /** What a sandbox is made of. */
 export type SandboxOptions = {
@@ -23,6 +26,10 @@ export type SandboxOptions = {
   readonly checkoutLifetimeMs: number;
   /** Names beside the loopback ones that a Host header may carry. */
   readonly allowHosts: readonly string[];
+  /** Hosts beside the loopback ones that events may be sent to (decision 14). */
+  readonly allowTargets: readonly string[];
+  /** How long a receiver of events has for its whole answer. */
+  readonly deliveryTimeoutMs: number;
   readonly log: AccessLog;
   /** The credential of the control API. */
   readonly adminToken: string;
@@ -33,10 +40,16 @@ export type SandboxOptions = {
 };
 
 /** The whole service: what answers requests, and what happens by itself. */
-export type Sandbox = { readonly service: Service; readonly timekeeper: Timekeeper };
+export type Sandbox = {
+  readonly service: Service;
+  /** Does what fell due while nothing ran, and from then on what falls due. */
+  readonly start: () => Promise<void>;
+  /** Starts nothing new; waits for deliveries on their way, at most this long. */
+  readonly stop: (graceMs: number) => Promise<void>;
+};
 
 /** What the routes need. */
-type Context = ApiContext & ControlContext & PagesContext;
+type Context = ApiContext & ControlContext & PagesContext & DispatchContext;
 
 /** Every request passes the guard first and is logged last, also one that could not be read. */
 export function createSandbox(world: World, options: SandboxOptions): Sandbox {
@@ -49,38 +62,47 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     rateLimiter: createRateLimiter(options.rateLimit),
     adminToken: options.adminToken,
     masterKey: options.masterKey,
-    wake: () => timekeeper.wake(),
+    deliveryTimeoutMs: options.deliveryTimeoutMs,
+    targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (realTime) => timekeeper.expect(realTime),
+    wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
+    wakeAll: async () => {
+      await timekeeper.wake();
+      dispatcher.wakeAll();
+    },
+    clockTurn: createTurns(),
+    dispatcher: { drain: (storeId) => dispatcher.drain(storeId) },
   };
+  const dispatcher = createDispatcher(context, (error) => options.report("delivery", error));
   const timekeeper = createTimekeeper(world, {
     context: () => context,
     report: (error) => options.report("timer", error),
   });
-  const log = (
-    request: Pick<HttpRequest, "method" | "target">,
-    answer: Answer,
-    startedAt: number,
-  ): Answer => {
-    if (answer.unlogged === true) return answer;
-    options.log.add({
-      at: world.now(),
-      method: request.method,
-      target: request.target,
-      status: answer.status,
-      milliseconds: world.monotonic() - startedAt,
-      requestId: answer.headers["X-Request-Id"] ?? "",
-      note: answer.note ?? "",
-    });
-    return answer;
-  };
   const service: Service = {
     answer: async (request) => {
       const startedAt = world.monotonic();
-      return log(request, await answerSafely(request), startedAt);
+      return note(request, await answerSafely(request), startedAt);
     },
-    refuse: (unreadable) => log(unreadable, refused(context, unreadable), world.monotonic()),
+    refuse: (unreadable) => note(unreadable, refused(context, unreadable), world.monotonic()),
   };
-  return { service, timekeeper };
+  return {
+    service,
+    start: async () => {
+      await recoverDeliveries(context);
+      await context.wakeAll();
+    },
+    stop: async (graceMs) => {
+      timekeeper.stop();
+      await dispatcher.stop(graceMs);
+    },
+  };
+
+  function note(request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer {
+    const milliseconds = world.monotonic() - startedAt;
+    if (answer.unlogged !== true)
+      options.log.add(entryOf(request, answer, { at: world.now(), milliseconds }));
+    return answer;
+  }
 
   /** The one catch of the service: an accident becomes 503 where the disk failed, 500 elsewhere. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
@@ -93,6 +115,15 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
       return refusalFor(request, requestId, accidentOf(error, requestId));
     }
   }
+}
+
+/** What the log says of an answered request. */
+function entryOf(
+  { method, target }: Pick<HttpRequest, "method" | "target">,
+  { status, headers, note = "" }: Answer,
+  times: Pick<AccessEntry, "at" | "milliseconds">,
+): AccessEntry {
+  return { ...times, method, target, status, requestId: headers["X-Request-Id"] ?? "", note };
 }
 
 function accidentOf(error: unknown, requestId: string): Refusal {
@@ -121,10 +152,15 @@ function pages() {
   return import("./pages/pages.ts");
 }
 
-/** A person gets a refusal as a page, a program as the envelope. */
+/** A person gets a refusal as a page, a program as the envelope; so does a person where the pages cannot be loaded. */
 async function refusalFor(request: HttpRequest, requestId: string, refusal: Refusal): Promise<Answer> {
   if (!isPagePath(splitTarget(request.target).path)) return answerRefusal(requestId, refusal);
-  return (await pages()).refusePage(request, requestId, refusal);
+  try {
+    return (await pages()).refusePage(request, requestId, refusal);
+  } catch {
+    // What kept the pages from being loaded has been reported already.
+    return answerRefusal(requestId, refusal);
+  }
 }
 
 function notFound(method: string, path: string): string {

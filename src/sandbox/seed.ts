@@ -79,7 +79,11 @@ function makeStore(store: Store, world: World, masterKey: Uint8Array): NewStore 
     lastFour: apiKey.slice(-4),
     createdAt,
   });
-  store.signingSecrets.insert(sealSecret(signingSecret, place, masterKey), createdAt);
+  store.signingSecrets.insert(sealSecret(signingSecret, place, masterKey), {
+    createdAt,
+    endpointId: null,
+    retiredAt: null,
+  });
   for (const item of SEEDED_PRICES) store.prices.insert(id, item);
   return { id, merchantId, apiKey, signingSecret };
 }

@@ -9,6 +9,7 @@ import { printableLiteral } from "../core/text.ts";
 import { checkoutJson, successBody } from "../core/wire.ts";
 import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
+import { emit } from "./outbox.ts";
 import { bringUpToDate, isBehind } from "./payments.ts";
 
 /** What the verbs need: the state, time and ids, and the address that customers are sent to. */
@@ -20,6 +21,8 @@ export type ServiceContext = {
   readonly checkoutLifetimeMs: number;
   /** Told when something of a store falls due: milliseconds by the real clock. */
   readonly expectDue: (realTime: number) => void;
+  /** Told when something for an endpoint may be due. */
+  readonly wakeDispatcher: (endpointId: string) => void;
 };
 
 /** A create that passed every check of its form. */
@@ -54,7 +57,7 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
     const open = store.checkouts.live(storeId, terms.value.orderId);
-    const current = open && isBehind(open, now) ? bringUpToDate(context, open, now) : open;
+    const current = open && isBehind(context, open, now) ? bringUpToDate(context, open, now) : open;
     const live = current && isLive(current.status) ? current : undefined;
     const opened = openCheckout(
       { id: world.uuid(), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
@@ -70,9 +73,7 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const id = world.uuid();
     store.checkouts.insert(checkout);
     store.idempotencyKeys.insert({ storeId, key: idempotencyKey, checkoutId: checkout.id, response }, now);
-    store.events.insert(
-      recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now),
-    );
+    emit(context, recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now));
     schedule(context, checkout, facts.clock);
     return accept({ requestId, body, replayed: false });
   });
@@ -93,7 +94,7 @@ export async function retrieveCheckout(
     return refuse("session_not_found", `this store has no checkout session or order with the id ${id}`);
   }
   const now = storeNow(credential.clock, world.now());
-  if (!isBehind(checkout, now)) return accept(checkout);
+  if (!isBehind(context, checkout, now)) return accept(checkout);
   return store.write(() => accept(bringUpToDate(context, checkout, now)));
 }
 

@@ -4,9 +4,31 @@ import type { Connection } from "./database.ts";
 /** An event without its bytes, as lists show it. */
 export type EventEntry = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
 
+/** A whole event with its place among all events. */
+export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
+  readonly position: number;
+  /** Null for an event that belongs to no checkout. */
+  readonly checkoutId: string | null;
+  readonly type: string;
+};
+
+/** Which events are meant: those of a store after a place, of one type or all, of one checkout or all. */
+export type EventFilter = {
+  readonly storeId: string;
+  readonly after: number;
+  readonly type: string | null;
+  readonly checkoutId: string | null;
+  readonly limit: number;
+};
+
+type FilterParameters = { readonly [name in keyof EventFilter]?: string | number | null };
+
+const COLUMNS =
+  "position, id, store_id AS storeId, checkout_id AS checkoutId, type, sequence, body, created_at AS createdAt";
+
 /** The outbox: what happened, in the transaction in which it happened (decision 11). */
 export function eventsTable(connection: Connection) {
-  const insert = connection.prepare<(string | number)[]>(
+  const insert = connection.prepare<(string | number | null)[]>(
     `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
@@ -17,14 +39,38 @@ export function eventsTable(connection: Connection) {
     "SELECT id, type, sequence, created_at AS createdAt FROM events WHERE checkout_id = ? ORDER BY sequence",
   );
 
+  const select = connection.prepare<[string], StoredEvent>(`SELECT ${COLUMNS} FROM events WHERE id = ?`);
+  const selectLatest = connection.prepare<FilterParameters, StoredEvent>(
+    `SELECT * FROM (
+       SELECT ${COLUMNS} FROM events
+       WHERE store_id = @storeId AND (@type IS NULL OR type = @type)
+         AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
+       ORDER BY position DESC LIMIT @limit
+     ) ORDER BY position`,
+  );
+  const selectAfter = connection.prepare<FilterParameters, StoredEvent>(
+    `SELECT ${COLUMNS} FROM events
+     WHERE position > @after AND store_id = @storeId AND (@type IS NULL OR type = @type)
+       AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
+     ORDER BY position LIMIT @limit`,
+  );
+
   return {
-    insert: (event: CheckoutEvent): void => {
+    insert: (event: Omit<StoredEvent, "position">): void => {
       const { id, storeId, checkoutId, type, sequence, body, createdAt } = event;
       insert.run(id, storeId, checkoutId, type, sequence, body, createdAt);
     },
 
     /** How many events a checkout has: the sequence of its last one. */
     lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
+
+    find: (id: string): StoredEvent | undefined => select.get(id),
+
+    /** Events after a place in the order of all events, in that order. */
+    after: (filter: EventFilter): StoredEvent[] => selectAfter.all({ ...filter }),
+
+    /** The newest events that fit, oldest first. */
+    latest: (filter: Omit<EventFilter, "after">): StoredEvent[] => selectLatest.all({ ...filter }),
 
     /** The events of a checkout, first to last. */
     of: (checkoutId: string): EventEntry[] => selectOf.all(checkoutId),

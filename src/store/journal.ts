@@ -48,11 +48,20 @@ CREATE TABLE entries (
 CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
+/** Events that a target of `checkout listen` has taken; `store/seen-events.ts` reads and writes them. */
+const SEEN_EVENTS = `
+CREATE TABLE seen_events (
+  event_id TEXT PRIMARY KEY CHECK (octet_length(event_id) BETWEEN 1 AND 1024),
+  seen_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX seen_events_by_age ON seen_events (seen_at);
+`;
+
 /** The kind of `journal.db`: "ckJL" in its header. */
-const JOURNAL_FILE: FileKind = {
+export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
   applicationId: 0x636b4a4c,
-  migrations: [ENTRIES],
+  migrations: [ENTRIES, SEEN_EVENTS],
 };
 
 const COLUMNS =

@@ -11,7 +11,7 @@ const REMEMBER_MS = 10;
 
 /**
  * Reads a row once for all requests of a moment: outside a transaction each read costs two locks, which was a twelfth
- * of the time of a create. Nothing but credentials and stores is read this way; what a create must not get wrong is read in its transaction.
+ * of the time of a create. Nothing but credentials, stores and their endpoints is read this way; what a create must not get wrong is read in its transaction.
  */
 export function remembered<Value>(
   scheduler: Pick<Scheduler, "after">,

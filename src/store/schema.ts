@@ -175,5 +175,109 @@ CREATE TABLE return_origins (
 ) STRICT;
 `;
 
+/**
+ * Webhooks: endpoints, deliveries, their attempts, and trouble on purpose (decisions 11 to 14, 45). Events get a place in
+ * the order of all events, and those that test an endpoint belong to no checkout.
+ */
+const WEBHOOKS = `
+CREATE TABLE events_in_order (
+  position    INTEGER PRIMARY KEY,
+  id          TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  checkout_id TEXT REFERENCES checkouts (id),
+  type        TEXT NOT NULL,
+  sequence    INTEGER NOT NULL CHECK (sequence >= 1),
+  body        TEXT NOT NULL,
+  created_at  INTEGER NOT NULL,
+  UNIQUE (checkout_id, sequence)
+) STRICT;
+INSERT INTO events_in_order (id, store_id, checkout_id, type, sequence, body, created_at)
+  SELECT id, store_id, checkout_id, type, sequence, body, created_at FROM events ORDER BY rowid;
+DROP TABLE events;
+ALTER TABLE events_in_order RENAME TO events;
+CREATE TRIGGER events_are_immutable BEFORE UPDATE ON events
+  BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
+CREATE TRIGGER events_are_kept BEFORE DELETE ON events
+  BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
+
+CREATE TABLE endpoints (
+  id            TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id      TEXT NOT NULL REFERENCES stores (id),
+  kind          TEXT NOT NULL CHECK (kind IN ('url', 'listener')),
+  url           TEXT NOT NULL CHECK (url GLOB 'http*://*'),
+  event_types   TEXT NOT NULL,
+  state         TEXT NOT NULL CHECK (state IN ('enabled', 'paused', 'disabled')),
+  reason        TEXT,
+  failing_since INTEGER,
+  created_at    INTEGER NOT NULL,
+  removed_at    INTEGER
+) STRICT;
+CREATE INDEX endpoints_of_store ON endpoints (store_id) WHERE removed_at IS NULL;
+
+-- Without an endpoint a secret is the store's own: endpoints that never got another one sign with it.
+ALTER TABLE signing_secrets ADD COLUMN endpoint_id TEXT REFERENCES endpoints (id);
+
+CREATE TABLE deliveries (
+  id          TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
+  event_id    TEXT NOT NULL REFERENCES events (id),
+  checkout_id TEXT REFERENCES checkouts (id),
+  sequence    INTEGER NOT NULL,
+  cause       TEXT NOT NULL CHECK (cause IN ('event', 'replay', 'duplicate')),
+  -- 1 where it waits for the earlier events of its checkout.
+  in_order    INTEGER NOT NULL CHECK (in_order IN (0, 1)),
+  state       TEXT NOT NULL CHECK (state IN ('due', 'succeeded', 'failed', 'dropped')),
+  tries       INTEGER NOT NULL DEFAULT 0,
+  next_at     INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at, id) WHERE state = 'due';
+CREATE INDEX waiting_deliveries ON deliveries (endpoint_id, checkout_id, sequence) WHERE state = 'due';
+CREATE INDEX deliveries_of_event ON deliveries (event_id);
+CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD.state <> 'due'
+  BEGIN SELECT RAISE(ABORT, 'a settled delivery is final'); END;
+CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
+  BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
+
+CREATE TABLE delivery_attempts (
+  delivery_id  TEXT NOT NULL REFERENCES deliveries (id),
+  number       INTEGER NOT NULL CHECK (number >= 1),
+  started_at   INTEGER NOT NULL,
+  url          TEXT NOT NULL,
+  -- What was sent, without the signature.
+  headers      TEXT NOT NULL,
+  body_hash    TEXT NOT NULL CHECK (length(body_hash) = 64),
+  trouble      TEXT,
+  finished_at  INTEGER,
+  milliseconds INTEGER,
+  address      TEXT,
+  status       INTEGER,
+  error        TEXT,
+  answer       BLOB CHECK (length(answer) <= 4096),
+  next_at      INTEGER,
+  PRIMARY KEY (delivery_id, number),
+  CHECK ((finished_at IS NULL) = (status IS NULL AND error IS NULL))
+) STRICT;
+CREATE INDEX open_delivery_attempts ON delivery_attempts (delivery_id) WHERE finished_at IS NULL;
+CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
+  BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
+CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
+  BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
+
+CREATE TABLE troubles (
+  id          TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
+  event_id    TEXT REFERENCES events (id),
+  kind        TEXT NOT NULL CHECK (kind IN ('duplicate', 'reorder', 'delay', 'drop', 'stale_timestamp',
+                'bad_signature', 'changed_body', 'old_secret')),
+  delay_ms    INTEGER NOT NULL CHECK (delay_ms >= 0),
+  remaining   INTEGER NOT NULL CHECK (remaining >= 0),
+  created_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX troubles_to_come ON troubles (endpoint_id) WHERE remaining > 0;
+`;
+
 /** The schema's history: the number of the last entry is the file's `user_version`. Forward only; never edited. */
-export const SANDBOX_MIGRATIONS: readonly Migration[] = [FIRST_TABLES, PAYMENTS, RETURN_ORIGINS];
+export const SANDBOX_MIGRATIONS: readonly Migration[] = [FIRST_TABLES, PAYMENTS, RETURN_ORIGINS, WEBHOOKS];

@@ -8,25 +8,60 @@ type SecretRow = {
   readonly sealed: Buffer;
 };
 
+/** Whose a secret is, and its times: milliseconds by the store's clock. */
+type SecretPlace = {
+  readonly createdAt: number;
+  /** Null for the secret of the store itself. */
+  readonly endpointId: string | null;
+  /** When it stops to be used; null while no end is set. */
+  readonly retiredAt: number | null;
+};
+
 /** Signing secrets, sealed with the master key (decision 16). */
 export function signingSecretsTable(connection: Connection) {
-  const insert = connection.prepare<[string, string, Uint8Array, Uint8Array, number]>(
-    "INSERT INTO signing_secrets (id, store_id, nonce, sealed, created_at) VALUES (?, ?, ?, ?, ?)",
+  const insert = connection.prepare<
+    [string, string, string | null, Uint8Array, Uint8Array, number, number | null]
+  >(
+    `INSERT INTO signing_secrets (id, store_id, endpoint_id, nonce, sealed, created_at, retired_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const retire = connection.prepare<[number, string, number]>(
+    "UPDATE signing_secrets SET retired_at = ? WHERE endpoint_id = ? AND (retired_at IS NULL OR retired_at > ?)",
+  );
+  const selectOfEndpoint = connection.prepare<[string], SecretRow & { readonly retired_at: number | null }>(
+    `SELECT id, store_id, nonce, sealed, retired_at FROM signing_secrets WHERE endpoint_id = ?
+     ORDER BY created_at DESC, id DESC`,
   );
   const selectCurrent = connection.prepare<[string], SecretRow>(
     `SELECT id, store_id, nonce, sealed FROM signing_secrets
-     WHERE store_id = ? AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
+     WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 
   return {
-    insert: (secret: SealedSecret, createdAt: number): void => {
-      insert.run(secret.id, secret.storeId, secret.nonce, secret.sealed, createdAt);
+    /** Adds a secret of the store, or of one endpoint; with `retiredAt` one that is on its way out. */
+    insert: (secret: SealedSecret, { createdAt, endpointId, retiredAt }: SecretPlace): void => {
+      insert.run(secret.id, secret.storeId, endpointId, secret.nonce, secret.sealed, createdAt, retiredAt);
     },
 
     /** The newest secret of a store that is in use. */
     current: (storeId: string): SealedSecret | undefined => {
       const row = selectCurrent.get(storeId);
-      return row && { id: row.id, storeId: row.store_id, nonce: row.nonce, sealed: row.sealed };
+      return row && fromRow(row);
+    },
+
+    /** The secrets that an endpoint has had, newest first; none where it signs with its store's. */
+    ofEndpoint: (endpointId: string): (SealedSecret & { readonly retiredAt: number | null })[] =>
+      selectOfEndpoint
+        .all(endpointId)
+        .map((row) => Object.assign(fromRow(row), { retiredAt: row.retired_at })),
+
+    /** Lets all secrets that an endpoint signs with end at a moment, those that end before it excepted. */
+    retire: (endpointId: string, at: number): void => {
+      retire.run(at, endpointId, at);
     },
   };
+}
+
+function fromRow(row: SecretRow): SealedSecret {
+  return { id: row.id, storeId: row.store_id, nonce: row.nonce, sealed: row.sealed };
 }

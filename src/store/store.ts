@@ -11,6 +11,9 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
+import { deliveriesTable } from "./deliveries.ts";
+import { deliveryAttemptsTable } from "./delivery-attempts.ts";
+import { endpointsTable } from "./endpoints.ts";
 import { eventsTable } from "./events.ts";
 import { createGroupCommit, type Scheduler } from "./group-commit.ts";
 import { idempotencyKeysTable } from "./idempotency-keys.ts";
@@ -20,6 +23,7 @@ import { SANDBOX_MIGRATIONS } from "./schema.ts";
 import { signingSecretsTable } from "./signing-secrets.ts";
 import { settlementsTable } from "./settlements.ts";
 import { storesTable } from "./stores.ts";
+import { troublesTable } from "./troubles.ts";
 
 /** The kind of `sandbox.db`: "ckSB" in its header. */
 export const SANDBOX_FILE: FileKind = {
@@ -72,6 +76,10 @@ function tables(connection: Connection, scheduler: Scheduler) {
     events: eventsTable(connection),
     attempts: attemptsTable(connection),
     settlements: settlementsTable(connection),
+    endpoints: endpointsTable(connection, scheduler),
+    deliveries: deliveriesTable(connection),
+    deliveryAttempts: deliveryAttemptsTable(connection),
+    troubles: troublesTable(connection),
     returnOrigins: returnOriginsTable(connection),
   };
 }

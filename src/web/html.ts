@@ -5,14 +5,20 @@ import { printable } from "../core/text.ts";
 export type Html = ReturnType<typeof raw>;
 
 /** What may stand in markup: a string is text, whoever wrote it. */
-type Content = Html | string | number | null | readonly Html[];
+type Content = Html | string | readonly Html[];
+
+const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
+/** The joiners that Persian, the scripts of India and emoji are written with, where they join two of their characters. */
+const JOINER =
+  /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])([\u200c\u200d])(?=[\p{L}\p{Extended_Pictographic}])/u;
 
 /**
  * Markup with its values filled in: `html`<p>${text}</p>``. Every string becomes text, also inside a quoted attribute,
- * with control, bidi and invisible characters visible as `\u{…}` (design section 8).
+ * with control, bidi and invisible characters visible as `\u{…}` (design section 8). Other than on a terminal, a line
+ * break is a blank here, and a joiner between letters or emoji stays.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
-  const filled = escaped(parts, ...values.map(asText));
+  const filled = escaped(parts, ...values.map((value) => (typeof value === "string" ? visible(value) : value)));
   if (filled instanceof Promise) throw new Error("markup is made of values, never of promises");
   return filled;
 }
@@ -22,6 +28,8 @@ export function trusted(markup: string): Html {
   return raw(markup);
 }
 
-function asText(value: Content): Content {
-  return typeof value === "string" ? printable(value) : value;
+function visible(text: string): string {
+  const pieces = text.replace(LINE_BREAK, " ").split(JOINER);
+  // Every second piece is a joiner that the expression has caught.
+  return pieces.map((piece, index) => (index % 2 === 0 ? printable(piece) : piece)).join("");
 }

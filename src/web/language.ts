@@ -1,13 +1,20 @@
 import { parseAccept } from "hono/utils/accept";
 
-/** The languages that pages are written in: English and Simplified Chinese, by the primary tag that asks for them. */
-export type Language = "en" | "zh";
+/** The languages that pages are written in, English and Simplified Chinese, each with its tag for markup, headers and Intl. */
+export const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const;
 
-/** The language that a browser would rather see, by its Accept-Language header; English where it asks for neither. */
+/** One of them, by the primary tag that asks for it. */
+export type Language = keyof typeof LANGUAGE_TAGS;
+
+/** The language that a browser would rather see, by its Accept-Language header; English where it asks for none of ours. */
 export function preferredLanguage(acceptLanguage: string): Language {
   for (const { type, q } of parseAccept(acceptLanguage)) {
     const [primary = ""] = type.toLowerCase().split("-");
-    if (q > 0 && (primary === "en" || primary === "zh")) return primary;
+    if (q > 0 && isOurs(primary)) return primary;
   }
   return "en";
+}
+
+function isOurs(primary: string): primary is Language {
+  return Object.hasOwn(LANGUAGE_TAGS, primary);
 }

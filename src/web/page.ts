@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest, HttpResponse } from "../world.ts";
 import { headerLines } from "./http.ts";
-import type { Language } from "./language.ts";
+import { LANGUAGE_TAGS, type Language } from "./language.ts";
 
 /**
  * What a page may do (design section 8): its own style and script, requests and forms to its own origin, and be in
@@ -23,7 +23,8 @@ const SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
-  "Referrer-Policy": "no-referrer",
+  // Not no-referrer: with that a form of ours comes with `Origin: null`, as one of anybody's.
+  "Referrer-Policy": "same-origin",
   "X-Content-Type-Options": "nosniff",
 } as const;
 
@@ -31,16 +32,22 @@ const FORM_TYPE = /^application\/x-www-form-urlencoded *(; *charset=utf-8 *)?$/i
 
 /** A page as an answer; it is never kept, so that going back shows what is true now. */
 export function pageResponse(
-  page: { readonly status: number; readonly markup: string; readonly language: Language },
+  page: {
+    readonly status: number;
+    readonly markup: string;
+    readonly language: Language;
+    readonly allow?: string;
+  },
   requestId: string,
 ): HttpResponse {
   const headers = {
     ...SECURITY_HEADERS,
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Language": page.language === "zh" ? "zh-Hans" : "en",
+    "Content-Language": LANGUAGE_TAGS[page.language],
     Vary: "Accept-Language",
     "Cache-Control": "no-store",
     "X-Request-Id": requestId,
+    ...(page.allow === undefined ? {} : { Allow: page.allow }),
   };
   return { status: page.status, headers, body: page.markup };
 }

@@ -1,5 +1,7 @@
-import type { IncomingMessage, RequestOptions } from "node:http";
-import type { OutboundRequest, OutboundResult } from "../world.ts";
+import type { IncomingMessage } from "node:http";
+import type { RequestOptions } from "node:https";
+import { isIPv6, type LookupFunction } from "node:net";
+import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 
 type Failure = Extract<OutboundResult, { ok: false }>;
 
@@ -12,7 +14,7 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   const { request } = outbound.url.startsWith("https:")
     ? await import("node:https")
     : await import("node:http");
-  const { method, url, body, maxResponseBytes } = outbound;
+  const { method, url, body, addresses, tls } = outbound;
   const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
   // An agent of its own: the shared one can be sent through a proxy by the environment, with the API key.
   const options: RequestOptions = {
@@ -20,48 +22,74 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
     signal,
     agent: false,
     headers: { ...outbound.headers, ...length },
+    ...(addresses === undefined ? {} : { lookup: pinnedLookup(addresses), autoSelectFamily: true }),
+    ...(tls === undefined ? {} : trust(tls)),
   };
 
   return new Promise((resolve) => {
     let connected = false;
-    const sent = request(url, options, (response) => collect(response, maxResponseBytes, resolve));
+    let address: string | undefined;
+    const end = (result: OutboundResult): void => resolve({ ...result, address });
+    const sent = request(url, options, (response) => collect(response, outbound, end));
     sent.on("socket", (socket) => {
       connected = !socket.connecting;
+      socket.once("connect", () => (address = socket.remoteAddress));
       socket.once(url.startsWith("https:") ? "secureConnect" : "connect", () => (connected = true));
     });
-    sent.on("error", (error) => resolve(describe(error, connected)));
-    sent.on("upgrade", (_response, socket) => {
-      socket.destroy();
-      resolve({ ok: false, failure: "bad_answer", message: "status 101 is no answer to this request" });
+    sent.on("error", (error) => end(describe(error, connected)));
+    sent.on("upgrade", (_response, upgraded) => {
+      upgraded.destroy();
+      end({ ok: false, failure: "bad_answer", message: "status 101 is no answer to this request" });
     });
     // Whatever else ends it: nobody may wait for ever.
     sent.on("close", () =>
-      resolve({ ok: false, failure: "connection_lost", message: "the connection was closed" }),
+      end({ ok: false, failure: "connection_lost", message: "the connection was closed" }),
     );
     sent.end(body);
   });
 }
 
+function trust(tls: TlsTrust): RequestOptions {
+  return "ca" in tls ? { ca: tls.ca } : { rejectUnauthorized: false };
+}
+
+/** Answers every question for a name with the same addresses, so that nothing can lead elsewhere. */
+function pinnedLookup(addresses: readonly string[]): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_host, { all }, answer) => {
+    const [first] = found;
+    if (all === true) answer(null, found);
+    else answer(null, first?.address ?? "", first?.family);
+  };
+}
+
 function collect(
   response: IncomingMessage,
-  maxBytes: number,
-  resolve: (result: OutboundResult) => void,
+  { maxResponseBytes, larger }: Pick<OutboundRequest, "maxResponseBytes" | "larger">,
+  end: (result: OutboundResult) => void,
 ): void {
   const chunks: Buffer[] = [];
   let size = 0;
+  const answer = (): void => {
+    const lines = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
+    const body = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString("utf8");
+    end({ ok: true, status: response.statusCode ?? 0, headers: Object.fromEntries(lines), body });
+  };
   response.on("data", (chunk: Buffer) => {
     size += chunk.length;
     chunks.push(chunk);
-    if (size <= maxBytes) return;
+    if (size <= maxResponseBytes) return;
     response.destroy();
-    resolve({ ok: false, failure: "bad_answer", message: `the answer is larger than ${maxBytes} bytes` });
+    if (larger === "cut") answer();
+    else
+      end({
+        ok: false,
+        failure: "bad_answer",
+        message: `the answer is larger than ${maxResponseBytes} bytes`,
+      });
   });
-  response.on("error", (error) => resolve(describe(error, true)));
-  response.on("end", () => {
-    const lines = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
-    const body = Buffer.concat(chunks).toString("utf8");
-    resolve({ ok: true, status: response.statusCode ?? 0, headers: Object.fromEntries(lines), body });
-  });
+  response.on("error", (error) => end(describe(error, true)));
+  response.on("end", answer);
 }
 
 function describe(error: NodeJS.ErrnoException, connected: boolean): Failure {

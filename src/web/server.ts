@@ -12,24 +12,24 @@ import type {
   HttpResponse,
   Listener,
   ListenFailure,
+  ServerLimits,
   Service,
   Unreadable,
   World,
 } from "../world.ts";
 
-/** Limits of one server (decision 6, design section 8). Sizes in bytes, times in milliseconds. */
+/** What a server of the API has where nothing else is asked for (decision 6). */
+const OWN_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 1024, silenceMs: 30_000 };
+
+/** Limits of every server (design section 8). Sizes in bytes, times in milliseconds. */
 const LIMITS = {
   headerBytes: 16 * 1024,
   headerLines: 100,
-  bodyBytes: 16 * 1024,
   headersMs: 5000,
   requestMs: 10_000,
   keepAliveMs: 30_000,
-  /** A connection on which nothing moves, in either direction. */
-  silenceMs: 30_000,
   /** Node looks for late requests only this often. */
   checkEveryMs: 500,
-  connections: 1024,
   /** Requests of one connection that are not answered yet. */
   pipelined: 128,
   /** How long a refused connection may still send: closed at once, it would lose the answer. */
@@ -57,9 +57,10 @@ type Fault = Pick<Unreadable, "code" | "message">;
  */
 export async function serve(
   makeService: (port: number) => Service,
-  options: { readonly port: number } & Pick<World, "after">,
+  options: { readonly port: number; readonly limits?: ServerLimits } & Pick<World, "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
-  const [ipv4, ipv6] = [createHttpServer(), createHttpServer()];
+  const { after, limits = OWN_LIMITS } = options;
+  const [ipv4, ipv6] = [createHttpServer(limits), createHttpServer(limits)];
   const failure = await bind(ipv4, "127.0.0.1", options.port);
   if (failure !== undefined) return { ok: false, refusal: failure };
   const address = ipv4.address();
@@ -73,11 +74,11 @@ export async function serve(
   const service = makeService(port);
   const sockets = new Set<Socket>();
   const servers = second === undefined ? [ipv4, ipv6] : [ipv4];
-  for (const server of servers) attach(server, { service, sockets, after: options.after });
-  return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after: options.after }) });
+  for (const server of servers) attach(server, { service, sockets, after, bodyBytes: limits.bodyBytes });
+  return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after }) });
 }
 
-function createHttpServer(): Server {
+function createHttpServer({ connections, silenceMs }: ServerLimits): Server {
   const server = createServer({
     maxHeaderSize: LIMITS.headerBytes,
     headersTimeout: LIMITS.headersMs,
@@ -90,8 +91,8 @@ function createHttpServer(): Server {
   });
   // 0 means all: Node would drop the headers past its own limit, and with them what we have to see.
   server.maxHeadersCount = 0;
-  server.maxConnections = LIMITS.connections;
-  server.timeout = LIMITS.silenceMs;
+  server.maxConnections = connections;
+  server.timeout = silenceMs;
   return server;
 }
 
@@ -99,10 +100,14 @@ function createHttpServer(): Server {
 type Pending = { readonly incoming: IncomingMessage; readonly response: ServerResponse };
 
 /** Who answers, and the connections that are open. */
-type Connections = { readonly service: Service; readonly sockets: Set<Socket> } & Pick<World, "after">;
+type Connections = {
+  readonly service: Service;
+  readonly sockets: Set<Socket>;
+  readonly bodyBytes: number;
+} & Pick<World, "after">;
 
 /** Gives every request to the service, in whichever way Node announces it, and answers what could not be read. */
-function attach(server: Server, { service, sockets, after }: Connections): void {
+function attach(server: Server, { service, sockets, after, bodyBytes }: Connections): void {
   const pendingOf = new WeakMap<Socket, Set<Pending>>();
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const pending = pendingOf.get(incoming.socket) ?? new Set();
@@ -110,7 +115,8 @@ function attach(server: Server, { service, sockets, after }: Connections): void 
     pendingOf.set(incoming.socket, pending.add(entry));
     response.on("close", () => pending.delete(entry));
     if (pending.size > LIMITS.pipelined) incoming.socket.destroy();
-    else void answer(service, entry);
+    // A service never throws; if one does, the connection ends with it and not the process.
+    else answer(service, entry, bodyBytes).catch(() => incoming.socket.destroy());
   };
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -142,9 +148,9 @@ function attach(server: Server, { service, sockets, after }: Connections): void 
   });
 }
 
-async function answer(service: Service, { incoming, response }: Pending): Promise<void> {
-  const fault = faultOf(incoming);
-  const body = fault ?? (await readBody(incoming));
+async function answer(service: Service, { incoming, response }: Pending, bodyBytes: number): Promise<void> {
+  const fault = faultOf(incoming, bodyBytes);
+  const body = fault ?? (await readBody(incoming, bodyBytes));
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
     send(response, await service.answer(requestOf(incoming, body)));
@@ -163,7 +169,10 @@ function requestOf(
 }
 
 /** What Node's parser lets pass, and no server of HTTP/1.1 may guess about. */
-function faultOf({ httpVersion, headers, rawHeaders }: IncomingMessage): Fault | undefined {
+function faultOf(
+  { httpVersion, headers, rawHeaders }: IncomingMessage,
+  bodyBytes: number,
+): Fault | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     return { code: "invalid_request", message: `HTTP/1.1 was expected; got HTTP/${httpVersion}` };
   }
@@ -175,14 +184,20 @@ function faultOf({ httpVersion, headers, rawHeaders }: IncomingMessage): Fault |
     return { code: "invalid_request", message: "the only transfer coding is chunked" };
   }
   const declared = headers["content-length"];
-  return declared !== undefined && Number(declared) > LIMITS.bodyBytes ? TOO_LARGE : undefined;
+  return declared !== undefined && Number(declared) > bodyBytes ? tooLarge(bodyBytes) : undefined;
 }
 
 const NO_BODY = new Uint8Array();
-const TOO_LARGE: Fault = { code: "body_too_large", message: `a body may have ${LIMITS.bodyBytes} bytes` };
+
+function tooLarge(bodyBytes: number): Fault {
+  return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
+}
 
 /** The whole body, a fault where it is over the limit, or undefined where the client went away. */
-function readBody(incoming: IncomingMessage): Uint8Array | Promise<Uint8Array | Fault | undefined> {
+function readBody(
+  incoming: IncomingMessage,
+  bodyBytes: number,
+): Uint8Array | Promise<Uint8Array | Fault | undefined> {
   const { headers } = incoming;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return NO_BODY;
   return new Promise((resolve) => {
@@ -190,7 +205,7 @@ function readBody(incoming: IncomingMessage): Uint8Array | Promise<Uint8Array | 
     let size = 0;
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size > LIMITS.bodyBytes) resolve(TOO_LARGE);
+      if (size > bodyBytes) resolve(tooLarge(bodyBytes));
       else chunks.push(chunk);
     });
     incoming.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));

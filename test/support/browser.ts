@@ -6,9 +6,9 @@ import { chromium, type Browser } from "playwright-core";
 const MODULES = join(import.meta.dirname, "../../node_modules");
 
 /** Chromium without a window. On Linux x64 it comes with a package, elsewhere an installed Chrome is used. */
-export async function launchBrowser(): Promise<Browser> {
+export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   // Root, as in a container, has no other way to run it. It only ever sees pages of ours.
-  const args = ["--no-sandbox", "--font-render-hinting=none"];
+  const args = ["--no-sandbox", "--font-render-hinting=none", ...more];
   if (process.platform !== "linux" || process.arch !== "x64") {
     return chromium.launch({ channel: "chrome", args });
   }

@@ -67,6 +67,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
   const ports = new Map<number, Service>();
   const alive = new Set<number>();
   const stops: (() => void)[] = [];
+  const names = new Map<string, readonly string[]>();
   let nextPid = FIRST_PID;
   let ids = 0;
   let fault: Fault = (_request, pass) => pass();
@@ -100,6 +101,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
       randomBytes,
       random,
       send: (outbound) => fault(outbound, () => deliver(ports, outbound)),
+      resolve: (host) => Promise.resolve(names.get(host) ?? []),
       listen: (makeService, { port }) => Promise.resolve(listen(ports, makeService, port)),
       openBrowser: (url) => {
         opened.push(url);
@@ -154,7 +156,11 @@ export function createHarness(options: { readonly seed?: number } = {}) {
     /** A file of the state folder. */
     readState: (file: string) => readFileSync(join(cwd, ".checkout", file), "utf8"),
     /** Another program on a port. */
-    occupy: (port: number) => void ports.set(port, NOT_OURS),
+    occupy: (port: number, program: Service = NOT_OURS) => void ports.set(port, program),
+    /** Ends a program on a port. */
+    vacate: (port: number) => void ports.delete(port),
+    /** The addresses that a name has from now on. */
+    name: (host: string, addresses: readonly string[]) => void names.set(host, addresses),
     /** Lets the network misbehave from now on. */
     setFault: (next: Fault) => void (fault = next),
     /** The addresses that the browser was asked to open, in their order. */

@@ -27,10 +27,13 @@ export type Shop = {
   readonly complaints: string[];
 };
 
-/** Opens a shop. */
-export async function openShop(args: readonly string[] = []): Promise<Shop> {
+/** Opens a shop; `host` is another name that its customers know the sandbox by. */
+export async function openShop(args: readonly string[] = [], host?: string): Promise<Shop> {
   const cwd = tempFolder();
-  const [sandbox, browser] = await Promise.all([startSandbox({ cwd, args }), launchBrowser()]);
+  const [sandbox, browser] = await Promise.all([
+    startSandbox({ cwd, args: host === undefined ? args : [...args, "--allow-host", host] }),
+    launchBrowser(host === undefined ? [] : [`--host-resolver-rules=MAP ${host} 127.0.0.1`]),
+  ]);
   onTestFinished(() => browser.close());
   const { base_url, api_key } = sandbox.ready;
   const authorization = `Bearer ${api_key ?? ""}`;

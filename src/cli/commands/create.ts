@@ -1,28 +1,21 @@
 import type { Command } from "commander";
-import { create, createRequest, journalIntent, type CreateIntent, type Target } from "../../client/client.ts";
+import { createRequest, journalIntent, type CreateIntent, type Target } from "../../client/client.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/create-request.ts";
 import { parseIdempotencyKey } from "../../core/idempotency.ts";
-import { chooseKey, type Journal } from "../../core/journal.ts";
+import { chooseKey, type Intent, type LatestAttempt } from "../../core/journal.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { openJournal } from "../../store/journal.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { ORDER, SESSION, showCreated, type Created, type Noun } from "../create-report.ts";
+import { createManaged, openFolderJournal } from "../managed-create.ts";
 import { openPage } from "../open-page.ts";
 import { parseWhole } from "../parsers.ts";
-import { fileProblem, usageProblem, type Problem } from "../problem.ts";
+import { usageProblem, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
 import { resolveSettings, type Settings } from "../settings.ts";
-import { makeStateFolder, stateFile } from "../state-folder.ts";
+import { stateFile } from "../state-folder.ts";
 import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "../wait-command.ts";
-import { judgeCreate, ORDER, SESSION, showCreated, type Created, type Noun } from "../create-report.ts";
-import {
-  connect,
-  showHeadersOption,
-  storeOption,
-  targetOptions,
-  showRequest,
-  whileWaiting,
-} from "../service-command.ts";
+import { connect, showHeadersOption, showRequest, storeOption, targetOptions } from "../service-command.ts";
 
 type CreateOptions = WaitOptions &
   CreateFields & {
@@ -100,31 +93,11 @@ async function runCreate(
   const key = checkOwnKey(idempotencyKey, newAttempt);
   if (!key.ok) return key;
   const intent: CreateIntent = { endpoint, request: request.value, newAttempt, idempotencyKey };
-
-  const journal = openFolderJournal(world, settings.value, options.dryRun === true);
-  if (!journal.ok) return journal;
-  try {
-    if (options.dryRun === true) return dryRun(context, target.value, { intent, journal: journal.value });
-    if (journal.value === undefined) throw new Error("only a dry run goes without a journal");
-    const { value } = journal;
-    const policy = tryPolicy(settings.value, options);
-    const result = await whileWaiting(context, options, (watch) =>
-      create(world, target.value, { intent, journal: value, policy, ...watch }),
-    );
-    const named = options.dir === undefined ? {} : { dir: settings.value.folder.value };
-    const { storeId } = target.value;
-    const store = storeId === null ? {} : { "store-id": storeId };
-    const where = { "base-url": target.value.baseUrl, ...store, ...named };
-    const created = judgeCreate(context, { noun, request: request.value, result, where });
-    if (!created.ok) return created;
-    return await printCreated(context, options, {
-      created: created.value,
-      target: target.value,
-      settings: settings.value,
-    });
-  } finally {
-    journal.value?.close();
-  }
+  const wanted = { intent, target: target.value, settings: settings.value };
+  if (options.dryRun === true) return dryRun(context, wanted);
+  const policy = tryPolicy(settings.value, options);
+  const created = await createManaged(context, options, { ...wanted, noun, policy });
+  return created.ok ? printCreated(context, options, { ...wanted, created: created.value }) : created;
 }
 
 /** Prints the checkout as it was made, or as it ended where the command waits for that. */
@@ -216,29 +189,16 @@ function parseFields(fields: CreateFields): Outcome<CreateRequest, Problem> {
   return { ok: false, refusal: usageProblem(parsed.refusal.message, "correct it; nothing was sent") };
 }
 
-/** The journal of the state folder. A dry run makes none, and reads the one that is there. */
-function openFolderJournal(
-  world: World,
-  settings: Settings,
-  dry: boolean,
-): Outcome<Journal | undefined, Problem> {
-  const folder = settings.folder.value;
-  const path = stateFile(folder, "journal");
-  if (dry && !world.files.exists(path)) return accept(undefined);
-  const made = dry ? accept(undefined) : makeStateFolder(world, folder);
-  if (!made.ok) return made;
-  const journal = openJournal(path, world.sqliteAddon());
-  if (journal.ok) return journal;
-  return { ok: false, refusal: fileProblem("journal", journal.refusal) };
-}
-
+/** Shows what would be sent; makes no journal, and reads the one that is there. */
 function dryRun(
-  { printer }: Context,
-  target: Target,
-  { intent, journal }: { readonly intent: CreateIntent; readonly journal: Journal | undefined },
+  { world, printer }: Context,
+  wanted: { readonly intent: CreateIntent; readonly target: Target; readonly settings: Settings },
 ): Outcome<void, Problem> {
+  const { intent, target } = wanted;
   const meant = journalIntent(target, intent);
-  const { key } = chooseKey(meant, journal?.latestAttempt(meant));
+  const latest = latestAttempt(world, wanted.settings.folder.value, meant);
+  if (!latest.ok) return latest;
+  const { key } = chooseKey(meant, latest.value);
   const request = createRequest(target, {
     endpoint: intent.endpoint,
     key,
@@ -254,4 +214,19 @@ function dryRun(
   };
   printer.result(json, () => shown.text);
   return accept(undefined);
+}
+
+function latestAttempt(
+  world: World,
+  folder: string,
+  meant: Intent,
+): Outcome<LatestAttempt | undefined, Problem> {
+  if (!world.files.exists(stateFile(folder, "journal"))) return accept(undefined);
+  const journal = openFolderJournal(world, folder);
+  if (!journal.ok) return journal;
+  try {
+    return accept(journal.value.latestAttempt(meant));
+  } finally {
+    journal.value.close();
+  }
 }

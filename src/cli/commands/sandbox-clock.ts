@@ -3,7 +3,8 @@ import { clock } from "../../client/control.ts";
 import { parseControlRequest, type ClockRequest } from "../../core/control-api.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { controlOutcome, controlTarget, moveLines } from "../control-command.ts";
+import { controlOutcome, controlTarget } from "../control-command.ts";
+import { happeningLines } from "../webhook-report.ts";
 import { durationOf } from "../parsers.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 
@@ -46,9 +47,10 @@ async function runClock(
   if (!target.ok) return target;
   const moved = controlOutcome(await clock(context.world, target.value, request));
   if (!moved.ok) return moved;
-  const { now, frozen, fired } = moved.value;
+  const { now, frozen, fired, delivered } = moved.value;
+  const quiet = fired.length + delivered.length === 0;
   context.printer.result(moved.value, () =>
-    [`${now}${frozen ? " (frozen)" : ""}`, ...(fired.length === 0 ? [] : [moveLines(fired)])].join("\n"),
+    [`${now}${frozen ? " (frozen)" : ""}`, ...(quiet ? [] : [happeningLines(fired, delivered)])].join("\n"),
   );
   return accept(undefined);
 }

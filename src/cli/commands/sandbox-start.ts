@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import { ADMIN_TOKEN_BYTES } from "../../core/admin-token.ts";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout.ts";
+import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
 import type { Run } from "../../core/state-files.ts";
 import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
 import { createAccessLog, SILENT_LOG, type AccessLog, type LogFormat } from "../../sandbox/access-log.ts";
-import { createSandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
-import type { Timekeeper } from "../../sandbox/timekeeper.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { seed, type NewStore } from "../../sandbox/seed.ts";
 import { IN_MEMORY } from "../../store/database.ts";
 import { StorageUnavailable } from "../../store/group-commit.ts";
@@ -16,7 +16,15 @@ import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
 import { listOption, register, switchOption, valueOption } from "../command.ts";
 import type { CommonOptions, Context, Registry } from "../command.ts";
-import { parseChoice, parseHost, parseLifetime, parseRateLimit, parseWhole } from "../parsers.ts";
+import {
+  parseChoice,
+  parseDuration,
+  parseHost,
+  parseLifetime,
+  parseRateLimit,
+  parseWhole,
+  parseTargetHost,
+} from "../parsers.ts";
 import { EXIT, fileProblem, usageProblem, type Problem } from "../problem.ts";
 import { banner, readyOf } from "../ready.ts";
 import { DEFAULT_PORT } from "../settings.ts";
@@ -28,6 +36,8 @@ type StartOptions = CommonOptions & {
   readonly rateLimit?: RateLimit | "off";
   readonly checkoutLifetime?: number;
   readonly allowHost?: readonly string[];
+  readonly allowTarget?: readonly string[];
+  readonly deliveryTimeout?: number;
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
 };
@@ -70,6 +80,16 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
         "--allow-host <host>",
         "another name that the service goes by: HOST or HOST:PORT (repeatable)",
         parseHost,
+      ),
+      listOption(
+        "--allow-target <host>",
+        "a host beside this machine that events may be sent to (repeatable)",
+        parseTargetHost,
+      ),
+      valueOption(
+        "--delivery-timeout <duration>",
+        "how long a receiver of events has for its answer (default: 15s)",
+        parseDuration,
       ),
       valueOption(
         "--log-format <format>",
@@ -147,16 +167,15 @@ async function serveFolder(
     const apiKey = seeded.apiKey ?? kept;
     const listening = await listen(context, options, { store, log, adminToken, masterKey });
     if (!listening.ok) return listening;
-    const { listener, timekeeper } = listening.value;
+    const { listener, sandbox } = listening.value;
     const { port } = listener;
-    const awake = await patiently(() => timekeeper.wake());
+    const awake = await patiently(sandbox.start);
     if (!awake.ok) return awake;
     const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey } });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port });
     context.printer.result(ready, () => banner(context, ready));
     await stopped;
-    timekeeper.stop();
-    await listener.close(DRAIN_MS);
+    await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     context.printer.talk("checkout sandbox stopped.");
     return accept(undefined);
   } finally {
@@ -211,21 +230,22 @@ async function listen(
   { world, printer }: Context,
   options: StartOptions,
   service: Pick<SandboxOptions, "store" | "log" | "adminToken" | "masterKey">,
-): Promise<Outcome<{ readonly listener: Listener; readonly timekeeper: Timekeeper }, Problem>> {
-  let timekeeper: Timekeeper | undefined;
+): Promise<Outcome<{ readonly listener: Listener; readonly sandbox: Sandbox }, Problem>> {
+  let sandbox: Sandbox | undefined;
   const makeService = (port: number) => {
-    const sandbox = createSandbox(world, {
+    sandbox = createSandbox(world, {
       ...service,
       port,
       rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
       checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,
       allowHosts: options.allowHost ?? [],
+      allowTargets: options.allowTarget ?? [],
+      deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
       report: (requestId, error) => {
         const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
         world.stderr.write(`${requestId} ${text}\n`);
       },
     });
-    timekeeper = sandbox.timekeeper;
     return sandbox.service;
   };
   const wanted = options.port ?? DEFAULT_PORT;
@@ -235,8 +255,8 @@ async function listen(
     if (listener.ok) {
       if (port !== wanted)
         printer.talk(`Port ${wanted} is taken by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
-      if (timekeeper === undefined) throw new Error("a listener makes its service");
-      return accept({ listener: listener.value, timekeeper });
+      if (sandbox === undefined) throw new Error("a listener makes its service");
+      return accept({ listener: listener.value, sandbox });
     }
     if (listener.refusal.reason === "in_use" && port < last) continue;
     return { ok: false, refusal: portProblem(world, port, listener.refusal.message) };

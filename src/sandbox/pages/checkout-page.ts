@@ -1,10 +1,18 @@
 import { renderSVG } from "uqr";
 import { isFinal, MAX_ATTEMPTS } from "../../core/payment.ts";
 import { returnAddress } from "../../core/return-origin.ts";
-import { settlementOf } from "../../core/reserved-order-id.ts";
 import { html, trusted, type Html } from "../../web/html.ts";
 import { layout, live } from "./layout.ts";
-import { button, checkoutPath, methodMark, price, timeLeft, walletPath, type PageContext } from "./parts.ts";
+import {
+  button,
+  checkoutPath,
+  methodMark,
+  price,
+  timeLeft,
+  walletPath,
+  wasPaidLate,
+  type PageContext,
+} from "./parts.ts";
 
 /** The page at `checkout_url`: what is to be paid, the step that comes next, and at the end the result. */
 export function checkoutPage(context: PageContext): string {
@@ -14,10 +22,12 @@ export function checkoutPage(context: PageContext): string {
   const title = done === undefined ? texts.payTo(view.names.store) : texts.result[done];
   const main =
     done === undefined
-      ? html`<main ${live(checkoutPath(view.checkout))} class="checkout">
+      ? html`<main ${live(checkoutPath(view.checkout), { isOver: false })} class="checkout">
           ${summary(context)}${payment(context)}
         </main>`
-      : html`<main ${live(checkoutPath(view.checkout))} class="single">${result(context, done)}</main>`;
+      : html`<main ${live(checkoutPath(view.checkout), { isOver: true })} class="single">
+          ${result(context, done)}
+        </main>`;
   return layout(texts, { title: `${title} · ${price(context)}`, main });
 }
 
@@ -72,7 +82,7 @@ function startStep(context: PageContext): Html {
   const tried = view.attempts.length;
   return html`<h2>${texts.paymentMethod}</h2>
     ${tried === 0 ? "" : html`<p class="notice warn" role="status">${texts.declined} ${texts.triesLeft(MAX_ATTEMPTS - tried)}</p>`}
-    ${settlementOf(view.checkout) === undefined ? "" : html`<p class="notice">${texts.settlesItself}</p>`}
+    ${!view.settlesItself ? "" : html`<p class="notice">${texts.settlesItself}</p>`}
     <p class="method">${methodMark(context)} ${method}</p>
     ${button(context, { action: `${checkoutPath(view.checkout)}/start`, label: texts.payWith(method), style: "primary" })}
     <p class="hint">${texts.startHint(method)}</p>`;
@@ -96,7 +106,7 @@ function qrCode(address: string): Html {
 
 function result(context: PageContext, status: keyof PageContext["texts"]["result"]): Html {
   const { view, texts } = context;
-  const { checkout, names, lateResults } = view;
+  const { checkout, names } = view;
   return html`<section class="card result ${status}">
     <div role="status">
       <span class="icon" aria-hidden="true"></span>
@@ -104,7 +114,7 @@ function result(context: PageContext, status: keyof PageContext["texts"]["result
     </div>
     <p class="amount">${price(context)}</p>
     <p class="hint">${texts.resultHint[status]}</p>
-    ${lateResults.length === 0 ? "" : html`<p class="notice warn">${texts.late}</p>`}
+    ${!wasPaidLate(view) ? "" : html`<p class="notice warn">${texts.late}</p>`}
     <dl>
       <div>
         <dt>${texts.payee}</dt>

@@ -37,7 +37,8 @@ export function layout(texts: Texts, page: { readonly title: string; readonly ma
   );
 }
 
-/** The attributes of a main part that follows what happens: htmx asks once a second and changes what differs. */
-export function live(address: string): Html {
-  return html`id="page" hx-get="${address}" hx-trigger="every 1s" hx-select="#page" hx-swap="outerMorph"`;
+/** The attributes of a main part that follows what happens: htmx asks again and changes what differs. When all is over little can. */
+export function live(address: string, { isOver }: { readonly isOver: boolean }): Html {
+  return html`id="page" hx-get="${address}" hx-trigger="every ${isOver ? "10s" : "1s"}" hx-select="#page"
+  hx-swap="outerMorph"`;
 }

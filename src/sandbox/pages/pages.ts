@@ -27,8 +27,8 @@ export type PagesContext = ServiceContext & { readonly masterKey: Uint8Array };
 /** Where something is on the pages, taken apart. */
 type Place = { readonly checkoutId: string; readonly attempt: number | null; readonly step: string };
 
-const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-const PLACE = new RegExp(`^/pay/(${UUID})(?:/wallet/([1-9]))?(?:/(start|cancel|closed))?$`, "i");
+const UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}";
+const PLACE = new RegExp(`^/pay/(${UUID})(?:/wallet/([1-9]))?(?:/(start|cancel|closed))?$`);
 const ASSETS: Readonly<Record<string, readonly [contentType: string, text: string]>> = {
   [STYLE_PATH]: ["text/css", style],
   [SCRIPT_PATH]: ["text/javascript", htmx],
@@ -42,7 +42,8 @@ export async function answerPage(context: PagesContext, request: HttpRequest): P
   const requestId = context.world.uuid();
   const { path } = splitTarget(request.target);
   const [contentType, text] = ASSETS[path] ?? [];
-  if (contentType !== undefined && text !== undefined) {
+  const looks = request.method === "GET" || request.method === "HEAD";
+  if (contentType !== undefined && text !== undefined && looks) {
     return { ...assetResponse(contentType, text), unlogged: true };
   }
   if (isPortalHost(request)) return redirect(307, `${context.checkoutOrigin}${request.target}`, requestId);
@@ -55,8 +56,9 @@ export async function answerPage(context: PagesContext, request: HttpRequest): P
 /** A refusal as a page. */
 export function refusePage(request: HttpRequest, requestId: string, refusal: Refusal): Answer {
   const language = languageOf(request);
-  const page = { status: STATUS_OF[refusal.code], markup: errorPage(TEXTS[language], refusal), language };
-  return { ...pageResponse(page, requestId), note: refusal.code };
+  const { code, allow } = refusal;
+  const page = { status: STATUS_OF[code], markup: errorPage(TEXTS[language], refusal), language };
+  return { ...pageResponse(allow === undefined ? page : { ...page, allow }, requestId), note: code };
 }
 
 async function route(
@@ -66,6 +68,10 @@ async function route(
 ): Promise<Outcome<Answer>> {
   const { method } = request;
   const place = placeOf(path);
+  if (Object.hasOwn(ASSETS, path)) {
+    const allow = "GET, HEAD";
+    return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(method)}`, { allow });
+  }
   if (place === undefined) return refuse("not_found", `there is no page ${printableLiteral(path)}`);
   const isAction = place.step === "start" || place.step === "cancel";
   const allowed = isAction
@@ -79,7 +85,9 @@ async function route(
   }
   if (method !== "POST") return show(context, request, { place, requestId });
   const acted = await act(context, request, place);
-  return acted.ok ? accept(redirect(303, acted.value, requestId)) : acted;
+  if (!acted.ok) return acted;
+  const { leadsTo, note } = acted.value;
+  return accept({ ...redirect(303, leadsTo, requestId), note });
 }
 
 function placeOf(path: string): Place | undefined {
@@ -106,7 +114,7 @@ async function show(
     texts: TEXTS[language],
     view: viewed.value,
     token: formToken(context.masterKey, place.checkoutId),
-    origin: context.checkoutOrigin,
+    origin: originOf(context, request),
   };
   const attempt = viewed.value.attempts.find(({ number }) => number === place.attempt);
   if (place.attempt !== null && attempt === undefined) {
@@ -127,8 +135,11 @@ function walletMarkup(
   return step === "closed" ? walkedAwayPage(page, attempt) : walletPage(page, attempt);
 }
 
-/** Does what a form says and returns the address of the page to look at then. */
-async function act(context: PagesContext, request: HttpRequest, place: Place): Promise<Outcome<string>> {
+/** What a form has led to: the address of the page to look at now, and what the log says. */
+type Acted = { readonly leadsTo: string; readonly note: string };
+
+/** Does what a form says. What came twice, or too late, leads to the page, which shows what is true now. */
+async function act(context: PagesContext, request: HttpRequest, place: Place): Promise<Outcome<Acted>> {
   const own = requireOwnPage(request);
   if (!own.ok) return own;
   const form = readForm(request);
@@ -142,14 +153,22 @@ async function act(context: PagesContext, request: HttpRequest, place: Place): P
   const wanted = actOf(place, form.value);
   if (!wanted.ok) return wanted;
   const done = await actAsPayer(context, place.checkoutId, wanted.value);
-  // Twice, or too late: the page shows what is true now.
   if (!done.ok && done.refusal.code !== "state_conflict") return done;
-  const checkout = { id: place.checkoutId };
-  return accept(place.attempt === null ? checkoutPath(checkout) : walletPath(checkout, place.attempt));
+  const said = wanted.value.kind === "finish" ? wanted.value.result : wanted.value.kind;
+  const result = done.ok ? (done.value.late ? "late" : done.value.checkout.status) : done.refusal.code;
+  return accept({ leadsTo: afterAct(context, place), note: `${said}: ${result}` });
+}
+
+/** Back to the wallet of the attempt, where there is one. */
+function afterAct({ store }: PagesContext, { checkoutId: id, attempt }: Place): string {
+  const known = store.attempts.of(id).some(({ number }) => number === attempt);
+  return attempt !== null && known ? walletPath({ id }, attempt) : checkoutPath({ id });
 }
 
 function actOf(place: Place, form: ReadonlyMap<string, string>): Outcome<PayerAct> {
-  if (place.attempt === null) return accept({ kind: place.step === "start" ? "start" : "cancel" });
+  if (place.attempt === null) {
+    return accept(place.step === "start" ? { kind: "start" } : { kind: "cancel", attempt: null });
+  }
   const said = form.get("outcome");
   const outcome = WALLET_OUTCOMES.find((one) => one === said);
   if (outcome !== undefined) return accept(walletAct(outcome, place.attempt));
@@ -164,10 +183,16 @@ function walletAct(outcome: WalletOutcome, attempt: number): PayerAct {
     case "failed":
       return { kind: "finish", attempt, result: outcome };
     case "cancelled":
-      return { kind: "cancel" };
+      return { kind: "cancel", attempt };
     case "late":
       return { kind: "finish_late", attempt };
   }
+}
+
+/** A phone that scans the code reaches the page as this browser did: through a tunnel, where it has one. */
+function originOf({ checkoutOrigin }: PagesContext, request: HttpRequest): string {
+  const [host = ""] = headerLines(request, "host");
+  return host.startsWith("127.0.0.1") ? checkoutOrigin : `http://${host}`;
 }
 
 /** `localhost` belongs to the portal (decision 1): no page of a checkout may share its origin. */

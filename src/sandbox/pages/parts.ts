@@ -63,3 +63,8 @@ export function methodMark({ view, texts }: PageContext): Html {
     >${texts.method[paymentMethod].slice(0, 1)}</span
   >`;
 }
+
+/** Whether somebody paid when the checkout had ended: for the customer the one late result that counts. */
+export function wasPaidLate({ lateResults }: CheckoutView): boolean {
+  return lateResults.some(({ result }) => result === "succeeded");
+}

@@ -172,7 +172,7 @@ const CHINESE: typeof ENGLISH = {
     failed: "已失败",
     abandoned: "该订单已结束",
   },
-  payAnyway: "仍然付款（已过期）",
+  payAnyway: "仍然付款（为时已晚）",
   errorTitle: {
     400: "无法理解该请求",
     403: "该请求未被接受",

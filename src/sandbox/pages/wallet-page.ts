@@ -1,7 +1,15 @@
 import { isFinal, MAX_ATTEMPTS, type Attempt } from "../../core/payment.ts";
 import { html, type Html } from "../../web/html.ts";
 import { layout, live } from "./layout.ts";
-import { button, checkoutPath, methodMark, price, walletPath, type PageContext } from "./parts.ts";
+import {
+  button,
+  checkoutPath,
+  methodMark,
+  price,
+  walletPath,
+  wasPaidLate,
+  type PageContext,
+} from "./parts.ts";
 import type { Texts } from "./texts.ts";
 
 /** What the buttons of the wallet say to the service. */
@@ -12,7 +20,10 @@ export type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
 export function walletPage(context: PageContext, attempt: Attempt): string {
   const { view, texts } = context;
   const open = attempt.outcome === null && !isFinal(view.checkout.status);
-  const main = html`<main ${live(walletPath(view.checkout, attempt.number))} class="single">
+  const main = html`<main
+    ${live(walletPath(view.checkout, attempt.number), { isOver: !open })}
+    class="single"
+  >
     <section class="card wallet ${view.checkout.paymentMethod}">
       ${walletHead(context)} ${open ? choices(context, attempt) : outcome(context, attempt)}
     </section>
@@ -72,8 +83,8 @@ function choices(context: PageContext, attempt: Attempt): Html {
 /** The attempt is over. A confirmation can still come, and is too late then. */
 function outcome(context: PageContext, attempt: Attempt): Html {
   const { texts, view } = context;
-  const { checkout, lateResults } = view;
-  const late = lateResults.some((result) => result.attempt === attempt.number);
+  const { checkout } = view;
+  const late = wasPaidLate(view);
   const offersLate = attempt.outcome !== "succeeded" && isFinal(checkout.status) && !late;
   return html`<div class="outcome" role="status">
       <h2>${said(texts, attempt)}</h2>
@@ -87,9 +98,9 @@ function outcome(context: PageContext, attempt: Attempt): Html {
 /** What became of the checkout, or how often the payer can still try. */
 function hintAfter({ view, texts }: PageContext): string {
   const { status } = view.checkout;
-  return status === "created" || status === "pending"
-    ? texts.triesLeft(MAX_ATTEMPTS - view.attempts.length)
-    : texts.result[status];
+  if (status !== "created" && status !== "pending") return texts.result[status];
+  const isOpen = view.attempts.some(({ outcome: how }) => how === null);
+  return isOpen ? texts.waiting : texts.triesLeft(MAX_ATTEMPTS - view.attempts.length);
 }
 
 function said(texts: Texts, { outcome: how }: Attempt): string {

@@ -1,0 +1,133 @@
+import type { Command } from "commander";
+import { parseControlRequest } from "../../core/control-api.ts";
+import { DEFAULT_OVERLAP_MS } from "../../core/control-webhooks.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import {
+  invalidOption,
+  register,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
+import { durationOf, parseChoice } from "../parsers.ts";
+import { fieldLines } from "../printer.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
+
+type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
+type SecretOptions = CommonOptions & { readonly format?: "env" };
+
+/** The variable that commands which sign or verify read it from. */
+const VARIABLE = "CHECKOUT_SIGNING_SECRET";
+
+/** How long the secret before signs too, as it was typed and in milliseconds. */
+type Overlap = { readonly text: string; readonly milliseconds: number };
+
+const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS };
+
+const NEXT_AFTER: NextAfter = { not_found: "checkout endpoints list shows those that there are" };
+
+/** `checkout endpoints rotate-secret|secret`. */
+export function registerEndpointSecrets(parent: Command, registry: Registry): void {
+  register<RotateOptions>(parent, registry, {
+    name: "rotate-secret <id>",
+    summary: "give an endpoint a new signing secret; the one before signs too for a while",
+    examples: ["checkout endpoints rotate-secret <id>", "checkout endpoints rotate-secret <id> --overlap 0s"],
+    options: [
+      valueOption(
+        "--overlap <span>",
+        "how long the one before signs too, 0s to 30d (default: 24h)",
+        parseOverlap,
+      ),
+    ],
+    run: runRotate,
+  });
+  register<SecretOptions>(parent, registry, {
+    name: "secret [id]",
+    summary: "print an endpoint's signing secret and nothing else; without an id the only endpoint's",
+    examples: [
+      "checkout endpoints secret",
+      "checkout endpoints secret <id> --format env >> .env",
+      "checkout endpoints secret | checkout webhooks sign --payload-file body.json --secret-file -",
+    ],
+    options: [valueOption("--format <format>", `env: ${VARIABLE}=<secret>`, parseChoice(["env"]))],
+    run: runSecret,
+  });
+}
+
+async function runRotate(
+  context: Context,
+  options: RotateOptions,
+  text = "",
+): Promise<Outcome<void, Problem>> {
+  const id = parseIdOf("endpoint", text);
+  if (!id.ok) return id;
+  const overlap = options.overlap ?? DEFAULT_OVERLAP;
+  const rotated = await callSandbox(context, options, {
+    name: "rotateSecret",
+    id: id.value,
+    body: { overlap_ms: overlap.milliseconds },
+    nextAfter: NEXT_AFTER,
+  });
+  if (!rotated.ok) return rotated;
+  const [secret = null] = rotated.value.in_force;
+  const json = { endpoint_id: id.value, signing_secret: secret, ...rotated.value };
+  const before = overlap.milliseconds === 0 ? "signs no more" : `signs too for another ${overlap.text}`;
+  context.printer.result(json, () =>
+    fieldLines([
+      ["signing_secret", secret],
+      ["the one before", before],
+      ["in force", rotated.value.in_force.length],
+    ]),
+  );
+  return accept(undefined);
+}
+
+/** The newest secret in force: what a receiver is to be given. */
+async function runSecret(
+  context: Context,
+  options: SecretOptions,
+  text?: string,
+): Promise<Outcome<void, Problem>> {
+  const id = text === undefined ? await onlyEndpoint(context, options) : parseIdOf("endpoint", text);
+  if (!id.ok) return id;
+  const shown = await callSandbox(context, options, {
+    name: "showSecret",
+    id: id.value,
+    body: undefined,
+    nextAfter: NEXT_AFTER,
+  });
+  if (!shown.ok) return shown;
+  const [secret = ""] = shown.value.in_force;
+  const json = { endpoint_id: id.value, signing_secret: secret, ...shown.value };
+  context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
+  return accept(undefined);
+}
+
+/** The one endpoint that there is. Refuses where there is none, and names them where there are several. */
+async function onlyEndpoint(context: Context, options: CommonOptions): Promise<Outcome<string, Problem>> {
+  const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
+  if (!listed.ok) return listed;
+  const [only, ...more] = listed.value.endpoints;
+  if (only === undefined) {
+    const next = "add one: checkout endpoints add http://localhost:3000/hooks";
+    return {
+      ok: false,
+      refusal: { exitCode: EXIT.failed, code: "no_endpoint", message: "no endpoint is there", next },
+    };
+  }
+  if (more.length === 0) return accept(only.id);
+  const known = [only, ...more].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
+  const message = `there are ${more.length + 1} endpoints, so name one: ${known}`;
+  return { ok: false, refusal: usageProblem(message, `checkout endpoints secret ${only.id}`) };
+}
+
+/** The service's own check says how long is too long. */
+function parseOverlap(text: string): Overlap {
+  const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : durationOf(text);
+  const parsed = parseControlRequest("rotateSecret", { overlap_ms: milliseconds });
+  if (milliseconds === undefined || !parsed.ok) throw invalidOption("a span from 0s to 30d", text);
+  return { text, milliseconds };
+}

@@ -1,0 +1,108 @@
+import type { Command } from "commander";
+import { parseControlRequest } from "../../core/control-api.ts";
+import type { TroubleRequest, TroubleWire } from "../../core/control-webhooks.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { TROUBLE_KINDS, type TroubleKind } from "../../core/trouble.ts";
+import {
+  invalidOption,
+  register,
+  switchOption,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { callSandbox, parseIdOf } from "../control-command.ts";
+import { parseChoice, parseDuration, parseId } from "../parsers.ts";
+import { table } from "../printer.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+
+type TroubleOptions = CommonOptions & {
+  readonly kind?: TroubleKind;
+  readonly times?: number;
+  readonly event?: string;
+  readonly delay?: number;
+  readonly clear?: boolean;
+};
+
+/** `checkout endpoints trouble`. */
+export function registerEndpointTrouble(parent: Command, registry: Registry): void {
+  register<TroubleOptions>(parent, registry, {
+    name: "trouble <id>",
+    summary: "let the next deliveries to an endpoint go wrong, to see that the receiver copes",
+    examples: [
+      "checkout endpoints trouble <id> --kind duplicate",
+      "checkout endpoints trouble <id> --kind bad_signature --times 3",
+      "checkout endpoints trouble <id> --kind delay --delay 10s --event <event_id>",
+      "checkout endpoints trouble <id> --clear",
+    ],
+    options: [
+      valueOption("--kind <kind>", TROUBLE_KINDS.join(", "), parseChoice(TROUBLE_KINDS)),
+      valueOption("--times <n>", "for so many deliveries, 1 to 1000 (default: 1)", parseTimes),
+      valueOption("--event <event_id>", "only for deliveries of this event (default: any)", parseId),
+      valueOption("--delay <span>", "how long delay and reorder hold it back (default: 2s)", parseDuration),
+      switchOption("--clear", "take back the trouble that is still to come"),
+    ],
+    run: runTrouble,
+  });
+}
+
+async function runTrouble(
+  context: Context,
+  options: TroubleOptions,
+  text = "",
+): Promise<Outcome<void, Problem>> {
+  const id = parseIdOf("endpoint", text);
+  if (!id.ok) return id;
+  const wanted = troubleOf(options);
+  if (!wanted.ok) return wanted;
+  const made = await callSandbox(context, options, {
+    name: "makeTrouble",
+    id: id.value,
+    body: wanted.value,
+    nextAfter: { not_found: "checkout endpoints list and checkout events list show what there is" },
+  });
+  if (!made.ok) return made;
+  const { troubles } = made.value;
+  context.printer.result(made.value, () =>
+    troubles.length === 0 ? "no trouble is to come" : troubleLines(troubles),
+  );
+  return accept(undefined);
+}
+
+function troubleOf({ kind, times, event, delay, clear }: TroubleOptions): Outcome<TroubleRequest, Problem> {
+  const wrong = (message: string, next: string): Outcome<never, Problem> => ({
+    ok: false,
+    refusal: usageProblem(message, next),
+  });
+  if (clear === true) {
+    if (kind === undefined) return accept({ action: "clear" });
+    return wrong("--clear and --kind exclude each other", "leave one of them out; clear first, then add");
+  }
+  if (kind === undefined) {
+    return wrong("missing: --kind, or --clear", `add --kind ${TROUBLE_KINDS.join("|")}`);
+  }
+  if (delay !== undefined && kind !== "delay" && kind !== "reorder") {
+    return wrong(`--delay is for delay and reorder; got --kind ${kind}`, "leave out --delay");
+  }
+  return accept({ action: "add", kind, times, event_id: event, delay_ms: delay });
+}
+
+/** Oldest first, in the order in which it comes. */
+function troubleLines(troubles: readonly TroubleWire[]): string {
+  const rows = troubles.map(({ kind, remaining, delay_ms: delayMs, event_id: eventId }) => [
+    kind,
+    remaining,
+    kind === "delay" || kind === "reorder" ? `${delayMs / 1000} s` : null,
+    eventId ?? "whatever comes next",
+  ]);
+  return table(["KIND", "TIMES", "DELAY", "EVENT"], rows);
+}
+
+/** The service's own check says how often is too often. */
+function parseTimes(text: string): number {
+  const times = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  const parsed = parseControlRequest("makeTrouble", { action: "add", kind: "drop", times });
+  if (!parsed.ok) throw invalidOption("a whole number from 1 to 1000", text);
+  return times;
+}

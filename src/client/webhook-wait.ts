@@ -1,0 +1,50 @@
+import type { AnswerOf } from "../core/control-api.ts";
+import { MAX_EVENT_WAIT_MS, type DeliveryWire, type EventsQuery } from "../core/control-webhooks.ts";
+import type { World } from "../world.ts";
+import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
+
+/** How long a wait takes at most, in milliseconds, and who may end it. */
+export type WaitLimits = { readonly waitMs: number; readonly signal: AbortSignal };
+
+type WaitWorld = Pick<World, "send" | "sleep" | "monotonic">;
+
+const FIRST_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 1000;
+const PAUSE_GROWTH = 1.5;
+
+/** Asks for events until there are some, or time is up: then there are none. The sandbox holds each request back. */
+export async function waitForEvents(
+  world: WaitWorld,
+  target: ControlTarget,
+  options: WaitLimits & { readonly query: EventsQuery },
+): Promise<ControlResult<AnswerOf<"listEvents">>> {
+  const { query, signal } = options;
+  const until = world.monotonic() + options.waitMs;
+  for (;;) {
+    const left = Math.max(0, Math.ceil(until - world.monotonic()));
+    const body = { ...query, wait_ms: Math.min(left, MAX_EVENT_WAIT_MS) };
+    const listed = await callControl(world, target, { name: "listEvents", body, signal });
+    if (listed.end !== "success" || listed.value.events.length > 0) return listed;
+    if (world.monotonic() >= until) return listed;
+  }
+}
+
+/** Asks for an event until its deliveries are as they should be, or time is up; brings the last answer. */
+export async function waitForDeliveries(
+  world: WaitWorld,
+  target: ControlTarget,
+  options: WaitLimits & {
+    readonly eventId: string;
+    readonly until: (deliveries: readonly DeliveryWire[]) => boolean;
+  },
+): Promise<ControlResult<AnswerOf<"showEvent">>> {
+  const { eventId: id, signal } = options;
+  const until = world.monotonic() + options.waitMs;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * PAUSE_GROWTH)) {
+    const shown = await callControl(world, target, { name: "showEvent", id, body: undefined, signal });
+    if (shown.end !== "success" || options.until(shown.value.deliveries)) return shown;
+    const left = until - world.monotonic();
+    if (left <= 0) return shown;
+    await world.sleep(Math.min(left, pauseMs), signal);
+  }
+}

@@ -1,0 +1,83 @@
+/** How long each try waits after the one before, in milliseconds (decision 13). */
+const RETRY_BASES_MS = [
+  0,
+  5_000,
+  5 * 60_000,
+  30 * 60_000,
+  2 * 3_600_000,
+  5 * 3_600_000,
+  10 * 3_600_000,
+  10 * 3_600_000,
+] as const;
+
+/** Tries of one delivery; after the last one it has failed. */
+export const MAX_TRIES = RETRY_BASES_MS.length;
+
+/** Milliseconds that a receiver has for its whole answer, where nothing is said (decision 13). */
+export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
+
+/** So much of an answer is kept, in bytes. */
+export const KEPT_ANSWER_BYTES = 4096;
+
+/** An endpoint that has failed for so long without one success is disabled (decision 13). */
+const DISABLE_AFTER_MS = 120 * 3_600_000;
+
+/** Waits differ by up to a fifth, so that many deliveries do not come back at once. */
+const JITTER = 0.2;
+
+/** Why a delivery got no answer. `interrupted`: the sandbox itself ended in between. */
+export const DELIVERY_ERRORS = [
+  "unreachable",
+  "timeout",
+  "connection_lost",
+  "bad_answer",
+  "target_forbidden",
+  "interrupted",
+] as const;
+export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+
+/** Why an event is delivered. `duplicate`: trouble on purpose. */
+export type DeliveryCause = "event" | "replay" | "duplicate";
+
+/** How far a delivery has come. `dropped`: trouble on purpose, or its endpoint was removed. */
+export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** What became of one try: the receiver's answer with the `Retry-After` that it asks for, or why there was none. */
+export type DeliveryResult =
+  | { readonly status: number; readonly retryAfterMs: number }
+  | { readonly error: DeliveryError };
+
+/** What a try leads to. `gone`: the receiver said 410, and its endpoint is disabled. */
+export type DeliveryVerdict =
+  | { readonly state: "succeeded" }
+  | { readonly state: "due"; readonly nextAt: number }
+  | { readonly state: "failed"; readonly gone: boolean };
+
+/** Whether a receiver has taken a delivery: any 2xx. A redirect is no answer, and is not followed. */
+export function isTaken(result: DeliveryResult): boolean {
+  return "status" in result && result.status >= 200 && result.status < 300;
+}
+
+/**
+ * Decides what follows from a try (decision 13). `tries` counts this one; `jitter` is a random number from 0 up to 1;
+ * `now` is milliseconds by the store's clock.
+ */
+export function afterTry(
+  result: DeliveryResult,
+  { tries, jitter, now }: { readonly tries: number; readonly jitter: number; readonly now: number },
+): DeliveryVerdict {
+  if (isTaken(result)) return { state: "succeeded" };
+  if ("status" in result && result.status === 410) return { state: "failed", gone: true };
+  const base = RETRY_BASES_MS[tries];
+  if (base === undefined) return { state: "failed", gone: false };
+  const asked = "status" in result ? result.retryAfterMs : 0;
+  const wait =
+    asked === 0 ? base * (1 - JITTER + 2 * JITTER * jitter) : Math.min(Math.max(asked, base), 2 * base);
+  return { state: "due", nextAt: now + Math.round(wait) };
+}
+
+/** Whether an endpoint has failed for so long that it is to be disabled. */
+export function isHopeless(failingSince: number, now: number): boolean {
+  return now - failingSince >= DISABLE_AFTER_MS;
+}

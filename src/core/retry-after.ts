@@ -1,0 +1,7 @@
+/** `Retry-After` in milliseconds, from seconds or from an HTTP date; 0 where there is none or it makes no sense. */
+export function parseRetryAfter(value: string | undefined, now: number): number {
+  if (value === undefined) return 0;
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  const date = value.endsWith("GMT") ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now);
+}

@@ -1,0 +1,129 @@
+import { storeNow } from "../core/clock.ts";
+import { StorageUnavailable } from "../store/group-commit.ts";
+import { createAlarm } from "./alarm.ts";
+import {
+  recordEnd,
+  send,
+  takeNext,
+  type DispatchContext,
+  type Dispatched,
+  type Ended,
+  type Started,
+} from "./delivery-steps.ts";
+import type { ServiceContext } from "./service.ts";
+import { createWorkers } from "./workers.ts";
+
+/** Sends what the outbox holds: for each endpoint one at a time, endpoints beside each other (decision 13). */
+export type Dispatcher = {
+  /** Something for an endpoint may be due. */
+  readonly wake: (endpointId: string) => void;
+  /** Looks at all endpoints: at the start, and after a clock was moved. */
+  readonly wakeAll: () => void;
+  /** Sends all that is due in a store by its clock as it stands, and returns what was tried, in order. */
+  readonly drain: (storeId: string) => Promise<readonly Dispatched[]>;
+  /** Starts nothing new, and waits for what is on its way, at most this long. */
+  readonly stop: (graceMs: number) => Promise<void>;
+};
+
+/** How long it waits before it goes on after a failure, such as a locked database. */
+const RETRY_MS = 1000;
+
+/** Makes the dispatcher of a sandbox. Rows are its queue: it keeps nothing in memory that a crash could lose. */
+export function createDispatcher(context: DispatchContext, report: (error: unknown) => void): Dispatcher {
+  const { store, world } = context;
+  const listeners = new Set<(dispatched: Dispatched) => void>();
+  let stopped = false;
+
+  const workers = createWorkers({
+    work: deliverAll,
+    onFailure: (error) => {
+      report(error);
+      alarm.expect(world.now() + RETRY_MS);
+    },
+  });
+  const wake = (endpointId: string): void => {
+    if (!stopped) workers.wake(endpointId);
+  };
+  const wakeAll = (): void => {
+    for (const storeId of store.clocks.storeIds()) for (const { id } of store.endpoints.of(storeId)) wake(id);
+  };
+  const alarm = createAlarm(world, { ring: () => Promise.resolve(wakeAll()), report });
+
+  /** One endpoint's work until nothing is due: the end of one try and the start of the next share a transaction. */
+  async function deliverAll(endpointId: string): Promise<void> {
+    let ended: Ended | undefined;
+    for (;;) {
+      const { told, next } = await recordAndTake(endpointId, ended);
+      if (told !== undefined) for (const listen of listeners) listen(told);
+      if (next === undefined) return;
+      ended = await send(context, next);
+    }
+  }
+
+  /** What was sent must be noted: while the database cannot be written, it is tried again. */
+  async function recordAndTake(endpointId: string, ended: Ended | undefined): Promise<Step> {
+    for (;;) {
+      try {
+        return await store.write(() => {
+          const told = ended && recordEnd(context, ended);
+          return { told, next: stopped ? undefined : takeNext(context, endpointId, alarm.expect) };
+        });
+      } catch (error) {
+        if (ended === undefined || stopped || !(error instanceof StorageUnavailable)) throw error;
+        report(error);
+        await world.sleep(RETRY_MS);
+      }
+    }
+  }
+
+  return {
+    wake,
+    wakeAll,
+    drain: async (storeId) => {
+      const endpointIds = store.endpoints.of(storeId).map(({ id }) => id);
+      const tried: Dispatched[] = [];
+      const listen = (dispatched: Dispatched): void => {
+        if (endpointIds.includes(dispatched.endpointId)) tried.push(dispatched);
+      };
+      listeners.add(listen);
+      for (const id of endpointIds) wake(id);
+      await workers.idle(endpointIds);
+      listeners.delete(listen);
+      return tried;
+    },
+    stop: async (graceMs) => {
+      stopped = true;
+      alarm.stop();
+      await Promise.race([workers.idle(), world.sleep(graceMs)]);
+    },
+  };
+}
+
+/** The end of one try that was noted, and the next one that is to be sent. */
+type Step = { readonly told: Dispatched | undefined; readonly next: Started | undefined };
+
+/**
+ * Notes that the last process ended while deliveries were on their way: each was perhaps received, so it is sent again.
+ * Runs once, before the first delivery.
+ */
+export function recoverDeliveries({ store, world }: ServiceContext): Promise<void> {
+  return store.write(() => {
+    for (const { deliveryId, number } of store.deliveryAttempts.open()) {
+      const delivery = store.deliveries.find(deliveryId);
+      const clock = delivery && store.clocks.of(delivery.storeId);
+      const now = clock === undefined ? world.now() : storeNow(clock, world.now());
+      store.deliveryAttempts.finish(
+        { deliveryId, number },
+        {
+          finishedAt: now,
+          milliseconds: null,
+          address: null,
+          status: null,
+          error: "interrupted",
+          answer: null,
+          nextAt: now,
+        },
+      );
+    }
+  });
+}

@@ -1,0 +1,144 @@
+import type { DeliveryCause, DeliveryState } from "../core/delivery.ts";
+import type { Connection } from "./database.ts";
+
+/** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
+export type Delivery = {
+  readonly id: string;
+  readonly storeId: string;
+  readonly endpointId: string;
+  readonly eventId: string;
+  /** Null for an event that belongs to no checkout. */
+  readonly checkoutId: string | null;
+  /** The place of its event among those of its checkout. */
+  readonly sequence: number;
+  readonly cause: DeliveryCause;
+  /** Whether it waits for the earlier events of its checkout (decision 13). */
+  readonly inOrder: boolean;
+  readonly state: DeliveryState;
+  /** Tries that count for the schedule. */
+  readonly tries: number;
+  readonly nextAt: number;
+  readonly createdAt: number;
+};
+
+/** What lists of deliveries are narrowed by; null for everything. `after`: the id of the last one seen. */
+export type DeliveryFilter = {
+  readonly storeId: string;
+  readonly endpointId: string | null;
+  readonly eventId: string | null;
+  readonly checkoutId: string | null;
+  readonly state: DeliveryState | null;
+  readonly limit: number;
+};
+
+type DeliveryRow = Omit<Delivery, "inOrder"> & { readonly inOrder: number };
+
+const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, checkout_id AS checkoutId, sequence,
+  cause, in_order AS inOrder, state, tries, next_at AS nextAt, created_at AS createdAt`;
+
+/** The queue of what is to be delivered: rows, so that a crash loses nothing. */
+export function deliveriesTable(connection: Connection) {
+  const sql = prepare(connection);
+
+  return {
+    insert: (delivery: Omit<Delivery, "state" | "tries">): void => {
+      const { id, storeId, endpointId, eventId, checkoutId, sequence, cause, inOrder } = delivery;
+      const { nextAt, createdAt } = delivery;
+      const order = inOrder ? 1 : 0;
+      sql.insert.run(id, storeId, endpointId, eventId, checkoutId, sequence, cause, order, nextAt, createdAt);
+    },
+
+    find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
+
+    /** What comes next for an endpoint, whether its time has come or not: one that waits for no earlier event. */
+    next: (endpointId: string): Delivery | undefined => fromRow(sql.selectNext.get(endpointId)),
+
+    /** Notes what a try has led to. */
+    settle: (id: string, after: Pick<Delivery, "state" | "tries" | "nextAt">): void => {
+      sql.update.run(after.state, after.tries, after.nextAt, id);
+    },
+
+    /** Lets the later events of its checkout go first. */
+    postpone: (id: string, nextAt: number): void => {
+      sql.postpone.run(nextAt, id);
+    },
+
+    /** The later events of a checkout wait as long as this one: they could not go before it anyway. */
+    holdFollowers: ({ endpointId, checkoutId, sequence }: Delivery, nextAt: number): void => {
+      if (checkoutId !== null) sql.holdFollowers.run(nextAt, endpointId, checkoutId, sequence, nextAt);
+    },
+
+    /** The later events of a checkout may go, now that this one is settled. */
+    releaseFollowers: ({ endpointId, checkoutId, sequence }: Delivery, now: number): void => {
+      if (checkoutId !== null) sql.releaseFollowers.run(now, endpointId, checkoutId, sequence, now);
+    },
+
+    /** Gives up everything that is on its way to an endpoint. */
+    dropAll: (endpointId: string): void => {
+      sql.drop.run(endpointId);
+    },
+
+    /** Whether an event is on its way to an endpoint. */
+    waits: (endpointId: string, eventId: string): boolean =>
+      sql.selectWaiting.get(endpointId, eventId) !== undefined,
+
+    /** The newest deliveries that fit, newest first. */
+    list: (filter: DeliveryFilter): Delivery[] => sql.selectMany.all({ ...filter }).map(fromKnownRow),
+  };
+}
+
+function prepare(connection: Connection) {
+  return {
+    insert: connection.prepare<(string | number | null)[]>(
+      `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state, next_at, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'due', ?, ?)`,
+    ),
+    select: connection.prepare<[string], DeliveryRow>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
+    selectNext: connection.prepare<[string], DeliveryRow>(
+      `SELECT ${COLUMNS} FROM deliveries AS one
+     WHERE endpoint_id = ? AND state = 'due' AND NOT (in_order = 1 AND EXISTS (
+       SELECT 1 FROM deliveries AS earlier
+       WHERE earlier.endpoint_id = one.endpoint_id AND earlier.checkout_id = one.checkout_id
+         AND earlier.sequence < one.sequence AND earlier.state = 'due' AND earlier.in_order = 1))
+     ORDER BY next_at, id LIMIT 1`,
+    ),
+    update: connection.prepare<[DeliveryState, number, number, string]>(
+      "UPDATE deliveries SET state = ?, tries = ?, next_at = ? WHERE id = ?",
+    ),
+    postpone: connection.prepare<[number, string]>(
+      "UPDATE deliveries SET in_order = 0, next_at = ? WHERE id = ?",
+    ),
+    holdFollowers: connection.prepare<[number, string, string, number, number]>(
+      `UPDATE deliveries SET next_at = ?
+     WHERE endpoint_id = ? AND checkout_id = ? AND state = 'due' AND in_order = 1 AND sequence > ? AND next_at < ?`,
+    ),
+    releaseFollowers: connection.prepare<[number, string, string, number, number]>(
+      `UPDATE deliveries SET next_at = ?
+     WHERE endpoint_id = ? AND checkout_id = ? AND state = 'due' AND in_order = 1 AND sequence > ? AND tries = 0 AND next_at > ?`,
+    ),
+    drop: connection.prepare<[string]>(
+      "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
+    ),
+    selectWaiting: connection.prepare<[string, string]>(
+      "SELECT 1 FROM deliveries WHERE endpoint_id = ? AND event_id = ? AND state = 'due' LIMIT 1",
+    ),
+    selectMany: connection.prepare<
+      { readonly [name in keyof DeliveryFilter]: string | number | null },
+      DeliveryRow
+    >(
+      `SELECT ${COLUMNS} FROM deliveries
+     WHERE store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
+       AND (@eventId IS NULL OR event_id = @eventId) AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
+       AND (@state IS NULL OR state = @state)
+     ORDER BY rowid DESC LIMIT @limit`,
+    ),
+  };
+}
+
+function fromRow(row: DeliveryRow | undefined): Delivery | undefined {
+  return row && fromKnownRow(row);
+}
+
+function fromKnownRow(row: DeliveryRow): Delivery {
+  return { ...row, inOrder: row.inOrder === 1 };
+}

@@ -1,0 +1,89 @@
+import type { DeliveryError } from "../core/delivery.ts";
+import type { TroubleKind } from "../core/trouble.ts";
+import type { Connection } from "./database.ts";
+
+/** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */
+export type DeliveryAttempt = {
+  readonly deliveryId: string;
+  readonly number: number;
+  readonly startedAt: number;
+  readonly url: string;
+  /** What was sent, without the signature, as JSON. */
+  readonly headers: string;
+  /** SHA-256 of the body that was sent, in hex. */
+  readonly bodyHash: string;
+  readonly trouble: TroubleKind | null;
+  /** Null while it runs. */
+  readonly finishedAt: number | null;
+  /** How long it took, in real milliseconds. */
+  readonly milliseconds: number | null;
+  /** The address that it was connected to. */
+  readonly address: string | null;
+  readonly status: number | null;
+  readonly error: DeliveryError | null;
+  /** The first 4 KiB of the answer. */
+  readonly answer: Uint8Array | null;
+  /** When the next try is due, where there is one. */
+  readonly nextAt: number | null;
+};
+
+/** How a try ended. */
+export type AttemptEnd = Pick<
+  DeliveryAttempt,
+  "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
+> & { readonly finishedAt: number };
+
+const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, trouble,
+  finished_at AS finishedAt, milliseconds, address, status, error, answer, next_at AS nextAt`;
+
+/** The audit of deliveries: each try has its row before it is sent, and is never changed once it has ended. */
+export function deliveryAttemptsTable(connection: Connection) {
+  const insert = connection.prepare<(string | number | null)[]>(
+    `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, trouble)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const finish = connection.prepare<(string | number | Uint8Array | null)[]>(
+    `UPDATE delivery_attempts SET finished_at = ?, milliseconds = ?, address = ?, status = ?, error = ?, answer = ?, next_at = ?
+     WHERE delivery_id = ? AND number = ?`,
+  );
+  const selectOf = connection.prepare<[string], DeliveryAttempt>(
+    `SELECT ${COLUMNS} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
+  );
+  const selectOpen = connection.prepare<[], DeliveryAttempt>(
+    `SELECT ${COLUMNS} FROM delivery_attempts WHERE finished_at IS NULL`,
+  );
+  const selectLast = connection
+    .prepare<[string], number | null>("SELECT max(number) FROM delivery_attempts WHERE delivery_id = ?")
+    .pluck();
+
+  return {
+    /** Writes a try that is about to be sent. */
+    start: (
+      attempt: Pick<
+        DeliveryAttempt,
+        "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "trouble"
+      >,
+    ): void => {
+      const { deliveryId, number, startedAt, url, headers, bodyHash, trouble } = attempt;
+      insert.run(deliveryId, number, startedAt, url, headers, bodyHash, trouble);
+    },
+
+    /** Writes how a try ended. */
+    finish: (
+      { deliveryId, number }: Pick<DeliveryAttempt, "deliveryId" | "number">,
+      end: AttemptEnd,
+    ): void => {
+      const { finishedAt, milliseconds, address, status, error, answer, nextAt } = end;
+      finish.run(finishedAt, milliseconds, address, status, error, answer, nextAt, deliveryId, number);
+    },
+
+    /** The tries of a delivery, first to last. */
+    of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
+
+    /** The number of the last try; 0 before the first. */
+    last: (deliveryId: string): number => selectLast.get(deliveryId) ?? 0,
+
+    /** Tries that nobody has ended: after a start, those that the end of the last process cut off. */
+    open: (): DeliveryAttempt[] => selectOpen.all(),
+  };
+}

@@ -1,0 +1,110 @@
+import type Database from "better-sqlite3";
+import type { Status } from "../../src/core/checkout.ts";
+import type { AttemptOutcome } from "../../src/core/payment.ts";
+import type { PayOutcome } from "../../src/core/reserved-order-id.ts";
+
+/** A checkout as the tables have it; `late` holds `<attempt> <result>`, in order. */
+export type PaymentRow = {
+  readonly orderId: string;
+  readonly status: Status;
+  readonly attempts: readonly (AttemptOutcome | null)[];
+  readonly late: readonly string[];
+  readonly events: number;
+  /** What it still settles itself with; null where it waits for a payer. */
+  readonly settles: PayOutcome | null;
+};
+
+const OPEN = "('created', 'pending')";
+const ENDS = "('succeeded', 'failed', 'cancelled', 'expired')";
+
+/** Every event beside the status that the one before it led to. */
+const STEPS = `
+  WITH steps AS (
+    SELECT checkout_id AS id, sequence, type, body ->> '$.sequence' AS told, body ->> '$.type' AS told_type,
+      body ->> '$.data.object' AS object, body ->> '$.data.status' AS status,
+      body ->> '$.previous_status' AS previous, lag(body ->> '$.data.status') OVER steps_of AS before,
+      row_number() OVER steps_of AS place
+    FROM events WINDOW steps_of AS (PARTITION BY checkout_id ORDER BY sequence)
+  ) SELECT id FROM steps WHERE`;
+
+/** What holds of the tables at any moment (decisions 8, 10, 11), each with the query that finds what breaks it. */
+export const PROMISES = {
+  "sequence counts from 1 without a gap": `${STEPS} sequence <> place OR told IS NOT sequence`,
+  "the first event is created": `${STEPS} place = 1 AND status <> 'created'`,
+  "an event comes from where the one before led": `${STEPS} previous IS NOT before`,
+  "an event is named after its status": `${STEPS} type IS NOT object || '.' || status OR type IS NOT told_type`,
+  "nothing follows an end": `${STEPS} before IN ${ENDS}`,
+  "a status changes only as decision 10 lets it": `${STEPS} before IS NOT NULL AND NOT (
+    before = 'created' AND status IN ('pending', 'cancelled', 'expired') OR before = 'pending' AND status IN ${ENDS})`,
+  "the events replay the status": `SELECT id FROM checkouts WHERE status IS NOT (
+    SELECT body ->> '$.data.status' FROM events WHERE checkout_id = checkouts.id ORDER BY sequence DESC LIMIT 1)`,
+  "an order is open or paid once": `SELECT order_id AS id FROM checkouts WHERE status IN ('created', 'pending', 'succeeded')
+    GROUP BY store_id, order_id HAVING count(*) > 1`,
+  "attempts count from 1 without a gap, to 5": `SELECT checkout_id AS id FROM attempts
+    GROUP BY checkout_id HAVING min(number) <> 1 OR max(number) <> count(*) OR count(*) > 5`,
+  "a next attempt follows only a decline": `SELECT earlier.checkout_id AS id FROM attempts AS earlier
+    JOIN attempts AS later ON later.checkout_id = earlier.checkout_id AND later.number > earlier.number
+    WHERE earlier.outcome IS NOT 'declined'`,
+  "who succeeded did so in one attempt, others in none": `SELECT id FROM checkouts WHERE (status = 'succeeded') <> (
+    SELECT count(*) FROM attempts WHERE checkout_id = id AND outcome = 'succeeded')`,
+  "who failed did so in an attempt, or with the fifth decline": `SELECT id FROM checkouts WHERE (status = 'failed') <> (
+    SELECT count(*) FROM attempts WHERE checkout_id = id AND (outcome = 'failed' OR number = 5 AND outcome = 'declined'))`,
+  "only who is created has no attempt, or ended at once": `SELECT id FROM checkouts
+    WHERE (status = 'created') = (id IN (SELECT checkout_id FROM attempts)) AND status NOT IN ('cancelled', 'expired')`,
+  "an attempt is open only while its checkout is": `SELECT id FROM attempts JOIN checkouts ON id = checkout_id
+    WHERE outcome IS NULL AND status <> 'pending'`,
+  "an attempt is abandoned only by a cancel or an expiry": `SELECT id FROM attempts JOIN checkouts ON id = checkout_id
+    WHERE outcome = 'abandoned' AND status NOT IN ('cancelled', 'expired')`,
+  "a late result belongs to an ended checkout": `SELECT checkout_id AS id FROM late_results
+    LEFT JOIN checkouts ON id = checkout_id WHERE status IS NULL OR status IN ${OPEN}`,
+  "a late result says what its attempt did not": `SELECT late_results.checkout_id AS id FROM late_results
+    LEFT JOIN attempts ON attempts.checkout_id = late_results.checkout_id AND number = attempt
+    WHERE outcome IS NULL OR outcome = result`,
+} as const satisfies Readonly<Record<string, string>>;
+
+/** What breaks the promises of decision 10, as `<id>: <promise>`; all tables are looked at in one moment. */
+export function brokenPromises(rows: Database.Database): string[] {
+  const look = rows.transaction(() =>
+    Object.entries(PROMISES).flatMap(([promise, sql]) =>
+      rows
+        .prepare<[], { readonly id: string }>(sql)
+        .all()
+        .map(({ id }) => `${id}: ${promise}`),
+    ),
+  );
+  return [...new Set(look())];
+}
+
+/** Every checkout as the tables have it, by its id; or only the one that is asked for. */
+export function paymentRows(rows: Database.Database, only?: string): Map<string, PaymentRow> {
+  type Row = Omit<PaymentRow, "attempts" | "late"> & Record<"id" | "attempts" | "late", string>;
+  const select = rows.prepare<string[], Row>(
+    `SELECT id, order_id AS orderId, status,
+       (SELECT json_group_array(outcome ORDER BY number) FROM attempts WHERE checkout_id = id) AS attempts,
+       (SELECT json_group_array(attempt || ' ' || result ORDER BY attempt, result)
+        FROM late_results WHERE checkout_id = id) AS late,
+       (SELECT count(*) FROM events WHERE checkout_id = checkouts.id) AS events,
+       (SELECT outcome FROM settlements WHERE checkout_id = id) AS settles
+     FROM checkouts ${only === undefined ? "" : "WHERE id = ?"} ORDER BY id`,
+  );
+  const found = only === undefined ? select.all() : select.all(only);
+  return new Map(
+    found.map(({ id, attempts, late, ...row }) => [id, { ...row, ...parse({ attempts, late }) }]),
+  );
+}
+
+/** The status that the last event of every checkout tells. */
+export function lastStatuses(rows: Database.Database): Map<string, string> {
+  const select = rows.prepare<[], { readonly id: string; readonly status: string }>(
+    `SELECT checkout_id AS id, body ->> '$.data.status' AS status, max(sequence)
+     FROM events GROUP BY checkout_id ORDER BY checkout_id`,
+  );
+  return new Map(select.all().map(({ id, status }) => [id, status]));
+}
+
+function parse(row: Readonly<Record<"attempts" | "late", string>>): Pick<PaymentRow, "attempts" | "late"> {
+  return {
+    attempts: JSON.parse(row.attempts) as PaymentRow["attempts"],
+    late: JSON.parse(row.late) as PaymentRow["late"],
+  };
+}

@@ -1,0 +1,127 @@
+import type { Status } from "../../src/core/checkout.ts";
+import type { AttemptResult } from "../../src/core/payment.ts";
+import type { PayOutcome } from "../../src/core/reserved-order-id.ts";
+import type { PaymentRow } from "./payment-invariants.ts";
+
+/** What there is to say of a payment. */
+export type Payment = Pick<PaymentRow, "status" | "attempts" | "late" | "events">;
+
+/** What a payer does on the pages, or the control API in the payer's place. */
+export type Act =
+  | { readonly kind: "start" }
+  /** On the checkout's page, or in the wallet of an attempt. */
+  | { readonly kind: "cancel"; readonly attempt: number | null }
+  | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
+  | { readonly kind: "late"; readonly attempt: number }
+  /** Closes the wallet: only looks. */
+  | { readonly kind: "walk_away"; readonly attempt: number }
+  | { readonly kind: "pay"; readonly outcome: PayOutcome };
+
+/** An act with a form on a page. */
+export type FormAct = Exclude<Act, { readonly kind: "walk_away" | "pay" }>;
+
+const MAX_ATTEMPTS = 5;
+
+/** Whether a status is an end. */
+export function isEnd(status: string): boolean {
+  return ["succeeded", "failed", "cancelled", "expired"].includes(status);
+}
+
+/** What an act makes of a payment by decision 10, written a second time: what may not be changes nothing. */
+export function next(payment: Payment, act: Act): Payment {
+  switch (act.kind) {
+    case "start":
+      return start(payment);
+    case "cancel":
+      return end(payment, "cancelled");
+    case "finish":
+      return finish(payment, act.attempt, act.result);
+    case "late": {
+      const isOpen = payment.attempts[act.attempt - 1] === null;
+      return isOpen || isEnd(payment.status)
+        ? finish(end(payment, "expired"), act.attempt, "succeeded")
+        : payment;
+    }
+    case "walk_away":
+      return payment;
+    case "pay":
+      return pay(payment, act.outcome);
+  }
+}
+
+/** What can become of a payment when several payers do each their acts in order, whoever comes first at every turn. */
+export function endsOf(payment: Payment, payers: readonly (readonly Act[])[]): Payment[] {
+  const ends = payers.flatMap(([act, ...later], payer) =>
+    act === undefined ? [] : endsOf(next(payment, act), payers.with(payer, later)),
+  );
+  return ends.length === 0 ? [payment] : ends;
+}
+
+/** What time can make of a payment: it settles itself, its own time ends, or nothing yet. */
+export function agesOf(payment: Payment, settles: PayOutcome | null): Payment[] {
+  const settled = settles === null || isEnd(payment.status) ? payment : pay(payment, settles);
+  return [payment, settled, end(settled, "expired")];
+}
+
+/** Where the form of an act is, and what it says beside its token. */
+export function formOf(id: string, act: FormAct): { readonly path: string; readonly outcome?: string } {
+  const wallet = (attempt: number): string => `/pay/${id}/wallet/${attempt}`;
+  switch (act.kind) {
+    case "start":
+      return { path: `/pay/${id}/start` };
+    case "cancel":
+      if (act.attempt === null) return { path: `/pay/${id}/cancel` };
+      return { path: wallet(act.attempt), outcome: "cancelled" };
+    case "finish":
+      return { path: wallet(act.attempt), outcome: act.result };
+    case "late":
+      return { path: wallet(act.attempt), outcome: "late" };
+  }
+}
+
+/** The token that the forms of a page carry; undefined where it has no form. */
+export function formTokenIn(page: string): string | undefined {
+  return /name="token" value="([^"]+)"/.exec(page)?.[1];
+}
+
+/** The end that a checkout's page shows; undefined while it can be paid. */
+export function endIn(page: string): Status | undefined {
+  const [, status] = /class="card result (\w+)"/.exec(page) ?? [];
+  return status as Status | undefined;
+}
+
+function start(payment: Payment): Payment {
+  if (isEnd(payment.status) || payment.attempts.includes(null)) return payment;
+  return move({ ...payment, attempts: [...payment.attempts, null] }, "pending");
+}
+
+function finish(payment: Payment, attempt: number, result: AttemptResult): Payment {
+  const outcome = payment.attempts[attempt - 1];
+  if (outcome === undefined || outcome === result) return payment;
+  if (isEnd(payment.status)) {
+    return { ...payment, late: [...new Set([...payment.late, `${attempt} ${result}`])].toSorted() };
+  }
+  if (outcome !== null) return payment;
+  const finished = { ...payment, attempts: payment.attempts.with(attempt - 1, result) };
+  if (result !== "declined") return move(finished, result);
+  return attempt === MAX_ATTEMPTS ? move(finished, "failed") : finished;
+}
+
+function pay(payment: Payment, outcome: PayOutcome): Payment {
+  if (outcome === "cancelled" || outcome === "expired") return end(payment, outcome);
+  const ready = payment.attempts.some(isUnpaid) ? payment : start(payment);
+  return finish(ready, ready.attempts.findIndex(isUnpaid) + 1, outcome);
+}
+
+function isUnpaid(outcome: PaymentRow["attempts"][number]): boolean {
+  return outcome === null || outcome === "abandoned";
+}
+
+function end(payment: Payment, status: "cancelled" | "expired"): Payment {
+  if (isEnd(payment.status)) return payment;
+  return move({ ...payment, attempts: payment.attempts.map((outcome) => outcome ?? "abandoned") }, status);
+}
+
+function move(payment: Payment, status: Status): Payment {
+  return payment.status === status ? payment : { ...payment, status, events: payment.events + 1 };
+}

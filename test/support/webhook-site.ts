@@ -1,0 +1,161 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import type { AnswerOf } from "../../src/core/control-api.ts";
+import type {
+  DeliveryWire,
+  DispatchedWire,
+  EndpointWire,
+  EventWire,
+} from "../../src/core/control-webhooks.ts";
+import { verifyWebhook } from "../../src/core/webhook-event.ts";
+import { HEADERS } from "../../src/core/webhook-signature.ts";
+import type { HttpRequest, HttpResponse } from "../../src/world.ts";
+import { createHarness, type RunningSandbox } from "./harness.ts";
+
+/** What tests look at in an event. */
+export type ReceivedEvent = {
+  readonly event_id: string;
+  readonly type: string;
+  readonly sequence: number;
+  readonly data: { readonly id?: string; readonly status?: string; readonly amount_minor?: number };
+};
+
+/** A delivery as a receiver got it. */
+export type Received = {
+  readonly at: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly event: ReceivedEvent;
+  /** `ok`, or why a right receiver would refuse it. */
+  readonly verdict: string;
+};
+
+/** What a receiver answers: a status, or a whole answer. */
+export type Say = number | Partial<HttpResponse> | Promise<HttpResponse>;
+
+/** A merchant's receiver on a port of the fake network. */
+export type Receiver = {
+  readonly url: string;
+  readonly got: Received[];
+  /** What it answers from now on; called with the number of the delivery, from 1. */
+  answers: (number: number, received: Received) => Say;
+};
+
+/** An answer of the control API. */
+export type Told<Data> = {
+  readonly ok: boolean;
+  readonly data: Data;
+  readonly error?: { readonly code: string; readonly message: string };
+};
+
+/** A sandbox in this process with endpoints, receivers and a clock that only the test moves. */
+export async function openWebhookSite(args: readonly string[] = []) {
+  const harness = createHarness();
+  const site: { sandbox: RunningSandbox } = { sandbox: await harness.start(args) };
+  const secretOf = new Map<string, readonly string[]>();
+  let orders = 0;
+
+  const control = async <Data>(path: string, body?: object): Promise<Told<Data>> => {
+    const { admin_token: token } = JSON.parse(harness.readState("run.json")) as {
+      readonly admin_token: string;
+    };
+    const headers = { Authorization: `Bearer ${token}` };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await site.sandbox.request({ path: `/__sandbox${path}`, headers, ...sent });
+    return JSON.parse(String(answer.body)) as Told<Data>;
+  };
+
+  /** A receiver that verifies with the secrets in force, and takes everything until it is told otherwise. */
+  const receiver = (port: number): Receiver => {
+    const made: Receiver = { url: `http://localhost:${port}/hooks`, got: [], answers: () => 200 };
+    harness.occupy(port, {
+      answer: async (request) => {
+        const received = readDelivery(request, {
+          at: harness.clock.now(),
+          secrets: secretOf.get(made.url) ?? [site.sandbox.ready.signing_secret],
+        });
+        made.got.push(received);
+        const said = await made.answers(made.got.length, received);
+        return typeof said === "number"
+          ? { status: said, headers: {}, body: "" }
+          : { status: 200, headers: {}, body: "", ...said };
+      },
+      refuse: () => ({ status: 400, headers: {}, body: "" }),
+    });
+    return made;
+  };
+
+  const addEndpoint = async (url: string, eventTypes?: readonly string[]): Promise<EndpointWire> => {
+    const body = { url, ...(eventTypes === undefined ? {} : { event_types: eventTypes }) };
+    const added = await control<AnswerOf<"addEndpoint">>("/endpoints", body);
+    if (!added.ok) throw new Error(added.error?.message);
+    return added.data;
+  };
+
+  return {
+    harness,
+    control,
+    receiver,
+    addEndpoint,
+    /** The secrets that the receiver of an address knows from now on. */
+    learn: (url: string, secrets: readonly string[]) => void secretOf.set(url, secrets),
+    restart: async () => {
+      await site.sandbox.stop();
+      site.sandbox = await harness.start(args);
+    },
+    stop: () => site.sandbox.stop(),
+    /** Creates an order, and returns its id. */
+    order: async (orderId = `order-${(orders += 1)}`): Promise<string> => {
+      const answer = await site.sandbox.request({
+        path: "/v1/orders",
+        headers: { "Idempotency-Key": `key-of-${orderId}` },
+        body: JSON.stringify({ order_id: orderId, price_id: "price_coffee" }),
+      });
+      return (JSON.parse(String(answer.body)) as { readonly data: { readonly id: string } }).data.id;
+    },
+    pay: (id: string, outcome: string) => control(`/checkouts/${id}/pay`, { outcome }),
+    /** Moves the store's clock, and lets all that is due be sent. */
+    advance: async (milliseconds: number): Promise<readonly DispatchedWire[]> =>
+      (await control<AnswerOf<"moveClock">>("/clock", { action: "advance", by_ms: milliseconds })).data
+        .delivered,
+    deliveries: async (query = ""): Promise<readonly DeliveryWire[]> =>
+      (await control<AnswerOf<"listDeliveries">>(`/deliveries${query}`)).data.deliveries,
+    events: async (query = ""): Promise<readonly EventWire[]> =>
+      (await control<AnswerOf<"listEvents">>(`/events${query}`)).data.events,
+    endpoint: async (id: string): Promise<EndpointWire> =>
+      (await control<EndpointWire>(`/endpoints/${id}`)).data,
+    statusOf: async (id: string): Promise<string> => {
+      const answer = await site.sandbox.request({ path: `/v1/checkout-sessions/${id}` });
+      return (JSON.parse(String(answer.body)) as { readonly data: { readonly status: string } }).data.status;
+    },
+    /** The database itself, for what no program may do. */
+    database: () => {
+      const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+      database.pragma("recursive_triggers = ON");
+      return database;
+    },
+  };
+}
+
+function readDelivery(
+  request: HttpRequest,
+  { at, secrets }: { readonly at: number; readonly secrets: readonly string[] },
+): Received {
+  const pairs = request.rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name, request.rawHeaders[index + 1] ?? ""] as const] : [],
+  );
+  const verdict = verifyWebhook({ rawBody: request.body, headers: request.rawHeaders, secrets, now: at });
+  const body = Buffer.from(request.body).toString("utf8");
+  return {
+    at,
+    headers: Object.fromEntries(pairs),
+    body,
+    event: JSON.parse(body) as ReceivedEvent,
+    verdict: verdict.ok ? "ok" : verdict.code,
+  };
+}
+
+/** The signature header of a delivery. */
+export function signatureHeader({ headers }: Received): string {
+  return headers[HEADERS.signature] ?? "";
+}

@@ -1,0 +1,254 @@
+import { expect, test } from "vitest";
+import { EVENT_TYPES, parseEventTypes, wants } from "../src/core/endpoint.ts";
+import { allowedAddresses, parseTarget } from "../src/core/target.ts";
+import { openWebhookSite } from "./support/webhook-site.ts";
+
+const POLICY = { allowedHosts: ["shop.test", "10.1.2.3"], ownPort: 4242 };
+
+const ALLOWED: readonly (readonly [url: string, addresses: readonly string[] | null])[] = [
+  ["http://localhost:3000/hooks", ["127.0.0.1", "::1"]],
+  ["http://localhost/hooks", ["127.0.0.1", "::1"]],
+  ["https://localhost:8443/hooks?a=1", ["127.0.0.1", "::1"]],
+  ["http://127.0.0.1:3000", ["127.0.0.1"]],
+  ["http://127.8.9.10:3000/", ["127.8.9.10"]],
+  ["http://[::1]:3000/", ["::1"]],
+  ["http://shop.test/hooks", null],
+  ["http://10.1.2.3:8080/hooks", null],
+];
+
+/** Addresses that are not this machine, or not plainly so; each by what it tries. */
+const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = [
+  [
+    /sent to this machine alone/,
+    [
+      "http://10.0.0.1/",
+      "http://172.16.0.1/",
+      "http://192.168.1.1/",
+      "http://169.254.169.254/latest/meta-data/",
+      "http://100.64.0.1/",
+      "http://0.0.0.0/",
+      "http://255.255.255.255/",
+      "http://224.0.0.1/",
+      "http://198.18.0.1/",
+      "http://192.0.2.1/",
+      "http://1.1.1.1/",
+      "http://126.255.255.255/",
+      "http://128.0.0.1/",
+      "http://[::]/",
+      "http://[::2]/",
+      "http://[fe80::1]/",
+      "http://[fc00::1]/",
+      "http://[fd12:3456::1]/",
+      "http://[ff02::1]/",
+      "http://[2001:db8::1]/",
+      "http://[2606:4700:4700::1111]/",
+      "http://[::ffff:7f00:1]/",
+      "http://[::ffff:a00:1]/",
+      "http://[::ffff:a9fe:a9fe]/",
+      "http://[64:ff9b::7f00:1]/",
+      "http://[2002:7f00:1::]/",
+      "http://[::7f00:1]/",
+      "http://example.com/",
+      "http://metadata.google.internal/",
+      "http://localhost.example.com/",
+      "http://foo.localhost/",
+      "http://127.0.0.1.nip.io/",
+      "http://localtest.me/",
+      "http://localhost./",
+      "http://ip6-localhost/",
+      "http://host.docker.internal/",
+      "http://shop.test.evil.example/",
+      "http://xshop.test/",
+      "http://10.1.2.30/",
+      "http://xn--lcalhost-n6a/",
+    ],
+  ],
+  [
+    /means .*; write it that way/,
+    [
+      "http://0x7f.0.0.1/",
+      "http://0x7f000001/",
+      "http://2130706433/",
+      "http://017700000001/",
+      "http://127.1/",
+      "http://127.0.1/",
+      "http://0177.0.0.1/",
+      "http://127.0.0.01/",
+      "http://127.0.0.1./",
+      "http://LOCALHOST/",
+      "http://LocalHost:3000/",
+      "http://ｌｏｃａｌｈｏｓｔ/",
+      "http://①②⑦.⓪.⓪.①/",
+      "http://127。0。0。1/",
+      "http://%6c%6f%63%61%6c%68%6f%73%74/",
+      "http://127.0.0.%31/",
+      "http://[::0001]/",
+      "http://[0:0:0:0:0:0:0:1]/",
+      "http://[::ffff:127.0.0.1]/",
+      "http://[::ffff:169.254.169.254]/",
+      "http://[::127.0.0.1]/",
+      "http://lo\u00adcalhost/",
+      "http://0xA9.0xFE.0xA9.0xFE/",
+      "http://2852039166/",
+      "http://3232235777/",
+    ],
+  ],
+  [
+    /http or https URL/,
+    [
+      "",
+      "localhost:3000",
+      "//localhost:3000/",
+      "ftp://localhost/",
+      "file:///etc/passwd",
+      "gopher://localhost:70/",
+      "javascript:alert(1)",
+      "data:text/plain,x",
+      "unix:/var/run/docker.sock",
+      "ws://localhost/",
+      "http:localhost:3000",
+      "http:/localhost:3000",
+      "http:///localhost:3000",
+      "http:\\\\localhost\\",
+      " http://localhost/",
+      "http://localhost /",
+      "http://local\nhost/",
+      "http://local\thost/",
+      "http://localhost:99999/",
+      "http://",
+      `http://localhost/${"a".repeat(2048)}`,
+    ],
+  ],
+  [
+    /must not hold a user, a password/,
+    [
+      "http://user@localhost/",
+      "http://user:password@localhost:3000/",
+      "http://localhost@evil.example/",
+      "http://localhost/@",
+      "http://localhost\\@evil.example/",
+      "http://:@localhost/",
+    ],
+  ],
+  [/must not have a fragment/, ["http://localhost/#", "http://localhost/#a"]],
+  [
+    /is the sandbox itself/,
+    [
+      "http://localhost:4242/v1/orders",
+      "http://127.0.0.1:4242/",
+      "http://127.0.0.9:4242/",
+      "http://[::1]:4242/",
+    ],
+  ],
+];
+
+test("this machine and hosts that were allowed are targets", () => {
+  for (const [url, addresses] of ALLOWED) {
+    const target = parseTarget(url, POLICY);
+    expect([url, target.ok && target.value.addresses]).toEqual([url, addresses]);
+  }
+});
+
+test("nothing else is, however it is spelled", () => {
+  const all = FORBIDDEN.flatMap(([why, urls]) => urls.map((url) => [url, why] as const));
+  expect(all.length).toBeGreaterThanOrEqual(70);
+  for (const [url, why] of all) {
+    const target = parseTarget(url, POLICY);
+    expect([url, target.ok]).toEqual([url, false]);
+    if (!target.ok) expect([url, target.refusal.message]).toEqual([url, expect.stringMatching(why)]);
+  }
+});
+
+test("a name that was allowed leads to whom it names, and to nobody's receiver never", () => {
+  const parsed = parseTarget("http://shop.test:4242/hooks", POLICY);
+  if (!parsed.ok) throw new Error(parsed.refusal.message);
+  const rows: readonly (readonly [readonly string[], readonly string[] | false])[] = [
+    [["192.168.1.20"], ["192.168.1.20"]],
+    [
+      ["93.184.216.34", "2606:2800:220:1::1"],
+      ["93.184.216.34", "2606:2800:220:1::1"],
+    ],
+    [["169.254.169.254"], false],
+    [["fe80::1"], false],
+    [["::ffff:169.254.169.254"], false],
+    [["0.0.0.0"], false],
+    [["::"], false],
+    [["255.255.255.255"], false],
+    [["224.0.0.1"], false],
+    [["ff02::1"], false],
+    [["240.0.0.1"], false],
+    [["127.0.0.1"], false],
+    [["::1"], false],
+    [["::ffff:127.0.0.1"], false],
+    [["nonsense"], false],
+    [[], false],
+    [["169.254.1.1", "10.0.0.5"], ["10.0.0.5"]],
+  ];
+  for (const [resolved, expected] of rows) {
+    const addresses = allowedAddresses(parsed.value, resolved, POLICY);
+    expect([resolved, addresses.ok && addresses.value]).toEqual([resolved, expected]);
+  }
+});
+
+test("no connection is made to a forbidden target, also when a name changes its answer, or the rules change", async () => {
+  const site = await openWebhookSite(["--allow-target", "shop.test"]);
+  const shop = site.receiver(8080);
+  const connected: string[] = [];
+  site.harness.setFault((request, pass) => {
+    if (request.method === "POST" && request.addresses !== undefined)
+      connected.push(request.addresses.join(","));
+    return pass();
+  });
+  for (const [, urls] of FORBIDDEN) {
+    for (const url of urls)
+      expect([url, (await site.control("/endpoints", { url })).error?.code]).toEqual([
+        url,
+        "invalid_parameter",
+      ]);
+  }
+  site.harness.name("shop.test", ["192.168.1.20"]);
+  const { id } = await site.addEndpoint("http://shop.test:8080/hooks", ["order.created"]);
+  await site.order();
+  await site.advance(1);
+  site.harness.name("shop.test", ["169.254.169.254"]);
+  await site.order();
+  await site.advance(1);
+  site.harness.name("shop.test", []);
+  await site.order();
+  await site.advance(1);
+  expect(connected).toEqual(["192.168.1.20"]);
+  expect(shop.got).toHaveLength(1);
+  const told = (await site.deliveries(`?endpoint_id=${id}`)).map(({ attempts }) =>
+    attempts.map(({ status, error }) => status ?? error),
+  );
+  expect(told).toEqual([["unreachable"], ["target_forbidden"], [200]]);
+});
+
+test("patterns of event types match what they say, and what nothing matches is refused", () => {
+  const rows = [
+    ["*", "order.created", true],
+    ["order.*", "order.created", true],
+    ["order.*", "checkout_session.created", false],
+    ["order.created", "order.created", true],
+    ["order.created", "order.creator", false],
+    ["*", "webhook.test", true],
+  ] as const;
+  for (const [pattern, type, expected] of rows)
+    expect([pattern, type, wants([pattern], type)]).toEqual([pattern, type, expected]);
+  expect(EVENT_TYPES).toHaveLength(13);
+  const refused = (patterns: readonly string[]): boolean => !parseEventTypes(patterns).ok;
+  expect([["*"], ["order.*", "webhook.test"]].map(refused)).toEqual([false, false]);
+  const wrong = [
+    [],
+    [""],
+    ["order"],
+    ["order."],
+    ["*.created"],
+    ["order.paid"],
+    ["orders.*"],
+    ["ORDER.*"],
+    ["order.* "],
+    ["**"],
+  ];
+  expect(wrong.filter((patterns) => !refused(patterns))).toEqual([]);
+});

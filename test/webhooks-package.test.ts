@@ -1,0 +1,114 @@
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+import { signHeaders } from "../src/core/webhook-signature.ts";
+import { VERSION } from "../src/version.ts";
+import { tempFolder } from "./support/temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const TSC = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
+const runFile = promisify(execFile);
+
+const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
+const AT = 1_767_225_600;
+const HEADERS = signHeaders([SECRET], { eventId: "e", timestamp: AT, rawBody: Buffer.from("{}") });
+const USE = `
+const options = { rawBody: "{}", headers: ${JSON.stringify(HEADERS)}, secrets: ${JSON.stringify(SECRET)}, now: ${AT * 1000} };
+console.log(JSON.stringify([verifySignature(options), verifyWebhook({ ...options, rawBody: "[]" }).code, verifyWebhook(options).code]));
+`;
+const PRINTED = JSON.stringify([{ ok: true, timestamp: AT }, "signature_mismatch", "event_invalid"]);
+
+const TYPED = `
+import { verifyWebhook, type WebhookCode, type WebhookEvent } from "hosted-checkout/webhooks";
+declare const request: { rawBody: Uint8Array; rawHeaders: string[]; headers: Record<string, string | string[] | undefined> };
+export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
+  const { rawBody, rawHeaders, headers } = request;
+  verifyWebhook({ rawBody, headers, secrets: "whsec_", toleranceSeconds: 60, now: 0 });
+  const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets });
+  if (!verdict.ok) return verdict.code;
+  if (verdict.event.type === "webhook.test") return verdict.event;
+  const known: number = verdict.event.data.amount_minor + verdict.event.sequence;
+  // @ts-expect-error: a parsed body cannot be verified
+  verifyWebhook({ rawBody: {}, headers, secrets });
+  // @ts-expect-error: there is no verdict without a secret
+  verifyWebhook({ rawBody, headers });
+  // @ts-expect-error: the event is there only where it was verified
+  verifyWebhook({ rawBody, headers, secrets }).event;
+  return known > 0 && verdict.event.data.status === "succeeded" ? verdict.event : "event_invalid";
+}
+`;
+
+/** The package as npm packs it, unpacked where a merchant's project has it. Built apart: other tests run the one in dist/. */
+async function installPackage(): Promise<{ readonly project: string; readonly files: readonly string[] }> {
+  const folder = tempFolder();
+  const source = join(folder, "source");
+  mkdirSync(join(source, "bin"), { recursive: true });
+  for (const file of ["package.json", "CHANGELOG.md", "README.md", "bin/checkout.cjs"])
+    copyFileSync(join(ROOT, file), join(source, file));
+  await runFile(process.execPath, [join(ROOT, "build.ts"), "--out", join(source, "dist")], { cwd: ROOT });
+  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const { stdout } = await runFile("npm", pack, { cwd: source, shell: process.platform === "win32" });
+  const [{ filename, files }] = packed(stdout);
+  const project = join(folder, "project");
+  const target = join(project, "node_modules/hosted-checkout");
+  mkdirSync(target, { recursive: true });
+  await runFile("tar", ["-xzf", join(folder, filename), "--strip-components=1", "-C", target]);
+  return { project, files: files.map(({ path }) => path) };
+}
+
+type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] };
+
+/** What npm says that it packed: a list, or from npm 12 on an object by package. */
+function packed(stdout: string): readonly [Packed] {
+  const said = JSON.parse(stdout) as readonly Packed[] | Record<string, Packed>;
+  const [only] = Object.values(said);
+  if (only === undefined) throw new Error(`npm packed nothing: ${stdout}`);
+  return [only];
+}
+
+test("the packed package is imported, required, bundled and type-checked as hosted-checkout/webhooks", async () => {
+  const { project, files } = await installPackage();
+  const shipped = ["webhooks.cjs", "webhooks.mjs", "webhooks.d.cts", "webhooks.d.mts", "checkout.js"];
+  expect(files).toEqual(expect.arrayContaining(shipped.map((name) => `dist/${name}`)));
+  expect(files.filter((file) => /^(src|test|node_modules)\//.test(file))).toEqual([]);
+
+  const write = (name: string, text: string): void => writeFileSync(join(project, name), text);
+  const node = async (...args: string[]): Promise<string> =>
+    (await runFile(process.execPath, args, { cwd: project })).stdout.trim();
+  write("esm.mjs", `import { verifySignature, verifyWebhook } from "hosted-checkout/webhooks";${USE}`);
+  write("cjs.cjs", `const { verifySignature, verifyWebhook } = require("hosted-checkout/webhooks");${USE}`);
+  expect([await node("esm.mjs"), await node("cjs.cjs")]).toEqual([PRINTED, PRINTED]);
+  // What is bundled into an ES module must not need a `require`.
+  await build({
+    entryPoints: [join(project, "esm.mjs")],
+    outfile: join(project, "bundle.mjs"),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+  });
+  expect(await node("bundle.mjs")).toBe(PRINTED);
+  expect(await node("node_modules/hosted-checkout/bin/checkout.cjs", "--version")).toBe(VERSION);
+
+  for (const name of ["typed.ts", "typed.mts", "typed.cts"]) write(name, TYPED);
+  const strict = [
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--target",
+    "es2022",
+    "--lib",
+    "es2022",
+  ];
+  const check = (module: string, resolution: string, ...names: string[]): Promise<unknown> =>
+    runFile(
+      process.execPath,
+      [TSC, ...strict, "--types", "", "--module", module, "--moduleResolution", resolution, ...names],
+      { cwd: project },
+    ).catch((error: { readonly stdout: string }) => Promise.reject(new Error(error.stdout)));
+  await check("nodenext", "nodenext", "typed.mts", "typed.cts");
+  await check("esnext", "bundler", "typed.ts");
+});
