@@ -13,11 +13,13 @@ import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFile
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
-import type { Files, OutboundRequest, OutboundResult, World } from "./world.ts";
+import type { Files, OutboundRequest, OutboundResult, ShellCommand, ShellResult, World } from "./world.ts";
 
 /** Modules of Node that few commands need are loaded when one does; at the top they would cost each command some ms. */
 const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 const sea = (): typeof import("node:sea") => process.getBuiltinModule("node:sea");
+const childProcess = (): typeof import("node:child_process") =>
+  process.getBuiltinModule("node:child_process");
 
 /** Name of the SQLite addon inside the single executable. */
 export const SQLITE_ASSET = "better_sqlite3.node";
@@ -25,7 +27,7 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 /** The world as it is: this process, its clock, its disk and its network. Everything that it writes is its user's alone. */
 export function realWorld(): World {
   // Before the first file is opened: SQLite makes its files with the mode that the umask leaves.
-  process.umask(0o077);
+  const usersMask = process.umask(0o077);
   for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
   // Whatever ends the program before a command returned is a failure.
   process.exitCode = 1;
@@ -55,6 +57,7 @@ export function realWorld(): World {
       return serve(makeService, { ...options, after });
     },
     openBrowser,
+    run: (command) => runInShell(command, usersMask),
     portOwner,
     processStart,
     onStop,
@@ -146,12 +149,14 @@ async function send(request: OutboundRequest): Promise<OutboundResult> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const result = await sendHttp(request, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
-  return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
+  return { ...result, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
 }
 
 async function addressesOf(host: string): Promise<readonly string[]> {
   try {
-    const found = await process.getBuiltinModule("node:dns").promises.lookup(host, { all: true });
+    const found = await process
+      .getBuiltinModule("node:dns")
+      .promises.lookup(host.replace(/^\[|\]$/g, ""), { all: true });
     return found.map(({ address }) => address);
   } catch {
     // A name without an address is no accident: the caller says so.
@@ -183,6 +188,86 @@ async function endingOf(child: ChildProcess): Promise<number | string> {
   if (child.exitCode === null && child.signalCode === null)
     await new Promise((resolve) => child.once("exit", resolve));
   return child.exitCode ?? child.signalCode ?? "no exit code";
+}
+
+/** So long the outputs of a command that has ended may still be held open, in milliseconds. */
+const OUTPUT_GRACE_MS = 500;
+
+/** Runs a user's command line in a process group of its own, so that what it started can be ended with it. */
+function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResult> {
+  const { timeoutMs, maxOutputBytes, signal } = command;
+  const child = spawnShell(command, usersMask);
+  const outputs = [child.stdout, child.stderr];
+  const [stdout, stderr] = outputs.map((stream) => keepEnd(stream, maxOutputBytes));
+  let ending: ShellResult["ending"] = "exited";
+  const killedBy = (why: "timeout" | "aborted") => (): void => {
+    ending = why;
+    killTree(child);
+  };
+  const [onTimeout, onAbort] = [killedBy("timeout"), killedBy("aborted")];
+  const timer = setTimeout(onTimeout, timeoutMs);
+  signal?.addEventListener("abort", onAbort);
+  if (signal?.aborted === true) onAbort();
+  return new Promise((resolve) => {
+    const end = (result: Pick<ShellResult, "exitCode"> & Partial<ShellResult>): void =>
+      resolve({ ending, stdout: stdout?.() ?? "", stderr: stderr?.() ?? "", ...result });
+    const stopWatching = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    child.once("error", ({ message }) => {
+      stopWatching();
+      end({ ending: "not_run", exitCode: null, stderr: message });
+    });
+    child.once("exit", (exitCode) => {
+      stopWatching();
+      if (process.platform !== "win32") killTree(child);
+      // Who left the group and still holds an output is not waited for.
+      const letGo = setTimeout(() => outputs.forEach((stream) => stream.destroy()), OUTPUT_GRACE_MS);
+      child.once("close", () => {
+        clearTimeout(letGo);
+        end({ exitCode });
+      });
+    });
+  });
+}
+
+function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
+  // Files that it makes are the user's, not ours.
+  const ownMask = process.umask(usersMask);
+  try {
+    return childProcess().spawn(commandLine, {
+      shell: true,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+  } finally {
+    process.umask(ownMask);
+  }
+}
+
+/** The last bytes of a stream, as text. */
+function keepEnd(stream: NodeJS.ReadableStream, maxBytes: number): () => string {
+  let kept = Buffer.alloc(0);
+  stream.on("data", (chunk: Buffer) => (kept = Buffer.concat([kept, chunk]).subarray(-maxBytes)));
+  return () => kept.toString("utf8");
+}
+
+/** Ends a process and all that it has started. */
+function killTree({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  if (process.platform === "win32") {
+    capture("taskkill", ["/pid", String(pid), "/T", "/F"]);
+    return;
+  }
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    // Nothing of it is left; macOS says EPERM where only what nobody has waited for yet is.
+    if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
+  }
 }
 
 function onStop(stop: (signal: "SIGINT" | "SIGTERM") => void): () => void {
@@ -239,8 +324,7 @@ function holdsSocket(pid: string, inode: string): boolean {
 function capture(command: string, args: readonly string[]): string | undefined {
   try {
     return (
-      process
-        .getBuiltinModule("node:child_process")
+      childProcess()
         .execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
         .trim() || undefined
     );

@@ -14,6 +14,8 @@ export type HttpResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
+  /** The connection ends in its place: nobody gets this answer. */
+  readonly dropped?: true;
 };
 
 /** A service as functions. They never throw. */
@@ -111,6 +113,28 @@ export type Files = {
   readonly exists: (path: string) => boolean;
 };
 
+/** A command line of the user's own, as it would be typed. */
+export type ShellCommand = {
+  readonly commandLine: string;
+  /** Added to the environment of this program; what is undefined is taken out of it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** For all of it, in milliseconds. */
+  readonly timeoutMs: number;
+  /** So much of each of its two outputs is kept: the end of it. */
+  readonly maxOutputBytes: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** What became of a command line. */
+export type ShellResult = {
+  /** `timeout`, `aborted`: it was killed. `not_run`: there is no shell to run it; `stderr` says why. */
+  readonly ending: "exited" | "timeout" | "aborted" | "not_run";
+  /** null where a signal ended it, or it was not run. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
 /** Everything outside the program (design section 2). Tests pass one with a fake clock, seeded randomness and no socket. */
 export type World = {
   readonly argv: readonly string[];
@@ -155,6 +179,11 @@ export type World = {
   readonly openBrowser: (
     url: string,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly message: string }>;
+  /**
+   * Runs a command line through the platform's shell until it ends, with nothing to read. What it started and left behind
+   * is killed with its end, or when the time is up.
+   */
+  readonly run: (command: ShellCommand) => Promise<ShellResult>;
   /** Names the process that listens on a port, as well as the system lets it be known. */
   readonly portOwner: (port: number) => string | undefined;
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES, type Scope } from "../src/core/credential.ts";
+import { capabilitiesTable } from "../src/store/capabilities.ts";
 import { credentialsTable } from "../src/store/credentials.ts";
 import { storesTable } from "../src/store/stores.ts";
 import {
@@ -321,17 +322,11 @@ const NO_TURNS = { soon: () => undefined, after: () => undefined };
 /** Writes the second store beside the running sandbox: nothing that it serves can make one. */
 function addStore(site: Site, merchantId: string, keys: { inactiveKey: string; scopelessKey: string }): void {
   const createdAt = STORE_CREATED_AT;
-  const currencies = ["EUR"];
-  const paymentMethods = ["alipay_plus"];
   withDatabase(site, (connection) => {
-    storesTable(connection, NO_TURNS).insert({
-      id: INACTIVE_STORE,
-      merchantId,
-      name: "Inactive",
-      paymentMethods,
-      currencies,
-      createdAt,
-    });
+    storesTable(connection, NO_TURNS).insert({ id: INACTIVE_STORE, merchantId, name: "Inactive", createdAt });
+    const capabilities = capabilitiesTable(connection, () => undefined);
+    capabilities.insert(INACTIVE_STORE, { kind: "currency", name: "EUR" });
+    capabilities.insert(INACTIVE_STORE, { kind: "payment_method", name: "alipay_plus" });
     const credentials = credentialsTable(connection, NO_TURNS);
     const add = (id: string, key: string, scopes: readonly Scope[]): void =>
       credentials.insert({

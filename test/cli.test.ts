@@ -4,6 +4,8 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { openPage } from "../src/cli/open-page.ts";
 import { createPrinter } from "../src/cli/printer.ts";
+import { whileWaiting } from "../src/cli/service-command.ts";
+import { realWorld } from "../src/real-world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 
 const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
@@ -66,6 +68,10 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
     ],
     ["CHECKOUT_OPEN must be 1 or 0", createOrder("o"), { CHECKOUT_OPEN: "perhaps" }],
     ["HOST or HOST:PORT", ["sandbox", "start", "--allow-host", "http://x"]],
+    ["the id of an order or session", ["sandbox", "pay", "nonsense", "--outcome", "succeeded"]],
+    ["the id of an order or session", ["sandbox", "pay", "nonsense"]],
+    ["missing: --outcome", ["sandbox", "pay", "0199a3c4-5d00-7000-8000-000000000001"]],
+    ["unknown command 'crate' (Did you mean create?)", ["orders", "crate"]],
   ];
   for (const [said, argv, env = {}] of rows) {
     const result = await harness.run(argv, { env });
@@ -78,6 +84,94 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
       { ok: false, error: { code: "usage" }, exit_code: 2 },
     ]);
   }
+});
+
+test("a hint is what to type next, also where npx was used, and repeats no mistake", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const created = json((await harness.run(createOrder("o-1~failed", "--wait", "--json"))).stdout);
+  const { id } = created["data"] as { readonly id: string };
+  const unknown = "0199a3c4-5d00-7000-8000-000000000001";
+  const again = "run its create command again: it makes nothing new, and prints the id";
+  const rows: readonly (readonly [argv: string[], next: string])[] = [
+    [["refund"], "checkout --help"],
+    [["orders", "crate", "--order-id", "x"], "checkout orders --help"],
+    [["orders", "create", "--api-key", "x"], "checkout orders create --help"],
+    [["return-origins", "ad", "https://shop.example"], "checkout return-origins --help"],
+    [["sandbox", "clock", "stop"], "checkout sandbox clock --help"],
+    [
+      ["return-origins", "add", "https://shop.example/thanks"],
+      "checkout return-origins add https://shop.example",
+    ],
+    [
+      ["return-origins", "remove", "https://Shop.example"],
+      "checkout return-origins remove https://shop.example",
+    ],
+    [["return-origins", "add", "http://shop.example"], "correct it; nothing was changed"],
+    [["sandbox", "pay", "nonsense", "--outcome", "failed"], again],
+    [["sandbox", "pay", unknown, "--outcome", "failed"], again],
+    [["sandbox", "pay", id, "--outcome", "cancelled"], `checkout sessions get ${id} shows its state`],
+  ];
+  for (const [argv, next] of rows) {
+    const plain = await harness.run([...argv, "--json"]);
+    expect([argv, json(plain.stderr)["next"]]).toEqual([argv, next]);
+    const npx = await harness.run(argv, { env: { npm_command: "exec" } });
+    const typed = next.replace(/^checkout /, "npx checkout ");
+    expect([argv, npx.stderr.trimEnd().split("\n").at(-1)]).toEqual([argv, `  → ${typed}`]);
+  }
+});
+
+test("npx stands before our commands in a hint, and before nothing that somebody else wrote", () => {
+  const check = (next: string): string => {
+    const stderr = new PassThrough({ encoding: "utf8" });
+    const printer = createPrinter({ stdout: stderr, stderr, env: { npm_command: "exec" } }, { json: true });
+    printer.problem({ exitCode: 1, code: "c", message: "m", next });
+    return String(json(String(stderr.read()))["next"]);
+  };
+  const order = "orders create --order-id 'run checkout x' --description 'a; checkout b'";
+  expect(check(`checkout ${order}`)).toBe(`npx checkout ${order}`);
+  expect(check("start one: checkout sandbox start")).toBe("start one: npx checkout sandbox start");
+  expect(check("correct it and run checkout orders create again")).toContain(
+    "run npx checkout orders create",
+  );
+  expect(check("check the id; checkout whoami shows it")).toBe("check the id; npx checkout whoami shows it");
+  expect(check("use that checkout, or another")).toBe("use that checkout, or another");
+});
+
+test("a terminal that says that it is 0 wide gets no spinner", async () => {
+  const spun = async (columns: number): Promise<boolean> => {
+    const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns });
+    const world = { ...realWorld(), interactive: true, stderr, onStop: () => () => undefined };
+    const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
+    await whileWaiting({ world, printer }, {}, () => Promise.resolve());
+    return stderr.read() !== null;
+  };
+  expect([await spun(80), await spun(0)]).toEqual([true, false]);
+});
+
+test("the payment page links to the first origin, and the command says so", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const add = async (origin: string): Promise<string> =>
+    (await harness.run(["return-origins", "add", origin])).stdout;
+  const first = "customers may be sent back to https://shop.example\n";
+  expect(await add("https://shop.example")).toBe(first);
+  expect(await add("http://localhost:3000")).toBe(
+    "customers may be sent back to http://localhost:3000; payment pages link to the first one, https://shop.example\n",
+  );
+  expect(await add("https://shop.example")).toBe(first);
+});
+
+test("a wait that is over says where the checkout can still be paid", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const ended = async (argv: string[]) =>
+    json((await harness.run([...argv, "--wait", "--timeout", "1s", "--json"])).stderr);
+  const created = await ended(createOrder("o-1"));
+  const id = String(created["id"]);
+  const page = expect.stringMatching(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/pay/${id}$`)) as string;
+  expect(created).toMatchObject({ error: { code: "wait_timeout" }, checkout_url: page });
+  expect(await ended(["sessions", "get", id])).toMatchObject({ status: "created", checkout_url: page });
 });
 
 test("every answer of the service has its exit code", async () => {

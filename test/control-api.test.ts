@@ -27,17 +27,24 @@ const TAKES_ALL: Service = {
   answer: () => Promise.resolve({ status: 200, headers: {}, body: "" }),
   refuse: () => ({ status: 400, headers: {}, body: "" }),
 };
+const STEP = { name: "a", passed: true, expected: "b", got: "c", cause: null, reference: null };
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 
 function adminToken(harness: Harness): string {
   return (JSON.parse(harness.readState("run.json")) as { admin_token: string }).admin_token;
 }
 
-/** Calls of the control API with its token. */
+function administratorToken(harness: Harness): string {
+  const text = harness.readState("administrator.json");
+  return (JSON.parse(text) as { administrator_token: string }).administrator_token;
+}
+
+/** Calls of the control API with the token that each of them wants. */
 function caller(harness: Harness, sandbox: RunningSandbox) {
-  const authorization = `Bearer ${adminToken(harness)}`;
+  const tokens = { control: adminToken(harness), administrator: administratorToken(harness) };
   return async (path: string, call: Partial<ApiCall> = {}): Promise<Answer> => {
-    const headers = { Authorization: authorization, ...call.headers };
+    const role = path.startsWith("/__sandbox/admin/") ? "administrator" : "control";
+    const headers = { Authorization: `Bearer ${tokens[role]}`, ...call.headers };
     const answer = await sandbox.request({ ...call, path, headers });
     const body = JSON.parse(String(answer.body)) as Answer["body"];
     return { status: answer.status, headers: answer.headers, body };
@@ -111,6 +118,24 @@ test("every operation answers as it is described", async () => {
     showEvent: [`/__sandbox/events/${eventId}`],
     replayEvent: [`/__sandbox/events/${eventId}/replay`, { endpoint_id: endpoint }],
     listDeliveries: [`/__sandbox/deliveries?event_id=${eventId}&state=due`],
+    readiness: ["/__sandbox/readiness"],
+    storeSummary: ["/__sandbox/store"],
+    requestProduction: ["/__sandbox/production-requests", { note: "soon" }],
+    adminAct: ["/__sandbox/admin/acts", { action: "disable_capability", subject: "JPY", note: "for now" }],
+    adminLog: ["/__sandbox/admin/acts"],
+    listDrills: ["/__sandbox/drills?kind=webhook&limit=5"],
+    runWebhookDrill: ["/__sandbox/drills/webhook", { endpoint_id: endpoint }],
+    recordBrowserReturn: [
+      "/__sandbox/drills/browser-return",
+      { return_url: "http://localhost:3000/thanks", steps: [STEP] },
+    ],
+    beginIdempotencyDrill: ["/__sandbox/drills/idempotency", { timeout_ms: 1000 }],
+    closeIdempotencyDrill: [
+      "/__sandbox/drills/idempotency/<drill>/close",
+      { ending: "exited", exit_code: 0 },
+    ],
+    judgeIdempotencyDrill: ["/__sandbox/drills/idempotency/<drill>/judge", {}],
+    assumptions: ["/__sandbox/assumptions"],
     inspectCheckout: [`/__sandbox/checkouts/${id}`],
     pay: [`/__sandbox/checkouts/${id}/pay`, { outcome: "declined" }],
     showClock: ["/__sandbox/clock"],
@@ -119,13 +144,16 @@ test("every operation answers as it is described", async () => {
     changeReturnOrigins: ["/__sandbox/return-origins", { action: "add", origin: "https://shop.example" }],
     describe: ["/__sandbox/openapi.json"],
   } as const satisfies Record<OperationName, readonly [string, object?]>;
+  let drill = "";
   for (const name of OPERATION_NAMES) {
-    const [path, request] = calls[name];
+    const [template, request] = calls[name];
+    const path = template.replace("<drill>", drill);
     if (request !== undefined) expect(described(name, "request", request)).toBe("");
     const answer = await call(path, request === undefined ? {} : { body: JSON.stringify(request) });
     expect([name, answer.status, described(name, 200, answer.body)]).toEqual([name, 200, ""]);
     expect(answer.headers["Content-Type"]).toContain("application/json");
     if (name !== "describe") expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
+    if (name === "beginIdempotencyDrill") drill = String(answer.body.data?.["id"]);
   }
 });
 

@@ -1,6 +1,4 @@
 import { expect, test } from "vitest";
-import { formatPrice } from "../src/core/money.ts";
-import { preferredLanguage } from "../src/web/language.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { createHarness, type RunningSandbox } from "./support/harness.ts";
 
@@ -220,10 +218,14 @@ test("only a payment that came too late is told as one; an order that has settle
   await post(`/pay/${id}/start`, `token=${token}`);
   await post(`/pay/${id}/cancel`, `token=${token}`);
   await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=declined`);
-  expect(String((await get(`/pay/${id}`)).body)).not.toContain("was confirmed after");
-  expect(String((await get(`/pay/${id}/wallet/1`)).body)).toContain("Pay anyway");
+  const said = async (path: string): Promise<string> => String((await get(path)).body);
+  expect(await said(`/pay/${id}`)).toContain("You have not been charged");
+  expect(await said(`/pay/${id}/wallet/1`)).toContain("Pay anyway");
   await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=late`);
-  expect(String((await get(`/pay/${id}`)).body)).toContain("was confirmed after");
+  for (const path of [`/pay/${id}`, `/pay/${id}/wallet/1`]) {
+    expect(await said(path)).toContain("It was not applied to the order; please contact the shop.");
+    expect(await said(path)).not.toContain("You have not been charged");
+  }
   const made = await harness.run([
     "orders",
     "create",
@@ -234,9 +236,59 @@ test("only a payment that came too late is told as one; an order that has settle
     "price_coffee",
   ]);
   const other = (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
-  expect(String((await get(`/pay/${other}`)).body)).toContain("settles by itself");
+  expect(await said(`/pay/${other}`)).toContain("settles by itself in a moment");
+  await harness.run(["sandbox", "clock", "freeze"]);
+  expect(await said(`/pay/${other}`)).toContain(
+    "settles by itself, but not while the store’s clock is frozen",
+  );
+  await harness.run(["sandbox", "clock", "real"]);
   harness.clock.advance(1000);
-  expect(String((await get(`/pay/${other}`)).body)).not.toContain("settles by itself");
+  expect(await said(`/pay/${other}`)).not.toContain("settles by itself");
+});
+
+test("walking away from an attempt that is over leads to its wallet", async () => {
+  const { id, token, get, post } = await openPage();
+  const closed = async (): Promise<string> => String((await get(`/pay/${id}/wallet/1/closed`)).body);
+  await post(`/pay/${id}/start`, `token=${token}`);
+  expect(await closed()).toContain("You walked away");
+  await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=declined`);
+  expect(await closed()).not.toContain("You walked away");
+  expect(await closed()).toContain("Payment declined");
+  await post(`/pay/${id}/start`, `token=${token}`);
+  expect(await closed()).toContain("The next attempt has been started");
+  await post(`/pay/${id}/cancel`, `token=${token}`);
+  expect(await closed()).toContain("Payment cancelled");
+});
+
+test("a refusal leads back to the checkout that was meant, where there is one", async () => {
+  const { id, get, post } = await openPage();
+  const other = "00000000-0000-7000-8000-000000000000";
+  const rows = [
+    [await get(`/pay/${id}/start`), 405, true],
+    [await get(`/pay/${id.toUpperCase()}/START`), 404, true],
+    [await get(`/pay/${id}/wallet/7`), 404, true],
+    [await post(`/pay/${id}/start`, "token=wrong"), 403, true],
+    [await get(`/pay/${other}`), 404, false],
+    [await post(`/pay/${other}/start`, "token=wrong"), 403, false],
+    [await get(`/pay/${id}0`), 404, false],
+    [await get("/pay/"), 404, false],
+    [await get("/assets/unknown"), 404, false],
+  ] as const;
+  const shown = rows.map(([{ status, body }]) => [status, String(body).includes(`href="/pay/${id}"`)]);
+  expect(shown).toEqual(rows.map(([, status, leadsBack]) => [status, leadsBack]));
+});
+
+test("money is paid to the shop only where it was paid", async () => {
+  const { id, token, get, post } = await openPage();
+  await post(`/pay/${id}/start`, `token=${token}`);
+  await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=succeeded`);
+  const unpaid = await openPage();
+  await unpaid.post(`/pay/${unpaid.id}/cancel`, `token=${unpaid.token}`);
+  const labels = ({ body }: HttpResponse): string[] =>
+    [...String(body).matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, label = ""]) => label);
+  const facts = ["Paid to", "Order", "Description", "Payment method", "Checkout id"];
+  expect(labels(await get(`/pay/${id}`)).slice(0, 5)).toEqual(facts);
+  expect(labels(await unpaid.get(`/pay/${unpaid.id}`))[0]).toBe("Shop");
 });
 
 test("pages of checkouts and the portal never share an origin", async () => {
@@ -249,7 +301,8 @@ test("pages of checkouts and the portal never share an origin", async () => {
     expect(form.status).toBe(307);
   }
   expect(await status()).toBe("created");
-  expect((await get(`/pay/${id}`, { Host: "evil.example" })).status).toBe(403);
+  const foreign = await get(`/pay/${id}`, { Host: "evil.example" });
+  expect([foreign.status, String(foreign.body)]).toEqual([403, expect.stringContaining("--allow-host")]);
 });
 
 test("a page that looks again each second is not in the log; what people do is", async () => {
@@ -261,42 +314,4 @@ test("a page that looks again each second is not in the log; what people do is",
   const lines = stderr.split("\n").filter((line) => / (\/pay|\/assets)/.test(line));
   expect(lines.map((line) => line.split(/\s+/).slice(1, 3).join(" "))).toEqual(["200 GET", "303 POST"]);
   expect(lines.at(-1)).toContain("start: pending");
-});
-
-test("the language is the one that the browser would rather see", () => {
-  const rows = [
-    ["", "en"],
-    ["zh-CN,zh;q=0.9,en;q=0.8", "zh"],
-    ["zh", "zh"],
-    ["zh-Hans-CN", "zh"],
-    ["ZH-cn", "zh"],
-    ["en-GB,zh;q=0.5", "en"],
-    ["de,fr;q=0.9,zh;q=0.2,en;q=0.1", "zh"],
-    ["de", "en"],
-    ["zh;q=0", "en"],
-    ["*", "en"],
-    [";;;,,,zh;q=x", "zh"],
-    ["zhx", "en"],
-  ] as const;
-  for (const [header, language] of rows) {
-    expect([header, preferredLanguage(header)]).toEqual([header, language]);
-  }
-});
-
-test("an amount stands in its currency's own format, exactly", () => {
-  const rows = [
-    [1999, "EUR", "en", "€19.99"],
-    [1, "EUR", "en", "€0.01"],
-    [19_900, "CNY", "zh-CN", "¥199.00"],
-    [19_900, "CNY", "en", "CN¥199.00"],
-    [1200, "JPY", "en", "¥1,200"],
-    [1200, "JPY", "zh-CN", "JP¥1,200"],
-    [1005, "KWD", "en", "KWD\u00a01.005"],
-    [1999, "HUF", "en", "HUF\u00a019.99"],
-    [Number.MAX_SAFE_INTEGER, "USD", "en", "$90,071,992,547,409.91"],
-    [5, "ZZZ", "en", "ZZZ\u00a00.05"],
-  ] as const;
-  for (const [amountMinor, currency, locale, shown] of rows) {
-    expect(formatPrice(amountMinor, currency, locale)).toBe(shown);
-  }
 });

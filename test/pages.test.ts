@@ -4,8 +4,10 @@ import { PNG } from "pngjs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { printable } from "../src/core/text.ts";
-import { HOSTILE_TEXTS } from "./hostile-texts.ts";
+import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
+import { startSandbox } from "./support/program.ts";
 import { openShop, type Shop, type Sold } from "./support/shop.ts";
+import { tempFolder } from "./support/temp-folder.ts";
 
 /** How a payment can go: what the customer does in the wallet, and what the order and its page say at the end. */
 type Ending = {
@@ -13,6 +15,8 @@ type Ending = {
   readonly act: (page: Page, shop: Shop) => Promise<unknown>;
   readonly status: string;
   readonly heading: string;
+  /** The clock is the store's, so that nobody else may be paying. */
+  readonly movesClock?: true;
 };
 
 const ENDINGS: readonly Ending[] = [
@@ -67,7 +71,7 @@ const ENDINGS: readonly Ending[] = [
     name: "pays too late",
     act: async (page) => {
       await press(page, "Pay too late");
-      expect(await page.textContent(".notice")).toContain("recorded and not applied");
+      expect(await page.textContent(".notice")).toContain("was not applied to the order");
     },
     status: "expired",
     heading: "This checkout has expired",
@@ -81,6 +85,7 @@ const ENDINGS: readonly Ending[] = [
     },
     status: "expired",
     heading: "This checkout has expired",
+    movesClock: true,
   },
 ];
 
@@ -98,7 +103,10 @@ for (const javaScriptEnabled of [true, false]) {
       await page.context().close();
     };
     const methods = ["alipay_plus", "wechat_pay"];
-    for (const ending of ENDINGS) await Promise.all(methods.map((method) => pay(method, ending)));
+    const payAll = (endings: readonly Ending[]): Promise<unknown> =>
+      Promise.all(endings.flatMap((ending) => methods.map((method) => pay(method, ending))));
+    await payAll(ENDINGS.filter(({ movesClock }) => movesClock !== true));
+    await payAll(ENDINGS.filter(({ movesClock }) => movesClock === true));
     expect(shop.complaints).toEqual([]);
   });
 }
@@ -107,7 +115,7 @@ test("an open page follows what happens elsewhere, without a reload", async () =
   const shop = await openShop();
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url);
-  await page.evaluate("window.loadedOnce = true");
+  await page.evaluate("window.loadedOnce = document.querySelector('[role=status]').seenBefore = true");
   await page.click("summary");
   const before = await page.textContent("[role=timer]");
   await page.locator("[role=timer]", { hasNotText: before ?? "" }).waitFor();
@@ -117,10 +125,52 @@ test("an open page follows what happens elsewhere, without a reload", async () =
   await page.waitForSelector(".qr");
   await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
   await page.waitForSelector("h1:text('Payment successful')");
-  await phone.waitForSelector("h2:text('Paid')");
+  await phone.waitForSelector("h2:text('Payment successful')");
   expect(await page.title()).toContain("Payment successful");
   expect(await page.evaluate("window.loadedOnce")).toBe(true);
+  // A screen reader announces what changes inside an element that was there before.
+  expect(await page.textContent("[role=status]")).toBe("Payment successful");
+  expect(await page.evaluate("document.querySelector('[role=status]').seenBefore")).toBe(true);
   expect(shop.complaints).toEqual([]);
+});
+
+test("a page says that no answer comes, and gives way when its checkout is gone", async () => {
+  const shop = await openShop(["--ephemeral"]);
+  const sold = await shop.sell();
+  const page = await shop.visit(sold.checkout_url);
+  const silence = "document.querySelector('.no-answer').getAnimations()[0]";
+  await page.evaluate(`${silence}.currentTime = 4000`);
+  // Each answer starts the count anew.
+  await expect.poll(() => page.evaluate(`${silence}.currentTime`), { timeout: 5000 }).toBeLessThan(3000);
+  const notice = page.locator(".no-answer");
+  expect(await notice.isVisible()).toBe(false);
+  await page.route(sold.checkout_url, (route) => route.fulfill({ status: 403, json: { ok: false } }));
+  await page.waitForResponse((response) => response.status() === 403);
+  await page.unroute(sold.checkout_url);
+  await shop.sandbox.stop("SIGTERM");
+  await page.evaluate(`${silence}.currentTime = 5000`);
+  await notice.waitFor({ state: "visible" });
+  expect(await page.textContent("h1")).toBe("Pay Sandbox Store");
+  await startSandbox({ cwd: tempFolder(), args: ["--ephemeral", "--port", String(shop.sandbox.port)] });
+  await page.waitForSelector("h1:text('There is no such page')");
+  expect(await page.textContent("[role=status]")).toBe("There is no such page");
+  expect(await page.locator("[hx-get], .no-answer").count()).toBe(0);
+});
+
+test("without script a page does not say that it updates by itself", async () => {
+  const shop = await openShop();
+  const sold = await shop.sell();
+  const look = async (javaScriptEnabled: boolean): Promise<boolean[]> => {
+    const page = await shop.visit(sold.checkout_url, { javaScriptEnabled });
+    if ((await page.locator(".qr").count()) === 0) await page.click("button.primary");
+    await page.waitForSelector(".qr");
+    const [waiting, again] = [page.locator(".waiting"), page.locator("a", { hasText: "Check again" })];
+    return [await waiting.isVisible(), await again.isVisible()];
+  };
+  expect([await look(false), await look(true)]).toEqual([
+    [false, true],
+    [true, false],
+  ]);
 });
 
 test("the time left runs down, and stands while the store's clock is frozen", async () => {
@@ -151,7 +201,7 @@ test("double clicks, reloads, the back button and two tabs do nothing twice", as
   await first.goBack();
   // The second tab still shows the wallet of the attempt that was declined.
   await press(second, "Pay €19.99");
-  expect(await second.textContent("h2")).toBe("Declined");
+  expect(await second.textContent("h2")).toBe("Payment declined");
   expect(await shop.statusOf(sold)).toBe("pending");
   await second.goto(sold.checkout_url);
   await second.click("summary");
@@ -159,7 +209,7 @@ test("double clicks, reloads, the back button and two tabs do nothing twice", as
   expect(await second.textContent("details")).not.toContain("2:");
   await start(second);
   await second.dblclick("button.primary");
-  await second.waitForSelector("h2:text('Paid')");
+  await second.waitForSelector("h2:text('Payment successful')");
   await second.reload();
   await second.goBack();
   await first.goto(sold.checkout_url);
@@ -215,53 +265,68 @@ test("under another name that was allowed the page works, and the code leads the
 test("axe finds nothing on any page, in any state, language and theme", async () => {
   const shop = await openShop();
   await shop.command("return-origins", "add", "https://shop.example");
-  const addresses = await pagesInEveryState(shop);
-  const customers = ["en-US", "zh-CN"].flatMap((locale) =>
-    (["light", "dark"] as const).map((colorScheme) => ({ locale, colorScheme })),
-  );
-  const look = async (customer: (typeof customers)[number]): Promise<string[]> => {
+  const pages = await pagesInEveryState(shop);
+  const look = async (locale: string, lang: string): Promise<string[]> => {
     const found: string[] = [];
-    const page = await shop.visit("about:blank", customer);
-    for (const [name, address] of Object.entries(addresses)) {
-      await page.goto(address);
+    const page = await shop.visit("about:blank", { locale });
+    for (const [name, open] of Object.entries(pages)) {
+      await open(page);
       await openNotes(page);
-      const faults = await axeFaults(page);
-      found.push(...faults.map((fault) => `${name}, ${customer.locale}, ${customer.colorScheme}: ${fault}`));
-      expect(await page.getAttribute("html", "lang")).toBe(customer.locale === "en-US" ? "en" : "zh-Hans");
+      await page.evaluate(axe.source);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        const faults = [...(await axeFaults(page)), ...(await page.evaluate<string[]>(MORE_FAULTS))];
+        found.push(...faults.map((fault) => `${name}, ${locale}, ${colorScheme}: ${fault}`));
+      }
+      expect(await page.getAttribute("html", "lang")).toBe(lang);
     }
     return found;
   };
-  expect((await Promise.all(customers.map(look))).flat()).toEqual([]);
+  const found = await Promise.all([look("en-US", "en"), look("zh-CN", "zh-Hans")]);
+  expect(found.flat()).toEqual([]);
+  // It would find something.
+  const bad = await shop.visit("about:blank");
+  await bad.setContent("<main><img src='data:,'><button></button></main>");
+  await bad.evaluate(axe.source);
+  expect((await axeFaults(bad)).length).toBeGreaterThan(1);
 });
 
-test("axe would find something", async () => {
-  const shop = await openShop();
-  const page = await shop.visit("about:blank");
-  await page.setContent("<main><img src='data:,'><button></button></main>");
-  expect((await axeFaults(page)).length).toBeGreaterThan(1);
-});
+/** Width in pixels and size of the text: that of the browser, or doubled by a customer who needs it. */
+const SCREENS = [
+  [320, "100%"],
+  [390, "100%"],
+  [768, "100%"],
+  [1440, "100%"],
+  [320, "200%"],
+  [390, "200%"],
+] as const;
 
-test("every page fits a narrow phone and a wide screen", async () => {
+test("every page fits a narrow phone and a wide screen, also with doubled text, and no amount breaks in a group of digits", async () => {
   const shop = await openShop();
-  const addresses = await pagesInEveryState(
+  const pages = await pagesInEveryState(
     shop,
     {
       description: "W".repeat(128),
       amount_minor: Number.MAX_SAFE_INTEGER,
       currency: "CNY",
     },
-    "W".repeat(30),
+    "W".repeat(20),
   );
-  const measure = async (width: number): Promise<void> => {
-    const page = await shop.visit("about:blank", { viewport: { width, height: 700 }, locale: "zh-CN" });
-    for (const [name, address] of Object.entries(addresses)) {
-      await page.goto(address);
+  const measure = async (locale: string): Promise<void> => {
+    const page = await shop.visit("about:blank", { locale });
+    for (const [name, open] of Object.entries(pages)) {
+      await open(page);
       await openNotes(page);
-      const overflow = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
-      expect([name, width, Math.max(0, Number(overflow))]).toEqual([name, width, 0]);
+      for (const [width, textSize] of SCREENS) {
+        await page.setViewportSize({ width, height: 700 });
+        const measured = await page.evaluate(
+          `document.documentElement.style.fontSize = "${textSize}"; ${MEASURE}`,
+        );
+        expect([name, locale, width, textSize, measured]).toEqual([name, locale, width, textSize, FITS]);
+      }
     }
   };
-  await Promise.all([320, 390, 1440].map(measure));
+  await Promise.all(["en-US", "zh-CN"].map(measure));
 });
 
 test("hostile texts of a merchant change nothing but text", async () => {
@@ -274,13 +339,19 @@ test("hostile texts of a merchant change nothing but text", async () => {
     const sold = await shop.sell({ order_id: order, description: text });
     await page.goto(sold.checkout_url);
     const shown = await page.locator("bdi").allTextContents();
-    expect([text, shown]).toEqual([text, [printable(text), printable(order)]]);
+    expect([text, shown]).toEqual([text, [inMarkup(text), inMarkup(order)]]);
     expect([text, await skeleton(page)]).toEqual([text, plain]);
     const overflow = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
     expect([text, Math.max(0, Number(overflow))]).toEqual([text, 0]);
   }
   expect(shop.complaints).toEqual([]);
 });
+
+/** A person reads a line break as a blank, and a family as one picture; all else is shown as on a terminal. */
+function inMarkup(text: string): string {
+  const keepsJoiners = text.startsWith("😀");
+  return keepsJoiners ? text : printable(text.replace(/\r\n|[\n\u2028\u2029]/g, " "));
+}
 
 /** Starts an attempt and opens its wallet. */
 async function start(page: Page): Promise<void> {
@@ -306,17 +377,17 @@ async function openNotes(page: Page): Promise<void> {
   if ((await notes.count()) > 0) await notes.click();
 }
 
-/** One address for each page and state that there is. */
+/** The way to each page and state that there is; the store's clock stands. */
 async function pagesInEveryState(
   shop: Shop,
   body: Readonly<Record<string, unknown>> = {},
   prefix = "state",
-): Promise<Record<string, string>> {
+): Promise<Record<string, (page: Page) => Promise<unknown>>> {
   const page = await shop.visit("about:blank");
   let number = 0;
-  const open = async (act: (page: Page, sold: Sold) => Promise<unknown>): Promise<string> => {
+  const open = async (act: (page: Page, sold: Sold) => Promise<unknown>, suffix = ""): Promise<string> => {
     number += 1;
-    const orderId = prefix + String(number).padStart(2, "0");
+    const orderId = prefix + String(number).padStart(2, "0") + suffix;
     const sold = await shop.sell({
       payment_method: number % 2 ? "wechat_pay" : "alipay_plus",
       ...body,
@@ -338,10 +409,11 @@ async function pagesInEveryState(
   const failed = await open(inWallet(/^\s*Fail/));
   const cancelled = await open(inWallet(/^\s*Cancel/));
   const late = await open(inWallet(/^\s*Pay too late/));
-  const settles = await open(async () => undefined);
+  await shop.command("sandbox", "clock", "freeze");
+  const settles = await open(async () => undefined, "~declined");
   await page.context().close();
   const { checkout_origin: origin } = shop.sandbox.ready;
-  return {
+  const addresses = {
     created,
     pending,
     declined,
@@ -360,7 +432,52 @@ async function pagesInEveryState(
     "not found": `${origin}/pay/nothing`,
     "wrong method": `${created}/start`,
   };
+  const ways = Object.entries(addresses).map(
+    ([name, address]) => [name, (visitor: Page) => visitor.goto(address)] as const,
+  );
+  const withoutToken = async (visitor: Page): Promise<void> => {
+    await visitor.goto(created);
+    await visitor.evaluate("document.querySelector('input[name=token]').value = ''");
+    await visitor.click("button.primary");
+    await visitor.waitForSelector("main:not([hx-get]) h1");
+  };
+  return { ...Object.fromEntries(ways), "form refused": withoutToken };
 }
+
+/** What a page does not show of itself on a screen of one size, as an expression for the browser. */
+const MEASURE = `({
+  overflow: Math.max(0, document.documentElement.scrollWidth - window.innerWidth),
+  brokenDigits: [...document.querySelectorAll(".digits")].flatMap((digits) => [...digits.childNodes]).filter((piece) => {
+    const range = document.createRange();
+    range.selectNodeContents(piece);
+    return range.getClientRects().length > 1;
+  }).map((piece) => piece.textContent),
+})`;
+const FITS = { overflow: 0, brokenDigits: [] };
+
+/** What axe does not look for: more than one thing that is announced, and a mark that cannot be read. */
+const MORE_FAULTS = `(() => {
+  const faults = [];
+  const announced = [...document.querySelectorAll("[role=status], [role=alert], [aria-live]:not([aria-live=off])")];
+  const isLive = document.querySelector("main[hx-get]") !== null;
+  if (isLive && announced.length !== 1) faults.push(announced.length + " live regions");
+  if (announced.some((region) => region.querySelector("*") !== null || region.textContent.trim() === ""))
+    faults.push("a live region holds more than words, or none");
+  const lightness = (colour) => {
+    const [red, green, blue] = colour.match(/[\\d.]+/g).map((part) => {
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  for (const mark of document.querySelectorAll(".mark, .icon")) {
+    const { color, backgroundColor } = getComputedStyle(mark);
+    const [dark, light] = [lightness(color), lightness(backgroundColor)].sort((left, right) => left - right);
+    const contrast = (light + 0.05) / (dark + 0.05);
+    if (contrast < 4.5) faults.push(mark.className + " has a contrast of " + contrast.toFixed(2));
+  }
+  return faults;
+})()`;
 
 /** The elements of a page and their attributes, without its texts, its addresses and its token. */
 async function skeleton(page: Page): Promise<string> {
@@ -371,8 +488,7 @@ async function skeleton(page: Page): Promise<string> {
 }
 
 async function axeFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate(`axe.run().then(({ violations, passes }) => {
+  return page.evaluate(`axe.run({ resultTypes: ["violations"] }).then(({ violations, passes }) => {
     if (passes.length < 5) throw new Error("axe looked at nothing");
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + " " + html));
   })`);

@@ -476,3 +476,57 @@ test("no program can change or delete what is audited", async () => {
   }
   database.close();
 });
+
+test("a listener that asks for an unknown event is refused, and nothing of it is kept", async () => {
+  const site = await openWebhookSite();
+  const listener = site.receiver(5000);
+  const first = await site.control<{ readonly id: string }>("/listener", { url: listener.url });
+  const since = { event_id: "00000000-0000-7000-8000-00000000ffff" };
+  const refused = await site.control("/listener", {
+    url: "http://localhost:5001/",
+    event_types: ["webhook.test"],
+    since,
+  });
+  expect(refused.error?.code).toBe("not_found");
+  expect(await site.endpoint(first.data.id)).toMatchObject({ url: listener.url, event_types: ["*"] });
+});
+
+test("after the clock went back the newest secret still signs first", async () => {
+  const site = await openWebhookSite();
+  const { id } = await site.addEndpoint(site.receiver(3000).url);
+  await site.advance(240 * HOUR);
+  for (let turn = 0; turn < 3; turn += 1)
+    await site.control(`/endpoints/${id}/secret`, { overlap_ms: 720 * HOUR });
+  await site.control("/clock", { action: "real" });
+  type Secrets = { readonly in_force: readonly string[] };
+  const before = (await site.control<Secrets>(`/endpoints/${id}/secret`)).data.in_force;
+  const [newest = ""] = (await site.control<Secrets>(`/endpoints/${id}/secret`, { overlap_ms: HOUR })).data
+    .in_force;
+  expect(before).not.toContain(newest);
+});
+
+test("a replay that fails holds nobody back, and one that succeeds hurries nobody", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const { id } = await site.addEndpoint(shop.url);
+  const order = await site.order();
+  await site.advance(1);
+  const created = shop.got[0]?.event.event_id ?? "";
+  shop.answers = () => 500;
+  await site.control(`/events/${created}/replay`, {});
+  await site.advance(1);
+  shop.answers = () => 200;
+  await site.pay(order, "cancelled");
+  await site.advance(1);
+  expect(types(shop.got)).toEqual(["order.created", "order.created", "order.cancelled"]);
+  const other = await site.order();
+  await site.advance(1);
+  await site.control(`/endpoints/${id}/trouble`, { action: "add", kind: "delay", delay_ms: HOUR });
+  await site.pay(other, "cancelled");
+  await site.advance(1);
+  await site.control(`/events/${shop.got.at(-1)?.event.event_id ?? ""}/replay`, {});
+  await site.advance(MINUTE);
+  expect(types(shop.got).slice(3)).toEqual(["order.created", "order.created", "order.created"]);
+  await site.advance(HOUR);
+  expect(types(shop.got).at(-1)).toBe("order.cancelled");
+});

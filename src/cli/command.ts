@@ -31,7 +31,16 @@ export function register<Options extends CommonOptions>(
   registry: Registry,
   spec: CommandSpec<Options>,
 ): void {
-  const command = parent.command(spec.name).description(spec.summary);
+  registerOn(parent.command(spec.name), registry, spec);
+}
+
+/** Makes a command of one that is there, such as a group that does something without a subcommand. */
+export function registerOn<Options extends CommonOptions>(
+  command: Command,
+  registry: Registry,
+  spec: Omit<CommandSpec<Options>, "name">,
+): void {
+  command.description(spec.summary);
   for (const option of [...spec.options, ...commonOptions()]) {
     command.addOption(withEnvironmentHint(option));
   }
@@ -63,6 +72,19 @@ export function listOption(flags: string, description: string, parse: (text: str
     ...(before ?? []),
     ...text.split(",").map((part) => parse(part)),
   ]);
+}
+
+/** An option that can be given more than once, each time with one value, which may hold commas. */
+export function repeatedOption<Value>(
+  flags: string,
+  description: string,
+  parse: (text: string) => Outcome<Value>,
+): Option {
+  return new Option(flags, description).argParser((text: string, before: readonly Value[] | undefined) => {
+    const parsed = parse(text);
+    if (!parsed.ok) throw new InvalidArgumentError(`${parsed.refusal.message}.`);
+    return [...(before ?? []), parsed.value];
+  });
 }
 
 /** An option that is there or not. */

@@ -1,26 +1,44 @@
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../client/control.ts";
-import type { AnswerOf, MoveWire, OperationName } from "../core/control-api.ts";
+import {
+  roleOf,
+  type AnswerOf,
+  type ControlRole,
+  type MoveWire,
+  type OperationName,
+} from "../core/control-api.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
+import type { World } from "../world.ts";
 import type { CommonOptions, Context } from "./command.ts";
 import { idOf } from "./parsers.ts";
 import { table } from "./printer.ts";
 import { EXIT, exitCodeOfStatus, usageProblem, type Problem } from "./problem.ts";
 import { isLoopback } from "./settings.ts";
-import { liveRun, locateStateFolder, trustFolder } from "./state-folder.ts";
+import { liveRun, locateStateFolder, readAdministratorToken, trustFolder } from "./state-folder.ts";
+
+/** Where each role's token comes from, where it is not the state folder. */
+const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
+  control: "CHECKOUT_ADMIN_TOKEN",
+  administrator: "CHECKOUT_ADMINISTRATOR_TOKEN",
+};
 
 /** The sandbox that a command acts on: the live one of the folder, or the one that the environment names. */
-export function controlTarget(
+export function controlTarget(context: Context, options: CommonOptions): Outcome<ControlTarget, Problem> {
+  return targetAs(context, { options, role: "control" });
+}
+
+/** The same with the token of a role. Neither is ever sent to another machine, and neither is the API key. */
+function targetAs(
   { world, printer }: Context,
-  options: CommonOptions,
+  { options, role }: { readonly options: CommonOptions; readonly role: ControlRole },
 ): Outcome<ControlTarget, Problem> {
-  const named = world.env["CHECKOUT_ADMIN_TOKEN"] ?? "";
+  const named = world.env[TOKEN_VARIABLES[role]] ?? "";
   const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
+  printer.hide(named);
   if (named !== "" && URL.canParse(baseUrl)) {
     if (!isLoopback(baseUrl)) return { ok: false, refusal: notHere() };
-    printer.hide(named);
-    return accept({ origin: new URL(baseUrl).origin, adminToken: named });
+    return accept({ origin: new URL(baseUrl).origin, token: named });
   }
   const folder = locateStateFolder(world, options.dir);
   const trusted = trustFolder(world, folder);
@@ -28,32 +46,54 @@ export function controlTarget(
   const run = liveRun(world, folder);
   if (!run.ok) return run;
   const { port = null, admin_token: adminToken = "" } = run.value ?? {};
-  if (port === null) return { ok: false, refusal: noSandbox(folder) };
-  printer.hide(adminToken);
-  return accept({ origin: `http://127.0.0.1:${port}`, adminToken });
+  if (port === null) return { ok: false, refusal: noSandbox(folder, role) };
+  const token = role === "control" ? accept(adminToken) : administratorTokenOf(world, { folder, named });
+  if (!token.ok) return token;
+  printer.hide(token.value);
+  return accept({ origin: `http://127.0.0.1:${port}`, token: token.value });
+}
+
+function administratorTokenOf(
+  world: World,
+  { folder, named }: { readonly folder: string; readonly named: string },
+): Outcome<string, Problem> {
+  if (named !== "") return accept(named);
+  const kept = readAdministratorToken(world, folder);
+  if (!kept.ok) return kept;
+  if (kept.value !== undefined) return accept(kept.value);
+  const message = `there is no administrator.json in ${folder}, so nobody here is the administrator`;
+  const next = "the next start makes it: checkout sandbox start";
+  return { ok: false, refusal: { exitCode: EXIT.credential, code: "credential_missing", message, next } };
 }
 
 /** What to do after a code. */
 export type NextAfter = Readonly<Partial<Record<ErrorCode, string>>>;
 
-/** Calls one operation of the sandbox that a command acts on. */
+/** Calls one operation of the sandbox that a command acts on, with the token that the operation wants. */
 export async function callSandbox<Name extends OperationName>(
   context: Context,
   options: CommonOptions,
   call: ControlCall<Name> & { readonly nextAfter?: NextAfter },
 ): Promise<Outcome<AnswerOf<Name>, Problem>> {
-  const target = controlTarget(context, options);
+  const target = targetAs(context, { options, role: roleOf(call.name) });
   if (!target.ok) return target;
   return controlOutcome(await callControl(context.world, target.value, call), call.nextAfter);
 }
 
+/** How to find the id of what a command is about. */
+export const FIND_ID = {
+  endpoint: "checkout endpoints list shows them",
+  event: "checkout events list shows them",
+  "order or session": "run its create command again: it makes nothing new, and prints the id",
+} as const;
+
 /** An id that was typed. What cannot be one is a usage error, sandbox or no sandbox. */
-export function parseIdOf(what: "endpoint" | "event", text: string): Outcome<string, Problem> {
+export function parseIdOf(what: keyof typeof FIND_ID, text: string): Outcome<string, Problem> {
   const id = idOf(text);
   if (id !== undefined) return accept(id);
   const example = "0199a3c4-5d00-7000-8000-000000000001";
   const message = `expected the id of an ${what}, such as ${example}; got ${printableLiteral(text)}`;
-  return { ok: false, refusal: usageProblem(message, `checkout ${what}s list shows them`) };
+  return { ok: false, refusal: usageProblem(message, FIND_ID[what]) };
 }
 
 /** What a call brought, or why it brought nothing; `nextAfter` says what to do after a code. */
@@ -72,8 +112,8 @@ export function controlOutcome<Value>(
     return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "unreachable", message, next } };
   }
   const { code, message } = result.error;
-  const [, next = "correct it and run it again"] =
-    Object.entries(nextAfter).find(([known]) => known === code) ?? [];
+  const hints: Readonly<Record<string, string | undefined>> = nextAfter;
+  const next = hints[code] ?? "correct it and run it again";
   return { ok: false, refusal: { exitCode: exitCodeOfStatus(result.status), code, message, next } };
 }
 
@@ -94,11 +134,11 @@ function notHere(): Problem {
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
 }
 
-function noSandbox(folder: string): Problem {
+function noSandbox(folder: string, role: ControlRole): Problem {
   return {
     exitCode: EXIT.unreachable,
     code: "no_sandbox",
     message: `no sandbox serves ${folder}`,
-    next: "start one: checkout sandbox start (for an ephemeral one set CHECKOUT_ADMIN_TOKEN and CHECKOUT_BASE_URL)",
+    next: `start one: checkout sandbox start (for an ephemeral one set ${TOKEN_VARIABLES[role]} and CHECKOUT_BASE_URL)`,
   };
 }

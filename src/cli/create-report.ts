@@ -177,7 +177,7 @@ function notSent({ reason, entry }: KeyRefusal): Problem {
 }
 
 /** A word as a shell reads it back; what a terminal would not show stands as an escape of `$'…'`. */
-function quote(text: string): string {
+export function quote(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   if (printable(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
   const escaped = Array.from(text, (character) => {

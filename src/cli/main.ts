@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import { EXIT, usageProblem, type ExitCode, type Problem } from "./problem.ts";
@@ -14,27 +15,40 @@ export async function main(world: World): Promise<ExitCode> {
   const { createProgram } = await import("./program.ts");
   const { createPrinter } = await import("./printer.ts");
   let exitCode: ExitCode = EXIT.done;
+  let program: Command | undefined;
   try {
-    const program = await createProgram({ world, exit: (code) => (exitCode = code) });
+    program = await createProgram({ world, exit: (code) => (exitCode = code) });
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
-    const problem = error instanceof CommanderError ? usageOf(error, argv) : defectOf(error);
+    const problem =
+      error instanceof CommanderError ? usageOf(error, knownWords(program, argv)) : defectOf(error);
     createPrinter(world, { json: wantsJson(world) }).problem(problem);
     return problem.exitCode;
   }
 }
 
-/** What commander found wrong. A group without its command has been answered with its help. */
+/** What commander found wrong, on one line. A group without its command has been answered with its help. */
 function usageOf(
   error: { readonly code: string; readonly message: string },
-  argv: readonly string[],
+  words: readonly string[],
 ): Problem {
-  const words = argv.slice(0, 2).filter((word) => /^[a-z]+(-[a-z]+)*$/.test(word));
   const next = ["checkout", ...words, "--help"].join(" ");
   if (error.code === "commander.help") return usageProblem("a command is missing", next);
-  return usageProblem(error.message.replace(/^error: /, ""), next);
+  return usageProblem(error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " "), next);
+}
+
+/** The groups and the command that were typed, as far as there are such: a hint does not repeat a mistyped word. */
+function knownWords(program: Command | undefined, argv: readonly string[]): readonly string[] {
+  const words: string[] = [];
+  let group = program;
+  for (const word of argv.filter((one) => !one.startsWith("-"))) {
+    group = group?.commands.find((command) => command.name() === word);
+    if (group === undefined) break;
+    words.push(word);
+  }
+  return words;
 }
 
 function defectOf(error: unknown): Problem {

@@ -1,3 +1,4 @@
+import { MAX_NOTE_LENGTH } from "../core/admin-act.ts";
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { invalidOption } from "./command.ts";
@@ -72,6 +73,13 @@ export function parseChoice<Choice extends string>(choices: readonly Choice[]): 
     if (choice === undefined) throw invalidOption(choices.join(" or "), text);
     return choice;
   };
+}
+
+/** What somebody has to say about an act, for the audit log. */
+export function parseNote(text: string): string {
+  if (text === "" || text.length > MAX_NOTE_LENGTH)
+    throw invalidOption(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, text);
+  return text;
 }
 
 /** `HOST` or `HOST:PORT`, as it stands in a Host header. */

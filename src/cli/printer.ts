@@ -45,11 +45,26 @@ export function createPrinter(
       if (!json) errorLine(text);
     },
     trace: errorLine,
-    problem: (problem) => errorLine(json ? problemJson(problem) : problemText(problem, talkStyle)),
+    problem: (problem) => {
+      const typed = { ...problem, next: asTyped(problem.next, world) };
+      errorLine(json ? problemJson(typed) : problemText(typed, talkStyle));
+    },
     hide: (secret) => {
       if (secret !== "" && !hidden.includes(secret)) hidden.push(secret);
     },
   };
+}
+
+/** What to type to get this program: npx says that it was used. */
+export function calledAs({ env }: Pick<World, "env">): string {
+  return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
+}
+
+/** A hint with its commands as they have to be typed. What stands behind a quotation mark is not ours. */
+function asTyped(next: string, world: Pick<World, "env">): string {
+  const [ours = ""] = /^[^'"]*/.exec(next) ?? [];
+  const command = /(?<=^|[:;] |\brun )checkout (?=[a-z-])/g;
+  return ours.replace(command, `${calledAs(world)} `) + next.slice(ours.length);
 }
 
 /** Fields one below the other, their values aligned, everything from outside escaped. */

@@ -8,11 +8,13 @@ Examples:
   $ checkout sandbox start
   $ checkout orders create --order-id order-1001 --price-id price_coffee
   $ checkout sessions get <id>
+  $ checkout listen --forward http://localhost:3000/hooks
 
 Exit codes:
   0 done            4 credential or permission    7 unreachable, timeout, 5xx
   1 failed          5 conflict                  130 interrupted
   2 usage           6 rate limited
+  3 not ready
 
 Every option can come from the environment: --base-url is CHECKOUT_BASE_URL.
 The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never
@@ -65,6 +67,31 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "what was sent to endpoints, and what they answered",
     load: async () => [(await import("./commands/deliveries.ts")).registerDeliveries],
   },
+  checklist: {
+    summary: "proof of launch readiness: six items with their evidence; exit 0 only when ready",
+    load: async () => [
+      (await import("./commands/checklist.ts")).registerChecklist,
+      (await import("./commands/checklist-webhooks.ts")).registerChecklistWebhooks,
+      (await import("./commands/checklist-browser-return.ts")).registerChecklistBrowserReturn,
+      (await import("./commands/checklist-idempotency.ts")).registerChecklistIdempotency,
+    ],
+  },
+  store: {
+    summary: "the store: what it is, may do and has",
+    load: async () => [(await import("./commands/store.ts")).registerStore],
+  },
+  capabilities: {
+    summary: "what the store can be paid with",
+    load: async () => [(await import("./commands/store.ts")).registerCapabilities],
+  },
+  production: {
+    summary: "ask for production, as the merchant",
+    load: async () => [(await import("./commands/production.ts")).registerProduction],
+  },
+  admin: {
+    summary: "the administrator's side: approvals, the production gate, the audit log",
+    load: async () => [(await import("./commands/admin.ts")).registerAdmin],
+  },
   webhooks: {
     summary: "sign and verify webhooks",
     load: async () => [(await import("./commands/webhooks.ts")).registerWebhooks],
@@ -77,9 +104,17 @@ const GROUPS: Readonly<Record<string, Entry>> = {
 
 /** Commands without a group. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
+  listen: {
+    summary: "receive events, verify them, and forward them to your application",
+    load: async () => [(await import("./commands/listen.ts")).registerListen],
+  },
   trigger: {
     summary: "make an event happen, on a real order or session",
     load: async () => [(await import("./commands/trigger.ts")).registerTrigger],
+  },
+  assumptions: {
+    summary: "list what the interface leaves open, and what your integration relied on",
+    load: async () => [(await import("./commands/assumptions.ts")).registerAssumptions],
   },
   whoami: {
     summary: "show which service, store and key the other commands use, and why",
@@ -94,6 +129,8 @@ export async function createProgram(registry: Registry): Promise<Command> {
     .description("The Hosted Checkout and Orders Service v1 on your own machine.")
     .version(VERSION, "-V, --version", "print the version")
     .exitOverride()
+    // What stands behind a command is that command's own, also where one above it has an option of the same name.
+    .enablePositionalOptions()
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP })
     .configureOutput({
       writeOut: (text) => stdout.write(text),

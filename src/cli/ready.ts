@@ -2,7 +2,7 @@ import type { SeededStore } from "../sandbox/seed.ts";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import type { Context } from "./command.ts";
-import { fieldLines } from "./printer.ts";
+import { calledAs, fieldLines } from "./printer.ts";
 import { shortPath } from "./state-folder.ts";
 
 /** What the sandbox tells of itself when it is truly ready (design section 6). */
@@ -65,9 +65,4 @@ export function banner({ world, printer: { style } }: Context, ready: Ready): st
     `  ${calledAs(world)} orders create --order-id order-1001 --price-id price_coffee`,
     "",
   ].join("\n");
-}
-
-/** What to type to get this program: npx says that it was used. */
-function calledAs({ env }: Pick<World, "env">): string {
-  return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }

@@ -12,13 +12,13 @@ export type SecretOptions = CommonOptions & {
 };
 
 /** The variable that holds a signing secret: no flag takes one, so that it stands in no process list. */
-const VARIABLE = "CHECKOUT_SIGNING_SECRET";
+export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 /** `--secret-file`. */
 export function secretOption(): Option {
   return valueOption(
     "--secret-file <file>",
-    `the signing secret, one a line during a rotation; - is standard input (else: ${VARIABLE})`,
+    `the signing secret, one a line during a rotation; - is standard input (else: ${SECRET_VARIABLE})`,
   );
 }
 
@@ -36,7 +36,7 @@ export async function findSecrets(
     secretFile === undefined ? accept(undefined) : await readInput(world, secretFile, "--secret-file");
   if (!read.ok) return read;
   const text = read.value === undefined ? undefined : Buffer.from(read.value).toString("utf8");
-  const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[VARIABLE] ?? ""];
+  const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
   for (const secret of secrets) printer.hide(secret);
   if (secrets.every((secret) => secret === "")) return noSecret(secretFile);
   return accept(secrets);
@@ -49,13 +49,13 @@ export function checkSecrets(secrets: readonly string[]): Outcome<void, Problem>
   return { ok: false, refusal: usageProblem(fault.message, SOURCES) };
 }
 
-const SOURCES = `set ${VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
+const SOURCES = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
 
 const ONE_STDIN: Outcome<never, Problem> = {
   ok: false,
   refusal: usageProblem(
     "--payload-file and --secret-file cannot both be standard input",
-    `take one of them from a file, or the secret from ${VARIABLE}`,
+    `take one of them from a file, or the secret from ${SECRET_VARIABLE}`,
   ),
 };
 

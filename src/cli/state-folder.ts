@@ -1,7 +1,14 @@
 import { dirname, join, resolve } from "node:path";
+import { ADMIN_TOKEN_BYTES } from "../core/admin-token.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
-import { parseCredentials, parseRun, type Credentials, type Run } from "../core/state-files.ts";
+import {
+  parseAdministrator,
+  parseCredentials,
+  parseRun,
+  type Credentials,
+  type Run,
+} from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import { EXIT, type Problem } from "./problem.ts";
 
@@ -16,6 +23,7 @@ const FILES = {
   journal: "journal.db",
   masterKey: "master.key",
   credentials: "credentials.json",
+  administrator: "administrator.json",
   run: "run.json",
 } as const;
 
@@ -93,6 +101,33 @@ export function masterKey(
   const text = world.files.read(path)?.trim() ?? "";
   if (/^[0-9a-f]{64}$/.test(text)) return accept(new Uint8Array(Buffer.from(text, "hex")));
   return unreadable(path, "64 hexadecimal digits");
+}
+
+/** The administrator's token of a folder; undefined where no sandbox was started there yet. */
+export function readAdministratorToken(
+  world: Pick<World, "files">,
+  folder: string,
+): Outcome<string | undefined, Problem> {
+  const read = readWith(world, stateFile(folder, "administrator"), parseAdministrator);
+  return read.ok ? accept(read.value?.administrator_token) : read;
+}
+
+/** The same, made on first use and kept: whoever has it is the administrator, through every restart. */
+export function administratorToken(
+  world: Pick<World, "files" | "randomBytes">,
+  folder: string,
+): Outcome<string, Problem> {
+  const path = stateFile(folder, "administrator");
+  const token = newToken(world);
+  world.files.createNew(path, `${JSON.stringify({ administrator_token: token }, null, 2)}\n`);
+  const kept = readAdministratorToken(world, folder);
+  if (!kept.ok) return kept;
+  return kept.value === undefined ? unreadable(path, "what checkout wrote there") : accept(kept.value);
+}
+
+/** A token that nobody can guess. */
+export function newToken({ randomBytes }: Pick<World, "randomBytes">): string {
+  return Buffer.from(randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url");
 }
 
 /** The live sandbox of a folder; undefined where none runs, also where one was killed. */

@@ -82,10 +82,13 @@ function report(
       },
     };
   }
-  const status = result.response?.data.status;
-  const message =
-    status === undefined ? "time is up, and no answer came" : `${id} is still ${status}; time is up`;
   const next = `wait on: checkout sessions get ${id} --wait`;
-  const details = { id, ...(status === undefined ? {} : { status }) };
+  const found = result.response?.data;
+  const message =
+    found === undefined ? "time is up, and no answer came" : `${id} is still ${found.status}; time is up`;
+  const details = {
+    id,
+    ...(found === undefined ? {} : { status: found.status, checkout_url: found.checkout_url }),
+  };
   return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "wait_timeout", message, details, next } };
 }

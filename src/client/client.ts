@@ -94,8 +94,13 @@ export function retrieve(
   target: Target,
   options: ExchangeOptions & { readonly id: string },
 ): Promise<Exchange> {
-  const url = `${target.baseUrl}/checkout-sessions/${encodeURIComponent(options.id)}`;
-  return exchange(world, { method: "GET", url, headers: authorization(target) }, options);
+  return exchange(world, retrieveRequest(target, options.id), options);
+}
+
+/** The request that a retrieve sends. */
+export function retrieveRequest(target: Target, id: string): ApiRequest {
+  const url = `${target.baseUrl}/checkout-sessions/${encodeURIComponent(id)}`;
+  return { method: "GET", url, headers: authorization(target) };
 }
 
 /** The request that a create sends. */

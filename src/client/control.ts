@@ -13,8 +13,8 @@ import { parseJson } from "../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../core/wire.ts";
 import type { World } from "../world.ts";
 
-/** The sandbox's own API on this machine (design section 7), which no real service has. */
-export type ControlTarget = { readonly origin: string; readonly adminToken: string };
+/** The sandbox's own API on this machine (design section 7), which no real service has, and the token of one role. */
+export type ControlTarget = { readonly origin: string; readonly token: string };
 
 /** An answer of the control API, or why there is none. */
 export type ControlResult<Value> =
@@ -72,7 +72,7 @@ export type ControlCall<Name extends OperationName> = {
 /** Calls any operation of the control API. */
 export async function callControl<Name extends OperationName>(
   world: Pick<World, "send">,
-  { origin, adminToken }: ControlTarget,
+  { origin, token }: ControlTarget,
   {
     name,
     id = "",
@@ -85,7 +85,7 @@ export async function callControl<Name extends OperationName>(
   const sent = await world.send({
     method,
     url: `${origin}${path.replace("{id}", encodeURIComponent(id))}${takes(name) === "query" ? queryOf(body) : ""}`,
-    headers: { Authorization: `Bearer ${adminToken}`, "Content-Type": "application/json" },
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
     ...(takes(name) === "body" ? { body: JSON.stringify(body) } : {}),
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,

@@ -42,6 +42,14 @@ export type StoreFacts = {
   readonly currencies: readonly string[];
 };
 
+/** What a store may be paid with, and whether that is switched on. */
+export type Capability = {
+  readonly kind: "payment_method" | "currency";
+  /** `wechat_pay`, `EUR`. */
+  readonly name: string;
+  readonly active: boolean;
+};
+
 /** Whether a checkout keeps its order_id from having another: it is open, or paid (decision 8). */
 export function isLive(status: Status): boolean {
   return status === "created" || status === "pending" || status === "succeeded";

@@ -1,5 +1,9 @@
 import * as z from "zod";
 import { STATUSES } from "./checkout.ts";
+import { assumptionOperations } from "./control-assumptions.ts";
+import { drillOperations } from "./control-drills.ts";
+import { idempotencyOperations } from "./control-idempotency.ts";
+import { readinessOperations } from "./control-readiness.ts";
 import { dispatched, webhookOperations } from "./control-webhooks.ts";
 import type { ErrorCode } from "./errors.ts";
 import { accept, refuse, type Outcome } from "./outcome.ts";
@@ -13,6 +17,8 @@ type Operation<Body, Answer> = {
   /** May hold `{id}`. */
   readonly path: string;
   readonly summary: string;
+  /** Whose token it wants; that of the control API where nothing is said. */
+  readonly role?: "administrator";
   /** What the body of a POST or the query of a GET has to be; `undefined` where nothing is read. */
   readonly request: z.ZodType<Body>;
   readonly answer: z.ZodType<Answer>;
@@ -21,6 +27,9 @@ type Operation<Body, Answer> = {
   /** Its own refusals, beside those that every operation has. */
   readonly refusals: readonly ErrorCode[];
 };
+
+/** Who may call operations: whoever runs the sandbox and acts on it, or the service's administrator. */
+export type ControlRole = "control" | "administrator";
 
 /** The request of an operation that reads nothing but its path. */
 const NOTHING = z.undefined();
@@ -65,6 +74,8 @@ const clockAnswer = z.object({
   frozen: z.boolean(),
   fired: z.array(move),
   delivered: z.array(dispatched),
+  /** Due deliveries that receivers have not answered yet. */
+  undelivered: z.int().min(0),
 });
 const returnOriginsAnswer = z.object({ store_id: z.uuid(), return_origins: z.array(z.string()) });
 
@@ -151,6 +162,10 @@ const operations = {
     refusals: ["not_found", "state_conflict"],
   },
   ...webhookOperations,
+  ...drillOperations,
+  ...idempotencyOperations,
+  ...assumptionOperations,
+  ...readinessOperations,
   describe: {
     method: "GET",
     path: "/__sandbox/openapi.json",
@@ -180,6 +195,11 @@ export const CONTROL_OPERATIONS: {
 
 /** The names of all operations, in the order of the table. */
 export const OPERATION_NAMES = Object.keys(operations) as readonly OperationName[];
+
+/** Whose token an operation wants, and no other's: that of `run.json`, or the administrator's. */
+export function roleOf(name: OperationName): ControlRole {
+  return CONTROL_OPERATIONS[name].role ?? "control";
+}
 
 /** What an operation reads beside its path. */
 export function takes(name: OperationName): "nothing" | "body" | "query" {

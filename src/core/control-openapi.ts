@@ -2,6 +2,7 @@ import * as z from "zod";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
+  roleOf,
   takes,
   type AnswerOf,
   type OperationName,
@@ -15,6 +16,7 @@ const REFUSALS_OF_ALL: readonly ErrorCode[] = [
   "invalid_request",
   "credential_missing",
   "credential_invalid",
+  "scope_missing",
   "host_not_allowed",
   "origin_not_allowed",
   "method_not_allowed",
@@ -70,6 +72,12 @@ export function describeControlApi(): AnswerOf<"describe"> {
           description:
             "The admin_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_ADMIN_TOKEN as it was set before the start.",
         },
+        administratorToken: {
+          type: "http",
+          scheme: "bearer",
+          description:
+            "The administrator_token of .checkout/administrator.json, or CHECKOUT_ADMINISTRATOR_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
+        },
       },
       schemas: { Refusal: refusalSchema() },
     },
@@ -86,6 +94,7 @@ function describeOperation(name: OperationName): Json {
   return {
     operationId: name,
     summary,
+    ...(roleOf(name) === "administrator" ? { security: [{ administratorToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(takes(name) === "body"
       ? { requestBody: { required: true, content: jsonContent(schemaOf(request, "input")) } }

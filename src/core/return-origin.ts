@@ -44,12 +44,26 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
   if (rule === undefined) return accept(text);
   const got = printableLiteral(withoutUser(text));
-  return refuse("invalid_parameter", `a return origin must ${rule}; got ${got}; write ${instead(text)}`);
+  const instead = meantOrigin(text) ?? EXAMPLE;
+  return refuse("invalid_parameter", `a return origin must ${rule}; got ${got}; write ${instead}`);
+}
+
+/** The origin that a refused text means, where that is beyond doubt; undefined where it may be a trick. */
+export function meantOrigin(text: string): string | undefined {
+  const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
+  const origin = isDoubtful ? undefined : originOf(text);
+  return origin !== undefined && brokenRule(origin) === undefined ? origin : undefined;
 }
 
 /** Where a customer goes back to: never with a status, because a browser's return proves nothing (decision 19). */
-export function returnAddress(origin: string, { orderId, id }: Pick<Checkout, "orderId" | "id">): string {
-  return `${origin}/?order_id=${encodeURIComponent(orderId)}&session_id=${encodeURIComponent(id)}`;
+export function returnAddress(origin: string, checkout: Pick<Checkout, "orderId" | "id">): string {
+  return returnPage(`${origin}/`, checkout);
+}
+
+/** The same for a page of the merchant's own, which may have a query but no fragment. */
+export function returnPage(page: string, { orderId, id }: Pick<Checkout, "orderId" | "id">): string {
+  const query = `order_id=${encodeURIComponent(orderId)}&session_id=${encodeURIComponent(id)}`;
+  return `${page}${page.includes("?") ? "&" : "?"}${query}`;
 }
 
 /** The first rule that a text breaks, from the text as a whole to its parts. */
@@ -106,13 +120,6 @@ function portRule(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS):
 
 function firstRule(faults: readonly Fault[], texts: readonly string[]): string | undefined {
   return faults.find(([held]) => texts.some((text) => held.test(text)))?.[1];
-}
-
-/** The origin that was meant, where that is beyond doubt; else an example. */
-function instead(text: string): string {
-  const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
-  const origin = isDoubtful ? undefined : originOf(text);
-  return origin !== undefined && brokenRule(origin) === undefined ? origin : EXAMPLE;
 }
 
 function originOf(text: string): string | undefined {

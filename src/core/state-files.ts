@@ -16,6 +16,16 @@ const run = z.object({
 /** `run.json`: the process that serves a folder. `started` tells it from a later one with the same pid. */
 export type Run = z.infer<typeof run>;
 
+const administrator = z.object({ administrator_token: z.string().regex(/^[\w-]{16,128}$/) });
+
+/** `administrator.json`: the token of the service's administrator, a role of its own (decision 49). */
+export type Administrator = z.infer<typeof administrator>;
+
+/** Undefined where the text is not what was written. */
+export function parseAdministrator(text: string): Administrator | undefined {
+  return parseAs(administrator, text);
+}
+
 /** Undefined where the text is not what was written. */
 export function parseCredentials(text: string): Credentials | undefined {
   return parseAs(credentials, text);

@@ -6,7 +6,18 @@ import { printableLiteral } from "./text.ts";
 const MAX_URL_LENGTH = 2048;
 
 /** Kinds of addresses that no name may lead to, even one that was allowed: they are nobody's receiver. */
-const NEVER = new Set(["unspecified", "broadcast", "multicast", "linkLocal", "reserved"]);
+const NEVER = new Set([
+  "unspecified",
+  "broadcast",
+  "multicast",
+  "linkLocal",
+  "reserved",
+  // They carry an IPv4 address, which may be any of these.
+  "rfc6052",
+  "rfc6145",
+  "6to4",
+  "teredo",
+]);
 
 /** Where the sandbox may send to (decision 14). */
 export type TargetPolicy = {
@@ -34,7 +45,9 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
   if (url !== undefined && (url.username !== "" || url.password !== "" || text.includes("@"))) {
     return refuse("invalid_parameter", "the address must not hold a user, a password or an @");
   }
-  const spelled = hostSpelledIn(text);
+  const spelled = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
+    ? undefined
+    : hostSpelledIn(text);
   if (url === undefined || spelled === undefined) {
     return refuse(
       "invalid_parameter",
@@ -59,6 +72,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
     );
   }
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  if (port === 0) return refuse("invalid_parameter", "port 0 is none; give the port of your receiver");
   if (addresses !== undefined && port === policy.ownPort) {
     return refuse(
       "invalid_parameter",

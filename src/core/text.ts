@@ -42,6 +42,11 @@ export function printableLiteral(value: unknown): string {
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;
 }
 
+/** The beginning of what came from outside, as it may stand on a line: escaped, redacted, at most 60 characters. */
+export function excerpt(text: string): string {
+  return cut(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
+}
+
 /** The length of a text as the interface's limits count it: Unicode code points (decision 6). */
 export function codePointLength(text: string): number {
   let length = 0;

@@ -1,3 +1,5 @@
+import { isApproved, productionOf } from "../core/admin-act.ts";
+import { reliedOnByCreate, reliedOnByRefusal, RETRIEVED_ORDER } from "../core/assumptions.ts";
 import type { CheckoutObject } from "../core/checkout.ts";
 import { storeNow, type StoreClock } from "../core/clock.ts";
 import {
@@ -18,6 +20,8 @@ import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines, splitTarget } from "../web/http.ts";
 
 import type { HttpRequest, HttpResponse } from "../world.ts";
+import { callerOf } from "./caller.ts";
+import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { createCheckout, retrieveCheckout, type ServiceContext } from "./service.ts";
 
@@ -33,7 +37,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
 /** What the v1 API needs beside the verbs. */
-export type ApiContext = ServiceContext & { readonly rateLimiter: RateLimiter };
+export type ApiContext = ServiceContext & {
+  readonly rateLimiter: RateLimiter;
+  readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
+};
 
 /** An answer, with what the log says about it beside its status. `unlogged`: a page that looks again each second. */
 export type Answer = HttpResponse & { readonly note?: string; readonly unlogged?: true };
@@ -45,7 +52,25 @@ export type Answer = HttpResponse & { readonly note?: string; readonly unlogged?
 export async function answerV1(context: ApiContext, request: HttpRequest): Promise<Answer> {
   const requestId = context.world.uuid();
   const outcome = await route(context, request, requestId);
-  return outcome.ok ? outcome.value : answerRefusal(requestId, outcome.refusal);
+  if (outcome.ok) return outcome.value;
+  noteRefusal(context, request, { requestId, refusal: outcome.refusal });
+  return answerRefusal(requestId, outcome.refusal);
+}
+
+/** Who sees a code of ours may come to rely on it. */
+function noteRefusal(
+  { store, world, assumptions, idempotencyWatch }: ApiContext,
+  request: HttpRequest,
+  { requestId, refusal }: { readonly requestId: string; readonly refusal: Refusal },
+): void {
+  const caller = callerOf(store, request);
+  if (caller === undefined || idempotencyWatch.isOwn(request)) return;
+  const { storeId, clock } = caller;
+  assumptions.note(reliedOnByRefusal(refusal.code), {
+    storeId,
+    requestId,
+    at: storeNow(clock, world.now()),
+  });
 }
 
 /** A refusal as an answer, with its code in the log. */
@@ -59,9 +84,9 @@ async function route(context: ApiContext, request: HttpRequest, requestId: strin
   const { path } = splitTarget(request.target);
   const endpoint = Object.hasOwn(CREATE_ENDPOINTS, path) ? CREATE_ENDPOINTS[path] : undefined;
   if (endpoint !== undefined) {
-    return request.method === "POST"
-      ? create(context, request, { path, endpoint, requestId })
-      : wrongMethod("POST");
+    if (request.method !== "POST") return wrongMethod("POST");
+    const outcome = await create(context, request, { path, endpoint, requestId });
+    return context.idempotencyWatch.look(request, { requestId, outcome });
   }
   const sessionId = path.startsWith(SESSION_PREFIX) ? path.slice(SESSION_PREFIX.length) : "";
   if (sessionId !== "" && !sessionId.includes("/")) {
@@ -92,7 +117,7 @@ async function create(
   if (!credential.ok) return credential;
   const content = readCreate(request);
   if (!content.ok) return content;
-  const { storeId } = credential.value;
+  const { storeId, clock } = credential.value;
   const { path } = call;
   const created = await createCheckout(context, {
     ...content.value,
@@ -102,6 +127,11 @@ async function create(
     requestId: call.requestId,
   });
   if (!created.ok) return created;
+  context.assumptions.note(reliedOnByCreate(content.value.request, created.value), {
+    storeId,
+    requestId: call.requestId,
+    at: storeNow(clock, context.world.now()),
+  });
   // A replay carries the request_id of its first answer, in the header as in the body (decision 5).
   const { requestId, body, replayed } = created.value;
   const headers = jsonHeaders(requestId);
@@ -132,6 +162,11 @@ async function retrieve(
   }
   const found = await retrieveCheckout(context, credential.value, call.sessionId.toLowerCase());
   if (!found.ok) return found;
+  if (found.value.object === "order") {
+    const { storeId, clock } = credential.value;
+    const at = storeNow(clock, context.world.now());
+    context.assumptions.note(RETRIEVED_ORDER, { storeId, requestId: call.requestId, at });
+  }
   const body = successBody(call.requestId, checkoutJson(found.value, context.checkoutOrigin));
   return accept({ status: 200, headers: jsonHeaders(call.requestId), body, note: found.value.status });
 }
@@ -144,12 +179,7 @@ function authorize(
 ): Outcome<Credential & { readonly clock: StoreClock }> {
   const presented = parseAuthorization(headerLines(request, "authorization"));
   if (!presented.ok) return presented;
-  if (presented.value.kind === "live") {
-    return refuse(
-      "production_approval_missing",
-      "live credentials need production approval, and v1 takes test credentials only",
-    );
-  }
+  if (presented.value.kind === "live") return refuseLive(context);
   const { apiKey } = presented.value;
   const credential = context.store.credentials.byApiKey(apiKey);
   if (credential === undefined) return refuseUnknownKey(apiKey);
@@ -163,6 +193,21 @@ function authorize(
   if (!rate.ok) return rate;
   const scoped = requireScope(credential, scope);
   return scoped.ok ? accept(credential) : scoped;
+}
+
+/** v1 takes test credentials alone, whatever an administrator has approved. A live key names no store: the first is meant. */
+function refuseLive({ store }: ApiContext): Outcome<never> {
+  const first = store.stores.first();
+  if (first !== undefined && isApproved(productionOf(store.adminActs.of(first.id)))) {
+    return refuse(
+      "environment_not_allowed",
+      "v1 takes test credentials only; that production is approved changes nothing here",
+    );
+  }
+  return refuse(
+    "production_approval_missing",
+    "live credentials need production approval, and v1 takes test credentials only",
+  );
 }
 
 /** Content type, JSON, Idempotency-Key, schema (decision 3). */

@@ -4,6 +4,7 @@ import type { Dispatched } from "./delivery-steps.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { settleDue, type Move } from "./payments.ts";
 import type { ServiceContext } from "./service.ts";
+import type { World } from "../world.ts";
 import type { Turns } from "./turns.ts";
 
 /** What can be done to a store's clock (decision 18). Times and spans in milliseconds. */
@@ -18,10 +19,16 @@ export type ClockState = {
   readonly frozen: boolean;
   readonly fired: readonly Move[];
   readonly delivered: readonly Dispatched[];
+  /** Deliveries that are due and still on their way: receivers took longer than a move waits. */
+  readonly undelivered: number;
 };
+
+/** So long a move waits for receivers, in real milliseconds; what they take longer for goes on without it. */
+const DRAIN_BUDGET_MS = 20_000;
 
 /** What moving a clock needs: what is due by then is also sent. */
 export type ClockContext = ServiceContext & {
+  readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
   /** Two moves at once would start from the same time, and one be lost. */
   readonly clockTurn: Turns;
@@ -43,26 +50,40 @@ export function moveClock(
 }
 
 async function move(context: ClockContext, storeId: string, act: ClockAct): Promise<Outcome<ClockState>> {
-  const { store, world, dispatcher } = context;
-  const before = store.clocks.of(storeId);
-  if (before === undefined) return refuse("not_found", `there is no store ${storeId}`);
+  const { store, world } = context;
+  if (store.clocks.of(storeId) === undefined) return refuse("not_found", `there is no store ${storeId}`);
+  const goesOn = act.action === "advance" || act.action === "set";
+  const until = world.monotonic() + DRAIN_BUDGET_MS;
+  const delivered: Dispatched[] = [];
+  const drain = async (): Promise<void> => {
+    const budgetMs = until - world.monotonic();
+    if (goesOn && budgetMs > 0) delivered.push(...(await context.dispatcher.drain(storeId, budgetMs)));
+  };
+  await drain();
+  // Read when the sending is over: it takes real time.
   const realNow = world.now();
+  const before = store.clocks.of(storeId) ?? REAL_CLOCK;
   const after = moved(before, act, realNow);
   const now = storeNow(after, realNow);
   const fired: Move[] = [];
-  const delivered: Dispatched[] = [];
-  if (act.action !== "show") delivered.push(...(await dispatcher.drain(storeId)));
   let reached = storeNow(before, realNow);
   for (let arrived = act.action === "show"; !arrived;) {
     // On the way the clock stops wherever something is sent: what follows from it counts from there.
     const stop = nextStop(context, storeId, reached) ?? now;
-    arrived = stop >= now;
+    arrived = stop >= now || world.monotonic() >= until;
     const clock = arrived ? after : setTo(before, stop, realNow);
-    fired.push(...(await moveTo(context, { storeId, clock }, Math.min(stop, now))));
-    delivered.push(...(await dispatcher.drain(storeId)));
+    fired.push(...(await moveTo(context, { storeId, clock }, arrived ? now : stop)));
+    await drain();
     reached = stop;
   }
-  return accept({ now, frozen: after.frozenAt !== null, fired, delivered });
+  const undelivered = goesOn ? countDue(context, storeId, now) : 0;
+  return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
+}
+
+/** How many deliveries of a store are due and not sent yet, to endpoints that are on. */
+function countDue({ store }: ServiceContext, storeId: string, now: number): number {
+  const on = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
+  return on.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
 /** Does what falls due until a moment. The clock moves with the last of it, so that nobody sees the new time before that is done. */

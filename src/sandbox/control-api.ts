@@ -3,8 +3,10 @@ import {
   CONTROL_OPERATIONS,
   findOperation,
   parseControlRequest,
+  roleOf,
   takes,
   type AnswerOf,
+  type ControlRole,
   type OperationName,
 } from "../core/control-api.ts";
 import { parseStrictJson } from "../core/json.ts";
@@ -17,16 +19,19 @@ import type { HttpRequest } from "../world.ts";
 import { answerRefusal, type Answer } from "./api-v1.ts";
 import { CONTROL_HANDLERS, type ControlActs } from "./control-handlers.ts";
 
-/** What the control API needs beside its acts: a credential of its own. */
-export type ControlContext = ControlActs & { readonly adminToken: string };
+/** What the control API needs beside its acts: a credential of its own for each role. */
+export type ControlContext = ControlActs & {
+  readonly adminToken: string;
+  readonly administratorToken: string;
+};
 
 /** Where the control API lives; it is the sandbox's alone, no part of v1 (design section 7). */
 export const CONTROL_PREFIX = "/__sandbox/";
 
-/** Answers a request of the control API: browser, admin token, route, body. */
+/** Answers a request of the control API: browser, token, route, role, body. */
 export async function answerControl(context: ControlContext, request: HttpRequest): Promise<Answer> {
   const requestId = context.world.uuid();
-  const outcome = await route(context, request);
+  const outcome = await route(context, request, requestId);
   if (!outcome.ok) return answerRefusal(requestId, outcome.refusal);
   const { bare, data } = outcome.value;
   const body = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
@@ -36,29 +41,41 @@ export async function answerControl(context: ControlContext, request: HttpReques
 /** What an operation said, and whether it goes out as it is. */
 type Said = { readonly data: unknown; readonly bare: boolean };
 
-async function route(context: ControlContext, request: HttpRequest): Promise<Outcome<Said>> {
+async function route(
+  context: ControlContext,
+  request: HttpRequest,
+  requestId: string,
+): Promise<Outcome<Said>> {
   const allowed = refuseBrowsers(request);
   if (!allowed.ok) return allowed;
-  const admin = requireAdmin(context, request);
-  if (!admin.ok) return admin;
+  const role = identify(context, request);
+  if (!role.ok) return role;
   const { path, query } = splitTarget(request.target);
   const found = findOperation(request.method, path);
   if (!found.ok) return found;
   const { name, id } = found.value;
-  const data = await run(context, name, { id, query, bytes: request.body });
+  const permitted = requireRole(role.value, name);
+  if (!permitted.ok) return permitted;
+  const data = await run(context, name, { id, query, bytes: request.body, requestId });
   return data.ok ? accept({ data: data.value, bare: CONTROL_OPERATIONS[name].bare }) : data;
 }
 
 async function run<Name extends OperationName>(
   context: ControlContext,
   name: Name,
-  call: { readonly id: string; readonly query: string; readonly bytes: Uint8Array },
+  call: {
+    readonly id: string;
+    readonly query: string;
+    readonly bytes: Uint8Array;
+    readonly requestId: string;
+  },
 ): Promise<Outcome<AnswerOf<Name>>> {
   const read = takes(name) === "body" ? parseStrictJson(call.bytes) : readQuery(call.query);
   if (!read.ok) return read;
   const isBare = takes(name) === "nothing" && call.query === "";
   const parsed = parseControlRequest(name, isBare ? undefined : read.value);
-  return parsed.ok ? CONTROL_HANDLERS[name](context, { id: call.id, body: parsed.value }) : parsed;
+  const { id, requestId } = call;
+  return parsed.ok ? CONTROL_HANDLERS[name](context, { id, requestId, body: parsed.value }) : parsed;
 }
 
 /** The fields of a query, each at most once. Refuses with `invalid_parameter`. */
@@ -72,14 +89,30 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   return accept(Object.fromEntries(fields));
 }
 
-/** The token of `run.json`, compared in constant time. */
-function requireAdmin({ adminToken }: ControlContext, request: HttpRequest): Outcome<void> {
+/** Whose token came: each is compared in constant time, and neither is the other's. */
+function identify(
+  { adminToken, administratorToken }: ControlContext,
+  request: HttpRequest,
+): Outcome<ControlRole> {
   const lines = headerLines(request, "authorization");
   const [, token = ""] = /^bearer +(\S+)$/i.exec(lines[0] ?? "") ?? [];
-  if (lines.length === 1 && isAdminToken(token, adminToken)) return accept(undefined);
+  if (lines.length === 1 && isAdminToken(token, adminToken)) return accept("control");
+  if (lines.length === 1 && isAdminToken(token, administratorToken)) return accept("administrator");
   const code = lines.length === 0 ? "credential_missing" : "credential_invalid";
   return refuse(
     code,
-    "the control API takes the admin token that is in .checkout/run.json, as Authorization: Bearer <token>",
+    "the control API takes the admin token that is in .checkout/run.json, and for acts of the administrator the token in .checkout/administrator.json, as Authorization: Bearer <token>",
+  );
+}
+
+/** Who runs the sandbox is not its administrator, and the administrator does nothing else (decision 20). */
+function requireRole(role: ControlRole, name: OperationName): Outcome<void> {
+  const wanted = roleOf(name);
+  if (role === wanted) return accept(undefined);
+  return refuse(
+    "scope_missing",
+    wanted === "administrator"
+      ? `${name} is the administrator's: it takes the token in .checkout/administrator.json, not the one in run.json`
+      : `${name} is not the administrator's: it takes the admin token in .checkout/run.json`,
   );
 }

@@ -1,3 +1,5 @@
+import { ACTED_AS_PAYER, MOVED_CLOCK } from "../core/assumptions.ts";
+import { storeNow } from "../core/clock.ts";
 import type {
   AnswerOf,
   ClockRequest,
@@ -13,31 +15,41 @@ import { toWire } from "../core/wire.ts";
 import type { EventEntry } from "../store/events.ts";
 import { viewCheckout, type CheckoutView } from "./checkout-view.ts";
 import { moveClock, type ClockAct, type ClockContext, type ClockState } from "./clock.ts";
+import { ASSUMPTION_HANDLERS } from "./control-assumptions.ts";
+import { DRILL_HANDLERS } from "./control-drills.ts";
+import { IDEMPOTENCY_HANDLERS, type IdempotencyActs } from "./control-idempotency.ts";
+import { READINESS_HANDLERS } from "./control-readiness.ts";
 import { WEBHOOK_HANDLERS, type WebhookActs } from "./control-webhooks.ts";
+import type { DrillsContext } from "./drills.ts";
 import type { Dispatched } from "./delivery-steps.ts";
 import { payAs, type Change, type Move } from "./payments.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "./return-origins.ts";
 
 /** What the control API acts with: the service, and the timers that have to hear of a moved clock. */
-export type ControlActs = ClockContext & WebhookActs & { readonly wakeAll: () => Promise<void> };
+export type ControlActs = ClockContext &
+  WebhookActs &
+  DrillsContext &
+  IdempotencyActs & { readonly wakeAll: () => Promise<void> };
 
 type Handler<Name extends OperationName> = (
   context: ControlActs,
-  call: { readonly id: string; readonly body: RequestOf<Name> },
+  call: { readonly id: string; readonly requestId: string; readonly body: RequestOf<Name> },
 ) => Promise<Outcome<AnswerOf<Name>>>;
 
 /** What each operation of the control API does; from the wire to the verbs and back. */
 export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name> } = {
-  pay: async (context, { id, body }) => {
+  pay: async (context, { id, requestId, body }) => {
     const paid = await payAs(context, id, body.outcome);
-    return paid.ok ? accept(changeWire(paid.value)) : paid;
+    if (!paid.ok) return paid;
+    noteActing(context, { storeId: paid.value.checkout.storeId, requestId });
+    return accept(changeWire(paid.value));
   },
   inspectCheckout: async (context, { id }) => {
     const view = await viewCheckout(context, id);
     return view.ok ? accept(viewWire(context, view.value)) : view;
   },
-  showClock: (context) => clock(context, { action: "show" }),
-  moveClock: (context, { body }) => clock(context, toAct(body)),
+  showClock: (context, { requestId }) => clock(context, { requestId, act: { action: "show" } }),
+  moveClock: (context, { requestId, body }) => clock(context, { requestId, act: toAct(body) }),
   listReturnOrigins: async (context) => {
     const storeId = firstStore(context);
     return storeId.ok
@@ -46,6 +58,10 @@ export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name>
   },
   changeReturnOrigins: (context, { body }) => changeReturnOrigins(context, body),
   ...WEBHOOK_HANDLERS,
+  ...DRILL_HANDLERS,
+  ...IDEMPOTENCY_HANDLERS,
+  ...ASSUMPTION_HANDLERS,
+  ...READINESS_HANDLERS,
   describe: async () => {
     // Who starts a sandbox shall not wait for what turns schemas into a document.
     const { describeControlApi } = await import("../core/control-openapi.ts");
@@ -53,12 +69,29 @@ export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name>
   },
 };
 
-async function clock(context: ControlActs, act: ClockAct): Promise<Outcome<AnswerOf<"showClock">>> {
+/** Whoever pays here skips what a payer would do on the pages. */
+function noteActing(
+  { store, world, assumptions }: ControlActs,
+  { storeId, requestId }: { readonly storeId: string; readonly requestId: string },
+): void {
+  const clockOfStore = store.clocks.of(storeId);
+  if (clockOfStore === undefined) return;
+  assumptions.note(ACTED_AS_PAYER, { storeId, requestId, at: storeNow(clockOfStore, world.now()) });
+}
+
+async function clock(
+  context: ControlActs,
+  { requestId, act }: { readonly requestId: string; readonly act: ClockAct },
+): Promise<Outcome<AnswerOf<"showClock">>> {
   const storeId = firstStore(context);
   if (!storeId.ok) return storeId;
   const moved = await moveClock(context, storeId.value, act);
   if (!moved.ok) return moved;
-  if (act.action !== "show") await context.wakeAll();
+  if (act.action !== "show") {
+    const { now: at } = moved.value;
+    context.assumptions.note(MOVED_CLOCK, { storeId: storeId.value, requestId, at });
+    await context.wakeAll();
+  }
   return accept(clockWire(moved.value));
 }
 
@@ -97,8 +130,14 @@ function changeWire({ checkout, moves, late }: Change): AnswerOf<"pay"> {
   return { id: checkout.id, status: checkout.status, late, moves: moves.map(moveWire) };
 }
 
-function clockWire({ now, frozen, fired, delivered }: ClockState): AnswerOf<"showClock"> {
-  return { now: iso(now), frozen, fired: fired.map(moveWire), delivered: delivered.map(dispatchedWire) };
+function clockWire({ now, frozen, fired, delivered, undelivered }: ClockState): AnswerOf<"showClock"> {
+  return {
+    now: iso(now),
+    frozen,
+    fired: fired.map(moveWire),
+    delivered: delivered.map(dispatchedWire),
+    undelivered,
+  };
 }
 
 function moveWire({ at, checkoutId, orderId, from, to, eventId }: Move): MoveWire {

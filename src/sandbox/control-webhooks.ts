@@ -32,6 +32,7 @@ import {
   testEndpoint,
   type EndpointsContext,
 } from "./endpoints.ts";
+import { inStore } from "./in-store.ts";
 
 /** What the operations on webhooks act with. */
 export type WebhookActs = EndpointsContext & { readonly world: Pick<World, "sleep" | "monotonic"> };
@@ -108,15 +109,6 @@ export const WEBHOOK_HANDLERS: { readonly [Name in WebhookOperation]: Handler<Na
       }),
     ),
 };
-
-/** Until there are more stores than one, the one that is meant is the first. */
-async function inStore<Value>(
-  { store }: WebhookActs,
-  work: (storeId: string) => Outcome<Value> | Promise<Outcome<Value>>,
-): Promise<Outcome<Value>> {
-  const first = store.stores.first();
-  return first === undefined ? refuse("not_found", "there is no store yet") : work(first.id);
-}
 
 function stateChange(
   context: WebhookActs,

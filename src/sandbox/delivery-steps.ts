@@ -1,3 +1,4 @@
+import { reliedOnByTaking } from "../core/assumptions.ts";
 import { realTimeOf, storeNow } from "../core/clock.ts";
 import {
   afterTry,
@@ -10,26 +11,19 @@ import {
 import { deliveryRequest, type DeliveryRequest } from "../core/delivery-request.ts";
 import type { Endpoint } from "../core/endpoint.ts";
 import { parseRetryAfter } from "../core/retry-after.ts";
-import { allowedAddresses, parseTarget, type TargetPolicy } from "../core/target.ts";
 import type { Trouble, TroubleKind } from "../core/trouble.ts";
 import type { Delivery } from "../store/deliveries.ts";
 import type { StoredEvent } from "../store/events.ts";
 import type { OutboundResult, World } from "../world.ts";
 import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
+import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { ServiceContext } from "./service.ts";
 
 /** What deliveries are made with. */
 export type DispatchContext = ServiceContext &
-  SecretsContext & {
-    readonly world: Pick<
-      World,
-      "now" | "uuid" | "random" | "monotonic" | "send" | "resolve" | "sleep" | "after"
-    >;
-    readonly targets: TargetPolicy;
-    /** How long a receiver has for its whole answer. */
-    readonly deliveryTimeoutMs: number;
-  };
+  SecretsContext &
+  PostContext & { readonly world: Pick<World, "random" | "sleep" | "after"> };
 
 /** One try that has ended. Times are milliseconds by the store's clock. */
 export type Dispatched = {
@@ -54,10 +48,7 @@ export type Started = {
 };
 
 /** A try that has ended, and is not on disk yet. */
-export type Ended = Started & {
-  readonly result: OutboundResult | "forbidden";
-  readonly milliseconds: number;
-};
+export type Ended = Started & Posted;
 
 /** So many deliveries are held back or dropped in one write. */
 const MAX_HELD_AT_ONCE = 100;
@@ -83,7 +74,8 @@ export function takeNext(
     }
     const event = store.events.find(delivery.eventId);
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
-    const trouble = store.troubles.take(endpointId, event.id);
+    const isOwnDoing = delivery.cause === "duplicate";
+    const trouble = isOwnDoing ? undefined : store.troubles.take(endpointId, event.id);
     if (trouble === undefined || !holdBack(context, { delivery, trouble }, now)) {
       return start(context, { endpoint, delivery, event, trouble: trouble?.kind ?? null }, now);
     }
@@ -107,7 +99,7 @@ function holdBack(
       return true;
     case "delay":
       store.deliveries.settle(id, { state: "due", tries, nextAt });
-      store.deliveries.holdFollowers(delivery, nextAt);
+      if (delivery.inOrder) store.deliveries.holdFollowers(delivery, nextAt);
       return true;
     case "reorder":
       store.deliveries.postpone(id, nextAt);
@@ -155,38 +147,9 @@ function start(
 
 /** Sends one try, outside of any transaction, to an address that the policy allows at this moment. */
 export async function send(context: DispatchContext, started: Started): Promise<Ended> {
-  const { world, targets } = context;
-  const { url } = started.endpoint;
-  const before = world.monotonic();
-  const end = (result: Ended["result"]): Ended => ({
-    ...started,
-    result,
-    milliseconds: Math.round(world.monotonic() - before),
-  });
-  const target = parseTarget(url, targets);
-  if (!target.ok) return end("forbidden");
-  const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
-  const addresses = allowedAddresses(target.value, resolved, targets);
-  if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED : "forbidden");
   const { headers, body } = started.request;
-  const result = await world.send({
-    method: "POST",
-    url,
-    headers,
-    body,
-    timeoutMs: context.deliveryTimeoutMs,
-    maxResponseBytes: KEPT_ANSWER_BYTES,
-    larger: "cut",
-    addresses: addresses.value,
-  });
-  return end(result);
+  return { ...started, ...(await post(context, { url: started.endpoint.url, headers, body })) };
 }
-
-const UNRESOLVED: OutboundResult = {
-  ok: false,
-  failure: "unreachable",
-  message: "the name of the host has no address",
-};
 
 /** Writes how a try ended, and what follows from it for its delivery and its endpoint; runs inside a write. */
 export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
@@ -196,12 +159,22 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
   const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
   const now = clock === undefined ? world.now() : storeNow(clock, world.now());
   const outcome = outcomeOf(result, world.now());
-  const isAway = endpoint.kind === "listener" && "error" in outcome && outcome.error === "unreachable";
+  const isAway =
+    endpoint.kind === "listener" &&
+    endpoint.url === ended.endpoint.url &&
+    "error" in outcome &&
+    outcome.error === "unreachable";
   const tries = isAway ? delivery.tries : delivery.tries + 1;
   const verdict = isAway
     ? ({ state: "due", nextAt: now } as const)
     : afterTry(outcome, { tries, jitter: world.random(), now });
-  const nextAt = verdict.state === "due" ? verdict.nextAt : null;
+  if (verdict.state === "succeeded") {
+    const { storeId } = delivery;
+    context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
+  }
+  // It may have been dropped meanwhile, with its endpoint.
+  const isWanted = store.deliveries.find(delivery.id)?.state === "due";
+  const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
   const error = "error" in outcome ? outcome.error : null;
   const [address, answer] =
@@ -210,11 +183,10 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     { deliveryId: delivery.id, number },
     { finishedAt: now, milliseconds, address, status, error, answer, nextAt },
   );
-  // It may have been dropped meanwhile, with its endpoint.
-  if (store.deliveries.find(delivery.id)?.state === "due") {
+  if (isWanted) {
     store.deliveries.settle(delivery.id, { state: verdict.state, tries, nextAt: nextAt ?? now });
-    if (nextAt === null) store.deliveries.releaseFollowers(delivery, now);
-    else store.deliveries.holdFollowers(delivery, nextAt);
+    if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
+    if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
   if (isAway) store.endpoints.setState(endpoint.id, "paused", "its listener went away");
   else
@@ -257,7 +229,7 @@ function judgeEndpoint(
 
 function outcomeOf(result: Ended["result"], realNow: number): DeliveryResult {
   if (result === "forbidden") return { error: "target_forbidden" };
-  if (!result.ok) return { error: result.failure === "aborted" ? "connection_lost" : result.failure };
+  if (!result.ok) return { error: deliveryErrorOf(result) };
   return { status: result.status, retryAfterMs: parseRetryAfter(result.headers["retry-after"], realNow) };
 }
 

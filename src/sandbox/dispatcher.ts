@@ -19,8 +19,8 @@ export type Dispatcher = {
   readonly wake: (endpointId: string) => void;
   /** Looks at all endpoints: at the start, and after a clock was moved. */
   readonly wakeAll: () => void;
-  /** Sends all that is due in a store by its clock as it stands, and returns what was tried, in order. */
-  readonly drain: (storeId: string) => Promise<readonly Dispatched[]>;
+  /** Sends all that is due in a store by its clock at this moment, waiting so long at most, and returns what was tried, in order. */
+  readonly drain: (storeId: string, budgetMs: number) => Promise<readonly Dispatched[]>;
   /** Starts nothing new, and waits for what is on its way, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
@@ -47,7 +47,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
   const wakeAll = (): void => {
     for (const storeId of store.clocks.storeIds()) for (const { id } of store.endpoints.of(storeId)) wake(id);
   };
-  const alarm = createAlarm(world, { ring: () => Promise.resolve(wakeAll()), report });
+  const alarm = createAlarm(world, { ring: async () => wakeAll(), report });
 
   /** One endpoint's work until nothing is due: the end of one try and the start of the next share a transaction. */
   async function deliverAll(endpointId: string): Promise<void> {
@@ -79,22 +79,55 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
   return {
     wake,
     wakeAll,
-    drain: async (storeId) => {
-      const endpointIds = store.endpoints.of(storeId).map(({ id }) => id);
-      const tried: Dispatched[] = [];
-      const listen = (dispatched: Dispatched): void => {
-        if (endpointIds.includes(dispatched.endpointId)) tried.push(dispatched);
-      };
-      listeners.add(listen);
-      for (const id of endpointIds) wake(id);
-      await workers.idle(endpointIds);
-      listeners.delete(listen);
-      return tried;
+    drain: async (storeId, budgetMs) => {
+      const expected = countDue(context, storeId);
+      if (expected.size === 0) return [];
+      // What comes meanwhile would keep it waiting for ever.
+      const tries = collectTries(listeners, expected);
+      for (const id of expected.keys()) wake(id);
+      const timeIsUp = new Promise<void>((resolve) => world.after(budgetMs, resolve));
+      await Promise.race([tries.complete, workers.idle([...expected.keys()]), timeIsUp]);
+      return tries.end();
     },
     stop: async (graceMs) => {
       stopped = true;
       alarm.stop();
       await Promise.race([workers.idle(), world.sleep(graceMs)]);
+    },
+  };
+}
+
+/** How many deliveries are due at this moment, for each endpoint that has some. */
+function countDue({ store, world }: DispatchContext, storeId: string): ReadonlyMap<string, number> {
+  const clock = store.clocks.of(storeId);
+  const now = clock === undefined ? world.now() : storeNow(clock, world.now());
+  const due = store.endpoints.of(storeId).map(({ id }) => [id, store.deliveries.countDue(id, now)] as const);
+  return new Map(due.filter(([, count]) => count > 0));
+}
+
+/** Listens until each endpoint has had its expected number of tries. */
+function collectTries(
+  listeners: Set<(dispatched: Dispatched) => void>,
+  expected: ReadonlyMap<string, number>,
+): { readonly complete: Promise<void>; readonly end: () => readonly Dispatched[] } {
+  const left = new Map(expected);
+  const tried: Dispatched[] = [];
+  let complete = (): void => undefined;
+  const completed = new Promise<void>((resolve) => (complete = resolve));
+  const listen = (dispatched: Dispatched): void => {
+    const count = left.get(dispatched.endpointId);
+    if (count === undefined) return;
+    tried.push(dispatched);
+    if (count === 1) left.delete(dispatched.endpointId);
+    else left.set(dispatched.endpointId, count - 1);
+    if (left.size === 0) complete();
+  };
+  listeners.add(listen);
+  return {
+    complete: completed,
+    end: () => {
+      listeners.delete(listen);
+      return tried;
     },
   };
 }

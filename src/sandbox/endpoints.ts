@@ -5,6 +5,7 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { formatSigningSecret, NONCE_BYTES, sealSecret, SIGNING_SECRET_BYTES } from "../core/sealed-secret.ts";
 import { parseTarget, type TargetPolicy } from "../core/target.ts";
 import type { Trouble } from "../core/trouble.ts";
+import type { StoredEvent } from "../store/events.ts";
 import type { World } from "../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
@@ -24,7 +25,7 @@ export type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets
 const MAX_ENDPOINTS = 20;
 
 /** So many events a listener that comes can ask for again. */
-const MAX_REPLAYED = 10_000;
+const MAX_REPLAYED = 100_000;
 
 /**
  * Adds an address that a store's events are delivered to. Refuses with `invalid_parameter` an address that the policy
@@ -67,19 +68,17 @@ export function registerListener(
   const form = checkForm(context, wanted);
   return write(context, storeId, (now) => {
     if (!form.ok) return form;
+    const events = eventsSince(context, storeId, wanted.since);
+    if (!events.ok) return events;
     const known = store.endpoints.of(storeId).find(({ kind }) => kind === "listener");
     const endpoint = known ?? insert(context, { storeId, kind: "listener", ...form.value }, now);
     store.endpoints.setTarget(endpoint.id, form.value);
     store.endpoints.setState(endpoint.id, "enabled", null);
-    const replayed = replaySince(
-      context,
-      { endpoint: { ...endpoint, ...form.value }, since: wanted.since },
-      now,
-    );
-    if (!replayed.ok) return replayed;
-    wakeDispatcher(endpoint.id);
     const current = { ...endpoint, ...form.value, state: "enabled", reason: null } as const;
-    return accept({ ...current, secrets: endpointSecrets(context, endpoint, now), replayed: replayed.value });
+    const replayed = replayAll(context, { endpoint: current, events: events.value }, now);
+    store.deliveries.hurry(endpoint.id, now);
+    wakeDispatcher(endpoint.id);
+    return accept({ ...current, secrets: endpointSecrets(context, endpoint, now), replayed });
   });
 }
 
@@ -134,7 +133,7 @@ export function rotateSecret(
     // The store's secret stays what it is for others: the endpoint gets a copy that ends.
     if (hasOwn) store.signingSecrets.retire(endpointId, over);
     else if (current !== undefined)
-      keepSecret(context, endpoint, { secret: current, createdAt: now - 1, retiredAt: over });
+      keepSecret(context, endpoint, { secret: current, createdAt: now, retiredAt: over });
     const secret = formatSigningSecret(context.world.randomBytes(SIGNING_SECRET_BYTES));
     keepSecret(context, endpoint, { secret, createdAt: now, retiredAt: null });
     return accept(endpointSecrets(context, endpoint, now));
@@ -222,33 +221,43 @@ function troublesOf(
   return store.troubles.of(storeId).filter(({ endpointId }) => endpointId === id);
 }
 
-/** What a listener gets again: everything after an event, or from a moment on; nothing where it does not ask. */
-function replaySince(
-  context: EndpointsContext,
-  wanted: {
-    readonly endpoint: Endpoint;
-    readonly since: { readonly eventId: string } | { readonly at: number } | undefined;
-  },
-  now: number,
-): Outcome<number> {
-  const { store } = context;
-  const { endpoint, since } = wanted;
-  if (since === undefined) return accept(0);
+/** What a listener asks for again: everything after an event, or from a moment on; nothing where it does not ask. */
+function eventsSince(
+  { store }: EndpointsContext,
+  storeId: string,
+  since: { readonly eventId: string } | { readonly at: number } | undefined,
+): Outcome<readonly StoredEvent[]> {
+  if (since === undefined) return accept([]);
   const first = "eventId" in since ? store.events.find(since.eventId) : undefined;
   if ("eventId" in since && first === undefined)
     return refuse("not_found", `there is no event ${since.eventId}`);
-  const { storeId } = endpoint;
-  const after = first?.position ?? 0;
-  const events = store.events
-    .after({ storeId, after, type: null, checkoutId: null, limit: MAX_REPLAYED })
-    .filter(
-      ({ createdAt, type }) =>
-        wants(endpoint.eventTypes, type) && ("eventId" in since || createdAt >= since.at),
-    )
-    // What waits for it comes anyway.
-    .filter(({ id }) => !store.deliveries.waits(endpoint.id, id));
-  for (const event of events) enqueue(context, { event, endpoint, cause: "replay" }, now);
-  return accept(events.length);
+  const from = "at" in since ? since.at : 0;
+  const limit = MAX_REPLAYED + 1;
+  const events = store.events.after({
+    storeId,
+    after: first?.position ?? 0,
+    from,
+    type: null,
+    checkoutId: null,
+    limit,
+  });
+  if (events.length <= MAX_REPLAYED) return accept(events);
+  return refuse("state_conflict", `more than ${MAX_REPLAYED} events came since then; ask for a later moment`);
+}
+
+/** Delivers events again in the order in which they happened, before what happens now. What waits anyway is not doubled. */
+function replayAll(
+  context: EndpointsContext,
+  { endpoint, events }: { readonly endpoint: Endpoint; readonly events: readonly StoredEvent[] },
+  now: number,
+): number {
+  const { deliveries } = context.store;
+  const wanted = events.filter(
+    ({ id, type }) => wants(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
+  );
+  for (const event of wanted)
+    enqueue(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);
+  return wanted.length;
 }
 
 function insert(

@@ -26,10 +26,12 @@ export function enqueue(
     readonly event: Omit<StoredEvent, "position">;
     readonly endpoint: Pick<Endpoint, "id">;
     readonly cause: DeliveryCause;
+    /** When it is due, where that is not at once. */
+    readonly dueAt?: number;
   },
   now: number,
 ): string {
-  const { event, endpoint, cause } = wanted;
+  const { event, endpoint, cause, dueAt = now } = wanted;
   const id = world.uuid();
   store.deliveries.insert({
     id,
@@ -40,7 +42,7 @@ export function enqueue(
     sequence: event.sequence,
     cause,
     inOrder: cause === "event",
-    nextAt: now,
+    nextAt: dueAt,
     createdAt: now,
   });
   // It looks in a write of its own, so after this one is on disk.

@@ -1,3 +1,4 @@
+import { UNSTATED_MOVE } from "../core/assumptions.ts";
 import type { Checkout, Status } from "../core/checkout.ts";
 import { storeNow } from "../core/clock.ts";
 import { recordEvent } from "../core/event.ts";
@@ -197,6 +198,10 @@ function apply(
   const { status, attempt, late } = decided.value;
   if (attempt !== null) store.attempts.save(checkout.id, attempt);
   if (late !== null) store.attempts.recordLate({ checkoutId: checkout.id, ...late, recordedAt: now });
+  if (late !== null || attempt?.outcome === "declined" || status === "expired") {
+    const { id: requestId, storeId } = checkout;
+    context.assumptions.note(UNSTATED_MOVE, { storeId, requestId, at: now });
+  }
   if (status === checkout.status) return accept({ checkout, moves: [], late: late !== null });
 
   const moved = { ...checkout, status };

@@ -8,11 +8,13 @@ import { allowedHosts, checkRequest } from "../web/guard.ts";
 import { splitTarget } from "../web/http.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./access-log.ts";
+import { createAssumptionLog } from "./assumption-log.ts";
 import { createTurns } from "./turns.ts";
 import { answerRefusal, answerV1, type Answer, type ApiContext } from "./api-v1.ts";
 import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control-api.ts";
 import type { DispatchContext } from "./delivery-steps.ts";
 import { createDispatcher, recoverDeliveries } from "./dispatcher.ts";
+import { createIdempotencyWatch } from "./idempotency-watch.ts";
 import type { PagesContext } from "./pages/pages.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { createTimekeeper } from "./timekeeper.ts";
@@ -33,6 +35,8 @@ export type SandboxOptions = {
   readonly log: AccessLog;
   /** The credential of the control API. */
   readonly adminToken: string;
+  /** The credential of the service's administrator: another role, with acts of its own. */
+  readonly administratorToken: string;
   /** What the tokens of the pages' forms are made with. */
   readonly masterKey: Uint8Array;
   /** Told about failures that are ours, with the request_id that the caller got. */
@@ -60,7 +64,10 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     checkoutOrigin: `http://127.0.0.1:${options.port}`,
     checkoutLifetimeMs: options.checkoutLifetimeMs,
     rateLimiter: createRateLimiter(options.rateLimit),
+    assumptions: createAssumptionLog(options.store, (error) => options.report("assumptions", error)),
+    idempotencyWatch: createIdempotencyWatch(options.store, world),
     adminToken: options.adminToken,
+    administratorToken: options.administratorToken,
     masterKey: options.masterKey,
     deliveryTimeoutMs: options.deliveryTimeoutMs,
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
@@ -71,7 +78,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
       dispatcher.wakeAll();
     },
     clockTurn: createTurns(),
-    dispatcher: { drain: (storeId) => dispatcher.drain(storeId) },
+    dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
   const dispatcher = createDispatcher(context, (error) => options.report("delivery", error));
   const timekeeper = createTimekeeper(world, {
@@ -93,7 +100,9 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     },
     stop: async (graceMs) => {
       timekeeper.stop();
-      await dispatcher.stop(graceMs);
+      const graceIsOver = new Promise<void>((resolve) => world.after(graceMs, resolve));
+      const noted = Promise.race([context.assumptions.idle(), graceIsOver]);
+      await Promise.all([dispatcher.stop(graceMs), noted]);
     },
   };
 

@@ -63,14 +63,9 @@ function makeStore(store: Store, world: World, masterKey: Uint8Array): NewStore 
   const place = { id: secretId, storeId: id, nonce: world.randomBytes(NONCE_BYTES) };
 
   store.stores.insertMerchant({ id: merchantId, name: "Sandbox Merchant", createdAt });
-  store.stores.insert({
-    id,
-    merchantId,
-    name: "Sandbox Store",
-    paymentMethods: PAYMENT_METHODS,
-    currencies: SEEDED_CURRENCIES,
-    createdAt,
-  });
+  store.stores.insert({ id, merchantId, name: "Sandbox Store", createdAt });
+  for (const name of PAYMENT_METHODS) store.capabilities.insert(id, { kind: "payment_method", name });
+  for (const name of SEEDED_CURRENCIES) store.capabilities.insert(id, { kind: "currency", name });
   store.credentials.insert({
     id: world.uuid(),
     storeId: id,

@@ -9,6 +9,7 @@ import { printableLiteral } from "../core/text.ts";
 import { checkoutJson, successBody } from "../core/wire.ts";
 import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
+import type { AssumptionLog } from "./assumption-log.ts";
 import { emit } from "./outbox.ts";
 import { bringUpToDate, isBehind } from "./payments.ts";
 
@@ -23,6 +24,8 @@ export type ServiceContext = {
   readonly expectDue: (realTime: number) => void;
   /** Told when something for an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
+  /** Told what integrations rely on that the interface leaves open. */
+  readonly assumptions: AssumptionLog;
 };
 
 /** A create that passed every check of its form. */
@@ -41,7 +44,8 @@ export type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly re
 
 /**
  * Creates an order or a session, or answers again what its key is bound to (interface: Idempotency rules; decision 5).
- * One transaction with one `now`: key, checkout, event. Refuses as decision 3 orders.
+ * One transaction with one `now`: key, checkout, event; for a key that was used before, a row of the log. Refuses as
+ * decision 3 orders.
  */
 export function createCheckout(context: ServiceContext, command: CreateCommand): Promise<Outcome<Created>> {
   const { store, world, checkoutOrigin, checkoutLifetimeMs: lifetimeMs } = context;
@@ -52,7 +56,7 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const now = storeNow(facts.clock, world.now());
     const digest = fingerprint(command.path, request);
     const stored = store.idempotencyKeys.take(storeId, idempotencyKey, now);
-    if (stored !== undefined) return replay(stored, digest, idempotencyKey);
+    if (stored !== undefined) return answerUsed(context, command, { stored, digest, now });
 
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
@@ -107,9 +111,19 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
   if (realTime !== undefined) context.expectDue(realTime);
 }
 
-function replay(stored: StoredResponse, digest: string, key: string): Outcome<Created> {
-  const { requestId, body } = stored;
-  if (stored.fingerprint === digest) return accept({ requestId, body, replayed: true });
+/**
+ * Answers a create whose key was used before, and notes it in the service's own log: under the request_id of this very
+ * request, though a replay carries that of the first. A refusal is an outcome, so its row is kept; runs inside a write.
+ */
+function answerUsed(
+  { store }: ServiceContext,
+  { storeId, idempotencyKey: key, requestId }: CreateCommand,
+  used: { readonly stored: StoredResponse; readonly digest: string; readonly now: number },
+): Outcome<Created> {
+  const { stored, digest, now } = used;
+  const kind = stored.fingerprint === digest ? "replayed" : "refused";
+  store.idempotencyUses.insert({ storeId, key, kind, requestId, at: now });
+  if (kind === "replayed") return accept({ requestId: stored.requestId, body: stored.body, replayed: true });
   return refuse(
     "idempotency_key_reused",
     `Idempotency-Key ${printableLiteral(key)} was used for another request; a retry must repeat path and body, a new request needs a new key`,

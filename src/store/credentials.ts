@@ -12,6 +12,11 @@ type CredentialRow = {
   readonly clock_frozen_at: number | null;
 };
 
+type KeyRow = { readonly id: string; readonly last_four: string; readonly scopes: string };
+
+/** What may be shown of an API key. */
+export type ShownKey = Pick<Credential, "id" | "scopes"> & { readonly lastFour: string };
+
 /** API keys, as hashes (interface: Authentication rule 3). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<[string, string, string, string, string, number]>(
@@ -20,6 +25,9 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const selectByHash = connection.prepare<[string], CredentialRow>(
     `SELECT credentials.id, store_id, scopes, clock_offset, clock_frozen_at
      FROM credentials JOIN stores ON stores.id = store_id WHERE key_hash = ? AND revoked_at IS NULL`,
+  );
+  const selectOf = connection.prepare<[string], KeyRow>(
+    "SELECT id, last_four, scopes FROM credentials WHERE store_id = ? AND revoked_at IS NULL ORDER BY created_at, id",
   );
 
   return {
@@ -32,10 +40,17 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     byApiKey: remembered(scheduler, (apiKey): (Credential & { readonly clock: StoreClock }) | undefined => {
       const row = selectByHash.get(hashKey(apiKey));
       if (row === undefined) return undefined;
-      // Only `insert` above writes scopes, and it takes them typed.
-      const scopes = row.scopes.split(" ").filter(Boolean) as Scope[];
       const clock = { offsetMs: row.clock_offset, frozenAt: row.clock_frozen_at };
-      return { id: row.id, storeId: row.store_id, scopes, clock };
+      return { id: row.id, storeId: row.store_id, scopes: scopesOf(row), clock };
     }),
+
+    /** The keys of a store that are not revoked, oldest first. */
+    of: (storeId: string): ShownKey[] =>
+      selectOf.all(storeId).map((row) => ({ id: row.id, lastFour: row.last_four, scopes: scopesOf(row) })),
   };
+}
+
+/** Only `insert` above writes scopes, and it takes them typed. */
+function scopesOf({ scopes }: { readonly scopes: string }): Scope[] {
+  return scopes.split(" ").filter(Boolean) as Scope[];
 }

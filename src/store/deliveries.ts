@@ -21,7 +21,7 @@ export type Delivery = {
   readonly createdAt: number;
 };
 
-/** What lists of deliveries are narrowed by; null for everything. `after`: the id of the last one seen. */
+/** What lists of deliveries are narrowed by; null for everything. */
 export type DeliveryFilter = {
   readonly storeId: string;
   readonly endpointId: string | null;
@@ -41,9 +41,13 @@ export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
 
   return {
+    /** Adds a delivery; one that waits for earlier events of its checkout is due with them at the earliest. */
     insert: (delivery: Omit<Delivery, "state" | "tries">): void => {
       const { id, storeId, endpointId, eventId, checkoutId, sequence, cause, inOrder } = delivery;
-      const { nextAt, createdAt } = delivery;
+      const { createdAt } = delivery;
+      const waits = inOrder && checkoutId !== null && sequence > 1;
+      const heldUntil = waits ? (sql.selectHeldUntil.get(endpointId, checkoutId, sequence) ?? 0) : 0;
+      const nextAt = Math.max(delivery.nextAt, heldUntil);
       const order = inOrder ? 1 : 0;
       sql.insert.run(id, storeId, endpointId, eventId, checkoutId, sequence, cause, order, nextAt, createdAt);
     },
@@ -52,6 +56,9 @@ export function deliveriesTable(connection: Connection) {
 
     /** What comes next for an endpoint, whether its time has come or not: one that waits for no earlier event. */
     next: (endpointId: string): Delivery | undefined => fromRow(sql.selectNext.get(endpointId)),
+
+    /** How many are due for an endpoint by a moment. */
+    countDue: (endpointId: string, now: number): number => sql.countDue.get(endpointId, now) ?? 0,
 
     /** Notes what a try has led to. */
     settle: (id: string, after: Pick<Delivery, "state" | "tries" | "nextAt">): void => {
@@ -71,6 +78,11 @@ export function deliveriesTable(connection: Connection) {
     /** The later events of a checkout may go, now that this one is settled. */
     releaseFollowers: ({ endpointId, checkoutId, sequence }: Delivery, now: number): void => {
       if (checkoutId !== null) sql.releaseFollowers.run(now, endpointId, checkoutId, sequence, now);
+    },
+
+    /** What waits for an endpoint is due now. */
+    hurry: (endpointId: string, now: number): void => {
+      sql.hurry.run(now, endpointId, now);
     },
 
     /** Gives up everything that is on its way to an endpoint. */
@@ -93,6 +105,12 @@ function prepare(connection: Connection) {
       `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state, next_at, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'due', ?, ?)`,
     ),
+    selectHeldUntil: connection
+      .prepare<[string, string, number], number | null>(
+        `SELECT max(next_at) FROM deliveries
+         WHERE endpoint_id = ? AND checkout_id = ? AND state = 'due' AND in_order = 1 AND sequence < ?`,
+      )
+      .pluck(),
     select: connection.prepare<[string], DeliveryRow>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
     selectNext: connection.prepare<[string], DeliveryRow>(
       `SELECT ${COLUMNS} FROM deliveries AS one
@@ -100,8 +118,13 @@ function prepare(connection: Connection) {
        SELECT 1 FROM deliveries AS earlier
        WHERE earlier.endpoint_id = one.endpoint_id AND earlier.checkout_id = one.checkout_id
          AND earlier.sequence < one.sequence AND earlier.state = 'due' AND earlier.in_order = 1))
-     ORDER BY next_at, id LIMIT 1`,
+     ORDER BY next_at, rowid LIMIT 1`,
     ),
+    countDue: connection
+      .prepare<[string, number], number>(
+        "SELECT count(*) FROM deliveries WHERE endpoint_id = ? AND state = 'due' AND next_at <= ?",
+      )
+      .pluck(),
     update: connection.prepare<[DeliveryState, number, number, string]>(
       "UPDATE deliveries SET state = ?, tries = ?, next_at = ? WHERE id = ?",
     ),
@@ -115,6 +138,9 @@ function prepare(connection: Connection) {
     releaseFollowers: connection.prepare<[number, string, string, number, number]>(
       `UPDATE deliveries SET next_at = ?
      WHERE endpoint_id = ? AND checkout_id = ? AND state = 'due' AND in_order = 1 AND sequence > ? AND tries = 0 AND next_at > ?`,
+    ),
+    hurry: connection.prepare<[number, string, number]>(
+      "UPDATE deliveries SET next_at = ? WHERE endpoint_id = ? AND state = 'due' AND next_at > ?",
     ),
     drop: connection.prepare<[string]>(
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",

@@ -16,6 +16,8 @@ export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
 export type EventFilter = {
   readonly storeId: string;
   readonly after: number;
+  /** Only those from this moment on, where it is given. */
+  readonly from?: number;
   readonly type: string | null;
   readonly checkoutId: string | null;
   readonly limit: number;
@@ -50,7 +52,7 @@ export function eventsTable(connection: Connection) {
   );
   const selectAfter = connection.prepare<FilterParameters, StoredEvent>(
     `SELECT ${COLUMNS} FROM events
-     WHERE position > @after AND store_id = @storeId AND (@type IS NULL OR type = @type)
+     WHERE position > @after AND created_at >= @from AND store_id = @storeId AND (@type IS NULL OR type = @type)
        AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
      ORDER BY position LIMIT @limit`,
   );
@@ -67,7 +69,7 @@ export function eventsTable(connection: Connection) {
     find: (id: string): StoredEvent | undefined => select.get(id),
 
     /** Events after a place in the order of all events, in that order. */
-    after: (filter: EventFilter): StoredEvent[] => selectAfter.all({ ...filter }),
+    after: (filter: EventFilter): StoredEvent[] => selectAfter.all({ from: 0, ...filter }),
 
     /** The newest events that fit, oldest first. */
     latest: (filter: Omit<EventFilter, "after">): StoredEvent[] => selectLatest.all({ ...filter }),

@@ -28,6 +28,10 @@ export function pricesTable(connection: Connection) {
     `SELECT id, description, amount_minor, currency, payment_method FROM prices
      WHERE store_id = ? AND id = ? AND approved = 1`,
   );
+  const selectOf = connection.prepare<[string], PriceRow & { readonly approved: number }>(
+    `SELECT id, description, amount_minor, currency, payment_method, approved FROM prices
+     WHERE store_id = ? ORDER BY id`,
+  );
 
   return {
     insert: (storeId: string, price: Price): void => {
@@ -44,15 +48,21 @@ export function pricesTable(connection: Connection) {
     /** The approved price of this id, if the store has it. */
     approved: (storeId: string, id: string): Price | undefined => {
       const row = selectApproved.get(storeId, id);
-      return (
-        row && {
-          id: row.id,
-          description: row.description,
-          amountMinor: row.amount_minor,
-          currency: row.currency,
-          paymentMethod: row.payment_method,
-        }
-      );
+      return row && fromRow(row);
     },
+
+    /** All prices of a store, approved or not. */
+    of: (storeId: string): (Price & { readonly approved: boolean })[] =>
+      selectOf.all(storeId).map((row) => Object.assign(fromRow(row), { approved: row.approved === 1 })),
+  };
+}
+
+function fromRow(row: PriceRow): Price {
+  return {
+    id: row.id,
+    description: row.description,
+    amountMinor: row.amount_minor,
+    currency: row.currency,
+    paymentMethod: row.payment_method,
   };
 }

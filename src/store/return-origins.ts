@@ -15,6 +15,10 @@ export function returnOriginsTable(connection: Connection) {
   const select = connection
     .prepare<[string], string>("SELECT origin FROM return_origins WHERE store_id = ? ORDER BY rowid")
     .pluck();
+  const selectWithTime = connection.prepare<[string], ReturnOrigin>(
+    `SELECT store_id AS storeId, origin, created_at AS createdAt FROM return_origins
+     WHERE store_id = ? ORDER BY rowid`,
+  );
 
   return {
     /** Adds an origin; one that is there already keeps its place. */
@@ -24,6 +28,9 @@ export function returnOriginsTable(connection: Connection) {
 
     /** The origins of a store, the one that was added first at the front. */
     list: (storeId: string): string[] => select.all(storeId),
+
+    /** The same, with the time at which each was added. */
+    of: (storeId: string): ReturnOrigin[] => selectWithTime.all(storeId),
 
     /** Takes an origin away; false where the store does not have it. */
     remove: (storeId: string, origin: string): boolean => remove.run(storeId, origin).changes > 0,

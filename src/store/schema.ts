@@ -216,6 +216,7 @@ CREATE INDEX endpoints_of_store ON endpoints (store_id) WHERE removed_at IS NULL
 
 -- Without an endpoint a secret is the store's own: endpoints that never got another one sign with it.
 ALTER TABLE signing_secrets ADD COLUMN endpoint_id TEXT REFERENCES endpoints (id);
+CREATE INDEX signing_secrets_of_endpoint ON signing_secrets (endpoint_id) WHERE endpoint_id IS NOT NULL;
 
 CREATE TABLE deliveries (
   id          TEXT PRIMARY KEY CHECK (length(id) = 36),
@@ -232,7 +233,7 @@ CREATE TABLE deliveries (
   next_at     INTEGER NOT NULL,
   created_at  INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at, id) WHERE state = 'due';
+CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
 CREATE INDEX waiting_deliveries ON deliveries (endpoint_id, checkout_id, sequence) WHERE state = 'due';
 CREATE INDEX deliveries_of_event ON deliveries (event_id);
 CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD.state <> 'due'
@@ -279,5 +280,70 @@ CREATE TABLE troubles (
 CREATE INDEX troubles_to_come ON troubles (endpoint_id) WHERE remaining > 0;
 `;
 
+/** Launch readiness: what was approved and by whom, what drills have shown, and what an integration relied on (decisions 20, 49 to 51). */
+const READINESS = `
+CREATE TABLE admin_acts (
+  position INTEGER PRIMARY KEY,
+  store_id TEXT NOT NULL REFERENCES stores (id),
+  actor    TEXT NOT NULL CHECK (actor IN ('merchant', 'administrator')),
+  action   TEXT NOT NULL CHECK (action IN ('request_production', 'approve_credential', 'revoke_credential', 'activate',
+             'deactivate', 'enable_capability', 'disable_capability', 'open_gate', 'close_gate')),
+  -- The capability that is meant, where the action is about one.
+  subject  TEXT,
+  note     TEXT CHECK (octet_length(note) <= 2000),
+  at       INTEGER NOT NULL,
+  CHECK ((actor = 'merchant') = (action = 'request_production'))
+) STRICT;
+CREATE INDEX admin_acts_of_store ON admin_acts (store_id, position);
+-- A program without recursive_triggers would replace a row past the trigger that keeps it.
+CREATE TRIGGER admin_acts_are_added BEFORE INSERT ON admin_acts
+  WHEN EXISTS (SELECT 1 FROM admin_acts WHERE position = NEW.position)
+  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
+CREATE TRIGGER admin_acts_are_immutable BEFORE UPDATE ON admin_acts
+  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
+CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
+  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
+
+CREATE TABLE drills (
+  id       TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id TEXT NOT NULL REFERENCES stores (id),
+  kind     TEXT NOT NULL CHECK (kind IN ('webhook', 'idempotency', 'browser_return')),
+  -- What it proves something of: it is void when that has changed.
+  subject  TEXT NOT NULL,
+  passed   INTEGER NOT NULL CHECK (passed IN (0, 1)),
+  steps    TEXT NOT NULL,
+  at       INTEGER NOT NULL
+) STRICT;
+CREATE INDEX drills_of_store ON drills (store_id, kind, at);
+CREATE TRIGGER drills_are_immutable BEFORE UPDATE ON drills
+  BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
+CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
+  BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
+
+CREATE TABLE idempotency_uses (
+  position   INTEGER PRIMARY KEY,
+  store_id   TEXT NOT NULL REFERENCES stores (id),
+  key        TEXT NOT NULL,
+  kind       TEXT NOT NULL CHECK (kind IN ('replayed', 'refused')),
+  request_id TEXT NOT NULL,
+  at         INTEGER NOT NULL
+) STRICT;
+CREATE INDEX idempotency_uses_of_store ON idempotency_uses (store_id, kind, at);
+
+CREATE TABLE assumption_uses (
+  store_id         TEXT NOT NULL REFERENCES stores (id),
+  decision         INTEGER NOT NULL,
+  first_request_id TEXT NOT NULL,
+  first_at         INTEGER NOT NULL,
+  PRIMARY KEY (store_id, decision)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** The schema's history: the number of the last entry is the file's `user_version`. Forward only; never edited. */
-export const SANDBOX_MIGRATIONS: readonly Migration[] = [FIRST_TABLES, PAYMENTS, RETURN_ORIGINS, WEBHOOKS];
+export const SANDBOX_MIGRATIONS: readonly Migration[] = [
+  FIRST_TABLES,
+  PAYMENTS,
+  RETURN_ORIGINS,
+  WEBHOOKS,
+  READINESS,
+];

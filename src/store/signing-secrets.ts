@@ -30,7 +30,7 @@ export function signingSecretsTable(connection: Connection) {
   );
   const selectOfEndpoint = connection.prepare<[string], SecretRow & { readonly retired_at: number | null }>(
     `SELECT id, store_id, nonce, sealed, retired_at FROM signing_secrets WHERE endpoint_id = ?
-     ORDER BY created_at DESC, id DESC`,
+     ORDER BY rowid DESC`,
   );
   const selectCurrent = connection.prepare<[string], SecretRow>(
     `SELECT id, store_id, nonce, sealed FROM signing_secrets

@@ -1,5 +1,8 @@
 import { accept, type Outcome } from "../core/outcome.ts";
+import { adminActsTable } from "./admin-acts.ts";
+import { assumptionUsesTable } from "./assumption-uses.ts";
 import { attemptsTable } from "./attempts.ts";
+import { capabilitiesTable } from "./capabilities.ts";
 import { checkoutsTable } from "./checkouts.ts";
 import { clocksTable } from "./clocks.ts";
 import { credentialsTable } from "./credentials.ts";
@@ -13,10 +16,12 @@ import {
 } from "./database.ts";
 import { deliveriesTable } from "./deliveries.ts";
 import { deliveryAttemptsTable } from "./delivery-attempts.ts";
+import { drillsTable } from "./drills.ts";
 import { endpointsTable } from "./endpoints.ts";
 import { eventsTable } from "./events.ts";
 import { createGroupCommit, type Scheduler } from "./group-commit.ts";
 import { idempotencyKeysTable } from "./idempotency-keys.ts";
+import { idempotencyUsesTable } from "./idempotency-uses.ts";
 import { pricesTable } from "./prices.ts";
 import { returnOriginsTable } from "./return-origins.ts";
 import { SANDBOX_MIGRATIONS } from "./schema.ts";
@@ -68,6 +73,7 @@ function tables(connection: Connection, scheduler: Scheduler) {
   return {
     stores,
     credentials,
+    capabilities: capabilitiesTable(connection, stores.facts.forget),
     clocks: clocksTable(connection, forgetClocks),
     signingSecrets: signingSecretsTable(connection),
     prices: pricesTable(connection),
@@ -80,6 +86,10 @@ function tables(connection: Connection, scheduler: Scheduler) {
     deliveries: deliveriesTable(connection),
     deliveryAttempts: deliveryAttemptsTable(connection),
     troubles: troublesTable(connection),
+    adminActs: adminActsTable(connection),
+    drills: drillsTable(connection),
+    idempotencyUses: idempotencyUsesTable(connection),
+    assumptionUses: assumptionUsesTable(connection),
     returnOrigins: returnOriginsTable(connection),
   };
 }

@@ -5,6 +5,7 @@ import type { Scheduler } from "./group-commit.ts";
 import { remembered } from "./remembered.ts";
 
 type StoreRow = { readonly id: string; readonly merchant_id: string };
+type DetailRow = StoreRow & NameRow & { readonly active: number; readonly created_at: number };
 type NameRow = { readonly merchant: string; readonly store: string };
 type FactRow = {
   readonly active: number;
@@ -20,6 +21,10 @@ export type StoreIdentity = { readonly id: string; readonly merchantId: string }
 /** What customers know a store by: its merchant's name and its own. */
 export type StoreNames = NameRow;
 
+/** A store with its names, whether it is active, and since when it is there. */
+export type StoreDetails = StoreIdentity &
+  StoreNames & { readonly active: boolean; readonly createdAt: number };
+
 /** What a create has to know of a store. */
 export type StoreRecord = StoreFacts & { readonly clock: StoreClock };
 
@@ -31,16 +36,14 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertStore = connection.prepare<[string, string, string, number]>(
     "INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES (?, ?, ?, 1, ?)",
   );
-  const insertCapability = connection.prepare<[string, string, string]>(
-    "INSERT INTO capabilities (store_id, kind, name, active) VALUES (?, ?, ?, 1)",
-  );
   const selectFirst = connection.prepare<[], StoreRow>(
     "SELECT id, merchant_id FROM stores ORDER BY created_at, id LIMIT 1",
   );
-  const selectNames = connection.prepare<[string], NameRow>(
-    `SELECT merchants.name AS merchant, stores.name AS store
+  const selectDetails = connection.prepare<[string], DetailRow>(
+    `SELECT stores.id, merchant_id, merchants.name AS merchant, stores.name AS store, active, stores.created_at
      FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
   );
+  const updateActive = connection.prepare<[number, string]>("UPDATE stores SET active = ? WHERE id = ?");
   const selectFacts = connection.prepare<[string], FactRow>(
     `SELECT active, clock_offset, clock_frozen_at,
        (SELECT group_concat(name, ' ') FROM capabilities
@@ -52,14 +55,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
 
   const facts = remembered(scheduler, (storeId): StoreRecord | undefined => {
     const row = selectFacts.get(storeId);
-    if (row === undefined) return undefined;
-    return {
-      id: storeId,
-      active: row.active === 1,
-      paymentMethods: row.payment_methods?.split(" ") ?? [],
-      currencies: row.currencies?.split(" ") ?? [],
-      clock: { offsetMs: row.clock_offset, frozenAt: row.clock_frozen_at },
-    };
+    return row && recordOf(storeId, row);
   });
 
   return {
@@ -67,14 +63,10 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       insertMerchant.run(merchant.id, merchant.name, merchant.createdAt);
     },
 
-    /** Adds an active store with the capabilities it starts with. */
-    insert: (
-      store: StoreIdentity & Omit<StoreFacts, "active"> & { name: string; createdAt: number },
-    ): void => {
-      facts.forget();
+    /** Adds an active store, which has no capability yet. */
+    insert: (store: StoreIdentity & { name: string; createdAt: number }): void => {
       insertStore.run(store.id, store.merchantId, store.name, store.createdAt);
-      for (const name of store.paymentMethods) insertCapability.run(store.id, "payment_method", name);
-      for (const name of store.currencies) insertCapability.run(store.id, "currency", name);
+      facts.forget();
     },
 
     /** The oldest store, which `sandbox start` shows; undefined in a new file. */
@@ -83,9 +75,36 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       return row && { id: row.id, merchantId: row.merchant_id };
     },
 
-    names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
+    names: (storeId: string): StoreNames | undefined => selectDetails.get(storeId),
+
+    /** All that a store is, as it stands in this moment; undefined where there is none. */
+    details: (storeId: string): StoreDetails | undefined => {
+      const row = selectDetails.get(storeId);
+      return row && detailsOf(row);
+    },
+
+    /** Switches a store on or off. */
+    setActive: (storeId: string, active: boolean): void => {
+      updateActive.run(active ? 1 : 0, storeId);
+      facts.forget();
+    },
 
     /** The facts that a create is decided by. */
     facts,
+  };
+}
+
+function detailsOf(row: DetailRow): StoreDetails {
+  const { id, merchant_id: merchantId, merchant, store, active, created_at: createdAt } = row;
+  return { id, merchantId, merchant, store, active: active === 1, createdAt };
+}
+
+function recordOf(storeId: string, row: FactRow): StoreRecord {
+  return {
+    id: storeId,
+    active: row.active === 1,
+    paymentMethods: row.payment_methods?.split(" ") ?? [],
+    currencies: row.currencies?.split(" ") ?? [],
+    clock: { offsetMs: row.clock_offset, frozenAt: row.clock_frozen_at },
   };
 }

@@ -20,7 +20,7 @@ export function checkRequest(request: HttpRequest, allowed: AllowedHosts): Outco
   if (!allowed.has(host.toLowerCase())) {
     return refuse(
       "host_not_allowed",
-      `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...allowed].join(", ")}`,
+      `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...allowed].join(", ")}; --allow-host adds one at its start`,
     );
   }
   if (request.method === "CONNECT") {

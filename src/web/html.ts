@@ -18,7 +18,10 @@ const JOINER =
  * break is a blank here, and a joiner between letters or emoji stays.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
-  const filled = escaped(parts, ...values.map((value) => (typeof value === "string" ? visible(value) : value)));
+  const filled = escaped(
+    parts,
+    ...values.map((value) => (typeof value === "string" ? visible(value) : value)),
+  );
   if (filled instanceof Promise) throw new Error("markup is made of values, never of promises");
   return filled;
 }

@@ -22,7 +22,14 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
     signal,
     agent: false,
     headers: { ...outbound.headers, ...length },
-    ...(addresses === undefined ? {} : { lookup: pinnedLookup(addresses), autoSelectFamily: true }),
+    ...(addresses === undefined
+      ? {}
+      : {
+          lookup: pinnedLookup(addresses),
+          autoSelectFamily: true,
+          // Node gives each address but a moment, and a busy moment is no reason to give one up.
+          autoSelectFamilyAttemptTimeout: outbound.timeoutMs,
+        }),
     ...(tls === undefined ? {} : trust(tls)),
   };
 
@@ -76,6 +83,8 @@ function collect(
     end({ ok: true, status: response.statusCode ?? 0, headers: Object.fromEntries(lines), body });
   };
   response.on("data", (chunk: Buffer) => {
+    // What was read already keeps coming after the end.
+    if (size > maxResponseBytes) return;
     size += chunk.length;
     chunks.push(chunk);
     if (size <= maxResponseBytes) return;

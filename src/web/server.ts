@@ -74,7 +74,7 @@ export async function serve(
   const service = makeService(port);
   const sockets = new Set<Socket>();
   const servers = second === undefined ? [ipv4, ipv6] : [ipv4];
-  for (const server of servers) attach(server, { service, sockets, after, bodyBytes: limits.bodyBytes });
+  for (const server of servers) attach(server, { service, sockets, after, limits });
   return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after }) });
 }
 
@@ -103,11 +103,11 @@ type Pending = { readonly incoming: IncomingMessage; readonly response: ServerRe
 type Connections = {
   readonly service: Service;
   readonly sockets: Set<Socket>;
-  readonly bodyBytes: number;
+  readonly limits: ServerLimits;
 } & Pick<World, "after">;
 
 /** Gives every request to the service, in whichever way Node announces it, and answers what could not be read. */
-function attach(server: Server, { service, sockets, after, bodyBytes }: Connections): void {
+function attach(server: Server, { service, sockets, after, limits }: Connections): void {
   const pendingOf = new WeakMap<Socket, Set<Pending>>();
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const pending = pendingOf.get(incoming.socket) ?? new Set();
@@ -116,7 +116,7 @@ function attach(server: Server, { service, sockets, after, bodyBytes }: Connecti
     response.on("close", () => pending.delete(entry));
     if (pending.size > LIMITS.pipelined) incoming.socket.destroy();
     // A service never throws; if one does, the connection ends with it and not the process.
-    else answer(service, entry, bodyBytes).catch(() => incoming.socket.destroy());
+    else answer(service, entry, limits).catch(() => incoming.socket.destroy());
   };
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -148,12 +148,20 @@ function attach(server: Server, { service, sockets, after, bodyBytes }: Connecti
   });
 }
 
-async function answer(service: Service, { incoming, response }: Pending, bodyBytes: number): Promise<void> {
-  const fault = faultOf(incoming, bodyBytes);
-  const body = fault ?? (await readBody(incoming, bodyBytes));
+async function answer(
+  service: Service,
+  { incoming, response }: Pending,
+  limits: ServerLimits,
+): Promise<void> {
+  const fault = faultOf(incoming, limits.bodyBytes);
+  const body = fault ?? (await readBody(incoming, limits.bodyBytes));
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
-    send(response, await service.answer(requestOf(incoming, body)));
+    // While it is worked on the silence is ours: whoever asked for long work may wait for it.
+    incoming.socket.setTimeout(0);
+    const sent = await service.answer(requestOf(incoming, body));
+    incoming.socket.setTimeout(limits.silenceMs);
+    send(response, sent);
     return;
   }
   const { method = "", url: target = "" } = incoming;
@@ -214,6 +222,10 @@ function readBody(
 }
 
 function send(response: ServerResponse, sent: HttpResponse): void {
+  if (sent.dropped === true) {
+    response.destroy();
+    return;
+  }
   const length = typeof sent.body === "string" ? Buffer.byteLength(sent.body) : sent.body.length;
   response.writeHead(sent.status, { ...sent.headers, "Content-Length": length });
   response.end(sent.body);

@@ -9,6 +9,7 @@ import { measureMillion } from "./million.ts";
 import { openBench, type Bench } from "./processes.ts";
 import { measureStartup } from "./startup.ts";
 import { measureThroughput } from "./throughput.ts";
+import { measureWebhooks } from "./webhooks.ts";
 
 const options = new Set(process.argv.slice(2));
 const bench = openBench();
@@ -32,7 +33,8 @@ async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {
   const startup = await measureStartup(bench, sandbox);
   const throughput = await measureThroughput(bench, sandbox);
   const idleAfterLoad = await measureIdle(sandbox, "after load");
-  return [...throughput, ...startup, ...idleAtFirst, ...idleAfterLoad.map(withoutTarget)];
+  const webhooks = await measureWebhooks(bench);
+  return [...throughput, ...webhooks, ...startup, ...idleAtFirst, ...idleAfterLoad.map(withoutTarget)];
 }
 
 /** The targets are those of a service that did nothing yet; what it keeps of a load is shown beside them. */

@@ -259,8 +259,12 @@ function afterForm(act: FormAct, lastSeen: number): Fact["holds"] {
   switch (act.kind) {
     case "start":
       return ({ status, attempts }) => attempts.length > 0 || isEnd(status);
-    case "cancel":
-      return ({ status }) => isEnd(status);
+    case "cancel": {
+      const { attempt } = act;
+      // A wallet cancels for its own attempt alone: that one is open no more.
+      if (attempt === null) return ({ status }) => isEnd(status);
+      return ({ attempts }) => attempt > lastSeen || attempts[attempt - 1] !== null;
+    }
     case "finish":
     case "late":
       return ({ attempts }) => act.attempt > lastSeen || attempts[act.attempt - 1] !== null;

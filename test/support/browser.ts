@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
 

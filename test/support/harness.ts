@@ -11,6 +11,7 @@ import type {
   HttpResponse,
   OutboundRequest,
   OutboundResult,
+  ShellCommand,
   World,
 } from "../../src/world.ts";
 import { seededRandom } from "./campaign.ts";
@@ -24,6 +25,15 @@ export type CommandOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** What a person types at each question, in their order; makes the command interactive. */
   readonly typed?: readonly (readonly [question: string, answer: string])[];
+};
+
+/** A command that goes on until it is stopped. */
+export type RunningCommand = {
+  /** What it has printed so far. */
+  readonly text: () => { readonly stdout: string; readonly stderr: string };
+  readonly press: (keys: string) => void;
+  readonly stop: () => Promise<Result>;
+  readonly ended: Promise<Result>;
 };
 
 /** A sandbox that runs in this process. */
@@ -60,10 +70,10 @@ const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
  * The whole program in one process: client, service, store, with a clock that only the test moves, seeded randomness and
  * a network without sockets. Files are real, in a temporary folder.
  */
-export function createHarness(options: { readonly seed?: number } = {}) {
+export function createHarness(options: { readonly seed?: number; readonly now?: number } = {}) {
   const cwd = tempFolder();
   const random = seededRandom(options.seed ?? 1);
-  const clock = createClock(START_OF_TIME);
+  const clock = createClock(options.now ?? START_OF_TIME);
   const ports = new Map<number, Service>();
   const alive = new Set<number>();
   const stops: (() => void)[] = [];
@@ -73,13 +83,20 @@ export function createHarness(options: { readonly seed?: number } = {}) {
   let fault: Fault = (_request, pass) => pass();
   const opened: string[] = [];
   let browser: World["openBrowser"] = () => Promise.resolve({ ok: true });
+  const commands: ShellCommand[] = [];
+  let shell: World["run"] = () =>
+    Promise.resolve({ ending: "exited", exitCode: 127, stdout: "", stderr: "no such command" });
   onTestFinished(() => stops.splice(0).forEach((stop) => stop()));
 
   const randomBytes = (length: number): Uint8Array =>
     Uint8Array.from({ length }, () => Math.floor(random() * 256));
 
-  function createWorld(argv: readonly string[], command: CommandOptions): World & { output: Output } {
+  function createWorld(
+    argv: readonly string[],
+    command: CommandOptions,
+  ): World & { readonly output: Output; readonly ownStops: Set<() => void> } {
     const output = createOutput();
+    const ownStops = new Set<() => void>();
     const pid = nextPid++;
     alive.add(pid);
     const stdin = new PassThrough();
@@ -107,13 +124,20 @@ export function createHarness(options: { readonly seed?: number } = {}) {
         opened.push(url);
         return browser(url);
       },
+      run: (line) => {
+        commands.push(line);
+        return shell(line);
+      },
       portOwner: (port) => (ports.has(port) ? "another-program (pid 4711)" : undefined),
       processStart: (of) => (alive.has(of) ? `started ${of}` : undefined),
       onStop: (stop) => {
-        stops.push(() => stop("SIGTERM"));
-        return () => undefined;
+        const act = (): void => stop("SIGTERM");
+        stops.push(act);
+        ownStops.add(act);
+        return () => void ownStops.delete(act);
       },
       output,
+      ownStops,
     };
   }
 
@@ -123,6 +147,26 @@ export function createHarness(options: { readonly seed?: number } = {}) {
     const code = await main(world);
     alive.delete(world.pid);
     return { code, ...world.output.text() };
+  }
+
+  /** Runs a command that goes on until it is stopped, and returns once it has said something. It ends with the test. */
+  async function launch(argv: readonly string[], command: CommandOptions = {}): Promise<RunningCommand> {
+    const world = createWorld(argv, command);
+    const ended = main(world).then((code) => {
+      alive.delete(world.pid);
+      return { code, ...world.output.text() };
+    });
+    await Promise.race([world.output.firstLine, ended]);
+    if (world.output.text().stdout === "") throw new Error(`it did not start: ${(await ended).stderr}`);
+    return {
+      text: world.output.text,
+      press: (keys) => void world.stdin.push(keys),
+      stop: () => {
+        for (const stop of world.ownStops) stop();
+        return ended;
+      },
+      ended,
+    };
   }
 
   /** Runs `sandbox start --json` until it is ready; it ends with the test. */
@@ -152,6 +196,7 @@ export function createHarness(options: { readonly seed?: number } = {}) {
     cwd,
     clock,
     run: runCommand,
+    launch,
     start,
     /** A file of the state folder. */
     readState: (file: string) => readFileSync(join(cwd, ".checkout", file), "utf8"),
@@ -159,12 +204,18 @@ export function createHarness(options: { readonly seed?: number } = {}) {
     occupy: (port: number, program: Service = NOT_OURS) => void ports.set(port, program),
     /** Ends a program on a port. */
     vacate: (port: number) => void ports.delete(port),
+    /** The program on a port, as its clients reach it. */
+    programOn: (port: number): Service | undefined => ports.get(port),
     /** The addresses that a name has from now on. */
     name: (host: string, addresses: readonly string[]) => void names.set(host, addresses),
     /** Lets the network misbehave from now on. */
     setFault: (next: Fault) => void (fault = next),
     /** The addresses that the browser was asked to open, in their order. */
     opened: opened as readonly string[],
+    /** The command lines that were run in a shell, in their order. */
+    commands: commands as readonly ShellCommand[],
+    /** What stands in a command line's place from now on. */
+    setShell: (next: World["run"]) => void (shell = next),
     /** Lets the browser misbehave from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
   };
@@ -261,13 +312,19 @@ function fakeUuid(now: number, count: number): string {
 }
 
 function listen(ports: Map<number, Service>, makeService: (port: number) => Service, wanted: number) {
-  const port = wanted === 0 ? 40_000 + ports.size : wanted;
+  const port = wanted === 0 ? firstFree(ports) : wanted;
   if (ports.has(port)) {
     return { ok: false, refusal: { reason: "in_use", message: `port ${port} is in use` } } as const;
   }
   ports.set(port, makeService(port));
   const close = (): Promise<void> => Promise.resolve(void ports.delete(port));
   return { ok: true, value: { port, close } } as const;
+}
+
+function firstFree(ports: ReadonlyMap<number, Service>): number {
+  let port = 40_000 + ports.size;
+  while (ports.has(port)) port += 1;
+  return port;
 }
 
 async function deliver(
@@ -286,7 +343,9 @@ async function deliver(
     status,
     headers,
     body: answer,
+    dropped,
   } = await service.answer({ method: outbound.method, target, rawHeaders, body });
+  if (dropped === true) return { ok: false, failure: "connection_lost", message: "socket hang up" };
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return { ok: true, status, headers: Object.fromEntries(lowerCase), body: String(answer) };
 }

@@ -33,7 +33,10 @@ export function next(payment: Payment, act: Act): Payment {
     case "start":
       return start(payment);
     case "cancel":
-      return end(payment, "cancelled");
+      // A wallet cancels for its own attempt alone.
+      return act.attempt === null || payment.attempts[act.attempt - 1] === null
+        ? end(payment, "cancelled")
+        : payment;
     case "finish":
       return finish(payment, act.attempt, act.result);
     case "late": {

@@ -113,14 +113,17 @@ async function printCreated(
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return accept(undefined);
   const ended = await waitForEnd(context, options, { target, settings, id });
-  if (!ended.ok) return { ok: false, refusal: afterCreate(ended.refusal, { id, key: created.key }) };
+  if (!ended.ok) return { ok: false, refusal: afterCreate(ended.refusal, { id, page, key: created.key }) };
   showCreated(context, { ...created, response: ended.value });
   return accept(undefined);
 }
 
 /** The wait failed, the create did not: what was made is not lost with it. */
-function afterCreate(problem: Problem, { id, key }: { readonly id: string; readonly key: string }): Problem {
-  const details = { ...problem.details, id, idempotency_key: key };
+function afterCreate(
+  problem: Problem,
+  { id, page, key }: { readonly id: string; readonly page: string; readonly key: string },
+): Problem {
+  const details = { ...problem.details, id, checkout_url: page, idempotency_key: key };
   const message = `${id} was created, but: ${problem.message}`;
   return { ...problem, message, details, next: `checkout sessions get ${id} --wait` };
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { returnOrigins } from "../../client/control.ts";
 import type { ReturnOriginRequest } from "../../core/control-api.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { parseReturnOrigin } from "../../core/return-origin.ts";
+import { meantOrigin, parseReturnOrigin } from "../../core/return-origin.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";
 import { usageProblem, type Problem } from "../problem.ts";
@@ -60,15 +60,21 @@ async function runChange(
 ): Promise<Outcome<void, Problem>> {
   const origin = parseReturnOrigin(request.origin);
   if (!origin.ok) {
-    return { ok: false, refusal: usageProblem(origin.refusal.message, "correct it; nothing was changed") };
+    const meant = meantOrigin(request.origin);
+    const next =
+      meant === undefined
+        ? "correct it; nothing was changed"
+        : `checkout return-origins ${request.action} ${meant}`;
+    return { ok: false, refusal: usageProblem(origin.refusal.message, next) };
   }
   const target = controlTarget(context, options);
   if (!target.ok) return target;
   const changed = controlOutcome(await returnOrigins(context.world, target.value, request), NEXT_AFTER);
   if (!changed.ok) return changed;
+  const [linked = ""] = changed.value.return_origins;
   context.printer.result(changed.value, () =>
     request.action === "add"
-      ? `customers may be sent back to ${origin.value}`
+      ? `customers may be sent back to ${origin.value}${linked === origin.value ? "" : `; payment pages link to the first one, ${linked}`}`
       : `customers are not sent back to ${origin.value} any more`,
   );
   return accept(undefined);

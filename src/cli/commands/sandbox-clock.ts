@@ -47,10 +47,18 @@ async function runClock(
   if (!target.ok) return target;
   const moved = controlOutcome(await clock(context.world, target.value, request));
   if (!moved.ok) return moved;
-  const { now, frozen, fired, delivered } = moved.value;
+  const { now, frozen, fired, delivered, undelivered } = moved.value;
+  const left =
+    undelivered === 0
+      ? []
+      : [`${undelivered} due deliveries are still on their way: checkout deliveries list --state due`];
   const quiet = fired.length + delivered.length === 0;
   context.printer.result(moved.value, () =>
-    [`${now}${frozen ? " (frozen)" : ""}`, ...(quiet ? [] : [happeningLines(fired, delivered)])].join("\n"),
+    [
+      `${now}${frozen ? " (frozen)" : ""}`,
+      ...(quiet ? [] : [happeningLines(fired, delivered)]),
+      ...left,
+    ].join("\n"),
   );
   return accept(undefined);
 }

@@ -3,7 +3,7 @@ import { pay } from "../../client/control.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { controlOutcome, controlTarget, moveLines } from "../control-command.ts";
+import { controlOutcome, controlTarget, FIND_ID, moveLines, parseIdOf } from "../control-command.ts";
 import { parseChoice } from "../parsers.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 
@@ -23,8 +23,10 @@ export function registerSandboxPay(parent: Command, registry: Registry): void {
   });
 }
 
-async function runPay(context: Context, options: PayOptions, id = ""): Promise<Outcome<void, Problem>> {
+async function runPay(context: Context, options: PayOptions, typed = ""): Promise<Outcome<void, Problem>> {
   const { outcome } = options;
+  const id = parseIdOf("order or session", typed);
+  if (!id.ok) return id;
   if (outcome === undefined) {
     return {
       ok: false,
@@ -33,9 +35,10 @@ async function runPay(context: Context, options: PayOptions, id = ""): Promise<O
   }
   const target = controlTarget(context, options);
   if (!target.ok) return target;
-  const result = await pay(context.world, target.value, { id: id.toLowerCase(), outcome });
+  const result = await pay(context.world, target.value, { id: id.value, outcome });
   const paid = controlOutcome(result, {
-    state_conflict: "checkout sessions get <id> shows its state",
+    state_conflict: `checkout sessions get ${id.value} shows its state`,
+    session_not_found: FIND_ID["order or session"],
   });
   if (!paid.ok) return paid;
   const { value } = paid;

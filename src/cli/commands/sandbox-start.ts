@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { ADMIN_TOKEN_BYTES } from "../../core/admin-token.ts";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout.ts";
 import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -25,6 +24,7 @@ import {
   parseWhole,
   parseTargetHost,
 } from "../parsers.ts";
+import { portProblem } from "../port-problem.ts";
 import { EXIT, fileProblem, usageProblem, type Problem } from "../problem.ts";
 import { banner, readyOf } from "../ready.ts";
 import { DEFAULT_PORT } from "../settings.ts";
@@ -108,28 +108,51 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   // Heard from the first moment to the last, so that no signal finds it half started or half stopped.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
-  const adminToken = adminTokenOf(world);
-  if (!adminToken.ok) return adminToken;
-  if (folder === undefined)
-    return serveFolder(context, options, { held: undefined, adminToken: adminToken.value, stopped });
+  const given = givenTokens(world);
+  if (!given.ok) return given;
+  // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
+  const adminToken = given.value.admin ?? state.newToken(world);
+  if (folder === undefined) {
+    const tokens = { adminToken, administratorToken: given.value.administrator ?? state.newToken(world) };
+    return serveFolder(context, options, { held: undefined, tokens, stopped });
+  }
   const made = state.makeStateFolder(world, folder);
   if (!made.ok) return made;
-  const run = state.claimFolder(world, folder, adminToken.value);
+  const run = state.claimFolder(world, folder, adminToken);
   if (!run.ok) return run;
   const held = { path: folder, run: run.value };
   try {
-    return await serveFolder(context, options, { held, adminToken: adminToken.value, stopped });
+    const kept = state.administratorToken(world, folder);
+    if (!kept.ok) return kept;
+    const tokens = { adminToken, administratorToken: given.value.administrator ?? kept.value };
+    return await serveFolder(context, options, { held, tokens, stopped });
   } finally {
-    state.releaseFolder(world, folder, adminToken.value);
+    state.releaseFolder(world, folder, adminToken);
   }
 }
 
-/** Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from. */
-function adminTokenOf(world: World): Outcome<string, Problem> {
-  const given = world.env["CHECKOUT_ADMIN_TOKEN"] ?? "";
-  if (given === "") return accept(Buffer.from(world.randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url"));
-  if (/^[\w-]{16,128}$/.test(given)) return accept(given);
-  const message = "CHECKOUT_ADMIN_TOKEN must have 16 to 128 letters, digits, - or _";
+/** The credentials of the control API. */
+type Tokens = Pick<SandboxOptions, "adminToken" | "administratorToken">;
+
+/** The tokens that the environment sets, each undefined where it sets none. */
+type GivenTokens = { readonly admin: string | undefined; readonly administrator: string | undefined };
+
+/** One token for both would make one role of two. */
+function givenTokens({ env }: World): Outcome<GivenTokens, Problem> {
+  const admin = givenToken(env, "CHECKOUT_ADMIN_TOKEN");
+  if (!admin.ok) return admin;
+  const administrator = givenToken(env, "CHECKOUT_ADMINISTRATOR_TOKEN");
+  if (!administrator.ok) return administrator;
+  if (admin.value === undefined || admin.value !== administrator.value)
+    return accept({ admin: admin.value, administrator: administrator.value });
+  const message = "CHECKOUT_ADMIN_TOKEN and CHECKOUT_ADMINISTRATOR_TOKEN must differ: they are two roles";
+  return { ok: false, refusal: usageProblem(message, "set another one, or unset one of them") };
+}
+
+function givenToken(env: World["env"], name: string): Outcome<string | undefined, Problem> {
+  const given = env[name] || undefined;
+  if (given === undefined || /^[\w-]{16,128}$/.test(given)) return accept(given);
+  const message = `${name} must have 16 to 128 letters, digits, - or _`;
   return { ok: false, refusal: usageProblem(message, "set a longer one, or unset it for a random one") };
 }
 
@@ -141,9 +164,9 @@ async function serveFolder(
   options: StartOptions,
   {
     held,
-    adminToken,
+    tokens,
     stopped,
-  }: { readonly held: Held; readonly adminToken: string; readonly stopped: Promise<void> },
+  }: { readonly held: Held; readonly tokens: Tokens; readonly stopped: Promise<void> },
 ): Promise<Outcome<void, Problem>> {
   const { world } = context;
   const opened = openState(world, held);
@@ -165,7 +188,7 @@ async function serveFolder(
     if (seeded === undefined) return foreignMasterKey(held);
     const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
     const apiKey = seeded.apiKey ?? kept;
-    const listening = await listen(context, options, { store, log, adminToken, masterKey });
+    const listening = await listen(context, options, { ...tokens, store, log, masterKey });
     if (!listening.ok) return listening;
     const { listener, sandbox } = listening.value;
     const { port } = listener;
@@ -229,7 +252,7 @@ function createLog(world: World, options: StartOptions): AccessLog {
 async function listen(
   { world, printer }: Context,
   options: StartOptions,
-  service: Pick<SandboxOptions, "store" | "log" | "adminToken" | "masterKey">,
+  service: Pick<SandboxOptions, "store" | "log" | "masterKey"> & Tokens,
 ): Promise<Outcome<{ readonly listener: Listener; readonly sandbox: Sandbox }, Problem>> {
   let sandbox: Sandbox | undefined;
   const makeService = (port: number) => {
@@ -261,17 +284,6 @@ async function listen(
     if (listener.refusal.reason === "in_use" && port < last) continue;
     return { ok: false, refusal: portProblem(world, port, listener.refusal.message) };
   }
-}
-
-function portProblem(world: World, port: number, message: string): Problem {
-  const owner = world.portOwner(port);
-  return {
-    exitCode: EXIT.failed,
-    code: "port_unavailable",
-    message:
-      owner === undefined ? `port ${port} cannot be taken: ${message}` : `port ${port} is taken by ${owner}`,
-    next: "stop that process, or choose another port with --port (0 takes any free one)",
-  };
 }
 
 function ownerOf(world: World, port: number): string {

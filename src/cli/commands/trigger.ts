@@ -2,21 +2,19 @@ import type { Command } from "commander";
 import { callControl, type ControlTarget } from "../../client/control.ts";
 import { STATUSES, type Status } from "../../core/checkout.ts";
 import type { AnswerOf } from "../../core/control-api.ts";
-import { parseCreateRequest, type CreateRequest } from "../../core/create-request.ts";
 import { EVENT_TYPES } from "../../core/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { isFinal } from "../../core/payment.ts";
 import type { PayOutcome } from "../../core/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
-import type { World } from "../../world.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { ORDER, SESSION, type Noun } from "../create-report.ts";
-import { createManaged } from "../managed-create.ts";
 import { fieldLines, table } from "../printer.ts";
 import { EXIT, usageProblem, type Problem } from "../problem.ts";
-import { connect, storeOption } from "../service-command.ts";
-import { policyOf, resolveSettings, type ServiceOptions } from "../settings.ts";
+import { createInSandbox, DEFAULT_PRICE, requestFor } from "../sandbox-create.ts";
+import { storeOption } from "../service-command.ts";
+import type { ServiceOptions } from "../settings.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
@@ -25,8 +23,6 @@ type Goal = { readonly type: string; readonly noun: Noun; readonly status: Statu
 type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST = "webhook.test";
-const DEFAULT_PRICE = "price_coffee";
-const ORDER_ID_BYTES = 6;
 
 /** What the payer does for each status. After a declined attempt a checkout is pending: the payer may try again. */
 const ACTS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
@@ -65,20 +61,23 @@ async function runTrigger(
   if (type === TEST) return testAll(context, options);
   const goal = goalOf(type);
   if (!goal.ok) return goal;
-  const request = requestOf(context.world, options);
+  const { orderId, priceId } = options;
+  const request = requestFor(context.world, { purpose: "trigger", orderId, priceId });
   if (!request.ok) return request;
   const control = controlTarget(context, options);
   if (!control.ok) return control;
-  const made = await make(context, options, {
+  const made = await createInSandbox(context, options, {
     noun: goal.value.noun,
     request: request.value,
     control: control.value,
   });
   if (!made.ok) return made;
-  const before = await inspect(context, control.value, made.value.id);
+  const { response, replayed } = made.value;
+  const before = await inspect(context, control.value, response.data.id);
   if (!before.ok) return before;
   // Of something that was there already, only what happens now is shown.
-  const known = made.value.isNew ? 0 : before.value.events.length;
+  const isNew = orderId === undefined || !replayed;
+  const known = isNew ? 0 : before.value.events.length;
   const after = await reach(context, control.value, { goal: goal.value, checkout: before.value, known });
   if (!after.ok) return after;
   show(context, after.value, known);
@@ -93,44 +92,6 @@ function goalOf(type: string): Outcome<Goal, Problem> {
     return accept({ type, status, noun: object === "order" ? ORDER : SESSION });
   const message = `expected an event type: ${EVENT_TYPES.join(", ")}; got ${printableLiteral(type)}`;
   return { ok: false, refusal: usageProblem(message, "checkout trigger order.succeeded") };
-}
-
-/** The create that is sent; without an order_id of the user's own it is for a new purchase each time. */
-function requestOf(
-  world: Pick<World, "randomBytes">,
-  { orderId, priceId }: TriggerOptions,
-): Outcome<CreateRequest, Problem> {
-  const random = Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex");
-  const parsed = parseCreateRequest({
-    order_id: orderId ?? `trigger-${random}`,
-    price_id: priceId ?? DEFAULT_PRICE,
-  });
-  if (parsed.ok) return parsed;
-  return { ok: false, refusal: usageProblem(parsed.refusal.message, "correct it; nothing was sent") };
-}
-
-/** Creates at the very sandbox that is then acted on, whatever service the environment names. */
-async function make(
-  context: Context,
-  options: TriggerOptions,
-  wanted: { readonly noun: Noun; readonly request: CreateRequest; readonly control: ControlTarget },
-): Promise<Outcome<{ readonly id: string; readonly isNew: boolean }, Problem>> {
-  const { noun, request, control } = wanted;
-  const settings = resolveSettings(context.world, { ...options, baseUrl: `${control.origin}/v1` });
-  if (!settings.ok) return settings;
-  const target = connect(context, settings.value);
-  if (!target.ok) return target;
-  const { endpoint } = noun;
-  const created = await createManaged(context, options, {
-    noun,
-    intent: { endpoint, request, newAttempt: false, idempotencyKey: null },
-    target: target.value,
-    settings: settings.value,
-    policy: policyOf(settings.value),
-  });
-  if (!created.ok) return created;
-  const { response, replayed } = created.value;
-  return accept({ id: response.data.id, isNew: options.orderId === undefined || !replayed });
 }
 
 /** Acts in the payer's place until the last event is the one that was asked for. */

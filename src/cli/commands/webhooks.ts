@@ -12,9 +12,9 @@ import {
 } from "../../core/webhook-signature.ts";
 import type { SignatureVerdict, VerifyOptions } from "../../core/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
+import { causeLine } from "../cause-line.ts";
 import { readInput } from "../input.ts";
 import { durationOf } from "../parsers.ts";
-import type { Style } from "../printer.ts";
 import { EXIT, usageProblem, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, secretOption, type SecretOptions } from "../signing-secrets.ts";
 
@@ -134,10 +134,6 @@ function report({ printer }: Context, { verdict, causes, now }: Report): void {
       ...causes.map((cause) => causeLine(cause, printer.style)),
     ].join("\n"),
   );
-}
-
-function causeLine({ code, message, proven }: Diagnosis, style: Style): string {
-  return `  ${style.cyan("→")} ${proven ? "" : "Perhaps: "}${message} ${style.dim(`(${code})`)}`;
 }
 
 function missing(flags: Readonly<Record<string, string | undefined>>): Outcome<never, Problem> {

@@ -1,13 +1,16 @@
 import { renderSVG } from "uqr";
-import { isFinal, MAX_ATTEMPTS } from "../../core/payment.ts";
+import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../core/payment.ts";
 import { returnAddress } from "../../core/return-origin.ts";
 import { html, trusted, type Html } from "../../web/html.ts";
-import { layout, live } from "./layout.ts";
+import { layout, liveMain } from "./layout.ts";
 import {
+  amount,
   button,
   checkoutPath,
   methodMark,
   price,
+  quoted,
+  row,
   timeLeft,
   walletPath,
   wasPaidLate,
@@ -16,24 +19,25 @@ import {
 
 /** The page at `checkout_url`: what is to be paid, the step that comes next, and at the end the result. */
 export function checkoutPage(context: PageContext): string {
-  const { view, texts } = context;
+  const { view, texts, language } = context;
   const { status } = view.checkout;
-  const done = status !== "created" && status !== "pending" ? status : undefined;
-  const title = done === undefined ? texts.payTo(view.names.store) : texts.result[done];
-  const main =
-    done === undefined
-      ? html`<main ${live(checkoutPath(view.checkout), { isOver: false })} class="checkout">
-          ${summary(context)}${payment(context)}
-        </main>`
-      : html`<main ${live(checkoutPath(view.checkout), { isOver: true })} class="single">
-          ${result(context, done)}
-        </main>`;
-  return layout(texts, { title: `${title} · ${price(context)}`, main });
+  const address = checkoutPath(view.checkout);
+  const titled = (title: string): string => `${title} · ${price(context)}`;
+  if (isFinal(status)) {
+    const content = result(context, status);
+    const main = liveMain(context, { address, isOver: true, style: "single", content });
+    return layout(language, { title: titled(texts.result[status]), main });
+  }
+  const content = html`${summary(context)}${payment(context)}`;
+  const main = liveMain(context, { address, isOver: false, style: "checkout", content });
+  return layout(language, { title: titled(texts.payTo(view.names.store)), main });
 }
 
 function summary(context: PageContext): Html {
   const { view, texts } = context;
   const { checkout, names } = view;
+  const time = html`<span role="timer" aria-live="off">${timeLeft(context)}</span
+    >${view.clockStands ? html`<small>${texts.clockStands}</small>` : ""}`;
   return html`<section class="summary">
     <div class="merchant">
       <span class="avatar" aria-hidden="true">${initial(names.store)}</span>
@@ -42,21 +46,9 @@ function summary(context: PageContext): Html {
         <p>${texts.soldBy(names.merchant)}</p>
       </div>
     </div>
-    <p class="amount">${price(context)}</p>
-    ${checkout.description === null ? "" : html`<p class="description"><bdi>${checkout.description}</bdi></p>`}
-    <dl>
-      <div>
-        <dt>${texts.order}</dt>
-        <dd><bdi>${checkout.orderId}</bdi></dd>
-      </div>
-      <div>
-        <dt>${texts.timeLeft}</dt>
-        <dd>
-          <span role="timer">${timeLeft(context)}</span
-          >${view.clockStands ? html` <small>(${texts.clockStands})</small>` : ""}
-        </dd>
-      </div>
-    </dl>
+    <p class="amount">${amount(context)}</p>
+    ${checkout.description === null ? "" : html`<p class="description">${quoted(checkout.description)}</p>`}
+    <dl>${row(texts.order, quoted(checkout.orderId))} ${row(texts.timeLeft, time)}</dl>
   </section>`;
 }
 
@@ -66,35 +58,38 @@ function initial(name: string): string {
 
 /** The step that comes next: start an attempt, or scan the code of the one that is open. */
 function payment(context: PageContext): Html {
-  const { view } = context;
+  const { view, texts } = context;
   const open = view.attempts.find(({ outcome }) => outcome === null);
   const path = checkoutPath(view.checkout);
   return html`<section class="card">
     ${open === undefined ? startStep(context) : scanStep(context, open.number)}
-    ${button(context, { action: `${path}/cancel`, label: context.texts.cancel, style: "plain" })}
-    ${returnLink(context, { paid: false })} ${developerNotes(context)}
+    ${button(context, { action: `${path}/cancel`, label: texts.cancel, style: "plain" })}
+    ${returnLink(context, { style: "quiet", label: texts.returnUnpaid(view.names.store) })}
+    ${developerNotes(context)}
   </section>`;
 }
 
 function startStep(context: PageContext): Html {
   const { view, texts } = context;
-  const method = texts.method[view.checkout.paymentMethod];
+  const { paymentMethod } = view.checkout;
   const tried = view.attempts.length;
+  const settles = view.clockStands ? texts.settlesFrozen : texts.settlesItself;
   return html`<h2>${texts.paymentMethod}</h2>
-    ${tried === 0 ? "" : html`<p class="notice warn" role="status">${texts.declined} ${texts.triesLeft(MAX_ATTEMPTS - tried)}</p>`}
-    ${!view.settlesItself ? "" : html`<p class="notice">${texts.settlesItself}</p>`}
-    <p class="method">${methodMark(context)} ${method}</p>
-    ${button(context, { action: `${checkoutPath(view.checkout)}/start`, label: texts.payWith(method), style: "primary" })}
-    <p class="hint">${texts.startHint(method)}</p>`;
+    ${tried === 0 ? "" : html`<p class="notice warn">${texts.declined(MAX_ATTEMPTS - tried)}</p>`}
+    ${view.settlesItself ? html`<p class="notice">${settles}</p>` : ""}
+    <p class="method">${methodMark(context)} <span>${texts.method[paymentMethod]}</span></p>
+    ${button(context, { action: `${checkoutPath(view.checkout)}/start`, label: texts.payWith[paymentMethod], style: "primary" })}
+    <p class="hint">${texts.startHint[paymentMethod]}</p>`;
 }
 
+/** Without script the page stays as it is, and does not say otherwise. */
 function scanStep(context: PageContext, attempt: number): Html {
   const { view, texts, origin } = context;
   const path = walletPath(view.checkout, attempt);
-  return html`<h2>${texts.scan(texts.method[view.checkout.paymentMethod])}</h2>
+  return html`<h2>${texts.scan[view.checkout.paymentMethod]}</h2>
     <div class="qr" role="img" aria-label="${texts.qrName}">${qrCode(`${origin}${path}`)}</div>
     <p class="hint">${texts.scanHint}</p>
-    <p class="waiting" role="status">${texts.waiting}</p>
+    <p class="waiting">${texts.updatesItself}</p>
     <a class="primary" href="${path}">${texts.openWallet}</a>
     <noscript><a class="plain" href="${checkoutPath(view.checkout)}">${texts.checkAgain}</a></noscript>`;
 }
@@ -104,50 +99,36 @@ function qrCode(address: string): Html {
   return trusted(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }
 
-function result(context: PageContext, status: keyof PageContext["texts"]["result"]): Html {
+function result(context: PageContext, status: FinalStatus): Html {
   const { view, texts } = context;
   const { checkout, names } = view;
   return html`<section class="card result ${status}">
-    <div role="status">
-      <span class="icon" aria-hidden="true"></span>
-      <h1>${texts.result[status]}</h1>
-    </div>
-    <p class="amount">${price(context)}</p>
-    <p class="hint">${texts.resultHint[status]}</p>
-    ${!wasPaidLate(view) ? "" : html`<p class="notice warn">${texts.late}</p>`}
+    <span class="icon" aria-hidden="true"></span>
+    <h1>${texts.result[status]}</h1>
+    <p class="amount">${amount(context)}</p>
+    ${
+      wasPaidLate(view)
+        ? html`<p class="notice warn">${texts.late}</p>`
+        : html`<p class="hint">${texts.resultHint[status]}</p>`
+    }
     <dl>
-      <div>
-        <dt>${texts.payee}</dt>
-        <dd>${names.store}</dd>
-      </div>
-      <div>
-        <dt>${texts.order}</dt>
-        <dd><bdi>${checkout.orderId}</bdi></dd>
-      </div>
-      ${
-        checkout.description === null
-          ? ""
-          : html`<div>
-              <dt></dt>
-              <dd><bdi>${checkout.description}</bdi></dd>
-            </div>`
-      }
-      <div>
-        <dt>${texts.paymentMethod}</dt>
-        <dd>${texts.method[checkout.paymentMethod]}</dd>
-      </div>
+      ${row(status === "succeeded" ? texts.paidTo : texts.shop, names.store)}
+      ${row(texts.order, quoted(checkout.orderId))}
+      ${checkout.description === null ? "" : row(texts.description, quoted(checkout.description))}
+      ${row(texts.paymentMethod, texts.method[checkout.paymentMethod])}
     </dl>
-    ${returnLink(context, { paid: status === "succeeded" })} ${developerNotes(context)}
+    ${returnLink(context, { style: "primary", label: texts.returnTo(names.store) })}
+    ${developerNotes(context)}
   </section>`;
 }
 
 /** A plain link: a return changes nothing, and says nothing about the payment (decision 19). */
-function returnLink({ view, texts }: PageContext, { paid }: { readonly paid: boolean }): Html {
-  const { checkout, names, returnOrigin } = view;
+function returnLink(
+  { view }: PageContext,
+  { style, label }: { readonly style: "primary" | "quiet"; readonly label: string },
+): Html {
+  const { checkout, returnOrigin } = view;
   if (returnOrigin === null) return html``;
-  const label =
-    paid || isFinal(checkout.status) ? texts.returnTo(names.store) : texts.returnUnpaid(names.store);
-  const style = isFinal(checkout.status) ? "primary" : "plain";
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
@@ -155,31 +136,22 @@ function returnLink({ view, texts }: PageContext, { paid }: { readonly paid: boo
 function developerNotes({ view, texts }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
   const tries = attempts.map(({ number, outcome }) => `${number}: ${texts.outcome[outcome ?? "open"]}`);
-  const late = lateResults.map(({ attempt, result: what }) => `${attempt}: ${texts.outcome[what]}`);
+  const late = lateResults.map(({ attempt, result: came }) => `${attempt}: ${texts.outcome[came]}`);
   return html`<details>
     <summary>${texts.forDevelopers}</summary>
     <dl>
-      <div>
-        <dt>${texts.session}</dt>
-        <dd><code>${checkout.id}</code></dd>
-      </div>
-      <div>
-        <dt>${texts.status}</dt>
-        <dd><code>${checkout.status}</code></dd>
-      </div>
-      <div>
-        <dt>${texts.attempts}</dt>
-        <dd>${tries.length === 0 ? texts.noAttempts : tries.join(", ")}</dd>
-      </div>
-      ${
-        late.length === 0
-          ? ""
-          : html`<div>
-              <dt>${texts.lateResults}</dt>
-              <dd>${late.join(", ")}</dd>
-            </div>`
-      }
+      ${row(texts.checkoutId, html`<code>${checkout.id}</code>`)}
+      ${row(texts.status, html`<code>${checkout.status}</code>`)}
+      ${row(texts.attempts, tries.length === 0 ? texts.noAttempts : tries.join(", "))}
+      ${late.length === 0 ? "" : row(texts.lateResults, late.join(", "))}
     </dl>
-    ${returnOrigin === null ? html`<p class="hint">${texts.noReturn} <code>checkout return-origins add</code></p>` : ""}
+    ${
+      returnOrigin === null
+        ? html`<p class="hint">
+            ${texts.noReturn}<br /><code>checkout return-origins add http://localhost:3000</code>
+          </p>`
+        : ""
+    }
+    ${isFinal(checkout.status) ? "" : html`<p class="hint">${texts.onPhone}</p>`}
   </details>`;
 }

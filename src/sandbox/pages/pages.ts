@@ -1,4 +1,5 @@
 import htmx from "htmx.org/dist/htmx.min.js?raw";
+import { OFFERED_RETURN } from "../../core/assumptions.ts";
 import { STATUS_OF } from "../../core/errors.ts";
 import { formToken, isFormToken } from "../../core/form-token.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
@@ -24,11 +25,19 @@ import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from 
 /** What the pages need beside the verbs: the key of their forms' tokens. */
 export type PagesContext = ServiceContext & { readonly masterKey: Uint8Array };
 
+/** What stands behind a checkout's or a wallet's own address. */
+const STEPS = ["start", "cancel", "closed"] as const;
 /** Where something is on the pages, taken apart. */
-type Place = { readonly checkoutId: string; readonly attempt: number | null; readonly step: string };
+type Place = {
+  readonly checkoutId: string;
+  /** The attempt whose wallet is meant; null for the checkout itself. */
+  readonly attempt: number | null;
+  readonly step: "page" | (typeof STEPS)[number];
+};
 
 const UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}";
-const PLACE = new RegExp(`^/pay/(${UUID})(?:/wallet/([1-9]))?(?:/(start|cancel|closed))?$`);
+const PLACE = new RegExp(`^/pay/(${UUID})(?:/wallet/([1-9]))?(?:/(${STEPS.join("|")}))?$`);
+const WITHIN_CHECKOUT = new RegExp(`^/pay/(${UUID})(?:/|$)`);
 const ASSETS: Readonly<Record<string, readonly [contentType: string, text: string]>> = {
   [STYLE_PATH]: ["text/css", style],
   [SCRIPT_PATH]: ["text/javascript", htmx],
@@ -48,17 +57,37 @@ export async function answerPage(context: PagesContext, request: HttpRequest): P
   }
   if (isPortalHost(request)) return redirect(307, `${context.checkoutOrigin}${request.target}`, requestId);
   const outcome = await route(context, request, { path, requestId });
-  if (!outcome.ok) return refusePage(request, requestId, outcome.refusal);
+  if (!outcome.ok) {
+    return refusalPage(request, requestId, {
+      refusal: outcome.refusal,
+      leadsBack: checkoutOf(context, path),
+    });
+  }
   const isPoll = request.method === "GET" && headerLines(request, "hx-request").length > 0;
   return isPoll ? { ...outcome.value, unlogged: true } : outcome.value;
 }
 
-/** A refusal as a page. */
+/** A refusal as a page, by those who know no checkout. */
 export function refusePage(request: HttpRequest, requestId: string, refusal: Refusal): Answer {
+  return refusalPage(request, requestId, { refusal, leadsBack: undefined });
+}
+
+function refusalPage(
+  request: HttpRequest,
+  requestId: string,
+  refused: { readonly refusal: Refusal; readonly leadsBack: string | undefined },
+): Answer {
   const language = languageOf(request);
-  const { code, allow } = refusal;
-  const page = { status: STATUS_OF[code], markup: errorPage(TEXTS[language], refusal), language };
+  const { code, allow } = refused.refusal;
+  const page = { status: STATUS_OF[code], markup: errorPage(language, refused), language };
   return { ...pageResponse(allow === undefined ? page : { ...page, allow }, requestId), note: code };
+}
+
+/** The page of the checkout that a path is below of; undefined where there is no such checkout. */
+function checkoutOf({ store }: PagesContext, path: string): string | undefined {
+  const [, id = ""] = WITHIN_CHECKOUT.exec(path.toLowerCase()) ?? [];
+  const checkout = store.checkouts.findAny(id);
+  return checkout && checkoutPath(checkout);
 }
 
 async function route(
@@ -73,12 +102,7 @@ async function route(
     return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(method)}`, { allow });
   }
   if (place === undefined) return refuse("not_found", `there is no page ${printableLiteral(path)}`);
-  const isAction = place.step === "start" || place.step === "cancel";
-  const allowed = isAction
-    ? ["POST"]
-    : place.attempt !== null && place.step === ""
-      ? ["GET", "HEAD", "POST"]
-      : ["GET", "HEAD"];
+  const allowed = methodsOf(place);
   if (!allowed.includes(method)) {
     const allow = allowed.join(", ");
     return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(method)}`, { allow });
@@ -91,15 +115,28 @@ async function route(
 }
 
 function placeOf(path: string): Place | undefined {
-  const [, checkoutId, attempt, step = ""] = PLACE.exec(path) ?? [];
+  const [, checkoutId, attempt, typed] = PLACE.exec(path) ?? [];
   if (checkoutId === undefined) return undefined;
+  const step = STEPS.find((one) => one === typed) ?? "page";
   // `closed` is a page of the wallet, `start` and `cancel` belong to the checkout.
-  if (step !== "" && (step === "closed") === (attempt === undefined)) return undefined;
+  if (step !== "page" && (step === "closed") === (attempt === undefined)) return undefined;
   return {
     checkoutId: checkoutId.toLowerCase(),
     attempt: attempt === undefined ? null : Number(attempt),
     step,
   };
+}
+
+function methodsOf({ attempt, step }: Place): readonly string[] {
+  switch (step) {
+    case "page":
+      return attempt === null ? ["GET", "HEAD"] : ["GET", "HEAD", "POST"];
+    case "closed":
+      return ["GET", "HEAD"];
+    case "start":
+    case "cancel":
+      return ["POST"];
+  }
 }
 
 async function show(
@@ -111,27 +148,29 @@ async function show(
   if (!viewed.ok) return viewed;
   const language = languageOf(request);
   const page: PageContext = {
+    language,
     texts: TEXTS[language],
     view: viewed.value,
     token: formToken(context.masterKey, place.checkoutId),
     origin: originOf(context, request),
+    requestId,
   };
   const attempt = viewed.value.attempts.find(({ number }) => number === place.attempt);
   if (place.attempt !== null && attempt === undefined) {
     return refuse("not_found", `checkout ${place.checkoutId} has no attempt ${place.attempt}`);
   }
-  const markup =
-    attempt === undefined ? checkoutPage(page) : walletMarkup(page, { attempt, step: place.step });
+  const { checkout, returnOrigin, now } = viewed.value;
+  if (attempt === undefined && returnOrigin !== null) {
+    context.assumptions.note(OFFERED_RETURN, { storeId: checkout.storeId, requestId, at: now });
+  }
+  const markup = attempt === undefined ? checkoutPage(page) : walletMarkup(page, attempt, place);
   return accept({
     ...pageResponse({ status: 200, markup, language }, requestId),
-    note: viewed.value.checkout.status,
+    note: checkout.status,
   });
 }
 
-function walletMarkup(
-  page: PageContext,
-  { attempt, step }: { readonly attempt: Attempt; readonly step: string },
-): string {
+function walletMarkup(page: PageContext, attempt: Attempt, { step }: Place): string {
   return step === "closed" ? walkedAwayPage(page, attempt) : walletPage(page, attempt);
 }
 
@@ -154,9 +193,9 @@ async function act(context: PagesContext, request: HttpRequest, place: Place): P
   if (!wanted.ok) return wanted;
   const done = await actAsPayer(context, place.checkoutId, wanted.value);
   if (!done.ok && done.refusal.code !== "state_conflict") return done;
-  const said = wanted.value.kind === "finish" ? wanted.value.result : wanted.value.kind;
+  const deed = wanted.value.kind === "finish" ? wanted.value.result : wanted.value.kind;
   const result = done.ok ? (done.value.late ? "late" : done.value.checkout.status) : done.refusal.code;
-  return accept({ leadsTo: afterAct(context, place), note: `${said}: ${result}` });
+  return accept({ leadsTo: afterAct(context, place), note: `${deed}: ${result}` });
 }
 
 /** Back to the wallet of the attempt, where there is one. */
@@ -169,10 +208,10 @@ function actOf(place: Place, form: ReadonlyMap<string, string>): Outcome<PayerAc
   if (place.attempt === null) {
     return accept(place.step === "start" ? { kind: "start" } : { kind: "cancel", attempt: null });
   }
-  const said = form.get("outcome");
-  const outcome = WALLET_OUTCOMES.find((one) => one === said);
+  const field = form.get("outcome");
+  const outcome = WALLET_OUTCOMES.find((one) => one === field);
   if (outcome !== undefined) return accept(walletAct(outcome, place.attempt));
-  const got = printableLiteral(said ?? null);
+  const got = printableLiteral(field ?? null);
   return refuse("invalid_parameter", `outcome must be one of ${WALLET_OUTCOMES.join(", ")}; got ${got}`);
 }
 

@@ -1,16 +1,17 @@
 import { isFinal, MAX_ATTEMPTS, type Attempt } from "../../core/payment.ts";
 import { html, type Html } from "../../web/html.ts";
-import { layout, live } from "./layout.ts";
+import { layout, liveMain } from "./layout.ts";
 import {
+  amount,
   button,
   checkoutPath,
   methodMark,
   price,
+  quoted,
   walletPath,
   wasPaidLate,
   type PageContext,
 } from "./parts.ts";
-import type { Texts } from "./texts.ts";
 
 /** What the buttons of the wallet say to the service. */
 export const WALLET_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "late"] as const;
@@ -18,57 +19,62 @@ export type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
 
 /** The payer's wallet for one attempt: every way that a payment can go, or what became of it. */
 export function walletPage(context: PageContext, attempt: Attempt): string {
-  const { view, texts } = context;
-  const open = attempt.outcome === null && !isFinal(view.checkout.status);
-  const main = html`<main
-    ${live(walletPath(view.checkout, attempt.number), { isOver: !open })}
-    class="single"
-  >
-    <section class="card wallet ${view.checkout.paymentMethod}">
-      ${walletHead(context)} ${open ? choices(context, attempt) : outcome(context, attempt)}
-    </section>
-  </main>`;
-  return layout(texts, { title: `${walletName(context)} · ${price(context)}`, main });
+  const { view, language } = context;
+  const open = isOpen(context, attempt);
+  const content = html`<section class="card wallet ${view.checkout.paymentMethod}">
+    ${walletHead(context)} ${open ? choices(context, attempt) : ending(context, attempt)}
+  </section>`;
+  const address = walletPath(view.checkout, attempt.number);
+  const main = liveMain(context, { address, isOver: !open, style: "single", content });
+  return layout(language, { title: `${walletName(context)} · ${price(context)}`, main });
 }
 
-/** What a payer sees who closed the wallet and did nothing. */
+/** What a payer sees who closed the wallet and did nothing; the wallet itself, where the attempt is over. */
 export function walkedAwayPage(context: PageContext, attempt: Attempt): string {
-  const { view, texts } = context;
+  if (!isOpen(context, attempt)) return walletPage(context, attempt);
+  const { view, texts, language } = context;
   const main = html`<main id="page" class="single">
     <section class="card wallet ${view.checkout.paymentMethod}">
       ${walletHead(context)}
-      <h2>${texts.walkedAway}</h2>
-      <p class="hint">${texts.walkedAwayHint}</p>
+      <div class="outcome">
+        <h2>${texts.walkedAway}</h2>
+        <p class="hint">${texts.walkedAwayHint}</p>
+      </div>
       <a class="primary" href="${checkoutPath(view.checkout)}">${texts.backToCheckout}</a>
       <a class="plain" href="${walletPath(view.checkout, attempt.number)}">${texts.backToWallet}</a>
     </section>
   </main>`;
-  return layout(texts, { title: `${texts.walkedAway} · ${walletName(context)}`, main });
+  return layout(language, { title: `${texts.walkedAway} · ${walletName(context)}`, main });
+}
+
+function isOpen({ view }: PageContext, { outcome }: Attempt): boolean {
+  return outcome === null && !isFinal(view.checkout.status);
 }
 
 function walletHead(context: PageContext): Html {
   const { view, texts } = context;
-  return html`<h1>${methodMark(context)} ${walletName(context)}</h1>
+  return html`<h1>${methodMark(context)} <span>${walletName(context)}</span></h1>
     <p class="payee">${texts.payee} <strong>${view.names.store}</strong></p>
-    <p class="amount">${price(context)}</p>
-    <p class="hint"><bdi>${view.checkout.description ?? view.checkout.orderId}</bdi></p>`;
+    <p class="amount">${amount(context)}</p>
+    <p class="hint">${quoted(view.checkout.description ?? view.checkout.orderId)}</p>`;
 }
 
 function walletName({ view, texts }: PageContext): string {
-  return texts.wallet(texts.method[view.checkout.paymentMethod]);
+  return texts.wallet[view.checkout.paymentMethod];
 }
 
 function choices(context: PageContext, attempt: Attempt): Html {
   const { texts, view } = context;
   const path = walletPath(view.checkout, attempt.number);
-  const choice = (wanted: WalletOutcome, label: string, hint: string): Html =>
+  const choice = (outcome: WalletOutcome, label: string, hint: string): Html =>
     button(context, {
       action: path,
       label: html`<strong>${label}</strong> <span>${hint}</span>`,
       style: "choice",
-      fields: { outcome: wanted },
+      fields: { outcome },
     });
-  return html`${button(context, { action: path, label: texts.confirm(price(context)), style: "primary", fields: { outcome: "succeeded" } })}
+  const confirm = html`${texts.confirm} ${amount(context)}`;
+  return html`${button(context, { action: path, label: confirm, style: "primary", fields: { outcome: "succeeded" } })}
     <h2>${texts.otherwise}</h2>
     <div class="choices">
       ${choice("declined", texts.decline, texts.declineHint)} ${choice("failed", texts.fail, texts.failHint)}
@@ -80,29 +86,34 @@ function choices(context: PageContext, attempt: Attempt): Html {
     </div>`;
 }
 
-/** The attempt is over. A confirmation can still come, and is too late then. */
-function outcome(context: PageContext, attempt: Attempt): Html {
+/** What became of an attempt that is over. A confirmation can still come, and is too late then. */
+function ending(context: PageContext, attempt: Attempt): Html {
   const { texts, view } = context;
   const { checkout } = view;
   const late = wasPaidLate(view);
   const offersLate = attempt.outcome !== "succeeded" && isFinal(checkout.status) && !late;
-  return html`<div class="outcome" role="status">
-      <h2>${said(texts, attempt)}</h2>
-      <p class="hint">${hintAfter(context)}</p>
+  const { heading, hint } = wordsAfter(context, attempt);
+  return html`<div class="outcome">
+      <h2>${heading}</h2>
+      ${late ? html`<p class="notice warn">${texts.late}</p>` : html`<p class="hint">${hint}</p>`}
     </div>
-    ${late ? html`<p class="notice warn">${texts.late}</p>` : ""}
     <a class="primary" href="${checkoutPath(checkout)}">${texts.backToCheckout}</a>
     ${offersLate ? button(context, { action: walletPath(checkout, attempt.number), label: texts.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
 }
 
-/** What became of the checkout, or how often the payer can still try. */
-function hintAfter({ view, texts }: PageContext): string {
-  const { status } = view.checkout;
-  if (status !== "created" && status !== "pending") return texts.result[status];
-  const isOpen = view.attempts.some(({ outcome: how }) => how === null);
-  return isOpen ? texts.waiting : texts.triesLeft(MAX_ATTEMPTS - view.attempts.length);
-}
-
-function said(texts: Texts, { outcome: how }: Attempt): string {
-  return texts.walletResult[how ?? "abandoned"];
+/** An attempt that was declined ends alone, or as the last one; with every other end the checkout ends, too. */
+function wordsAfter(
+  { view, texts }: PageContext,
+  { outcome }: Attempt,
+): { readonly heading: string; readonly hint: string } {
+  const { checkout, attempts } = view;
+  if (!isFinal(checkout.status)) {
+    const another = attempts.some((one) => one.outcome === null);
+    const hint = another ? texts.triesAgain : texts.tryAgain(MAX_ATTEMPTS - attempts.length);
+    return { heading: texts.walletDeclined, hint };
+  }
+  const result = texts.result[checkout.status];
+  return outcome === "declined"
+    ? { heading: texts.walletDeclined, hint: result }
+    : { heading: result, hint: texts.resultHint[checkout.status] };
 }

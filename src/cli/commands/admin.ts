@@ -1,0 +1,138 @@
+import type { Command } from "commander";
+import type { ActRequest, ActWire } from "../../core/control-readiness.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox, type NextAfter } from "../control-command.ts";
+import { parseNote } from "../parsers.ts";
+import { table } from "../printer.ts";
+import type { Problem } from "../problem.ts";
+
+type ActOptions = CommonOptions & { readonly note?: string };
+
+/** What an administrator can type, what it does, and what is said afterwards. */
+type Act = {
+  readonly name: string;
+  readonly summary: string;
+  readonly request: (subject: string) => ActRequest;
+  readonly done: string;
+};
+
+const ACTS: readonly Act[] = [
+  {
+    name: "approve-credential",
+    summary: "approve a production credential for the store; v1 takes test credentials all the same",
+    request: () => ({ action: "approve_credential" }),
+    done: "the production credential is approved",
+  },
+  {
+    name: "revoke-credential",
+    summary: "take the approval back; a gate that is open closes with it",
+    request: () => ({ action: "revoke_credential" }),
+    done: "the approval of the production credential is revoked, and the production gate is closed",
+  },
+  {
+    name: "activate",
+    summary: "switch the store on",
+    request: () => ({ action: "activate" }),
+    done: "the store is active",
+  },
+  {
+    name: "deactivate",
+    summary: "switch the store off: it takes no new orders",
+    request: () => ({ action: "deactivate" }),
+    done: "the store is not active any more, and takes no new orders",
+  },
+  {
+    name: "enable-capability <name>",
+    summary: "switch a payment method or a currency of the store on",
+    request: (subject) => ({ action: "enable_capability", subject }),
+    done: "is active",
+  },
+  {
+    name: "disable-capability <name>",
+    summary: "switch a payment method or a currency of the store off",
+    request: (subject) => ({ action: "disable_capability", subject }),
+    done: "is not active any more",
+  },
+  {
+    name: "open-gate",
+    summary: "open the store's production gate, once production is requested and its credential approved",
+    request: () => ({ action: "open_gate" }),
+    done: "the production gate is open; nothing here becomes live by it",
+  },
+  {
+    name: "close-gate",
+    summary: "close the store's production gate",
+    request: () => ({ action: "close_gate" }),
+    done: "the production gate is closed",
+  },
+];
+
+const NEXT_AFTER: NextAfter = {
+  state_conflict: "checkout checklist shows how things stand, checkout admin log how they came to",
+  not_found: "checkout capabilities list shows those that there are",
+  credential_invalid:
+    "the token is that of administrator.json, or of CHECKOUT_ADMINISTRATOR_TOKEN at the start",
+  scope_missing: "the token is that of administrator.json, or of CHECKOUT_ADMINISTRATOR_TOKEN at the start",
+};
+
+/** `checkout admin …`: what only the service's administrator can do, with a token of its own (decision 49). */
+export function registerAdmin(parent: Command, registry: Registry): void {
+  for (const act of ACTS) {
+    register<ActOptions>(parent, registry, {
+      name: act.name,
+      summary: act.summary,
+      examples: [
+        `checkout admin ${act.name.replace("<name>", "wechat_pay")}`,
+        `checkout admin ${act.name.replace("<name>", "EUR")} --note "as agreed with the merchant"`,
+      ],
+      options: [valueOption("--note <text>", "what the audit log shall say beside it", parseNote)],
+      run: (context, options, subject = "") => runAct(context, options, { ...act, subject }),
+    });
+  }
+  register<CommonOptions>(parent, registry, {
+    name: "log",
+    summary: "print the audit log: what administrators did and the merchant asked for, first to last",
+    examples: ["checkout admin log", "checkout admin log --json"],
+    options: [],
+    run: runLog,
+  });
+}
+
+async function runAct(
+  context: Context,
+  options: ActOptions,
+  { request, done, subject }: Act & { readonly subject: string },
+): Promise<Outcome<void, Problem>> {
+  const wanted = { ...request(subject), ...(options.note === undefined ? {} : { note: options.note }) };
+  const acted = await callSandbox(context, options, {
+    name: "adminAct",
+    body: wanted,
+    nextAfter: NEXT_AFTER,
+  });
+  if (!acted.ok) return acted;
+  const { printer } = context;
+  const what = "subject" in wanted ? `${printable(wanted.subject)} ${done}` : done;
+  printer.result(acted.value, () => `${printer.style.green("✓")} ${what}`);
+  return accept(undefined);
+}
+
+async function runLog(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+  const listed = await callSandbox(context, options, {
+    name: "adminLog",
+    body: undefined,
+    nextAfter: NEXT_AFTER,
+  });
+  if (!listed.ok) return listed;
+  const { acts } = listed.value;
+  context.printer.result(listed.value, () => (acts.length === 0 ? "nothing was done yet" : actLines(acts)));
+  return accept(undefined);
+}
+
+function actLines(acts: readonly ActWire[]): string {
+  return table(
+    ["ACT", "AT", "WHO", "WHAT", "OF", "NOTE"],
+    acts.map(({ number, at, actor, action, subject, note }) => [number, at, actor, action, subject, note]),
+  );
+}

@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import type { AssumptionWire } from "../../core/control-assumptions.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox } from "../control-command.ts";
+import type { Style } from "../printer.ts";
+import type { Problem } from "../problem.ts";
+
+type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
+
+const NONE_USED = "nothing was relied on yet that the interface leaves open";
+
+/** `checkout assumptions`. */
+export function registerAssumptions(parent: Command, registry: Registry): void {
+  register<AssumptionsOptions>(parent, registry, {
+    name: "assumptions",
+    summary: "list what the interface leaves open and was decided here, and what your integration relied on",
+    examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
+    options: [switchOption("--used", "only what was relied on")],
+    run: runAssumptions,
+  });
+}
+
+async function runAssumptions(
+  context: Context,
+  options: AssumptionsOptions,
+): Promise<Outcome<void, Problem>> {
+  const listed = await callSandbox(context, options, { name: "assumptions", body: undefined });
+  if (!listed.ok) return listed;
+  const { assumptions: all } = listed.value;
+  const assumptions = options.used === true ? all.filter((one) => one.relied_on !== null) : all;
+  const { style } = context.printer;
+  context.printer.result({ ...listed.value, assumptions }, () =>
+    assumptions.length === 0 ? NONE_USED : assumptions.map((one) => lines(one, style)).join("\n"),
+  );
+  return accept(undefined);
+}
+
+/** One assumption: its heading, what was chosen, the setting that changes it, and whether something relied on it. */
+function lines(assumption: AssumptionWire, style: Style): string {
+  const { decision, title, chosen, setting } = assumption;
+  const mark = assumption.relied_on === null ? " " : style.green("✓");
+  return [
+    `${mark} ${String(decision).padStart(2)}  ${style.bold(title)}`,
+    `      ${chosen}`,
+    ...(setting === null ? [] : [`      ${style.dim(`setting: ${setting}`)}`]),
+    `      ${style.dim(relianceOf(assumption))}`,
+  ].join("\n");
+}
+
+function relianceOf({ relied_on: reliedOn, shown_by: shownBy }: AssumptionWire): string {
+  if (reliedOn !== null) {
+    return `relied on since ${reliedOn.since}: ${shownBy ?? ""} (${printable(reliedOn.request_id)})`;
+  }
+  return shownBy === null ? "whether it is relied on cannot be seen here" : "not relied on yet";
+}

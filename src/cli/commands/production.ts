@@ -1,0 +1,40 @@
+import type { Command } from "commander";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox } from "../control-command.ts";
+import { parseNote } from "../parsers.ts";
+import type { Problem } from "../problem.ts";
+
+type RequestOptions = CommonOptions & { readonly note?: string };
+
+/** `checkout production request`. */
+export function registerProduction(parent: Command, registry: Registry): void {
+  register<RequestOptions>(parent, registry, {
+    name: "request",
+    summary: "ask the administrator for production, as the merchant; it opens nothing by itself",
+    examples: [
+      "checkout production request",
+      'checkout production request --note "launch planned for 1 December"',
+    ],
+    options: [valueOption("--note <text>", "what the administrator shall know", parseNote)],
+    run: runRequest,
+  });
+}
+
+async function runRequest(context: Context, options: RequestOptions): Promise<Outcome<void, Problem>> {
+  const { note } = options;
+  const requested = await callSandbox(context, options, {
+    name: "requestProduction",
+    body: note === undefined ? {} : { note },
+    nextAfter: { state_conflict: "checkout checklist shows how things stand" },
+  });
+  if (!requested.ok) return requested;
+  const { printer } = context;
+  printer.result(requested.value, () =>
+    [
+      `${printer.style.green("✓")} production is requested; the administrator decides`,
+      "  checkout checklist shows what is missing",
+    ].join("\n"),
+  );
+  return accept(undefined);
+}

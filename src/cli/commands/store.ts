@@ -1,0 +1,79 @@
+import type { Command } from "commander";
+import type { StoreSummaryWire } from "../../core/control-readiness.ts";
+import { formatAmount } from "../../core/money.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox } from "../control-command.ts";
+import { fieldLines, table } from "../printer.ts";
+import type { Problem } from "../problem.ts";
+
+/** `checkout store show`. */
+export function registerStore(parent: Command, registry: Registry): void {
+  register<CommonOptions>(parent, registry, {
+    name: "show",
+    summary: "show the store: what it is, may do and has; no secrets",
+    examples: ["checkout store show", "checkout store show --json"],
+    options: [],
+    run: runShow,
+  });
+}
+
+/** `checkout capabilities list`. */
+export function registerCapabilities(parent: Command, registry: Registry): void {
+  register<CommonOptions>(parent, registry, {
+    name: "list",
+    summary: "list the payment methods and currencies that the store has, and whether they are active",
+    examples: ["checkout capabilities list", "checkout capabilities list --json"],
+    options: [],
+    run: runCapabilities,
+  });
+}
+
+async function runShow(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+  const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
+  if (!shown.ok) return shown;
+  context.printer.result(shown.value, () => summaryLines(shown.value));
+  return accept(undefined);
+}
+
+async function runCapabilities(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+  const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
+  if (!shown.ok) return shown;
+  const { store, capabilities } = shown.value;
+  context.printer.result({ store_id: store.id, capabilities }, () => capabilityLines(shown.value));
+  return accept(undefined);
+}
+
+function summaryLines(summary: StoreSummaryWire): string {
+  const { merchant, store, api_keys: keys, return_origins: origins, endpoints, prices } = summary;
+  const fields = fieldLines([
+    ["merchant", `${merchant.name} (${merchant.id})`],
+    ["store", `${store.name} (${store.id})`],
+    ["active", yesOrNo(store.active)],
+    ...keys.map((key) => ["api_key", `…${key.last_four}: ${key.scopes.join(", ")}`] as const),
+    ["return_origins", origins.length === 0 ? null : origins.join(", ")],
+    ["endpoints", endpoints],
+  ]);
+  const catalog = table(
+    ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
+    prices.map((price) => [
+      price.id,
+      formatAmount(price.amount_minor, price.currency),
+      price.payment_method,
+      yesOrNo(price.approved),
+      price.description,
+    ]),
+  );
+  return [fields, capabilityLines(summary), catalog].join("\n\n");
+}
+
+function capabilityLines({ capabilities }: StoreSummaryWire): string {
+  return table(
+    ["CAPABILITY", "KIND", "ACTIVE"],
+    capabilities.map(({ name, kind, active }) => [name, kind, yesOrNo(active)]),
+  );
+}
+
+function yesOrNo(is: boolean): string {
+  return is ? "yes" : "no";
+}

@@ -1,0 +1,243 @@
+import type { OrderView, ReturnFacts, Visit } from "../core/browser-return-drill.ts";
+import type { Checkout } from "../core/checkout.ts";
+import type { Outcome } from "../core/outcome.ts";
+import { returnPage } from "../core/return-origin.ts";
+import { parseTarget, type Target } from "../core/target.ts";
+import { excerpt } from "../core/text.ts";
+import type { OutboundResult, World } from "../world.ts";
+import { callControl, pay, type ControlResult, type ControlTarget } from "./control.ts";
+
+/** How the merchant says what it thinks of an order: by an address or a command, with `{order_id}` and `{session_id}` filled in. */
+export type OrderViewSource = {
+  readonly from: { readonly url: string } | { readonly commandLine: string };
+  /** What its answer has to match where the order is paid. */
+  readonly paidWhen: RegExp;
+};
+
+/** A customer who comes back: with which checkout, to which page, and where the merchant's view of it is. */
+export type BrowserReturn = {
+  readonly checkout: Pick<Checkout, "id" | "orderId">;
+  readonly page: string;
+  readonly view: OrderViewSource;
+  readonly signal: AbortSignal;
+};
+
+type ReturnWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
+
+/** For each request and each run of the command, in milliseconds. */
+const TIMEOUT_MS = 15_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+/** Redirects that a browser follows and a drill too. */
+const MAX_REDIRECTS = 5;
+/** So long after a create or a return the merchant may still make up its mind, in milliseconds. */
+const SETTLE_MS = 1000;
+/** So long the merchant has to take the webhooks once they are let go, in milliseconds. */
+const CONFIRM_MS = 15_000;
+const LOOK_AGAIN_MS = 250;
+
+/**
+ * Lets a customer come back without having paid, and once more after the payment but before the webhooks, and looks each
+ * time what the merchant thinks. The endpoints of the store are paused meanwhile, so that all webhooks wait.
+ */
+export async function drillBrowserReturn(
+  world: ReturnWorld,
+  target: ControlTarget,
+  wanted: BrowserReturn,
+): Promise<ControlResult<ReturnFacts>> {
+  const { checkout, signal } = wanted;
+  // What a new checkout brings with it, such as a webhook, comes first.
+  await world.sleep(SETTLE_MS, signal);
+  const before = await readView(world, target, wanted);
+  const unpaid = await comeBack(world, target, wanted);
+  if (signal.aborted) return { end: "interrupted" };
+  const early = await whileHeld(world, target, async () => {
+    const paid = await pay(world, target, { id: checkout.id, outcome: "succeeded" });
+    return paid.end === "success" ? { end: "success", value: await comeBack(world, target, wanted) } : paid;
+  });
+  if (early.end !== "success") return early;
+  const confirmed = await awaitPaid(world, target, wanted);
+  if (signal.aborted) return { end: "interrupted" };
+  return {
+    end: "success",
+    value: { checkoutId: checkout.id, before, unpaid, early: early.value, confirmed },
+  };
+}
+
+/** Where this drill may go: this machine, and not to the sandbox itself (the rules of decision 14). */
+export function drillTarget({ origin }: ControlTarget, url: string): Outcome<Target> {
+  const { port } = new URL(origin);
+  return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
+}
+
+/** An address or a command line with the ids in their places. */
+export function fillIn(
+  template: string,
+  { id, orderId }: BrowserReturn["checkout"],
+  quote: (text: string) => string,
+): string {
+  return template.replaceAll("{order_id}", () => quote(orderId)).replaceAll("{session_id}", () => quote(id));
+}
+
+/** Holds all webhooks back while something runs, and lets them go whatever came of it. */
+async function whileHeld<Value>(
+  world: ReturnWorld,
+  target: ControlTarget,
+  run: () => Promise<ControlResult<Value>>,
+): Promise<ControlResult<Value>> {
+  const listed = await callControl(world, target, { name: "listEndpoints", body: undefined });
+  if (listed.end !== "success") return listed;
+  const ids = listed.value.endpoints.filter(({ state }) => state === "enabled").map(({ id }) => id);
+  const held = await setAll(world, target, { ids, action: "pause" });
+  const result = held.end === "success" ? await run() : held;
+  const released = await setAll(world, target, { ids, action: "enable" });
+  return result.end === "success" && released.end !== "success" ? released : result;
+}
+
+/** Does the same to several endpoints, to all of them even where one refuses; brings the first refusal. */
+async function setAll(
+  world: ReturnWorld,
+  target: ControlTarget,
+  { ids, action }: { readonly ids: readonly string[]; readonly action: "pause" | "enable" },
+): Promise<ControlResult<void>> {
+  let end: ControlResult<void> = { end: "success", value: undefined };
+  for (const id of ids) {
+    const set = await callControl(world, target, { name: "setEndpointState", id, body: { action } });
+    if (set.end !== "success" && end.end === "success") end = set;
+  }
+  return end;
+}
+
+/** Opens the page as the customer's browser does, and looks at the order a moment later. */
+async function comeBack(
+  world: ReturnWorld,
+  target: ControlTarget,
+  wanted: BrowserReturn,
+): Promise<ReturnFacts["unpaid"]> {
+  const visit = await openPage(world, target, wanted);
+  await world.sleep(SETTLE_MS, wanted.signal);
+  return { visit, view: await readView(world, target, wanted) };
+}
+
+async function openPage(
+  world: ReturnWorld,
+  target: ControlTarget,
+  { page, checkout, signal }: BrowserReturn,
+): Promise<Visit> {
+  let url = returnPage(page, checkout);
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
+    const answer = await get(world, target, { url, headers: AS_A_BROWSER, signal });
+    if (!answer.ok) return { arrived: false, got: `${answer.failure}: ${excerpt(answer.message)}` };
+    const { status, headers } = answer;
+    const location = status >= 300 && status < 400 ? headers["location"] : undefined;
+    if (location === undefined || !URL.canParse(location, url))
+      return { arrived: status >= 200 && status < 300, got: String(status) };
+    url = new URL(location, url).href;
+  }
+  return { arrived: false, got: `more than ${MAX_REDIRECTS} redirects` };
+}
+
+const AS_A_BROWSER = {
+  Accept: "text/html,application/xhtml+xml,*/*;q=0.8",
+  "Sec-Fetch-Dest": "document",
+  "Sec-Fetch-Mode": "navigate",
+  "Sec-Fetch-Site": "cross-site",
+};
+
+/** Looks until the merchant says paid, or time is up. */
+async function awaitPaid(
+  world: ReturnWorld,
+  target: ControlTarget,
+  wanted: BrowserReturn,
+): Promise<OrderView> {
+  const until = world.monotonic() + CONFIRM_MS;
+  for (;;) {
+    const view = await readView(world, target, wanted);
+    if (view.says === "paid" || world.monotonic() >= until || wanted.signal.aborted) return view;
+    await world.sleep(LOOK_AGAIN_MS, wanted.signal);
+  }
+}
+
+function readView(world: ReturnWorld, target: ControlTarget, wanted: BrowserReturn): Promise<OrderView> {
+  const { view, checkout, signal } = wanted;
+  return "url" in view.from
+    ? askPage(world, target, {
+        url: fillIn(view.from.url, checkout, encodeURIComponent),
+        paidWhen: view.paidWhen,
+        signal,
+      })
+    : askCommand(world, {
+        commandLine: fillIn(view.from.commandLine, checkout, (text) => text),
+        paidWhen: view.paidWhen,
+        signal,
+      });
+}
+
+/** 404 is an answer too: an order that the merchant does not know yet is not paid for it. */
+async function askPage(
+  world: ReturnWorld,
+  target: ControlTarget,
+  {
+    url,
+    paidWhen,
+    signal,
+  }: { readonly url: string; readonly paidWhen: RegExp; readonly signal: AbortSignal },
+): Promise<OrderView> {
+  const answer = await get(world, target, {
+    url,
+    headers: { Accept: "application/json,text/*;q=0.9" },
+    signal,
+  });
+  if (!answer.ok) return { says: "unknown", got: `${answer.failure}: ${excerpt(answer.message)}` };
+  const { status, body } = answer;
+  if (status === 404) return { says: "not_paid", got: "404" };
+  if (status < 200 || status >= 300) return { says: "unknown", got: String(status) };
+  return judgeText(body, paidWhen);
+}
+
+async function askCommand(
+  world: ReturnWorld,
+  {
+    commandLine,
+    paidWhen,
+    signal,
+  }: { readonly commandLine: string; readonly paidWhen: RegExp; readonly signal: AbortSignal },
+): Promise<OrderView> {
+  const { ending, exitCode, stdout, stderr } = await world.run({
+    commandLine,
+    env: {},
+    timeoutMs: TIMEOUT_MS,
+    maxOutputBytes: MAX_ANSWER_BYTES,
+    signal,
+  });
+  if (ending === "exited" && exitCode === 0) return judgeText(stdout, paidWhen);
+  const how = ending === "exited" ? `exit code ${exitCode ?? "none"}` : ending;
+  return { says: "unknown", got: `${how}: ${excerpt(stderr)}` };
+}
+
+function judgeText(text: string, paidWhen: RegExp): OrderView {
+  return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text) };
+}
+
+/** A GET to this machine; another address is as good as unreachable. */
+async function get(
+  world: ReturnWorld,
+  target: ControlTarget,
+  wanted: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly signal: AbortSignal;
+  },
+): Promise<OutboundResult> {
+  const allowed = drillTarget(target, wanted.url);
+  if (!allowed.ok) return { ok: false, failure: "unreachable", message: allowed.refusal.message };
+  const { url, addresses } = allowed.value;
+  return world.send({
+    method: "GET",
+    url,
+    headers: wanted.headers,
+    timeoutMs: TIMEOUT_MS,
+    maxResponseBytes: MAX_ANSWER_BYTES,
+    ...(addresses === null ? {} : { addresses }),
+    signal: wanted.signal,
+  });
+}

@@ -1,0 +1,89 @@
+import type { AddedHeader } from "../core/forwarding.ts";
+import { allowedAddresses, parseTarget, type TargetPolicy } from "../core/target.ts";
+import { HEADERS, headerValues } from "../core/webhook-signature.ts";
+import type { HttpRequest, OutboundResult, TlsTrust, World } from "../world.ts";
+
+/** How events are forwarded. */
+export type ForwardOptions = {
+  readonly targets: TargetPolicy;
+  readonly headers: readonly AddedHeader[];
+  /** For the target's whole answer. */
+  readonly timeoutMs: number;
+  readonly tls: TlsTrust | undefined;
+};
+
+/** What a target said, or why it said nothing. */
+export type Forwarded =
+  | {
+      readonly kind: "answered";
+      readonly url: string;
+      readonly status: number;
+      /** At most 64 KiB. */
+      readonly answer: string;
+      readonly retryAfter: string | undefined;
+    }
+  | {
+      readonly kind: "unanswered";
+      readonly url: string;
+      readonly failure: Failure;
+      readonly message: string;
+    };
+
+/** `forbidden`: the address is none that events may be sent to. */
+type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
+
+/** So much of a target's answer is read, in bytes. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/**
+ * Sends a delivery on as it came: the same bytes, the three headers of its signature and the content type, and nothing
+ * else of it. Goes to addresses that the policy allows at this moment, follows no redirect and repeats nothing.
+ */
+export async function forward(
+  world: Pick<World, "send" | "resolve">,
+  delivery: { readonly request: HttpRequest; readonly url: string },
+  options: ForwardOptions,
+): Promise<Forwarded> {
+  const { request, url } = delivery;
+  const addresses = await addressesOf(world, url, options.targets);
+  if (typeof addresses === "string")
+    return { kind: "unanswered", url, failure: "forbidden", message: addresses };
+  const sent = await world.send({
+    method: "POST",
+    url,
+    headers: { ...Object.fromEntries(options.headers), ...ownHeaders(request) },
+    body: request.body,
+    timeoutMs: options.timeoutMs,
+    maxResponseBytes: MAX_ANSWER_BYTES,
+    larger: "cut",
+    addresses,
+    tls: options.tls,
+  });
+  if (!sent.ok) return { kind: "unanswered", url, failure: sent.failure, message: sent.message };
+  const { status, body: answer, headers } = sent;
+  // Any other number is no status that could be passed on.
+  if (status >= 200 && status <= 599)
+    return { kind: "answered", url, status, answer, retryAfter: headers["retry-after"] };
+  return { kind: "unanswered", url, failure: "bad_answer", message: `${status} is no status of an answer` };
+}
+
+/** The addresses to connect to, or why there are none. */
+async function addressesOf(
+  world: Pick<World, "resolve">,
+  url: string,
+  policy: TargetPolicy,
+): Promise<readonly string[] | string> {
+  const target = parseTarget(url, policy);
+  if (!target.ok) return target.refusal.message;
+  const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
+  const addresses = allowedAddresses(target.value, resolved, policy);
+  return addresses.ok ? addresses.value : addresses.refusal.message;
+}
+
+/** What belongs to the delivery. It was verified, so each of the signed headers is there once. */
+function ownHeaders({ rawHeaders }: HttpRequest): Record<string, string> {
+  const names = [HEADERS.eventId, HEADERS.timestamp, HEADERS.signature, "Content-Type"];
+  return Object.fromEntries(
+    names.flatMap((name) => headerValues(rawHeaders, name).map((value) => [name, value] as const)),
+  );
+}

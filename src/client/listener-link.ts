@@ -1,0 +1,186 @@
+import type { AnswerOf, OperationName } from "../core/control-api.ts";
+import type { ListenerRequest } from "../core/control-webhooks.ts";
+import type { World } from "../world.ts";
+import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "./control.ts";
+import type { DeliverySource, NextTry, Secrets, Underway } from "./listener.ts";
+
+/** What a look at the sandbox brought; everything but `steady` is said once. */
+export type Beat =
+  | { readonly kind: "steady" | "lost" | "back" | "taken_over" }
+  /** The sandbox sends nothing here any more, and says why. */
+  | { readonly kind: "off"; readonly reason: string };
+
+/** A listener's registration with a sandbox: always the same endpoint, wherever listener and sandbox are. */
+export type Link = DeliverySource & {
+  /** Says where the listener is; from then on deliveries come. */
+  readonly register: (
+    since?: ListenerRequest["since"],
+  ) => Promise<ControlResult<AnswerOf<"registerListener">>>;
+  /** Looks whether the sandbox is there and still sends here; registers again where it has to. */
+  readonly beat: () => Promise<Beat>;
+  /** Asks for an event once more, for this listener alone. */
+  readonly replay: (eventId: string) => Promise<ControlResult<AnswerOf<"replayEvent">>>;
+  /** Lets deliveries wait for the next registration, unless another listener has come. */
+  readonly leave: () => Promise<void>;
+};
+
+/** A sandbox that hangs is as good as gone. */
+const TIMEOUT_MS = 5000;
+/** What a try led to is on disk a moment after it was answered: looked for so many times, each after twice the wait. */
+const MAX_LOOKS = 8;
+const FIRST_WAIT_MS = 10;
+
+type LinkOptions = {
+  readonly url: string;
+  readonly eventTypes: readonly string[];
+  readonly locate: () => ControlTarget | undefined;
+};
+
+/** What a link knows, and what it asks with. */
+type Place = LinkOptions & {
+  readonly world: Pick<World, "send" | "sleep">;
+  readonly registeredOnce: Gate;
+  registering: Promise<unknown>;
+  endpointId: string;
+  secrets: Secrets;
+  state: "connected" | "lost" | "off" | "left";
+};
+
+/** Links a listener at an address of this machine to whichever sandbox `locate` finds at that moment. */
+export function createLink(world: Place["world"], options: LinkOptions): Link {
+  const registeredOnce = createGate();
+  const place: Place = {
+    ...options,
+    world,
+    registeredOnce,
+    registering: registeredOnce.opened,
+    endpointId: "",
+    secrets: { inForce: [], retired: [] },
+    state: "lost",
+  };
+  return {
+    register: (since) => register(place, since),
+    secrets: () => secretsOf(place),
+    underway: (eventId) => openTry(place, eventId),
+    nextTry: (tried) => nextTry(place, tried),
+    beat: () => beat(place),
+    replay: (id) => ask(place, { name: "replayEvent", id, body: { endpoint_id: place.endpointId } }),
+    leave: () => leave(place),
+  };
+}
+
+async function ask<Name extends OperationName>(
+  { world, locate }: Place,
+  call: ControlCall<Name>,
+): Promise<ControlResult<AnswerOf<Name>>> {
+  const target = locate();
+  if (target === undefined) return { end: "unreachable", message: "no sandbox is there" };
+  return callControl(world, target, { timeoutMs: TIMEOUT_MS, ...call });
+}
+
+function register(
+  place: Place,
+  since?: ListenerRequest["since"],
+): Promise<ControlResult<AnswerOf<"registerListener">>> {
+  const registered = registerNow(place, since).finally(place.registeredOnce.open);
+  place.registering = registered;
+  return registered;
+}
+
+async function registerNow(
+  place: Place,
+  since: ListenerRequest["since"],
+): Promise<ControlResult<AnswerOf<"registerListener">>> {
+  const { url, eventTypes } = place;
+  const body = { url, event_types: [...eventTypes], ...(since === undefined ? {} : { since }) };
+  const registered = await ask(place, { name: "registerListener", body });
+  if (registered.end !== "success") return registered;
+  const { id, signing_secrets: inForce } = registered.value;
+  Object.assign(place, {
+    endpointId: id,
+    secrets: { inForce, retired: [] },
+    state: "connected",
+  } satisfies Partial<Place>);
+  return registered;
+}
+
+/** Asked for each delivery, so that one that is signed with a secret that has just been retired is not taken. */
+async function secretsOf(place: Place): Promise<Secrets> {
+  // A delivery can be faster than the answer to the registration that it follows from.
+  await place.registeredOnce.opened;
+  await place.registering;
+  const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });
+  if (shown.end === "success")
+    place.secrets = { inForce: shown.value.in_force, retired: shown.value.retired };
+  return place.secrets;
+}
+
+/** An endpoint has one delivery on its way at a time, so the open try of an event is the one that came. */
+async function openTry(place: Place, eventId: string): Promise<Underway | undefined> {
+  const body = { event_id: eventId, endpoint_id: place.endpointId };
+  const listed = await ask(place, { name: "listDeliveries", body });
+  const deliveries = listed.end === "success" ? listed.value.deliveries : [];
+  return deliveries.flatMap(({ id, cause, attempts }) => {
+    const last = attempts.at(-1);
+    if (last === undefined || last.finished_at !== null) return [];
+    return [{ deliveryId: id, eventId, attempt: last.number, cause }];
+  })[0];
+}
+
+async function nextTry(place: Place, tried: Underway): Promise<NextTry | undefined> {
+  for (let look = 0; look < MAX_LOOKS; look += 1) {
+    await place.world.sleep(FIRST_WAIT_MS * 2 ** look);
+    const shown = await ask(place, { name: "showEvent", id: tried.eventId, body: undefined });
+    if (shown.end !== "success") return undefined;
+    const delivery = shown.value.deliveries.find(({ id }) => id === tried.deliveryId);
+    const attempt = delivery?.attempts.find(({ number }) => number === tried.attempt);
+    if (attempt !== undefined && attempt.finished_at !== null) return { at: attempt.next_at };
+  }
+  return undefined;
+}
+
+async function beat(place: Place): Promise<Beat> {
+  const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: undefined });
+  if (place.state === "left") return STEADY;
+  // Another database knows nothing of this endpoint: it is a new one there.
+  if (shown.end === "refusal" && shown.error.code === "not_found") return comeBack(place);
+  if (shown.end !== "success") return lose(place);
+  const { url, state, reason } = shown.value;
+  if (url !== place.url) return { kind: "taken_over" };
+  if (place.state === "lost" || state === "paused") return comeBack(place);
+  const before = place.state;
+  place.state = state === "enabled" ? "connected" : "off";
+  if (place.state === "connected" || before === "off") return STEADY;
+  return { kind: "off", reason: reason ?? "it was switched off" };
+}
+
+async function comeBack(place: Place): Promise<Beat> {
+  const wasLost = place.state === "lost";
+  const registered = await register(place);
+  if (registered.end !== "success") return lose(place);
+  return wasLost ? { kind: "back" } : STEADY;
+}
+
+function lose(place: Place): Beat {
+  const before = place.state;
+  place.state = "lost";
+  return before === "lost" ? STEADY : { kind: "lost" };
+}
+
+async function leave(place: Place): Promise<void> {
+  place.state = "left";
+  const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: undefined });
+  if (shown.end !== "success" || shown.value.url !== place.url || shown.value.state !== "enabled") return;
+  await ask(place, { name: "setEndpointState", id: place.endpointId, body: { action: "pause" } });
+}
+
+const STEADY: Beat = { kind: "steady" };
+
+/** Something to wait for until it is opened. */
+type Gate = { readonly opened: Promise<void>; readonly open: () => void };
+
+function createGate(): Gate {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}

@@ -1,0 +1,97 @@
+import {
+  BAD_ANSWER,
+  isAccepted,
+  type CreateProbe,
+  type ProbeAnswer,
+  type ServiceProbe,
+} from "../core/checklist-service.ts";
+import { parseAuthorization } from "../core/credential.ts";
+import { parseJson } from "../core/json.ts";
+import { cut } from "../core/text.ts";
+import { checkoutResponse, errorResponse } from "../core/wire.ts";
+import type { OutboundResult, World } from "../world.ts";
+import { createRequest, retrieveRequest, type Target } from "./client.ts";
+import type { ApiRequest } from "./exchange.ts";
+
+/** What is ordered: once, by nobody, and paid by nobody. */
+export const PROBE_TERMS = { amount_minor: 100, currency: "CNY", payment_method: "alipay_plus" } as const;
+
+const MAX_RESPONSE_BYTES = 64 * 1024;
+const MAX_REQUEST_ID = 100;
+const NAME_BYTES = 8;
+
+type ProbeWorld = Pick<World, "send" | "now" | "uuid" | "randomBytes">;
+type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
+
+/**
+ * Asks a service for what v1 shows of launch readiness: whether it takes the credential and, where it does and the
+ * credential is no live one, how it answers one order that is sent twice, and once with another body. Nothing is tried again.
+ */
+export async function probeService(
+  world: ProbeWorld,
+  target: Target,
+  options: ProbeOptions,
+): Promise<ServiceProbe> {
+  const ask = (request: ApiRequest): Promise<Asked> => askOnce(world, request, options);
+  const { answer: retrieve } = await ask(retrieveRequest(target, world.uuid()));
+  const presented = parseAuthorization([`Bearer ${target.apiKey}`]);
+  const isLive = presented.ok && presented.value.kind === "live";
+  if (isLive || !isAccepted(retrieve)) return { retrieve, create: null };
+  const name = Buffer.from(world.randomBytes(NAME_BYTES)).toString("hex");
+  return { retrieve, create: await probeCreate(target, name, ask) };
+}
+
+type Asked = { readonly answer: ProbeAnswer; readonly body: string };
+
+async function probeCreate(
+  target: Target,
+  name: string,
+  ask: (request: ApiRequest) => Promise<Asked>,
+): Promise<CreateProbe> {
+  const [orderId, key] = [`checklist-${name}`, `checkout-checklist-${name}`];
+  const request = (amountMinor: number): ApiRequest => {
+    const body = { order_id: orderId, ...PROBE_TERMS, amount_minor: amountMinor };
+    return createRequest(target, { endpoint: "orders", key, body: JSON.stringify(body) });
+  };
+  const terms = `${PROBE_TERMS.payment_method} in ${PROBE_TERMS.currency}`;
+  const first = await ask(request(PROBE_TERMS.amount_minor));
+  const probe = { key, orderId, terms, first: first.answer };
+  if (first.answer.checkoutId === null || first.answer.live) return { ...probe, repeats: null };
+  const same = await ask(request(PROBE_TERMS.amount_minor));
+  const other = await ask(request(PROBE_TERMS.amount_minor + 1));
+  const sameBytes = same.body === first.body;
+  return { ...probe, repeats: { same: same.answer, sameBytes, other: other.answer } };
+}
+
+async function askOnce(
+  { send, now }: ProbeWorld,
+  request: ApiRequest,
+  { timeoutMs, signal }: ProbeOptions,
+): Promise<Asked> {
+  const result = await send({ ...request, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
+  return { answer: { ...read(result), at: now() }, body: result.ok ? result.body : "" };
+}
+
+function read(result: OutboundResult): Omit<ProbeAnswer, "at"> {
+  const nothing = { requestId: null, checkoutId: null, live: false };
+  if (!result.ok) return { ...nothing, status: null, code: result.failure };
+  const { status } = result;
+  const body = parseJson(result.body);
+  const refused = errorResponse.safeParse(body).data;
+  if (refused !== undefined)
+    return {
+      ...nothing,
+      status,
+      code: refused.error.code,
+      requestId: cut(refused.request_id, MAX_REQUEST_ID),
+    };
+  const made = checkoutResponse.safeParse(body).data;
+  if (made === undefined || status >= 300) return { ...nothing, status, code: BAD_ANSWER };
+  return {
+    status,
+    code: null,
+    requestId: made.request_id,
+    checkoutId: made.data.id,
+    live: made.data.livemode,
+  };
+}

@@ -1,0 +1,42 @@
+import type { SeenEvents } from "../core/seen-events.ts";
+
+/** So many events are remembered where nothing is kept on disk, or the disk fails; the oldest are forgotten first. */
+const MAX_REMEMBERED = 100_000;
+
+/** A memory of events that ends with the process. */
+export function rememberSeenEvents(): SeenEvents {
+  const remembered = new Set<string>();
+  return {
+    has: (eventId) => remembered.has(eventId),
+    add: (eventId) => {
+      remembered.add(eventId);
+      const [oldest] = remembered;
+      if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+    },
+    close: () => remembered.clear(),
+  };
+}
+
+/** A memory that holds while the disk does not: what a target has taken was forwarded, whether or not that can be noted. */
+export function keepDespiteFailure(kept: SeenEvents, report: (error: unknown) => void): SeenEvents {
+  const remembered = rememberSeenEvents();
+  const attempt = <Value>(work: () => Value, otherwise: Value): Value => {
+    try {
+      return work();
+    } catch (error) {
+      report(error);
+      return otherwise;
+    }
+  };
+  return {
+    has: (eventId) => remembered.has(eventId) || attempt(() => kept.has(eventId), false),
+    add: (eventId, now) => {
+      const isKept = attempt(() => {
+        kept.add(eventId, now);
+        return true;
+      }, false);
+      if (!isKept) remembered.add(eventId, now);
+    },
+    close: kept.close,
+  };
+}

@@ -1,0 +1,92 @@
+import type { DrillStep } from "./drill.ts";
+
+/** What the merchant's own view says of the order; `unknown` where it could not be read. `got` is what came, for people. */
+export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
+
+/** A visit to the page that customers come back to. */
+export type Visit = { readonly arrived: boolean; readonly got: string };
+
+/** What was seen of one order, moment by moment. */
+export type ReturnFacts = {
+  /** The checkout that it was seen of. */
+  readonly checkoutId: string;
+  /** Nobody has come back yet. */
+  readonly before: OrderView;
+  /** The customer came back and has not paid. */
+  readonly unpaid: { readonly visit: Visit; readonly view: OrderView };
+  /** The customer paid and came back, and no webhook says so yet. */
+  readonly early: { readonly visit: Visit; readonly view: OrderView };
+  /** The webhooks came. */
+  readonly confirmed: OrderView;
+};
+
+/** What the drill has shown. `unknown`: nothing, because the view cannot be relied on; it is not kept. */
+export type ReturnVerdict = {
+  readonly verdict: "passed" | "failed" | "unknown";
+  readonly steps: readonly DrillStep[];
+};
+
+/** What a failed or an open step most likely means. The list is closed. */
+export const RETURN_CAUSES = {
+  believes_return:
+    "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when fits an unpaid order too: see what it got.)",
+  paid_from_the_start:
+    "The view says paid before anybody has come back: the pattern of --paid-when fits an unpaid order too (does paid fit unpaid?), or the view is of something else.",
+  never_paid:
+    "The order was paid and the view does not say so, so what it said before proves nothing. The webhook was not taken (checkout deliveries list shows it), --paid-when does not fit, or your shop does not know orders that it has not made: make one there, and name it with --checkout.",
+  view_unreadable:
+    "The view of the order could not be read: it must answer 2xx, or 404 for an order that it does not know; a command must end with 0.",
+  page_unreachable:
+    "The page did not take the customer: --return-url must lead to the page that customers come back to.",
+} as const;
+
+/** A cause of the closed list. */
+export type ReturnCause = keyof typeof RETURN_CAUSES;
+
+/**
+ * Judges what was seen (interface: a browser return never sets the final state). Both returns look the same: who takes the
+ * second for paid, and not the first, has asked the service, which is the other way to confirm a payment.
+ */
+export function judgeReturn(facts: ReturnFacts): ReturnVerdict {
+  const { before, unpaid, early, confirmed } = facts;
+  const believes = unpaid.view.says === "paid";
+  const causes = {
+    before_the_return: before.says === "paid" ? "paid_from_the_start" : readable(before),
+    return_without_payment: cannotTell(unpaid) ?? (believes ? "believes_return" : undefined),
+    return_before_webhook:
+      cannotTell(early) ?? (believes && early.view.says === "paid" ? "believes_return" : undefined),
+    after_the_webhook: readable(confirmed) ?? (confirmed.says === "paid" ? undefined : "never_paid"),
+  } as const satisfies Readonly<Record<string, ReturnCause | undefined>>;
+  const asked = !believes && early.view.says === "paid" ? " (it must have asked the API)" : "";
+  const step = (name: keyof typeof causes, expected: string, got: string): DrillStep => {
+    const cause = causes[name];
+    const text = cause === undefined ? null : RETURN_CAUSES[cause];
+    return { name, passed: text === null, expected, got, cause: text, reference: facts.checkoutId };
+  };
+  const steps = [
+    step("before_the_return", "not paid", sayOf(before)),
+    step("return_without_payment", "not paid", `${sayOf(unpaid.view)}; page: ${unpaid.visit.got}`),
+    step(
+      "return_before_webhook",
+      "not paid, or paid after asking the API",
+      `${sayOf(early.view)}${asked}; page: ${early.visit.got}`,
+    ),
+    step("after_the_webhook", "paid", sayOf(confirmed)),
+  ];
+  if (steps.every(({ passed }) => passed)) return { verdict: "passed", steps };
+  // A view that says paid of everything shows nothing.
+  const failed = causes.return_without_payment === "believes_return" && before.says === "not_paid";
+  return { verdict: failed ? "failed" : "unknown", steps };
+}
+
+function cannotTell({ visit, view }: ReturnFacts["unpaid"]): ReturnCause | undefined {
+  return visit.arrived ? readable(view) : "page_unreachable";
+}
+
+function readable({ says }: OrderView): ReturnCause | undefined {
+  return says === "unknown" ? "view_unreadable" : undefined;
+}
+
+function sayOf({ says, got }: OrderView): string {
+  return `${says.replace("_", " ")}: ${got}`;
+}

@@ -1,0 +1,198 @@
+import {
+  checklistOf,
+  type Checklist,
+  type ChecklistItem,
+  type Evidence,
+  type ItemName,
+} from "./checklist.ts";
+
+/** One answer of a service to a probe. `at` is by this machine's clock, in milliseconds. */
+export type ProbeAnswer = {
+  /** Null where no answer came; `code` says why. */
+  readonly status: number | null;
+  /** The error code, or what happened on the way; null where the answer is a checkout. */
+  readonly code: string | null;
+  readonly requestId: string | null;
+  /** The order that the answer is about. */
+  readonly checkoutId: string | null;
+  /** Whether the service calls that order a live one. */
+  readonly live: boolean;
+  readonly at: number;
+};
+
+/** One order, sent twice under one key and once with another body. */
+export type CreateProbe = {
+  readonly key: string;
+  readonly orderId: string;
+  /** What it would be paid with: `alipay_plus in CNY`. */
+  readonly terms: string;
+  readonly first: ProbeAnswer;
+  /** Null where the first made no test order, so that there was nothing to repeat. */
+  readonly repeats: {
+    readonly same: ProbeAnswer;
+    readonly sameBytes: boolean;
+    readonly other: ProbeAnswer;
+  } | null;
+};
+
+/** What a service showed of itself through v1. `create` is null where the credential was not accepted, or is a live one. */
+export type ServiceProbe = { readonly retrieve: ProbeAnswer; readonly create: CreateProbe | null };
+
+const PORTAL = "look in the merchant portal of that service";
+const OWN_REQUESTS =
+  "shown with requests of checkout's own: whether your client repeats its keys, a drill in the sandbox shows";
+const OTHER_BYTES = "a replay came with other bytes than the first answer; the sandbox repeats them";
+
+/**
+ * Judges what v1 shows of a service that is no sandbox; `probe` is null where it was not asked. What v1 does not show is
+ * `unknown`, the production gate in any case. `probeCommand` is what asks it.
+ */
+export function judgeService(probe: ServiceProbe | null, probeCommand: string): Checklist {
+  const hidden = (name: ItemName, what: string, next: string): ChecklistItem =>
+    concluded(name, { status: "unknown", reason: `v1 does not show ${what}; ${PORTAL}`, evidence: [], next });
+  if (probe === null) {
+    const ask = (name: ItemName, what: string): ChecklistItem =>
+      concluded(name, { status: "unknown", reason: `${what}; ${PORTAL}`, evidence: [], next: probeCommand });
+    return withHidden(hidden, {
+      credential: ask("production_credential", "the service was not asked whether it accepts the credential"),
+      store: ask("store_active", "the service was not asked to create an order"),
+      idempotency: ask("idempotency_replay", "the service was not asked to answer a create twice"),
+    });
+  }
+  const { retrieve, create } = probe;
+  return withHidden(hidden, {
+    credential: credentialItem(retrieve),
+    store: storeItem(create, probeCommand),
+    idempotency: idempotencyItem(create, probeCommand),
+  });
+}
+
+function withHidden(
+  hidden: (name: ItemName, what: string, next: string) => ChecklistItem,
+  shown: Readonly<Record<"credential" | "store" | "idempotency", ChecklistItem>>,
+): Checklist {
+  return checklistOf([
+    shown.credential,
+    shown.store,
+    hidden("return_origins", "return origins", "checkout return-origins list"),
+    hidden("webhook_verification", "webhook endpoints", "checkout checklist run webhooks"),
+    shown.idempotency,
+    hidden("production_gate", "the production gate", "checkout whoami"),
+  ]);
+}
+
+type Conclusion = Pick<ChecklistItem, "status" | "reason" | "evidence" | "next"> &
+  Partial<Pick<ChecklistItem, "assumptions">>;
+
+function concluded(name: ItemName, conclusion: Conclusion): ChecklistItem {
+  return { name, assumptions: [], ...conclusion };
+}
+
+/** A test credential that is accepted says nothing of a production credential. */
+function credentialItem(retrieve: ProbeAnswer): ChecklistItem {
+  const { status, code } = retrieve;
+  const evidence = [seen("GET of an unknown session", retrieve)];
+  const conclude = (verdict: "fail" | "unknown", reason: string): ChecklistItem =>
+    concluded("production_credential", { status: verdict, reason, evidence, next: "checkout whoami" });
+  if (status === 401) return conclude("fail", "the service does not accept the API key");
+  if (status === 403 && code === "production_approval_missing")
+    return conclude("fail", "the service says that the approval for production is missing");
+  if (status === 403) return conclude("unknown", `the service refuses the credential: ${told(retrieve)}`);
+  if (isAccepted(retrieve)) {
+    return conclude(
+      "unknown",
+      `the service accepts this credential in test mode; v1 does not show whether one for production is approved; ${PORTAL}`,
+    );
+  }
+  return conclude("unknown", `the service did not say whether it accepts the credential: ${told(retrieve)}`);
+}
+
+/** The code of an answer that has no envelope of the interface. */
+export const BAD_ANSWER = "bad_answer";
+
+/** Whether an answer shows that the credential was taken: whatever is refused behind that is about something else. */
+export function isAccepted({ status, code }: ProbeAnswer): boolean {
+  if (status === null || code === BAD_ANSWER) return false;
+  return status < 500 && ![401, 403, 408, 429].includes(status);
+}
+
+function storeItem(create: CreateProbe | null, next: string): ChecklistItem {
+  if (create === null) return notTried("store_active", next);
+  const { first, terms } = create;
+  const evidence = [seen(`an order by ${terms}`, first)];
+  const conclude = (status: "fail" | "unknown", reason: string): ChecklistItem =>
+    concluded("store_active", { status, reason, evidence, next });
+  if (first.code === "store_inactive")
+    return conclude("fail", "the service says that the store is not active");
+  if (first.code === "capability_missing")
+    return conclude("fail", `the service says that ${terms} is not active for the store`);
+  if (first.checkoutId === null) return conclude("unknown", `the service made no order: ${told(first)}`);
+  return conclude(
+    "unknown",
+    `the store is active for ${terms}; v1 does not show its other capabilities; ${PORTAL}`,
+  );
+}
+
+function idempotencyItem(create: CreateProbe | null, next: string): ChecklistItem {
+  const name = "idempotency_replay";
+  if (create === null) return notTried(name, next);
+  const { first, repeats, orderId, key } = create;
+  const evidence: Evidence[] = [
+    seen(`order ${orderId} under key ${key}`, first),
+    ...(repeats === null
+      ? []
+      : [seen("the same request again", repeats.same), seen("another body under the key", repeats.other)]),
+  ];
+  if (first.checkoutId === null || repeats === null)
+    return concluded(name, { status: "unknown", reason: notRepeated(first), evidence, next });
+  const fault = faultOf(repeats.same, first.checkoutId) ?? reuseFaultOf(repeats.other);
+  if (fault !== undefined) return concluded(name, { ...fault, evidence, next });
+  return concluded(name, {
+    status: "pass",
+    reason:
+      "the service answered a repeated create with the same order, and refused another one under its key",
+    evidence,
+    assumptions: [OWN_REQUESTS, ...(repeats.sameBytes ? [] : [OTHER_BYTES])],
+    next: "checkout checklist run idempotency",
+  });
+}
+
+function notRepeated(first: ProbeAnswer): string {
+  if (first.live) return "the service made a live order where a test one was meant, so nothing was repeated";
+  const doubt = first.status === null ? "; it may have made it all the same" : "";
+  return `the service answered with no order that could be repeated: ${told(first)}${doubt}`;
+}
+
+type Fault = { readonly status: "fail" | "unknown"; readonly reason: string };
+
+function faultOf(same: ProbeAnswer, checkoutId: string): Fault | undefined {
+  if (same.checkoutId === checkoutId) return undefined;
+  if (same.checkoutId !== null)
+    return { status: "fail", reason: "the same request under the same key made a second order" };
+  const reason = `the same request under the same key was not answered with its order: ${told(same)}`;
+  return { status: isAccepted(same) ? "fail" : "unknown", reason };
+}
+
+/** Interface, Idempotency rule 3: an idempotency conflict is 409. */
+function reuseFaultOf(other: ProbeAnswer): Fault | undefined {
+  if (other.status === 409) return undefined;
+  if (other.checkoutId !== null)
+    return { status: "fail", reason: "another body under the same key was taken, where 409 is stated" };
+  const reason = `another body under the same key was answered with ${told(other)}, where 409 is stated`;
+  return { status: isAccepted(other) ? "fail" : "unknown", reason };
+}
+
+function notTried(name: ItemName, next: string): ChecklistItem {
+  const reason = "no order was tried, because the credential was not accepted or is a live one";
+  return concluded(name, { status: "unknown", reason, evidence: [], next });
+}
+
+function seen(what: string, answer: ProbeAnswer): Evidence {
+  const { checkoutId, live, requestId, at } = answer;
+  const made = checkoutId === null ? "" : `, ${live ? "live " : ""}order ${checkoutId}`;
+  return { what: `${what}: ${told(answer)}${made}`, reference: requestId, at };
+}
+
+function told({ status, code }: ProbeAnswer): string {
+  return [status, code].filter((part) => part !== null).join(" ") || "no answer";
+}

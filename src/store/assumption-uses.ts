@@ -1,0 +1,30 @@
+import type { Connection } from "./database.ts";
+
+/** A decision of ours that an integration relied on, and the first request that did. Times by the store's clock. */
+export type AssumptionUse = {
+  readonly storeId: string;
+  /** Its number in DECISIONS.md. */
+  readonly decision: number;
+  readonly firstRequestId: string;
+  readonly firstAt: number;
+};
+
+/** What integrations relied on that the interface does not state. */
+export function assumptionUsesTable(connection: Connection) {
+  const insert = connection.prepare<[string, number, string, number]>(
+    `INSERT INTO assumption_uses (store_id, decision, first_request_id, first_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  );
+  const selectOf = connection.prepare<[string], AssumptionUse>(
+    `SELECT store_id AS storeId, decision, first_request_id AS firstRequestId, first_at AS firstAt
+     FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
+  );
+  return {
+    /** Notes the first use; later ones change nothing. */
+    note: ({ storeId, decision, firstRequestId, firstAt }: AssumptionUse): void => {
+      insert.run(storeId, decision, firstRequestId, firstAt);
+    },
+
+    of: (storeId: string): AssumptionUse[] => selectOf.all(storeId),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Drill, DrillKind, DrillStep } from "../core/drill.ts";
+import type { Endpoint } from "../core/endpoint.ts";
+import type { Connection } from "./database.ts";
+
+type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
+
+/** What drills have shown. */
+export function drillsTable(connection: Connection) {
+  const insert = connection.prepare<(string | number)[]>(
+    "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  );
+  const selectLatest = connection.prepare<[string, DrillKind], DrillRow>(
+    `SELECT id, store_id AS storeId, kind, subject, passed, steps, at FROM drills
+     WHERE store_id = ? AND kind = ? ORDER BY rowid DESC LIMIT 1`,
+  );
+  const selectAll = connection.prepare<[string, DrillKind | null, number], DrillRow>(
+    `SELECT id, store_id AS storeId, kind, subject, passed, steps, at FROM drills
+     WHERE store_id = ? AND kind = ifnull(?, kind) ORDER BY rowid DESC LIMIT ?`,
+  );
+  const selectLatestOf = connection.prepare<[string, DrillKind, string], DrillRow>(
+    `SELECT id, store_id AS storeId, kind, subject, passed, steps, at FROM drills
+     WHERE store_id = ? AND kind = ? AND subject GLOB ? || ' *' ORDER BY rowid DESC LIMIT 1`,
+  );
+  return {
+    insert: ({ id, storeId, kind, subject, passed, steps, at }: Drill): void => {
+      insert.run(id, storeId, kind, subject, passed ? 1 : 0, JSON.stringify(steps), at);
+    },
+
+    /** The last drill of a kind in a store; undefined where there was none. */
+    latest: (storeId: string, kind: DrillKind): Drill | undefined => {
+      const row = selectLatest.get(storeId, kind);
+      return row && fromRow(row);
+    },
+
+    /** The last webhook drill of an endpoint, whatever its address and its secret were then. */
+    latestOf: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): Drill | undefined => {
+      const row = selectLatestOf.get(storeId, "webhook", id);
+      return row && fromRow(row);
+    },
+
+    /** The drills of a store, newest first; of any kind where none is said. */
+    list: (wanted: {
+      readonly storeId: string;
+      readonly kind: DrillKind | null;
+      readonly limit: number;
+    }): Drill[] => selectAll.all(wanted.storeId, wanted.kind, wanted.limit).map(fromRow),
+  };
+}
+
+function fromRow(row: DrillRow): Drill {
+  // Written by us as drill steps.
+  return { ...row, passed: row.passed === 1, steps: JSON.parse(row.steps) as DrillStep[] };
+}

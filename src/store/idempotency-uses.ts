@@ -1,0 +1,31 @@
+import type { Connection } from "./database.ts";
+
+/** A create that met a key which was used before (interface: Idempotency rules). Times by the store's clock. */
+export type IdempotencyUse = {
+  readonly storeId: string;
+  readonly key: string;
+  /** `replayed`: the same request, answered with the same bytes. `refused`: another request under the key. */
+  readonly kind: "replayed" | "refused";
+  readonly requestId: string;
+  readonly at: number;
+};
+
+/** The service's own log of how keys were used again: evidence that a client does it right. */
+export function idempotencyUsesTable(connection: Connection) {
+  const insert = connection.prepare<(string | number)[]>(
+    "INSERT INTO idempotency_uses (store_id, key, kind, request_id, at) VALUES (?, ?, ?, ?, ?)",
+  );
+  const selectLatest = connection.prepare<[string, IdempotencyUse["kind"]], IdempotencyUse>(
+    `SELECT store_id AS storeId, key, kind, request_id AS requestId, at FROM idempotency_uses
+     WHERE store_id = ? AND kind = ? ORDER BY position DESC LIMIT 1`,
+  );
+  return {
+    insert: ({ storeId, key, kind, requestId, at }: IdempotencyUse): void => {
+      insert.run(storeId, key, kind, requestId, at);
+    },
+
+    /** The last use of a kind in a store. */
+    latest: (storeId: string, kind: IdempotencyUse["kind"]): IdempotencyUse | undefined =>
+      selectLatest.get(storeId, kind),
+  };
+}

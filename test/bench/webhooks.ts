@@ -1,0 +1,268 @@
+import { once } from "node:events";
+import { Agent, createServer, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { SEED, seededRandom } from "../support/campaign.ts";
+import { openControl, type Control } from "../support/control.ts";
+import { median, medianRatio, type Figure } from "./figures.ts";
+import { measureIdle } from "./idle.ts";
+import type { Bench, Sandbox } from "./processes.ts";
+
+const CONNECTIONS = 32;
+/** A pace that leaves the dispatcher time: an outbox that fills would measure its own length. */
+const MODERATE_PER_SECOND = 200;
+/** Rounds are short: figures are the median of theirs, so that a moment in which the machine is busy counts once. */
+const ROUNDS = 5;
+const SINGLE_SAMPLES = 100;
+const MODERATE_SAMPLES = 200;
+const WARM_UP_CREATES = 2000;
+const OUTBOX_EVENTS = 10_000;
+const BARE_POSTS = 1500;
+/** How long it takes at most until what is on its way has come. */
+const PAUSE_MS = 100;
+/** Of a bare client with the same rows: what it does not do is read the event, open the secret, sign, and judge. */
+const MIN_DRAIN_RATIO = 0.4;
+/** How long events may take before the run fails. */
+const MAX_WAIT_MS = 120_000;
+
+/** A receiver in this process. */
+type Receiver = {
+  readonly url: string;
+  /** Waits for so many events and takes out all that came: how long each was on its way, in milliseconds. */
+  readonly take: (count: number) => Promise<number[]>;
+  readonly close: () => void;
+};
+
+/** A sandbox with one endpoint. */
+type Site = {
+  readonly sandbox: Sandbox;
+  readonly control: Control;
+  readonly endpointId: string;
+  readonly receiver: Receiver;
+  readonly agent: Agent;
+};
+
+/**
+ * From commit to received, and an outbox that is drained, over loopback to a receiver in this process.
+ *
+ * Commit to received begins with the `created_at` of the event, which its transaction reads before it commits, and ends
+ * when the receiver has the whole request. `created_at` is whole milliseconds, rounded down, so figures are up to 1 ms
+ * longer than the truth.
+ */
+export async function measureWebhooks(bench: Bench): Promise<Figure[]> {
+  const site = await openSite(bench);
+  try {
+    const idle = await measureIdle(site.sandbox, "with an endpoint");
+    await createAll(site, WARM_UP_CREATES);
+    await site.receiver.take(WARM_UP_CREATES);
+    const [single, moderate]: [number[][], number[][]] = [[], []];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      single.push(await measureSingle(site));
+      moderate.push(await measureModerate(site));
+    }
+    // `listen` has its place here: the same with it between the sandbox and the receiver, and what it adds.
+    return [
+      ...latencies("one at a time", single),
+      ...latencies(`${MODERATE_PER_SECOND}/s on ${CONNECTIONS} connections`, moderate),
+      ...(await measureDrain(bench, site)),
+      ...idle,
+    ];
+  } finally {
+    site.agent.destroy();
+    site.receiver.close();
+  }
+}
+
+async function openSite(bench: Bench): Promise<Site> {
+  const receiver = await openReceiver();
+  const sandbox = await bench.startSandbox(bench.newPath("webhooks"));
+  const control = openControl(sandbox.port, sandbox.folder);
+  const { id: endpointId } = await control.call("addEndpoint", { body: { url: receiver.url } });
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const site = { sandbox, control, endpointId, receiver, agent };
+  // An endpoint that never got anything proves nothing of what is idle.
+  await createAll(site, 1);
+  await receiver.take(1);
+  return site;
+}
+
+async function measureSingle(site: Site): Promise<number[]> {
+  const times: number[] = [];
+  while (times.length < SINGLE_SAMPLES) {
+    await create(site);
+    times.push(...(await site.receiver.take(1)));
+  }
+  return times;
+}
+
+/** Each connection rests between its creates as a customer does: at random, so that some come together. */
+async function measureModerate(site: Site): Promise<number[]> {
+  const meanRestMs = (CONNECTIONS * 1000) / MODERATE_PER_SECOND;
+  let left = MODERATE_SAMPLES;
+  await onConnections(async () => {
+    while (left > 0) {
+      left -= 1;
+      await sleep(-Math.log(1 - random()) * meanRestMs);
+      await create(site);
+    }
+  });
+  return site.receiver.take(MODERATE_SAMPLES);
+}
+
+/** Clients that send one request after the other to the same receiver: with durable rows, or without any. */
+const BARE_CLIENTS = ["bare POST with rows", "bare POST", "bare POST, keep-alive"] as const;
+type BareClient = (typeof BARE_CLIENTS)[number];
+
+/** Requests a second of all who send, one value for each round. */
+type Rates = Record<"outbox" | BareClient, number[]>;
+
+/**
+ * Fills the outbox while the endpoint is paused, and times how it is drained, a part in each round; between the parts the
+ * bare clients send, because on a busy machine only what runs right after each other can be compared.
+ */
+async function measureDrain(bench: Bench, site: Site): Promise<Figure[]> {
+  const { control, endpointId: id } = site;
+  const rates: Rates = {
+    outbox: [],
+    "bare POST with rows": [],
+    "bare POST": [],
+    "bare POST, keep-alive": [],
+  };
+  await control.call("setEndpointState", { id, body: { action: "pause" } });
+  await createAll(site, OUTBOX_EVENTS);
+  for (let left = OUTBOX_EVENTS; left > 0;) {
+    const startedAt = performance.now();
+    await control.call("setEndpointState", { id, body: { action: "enable" } });
+    const { length: taken } = await site.receiver.take(Math.min(left, OUTBOX_EVENTS / ROUNDS));
+    rates.outbox.push((taken * 1000) / (performance.now() - startedAt));
+    await control.call("setEndpointState", { id, body: { action: "pause" } });
+    left -= taken + (await takeRest(site.receiver));
+    for (const client of BARE_CLIENTS) rates[client].push(await postBare(bench, site.receiver, client));
+  }
+  const drained = (baseline: BareClient, target?: Figure["target"]): Figure => ({
+    name: `outbox of ${OUTBOX_EVENTS.toLocaleString("en")} drained`,
+    value: median(rates.outbox),
+    unit: "/s",
+    baseline,
+    ratio: medianRatio(rates.outbox, rates[baseline]),
+    ...(target === undefined ? {} : { target }),
+  });
+  return [
+    ...BARE_CLIENTS.map((name) => ({ name, value: median(rates[name]), unit: "/s" }) as const),
+    drained("bare POST with rows", { atLeast: MIN_DRAIN_RATIO }),
+    drained("bare POST"),
+    drained("bare POST, keep-alive"),
+  ];
+}
+
+/** What came between the last event that was waited for and the pause; so many events. */
+async function takeRest({ take }: Receiver): Promise<number> {
+  await sleep(PAUSE_MS);
+  return (await take(0)).length;
+}
+
+/** Requests a second of a bare client, a process of its own. */
+async function postBare(bench: Bench, { url, take }: Receiver, client: BareClient): Promise<number> {
+  const connection = client === "bare POST, keep-alive" ? "keep-alive" : "close";
+  const rows = client === "bare POST with rows" ? [bench.newPath("outbox.db")] : [];
+  const file = join(import.meta.dirname, "baselines/bare-post.ts");
+  const { ready } = await bench.startServer([file, url, String(BARE_POSTS), connection, ...rows]);
+  await take(BARE_POSTS);
+  return Number(ready["perSecond"]);
+}
+
+async function createAll(site: Site, count: number): Promise<void> {
+  let left = count;
+  await onConnections(async () => {
+    while (left > 0) {
+      left -= 1;
+      await create(site);
+    }
+  });
+}
+
+async function onConnections(work: () => Promise<void>): Promise<void> {
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+}
+
+const random = seededRandom(SEED);
+/** Counts creates over all runs: each is a new order. */
+let serial = 0;
+
+/** Creates an order, and waits for the answer. */
+function create({ sandbox: { port, apiKey }, agent }: Site): Promise<void> {
+  serial += 1;
+  const orderId = `webhook-bench-${serial}`;
+  const body = JSON.stringify({ order_id: orderId, price_id: "price_coffee" });
+  const headers = {
+    Authorization: `Bearer ${apiKey}`,
+    "Content-Type": "application/json",
+    "Content-Length": body.length,
+    "Idempotency-Key": orderId,
+  };
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      { host: "127.0.0.1", port, agent, method: "POST", path: "/v1/orders", headers },
+      (response) => {
+        if (response.statusCode !== 201) reject(new Error(`a create was answered ${response.statusCode}`));
+        response.resume().on("end", resolve).on("error", reject);
+      },
+    );
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+async function openReceiver(): Promise<Receiver> {
+  const times: number[] = [];
+  let look: () => void = () => undefined;
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      const now = performance.timeOrigin + performance.now();
+      const [, createdAt = ""] = /"created_at":"([^"]+)"/.exec(Buffer.concat(chunks).toString()) ?? [];
+      times.push(now - Date.parse(createdAt));
+      response.writeHead(204).end();
+      look();
+    });
+  });
+  return {
+    url: `http://127.0.0.1:${await listen(server)}/hooks`,
+    take: async (count) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      look = () => void (times.length >= count && resolve());
+      look();
+      const tooLate = (): void =>
+        reject(new Error(`${times.length} of ${count} events came in ${MAX_WAIT_MS} ms`));
+      const timer = setTimeout(tooLate, MAX_WAIT_MS);
+      await promise.finally(() => clearTimeout(timer));
+      return times.splice(0);
+    },
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen({ host: "127.0.0.1", port: 0 });
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+function latencies(when: string, rounds: readonly (readonly number[])[]): Figure[] {
+  const quantile = (part: number): number =>
+    median(
+      rounds.map(
+        (times) => times.toSorted((left, right) => left - right)[Math.floor(times.length * part)] ?? 0,
+      ),
+    );
+  const name = `webhook, commit to received, ${when}`;
+  return [
+    { name: `${name}, p50`, value: quantile(0.5), unit: "ms", target: { below: 10 } },
+    { name: `${name}, p99`, value: quantile(0.99), unit: "ms" },
+  ];
+}

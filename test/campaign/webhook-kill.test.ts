@@ -1,0 +1,215 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { createRequest } from "../../src/client/client.ts";
+import { PAY_OUTCOMES } from "../../src/core/reserved-order-id.ts";
+import { checkoutResponse } from "../../src/core/wire.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { NETWORK, openControl, type Control } from "../support/control.ts";
+import {
+  auditFaults,
+  openWitness,
+  type Audited,
+  type Reply,
+  type Witness,
+} from "../support/delivery-audit.ts";
+import { apiKeyOf, openRows, purchase } from "../support/load.ts";
+import { startSandbox, type SandboxProcess } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const CYCLES = size(3, 100);
+const SHOPPERS = 3;
+/** A shopper rests so long at most between two orders, so that deliveries can nearly keep up. */
+const MAX_PAUSE_MS = 8;
+const MIN_LOAD_MS = 20;
+const MAX_LOAD_MS = 400;
+/** An event is refused so often at most: less often than a delivery is tried. */
+const MAX_REFUSALS = 3;
+const HOUR_MS = 3_600_000;
+
+/** When the sandbox is killed: at any moment, or as a receiver gets a request, or has just answered one. */
+const MOMENTS = ["any", "request", "answer"] as const;
+
+/** A sandbox that runs, and who buys there. */
+type Shop = {
+  readonly sandbox: SandboxProcess;
+  readonly control: Control;
+  readonly random: () => number;
+  readonly cycle: number;
+};
+
+test("kill -9 during delivery: each event is delivered at least once, and no attempt is missing from the audit", async ({
+  annotate,
+}) => {
+  const cwd = tempFolder();
+  const random = seededRandom(SEED);
+  const acknowledged = new Set<string>();
+  let sandbox = await start(cwd);
+  const endpoints = await addEndpoints(sandbox, random);
+  let interrupted = countInterrupted(sandbox, endpoints);
+  let hit = 0;
+
+  for (let cycle = 1; cycle <= CYCLES; cycle += 1) {
+    const moment = MOMENTS[cycle % MOMENTS.length] ?? "any";
+    const loadMs = MIN_LOAD_MS + random() * (MAX_LOAD_MS - MIN_LOAD_MS);
+    const where = `seed ${SEED}, cycle ${cycle}, killed after ${loadMs.toFixed(1)} ms, moment: ${moment}`;
+    const shop = { sandbox, control: controlOf(sandbox), random, cycle };
+    await tradeAndKill(shop, {
+      moment,
+      loadMs,
+      acknowledged,
+      witnesses: endpoints.map(({ witness }) => witness),
+    });
+    for (const { witness } of endpoints) witness.nextRun();
+    sandbox = await start(cwd);
+
+    const before = interrupted;
+    interrupted = countInterrupted(sandbox, endpoints);
+    const cut = interrupted.map((count, index) => count - (before[index] ?? 0));
+    expect(Math.max(...cut), `${where}: attempts that the kill cut off at one endpoint`).toBeLessThanOrEqual(
+      1,
+    );
+    hit += Math.max(...cut);
+    await controlOf(sandbox).call("moveClock", { body: { action: "advance", by_ms: 1 } });
+    expect(
+      endpoints.flatMap(({ witness }) => witness.faults),
+      where,
+    ).toEqual([]);
+  }
+
+  const rows = openRows(sandbox);
+  const count = (table: string): number =>
+    rows.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
+  for (let hours = 0; count("deliveries WHERE state = 'due'") > 0 && hours < 5; hours += 1)
+    await controlOf(sandbox).call("moveClock", { body: { action: "advance", by_ms: HOUR_MS } });
+  expect(await sandbox.stop("SIGTERM"), `seed ${SEED}, the last stop`).toBe(0);
+  const faults = [...endpoints.flatMap(({ witness }) => witness.faults), ...auditFaults(rows, endpoints)];
+  expect(faults, `seed ${SEED}`).toEqual([]);
+  expect(countInterrupted(sandbox, endpoints), `seed ${SEED}, nothing else cuts off`).toEqual(interrupted);
+  const created = rows.prepare<[], string>("SELECT checkout_id FROM events WHERE sequence = 1").pluck().all();
+  expect(
+    [...acknowledged].filter((id) => !created.includes(id)),
+    `seed ${SEED}, lost`,
+  ).toEqual([]);
+  expect(rows.pragma("integrity_check", { simple: true }), `seed ${SEED}`).toBe("ok");
+  expect(rows.pragma("foreign_key_check"), `seed ${SEED}`).toEqual([]);
+  expect(acknowledged.size, "a load that nobody answered proves nothing").toBeGreaterThan(CYCLES);
+  expect(hit, "kills that cut off a delivery").toBeGreaterThan(0);
+
+  const seen = endpoints.flatMap(({ witness }) => Array.from(witness.seen.values()));
+  const requests = seen.reduce((sum, one) => sum + one.requests, 0);
+  const refused = seen.reduce(
+    (sum, { answered }) => sum + answered.filter((status) => status !== 200).length,
+    0,
+  );
+  await annotate(
+    `seed ${SEED}: ${hit} of ${CYCLES} kills cut off ${interrupted.join(" + ")} attempts; ${acknowledged.size} checkouts acknowledged, ` +
+      `${count("events")} events, ${count("deliveries")} deliveries in ${count("delivery_attempts")} attempts; ` +
+      `${requests} requests received, ${refused} refused, ${seen.filter(({ answered }) => twice(answered)).length} events taken twice`,
+  );
+});
+
+function start(cwd: string): Promise<SandboxProcess> {
+  return startSandbox({ cwd, args: ["--rate-limit", "off", "--quiet"] });
+}
+
+function controlOf({ port, ready }: SandboxProcess): Control {
+  return openControl(port, ready.data_dir ?? "");
+}
+
+/** One receiver that takes everything at once, and one that refuses or dawdles now and then. */
+async function addEndpoints(sandbox: SandboxProcess, random: () => number): Promise<Audited[]> {
+  const secret = sandbox.ready.signing_secret;
+  const capricious = (refusals: number): Reply => {
+    const choice = random();
+    if (choice < 0.15 && refusals < MAX_REFUSALS) return { status: 500, afterMs: 0 };
+    return { status: 200, afterMs: choice > 0.96 ? random() * 50 : 0 };
+  };
+  const wanted = [
+    { name: "steady", eventTypes: ["order.*"], reply: (): Reply => ({ status: 200, afterMs: 0 }) },
+    { name: "capricious", eventTypes: ["*"], reply: capricious },
+  ];
+  const added: Audited[] = [];
+  for (const { name, eventTypes, reply } of wanted) {
+    const witness = await openWitness({ name, secret, reply });
+    const body = { url: witness.url, event_types: eventTypes };
+    const { id } = await controlOf(sandbox).call("addEndpoint", { body });
+    added.push({ name, id, eventTypes, witness });
+  }
+  return added;
+}
+
+/** Orders, sessions and payments; in every third cycle the clock moves meanwhile, so that retries are cut off too. */
+async function tradeAndKill(
+  shop: Shop,
+  options: {
+    readonly moment: (typeof MOMENTS)[number];
+    readonly loadMs: number;
+    readonly acknowledged: Set<string>;
+    readonly witnesses: readonly Witness[];
+  },
+): Promise<void> {
+  const { sandbox, control, random } = shop;
+  const { moment, loadMs, acknowledged, witnesses } = options;
+  const work = Array.from({ length: SHOPPERS }, (_unused, shopper) => trade(shop, { shopper, acknowledged }));
+  await sleep(loadMs / 2);
+  const body = { action: "advance", by_ms: 1 + Math.floor(random() * HOUR_MS) } as const;
+  const moving = random() < 1 / 3 ? control.attempt("moveClock", { body }) : undefined;
+  await sleep(loadMs / 2);
+  if (moment !== "any") await untilNext(moment, witnesses, () => sandbox.process.kill("SIGKILL"));
+  expect(await sandbox.stop("SIGKILL"), `the sandbox ended by itself: ${sandbox.output.stderr}`).toBeNull();
+  await Promise.all([...work, moving]);
+}
+
+/** Does something in the very moment in which a receiver gets a request, or has answered one. */
+function untilNext(
+  moment: "request" | "answer",
+  witnesses: readonly Witness[],
+  act: () => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const watch: Witness["watch"] = (now) => {
+      if (now !== moment) return;
+      for (const witness of witnesses) witness.watch = () => undefined;
+      act();
+      resolve();
+    };
+    for (const witness of witnesses) witness.watch = watch;
+  });
+}
+
+/** Creates and pays until the sandbox is gone. */
+async function trade(
+  { sandbox, control, random, cycle }: Shop,
+  { shopper, acknowledged }: { readonly shopper: number; readonly acknowledged: Set<string> },
+): Promise<void> {
+  const target = { baseUrl: sandbox.ready.base_url, apiKey: apiKeyOf(sandbox), service: "", storeId: null };
+  for (let turn = 1; ; turn += 1) {
+    const endpoint = random() < 0.7 ? "orders" : "checkout-sessions";
+    const key = `webhook-kill-${cycle}-${shopper}-${turn}`;
+    const request = createRequest(target, { endpoint, key, body: JSON.stringify(purchase(key)) });
+    const answer = await NETWORK.send({ ...request, timeoutMs: 10_000, maxResponseBytes: 64 * 1024 });
+    if (!answer.ok) return;
+    expect(answer.status, answer.body).toBe(201);
+    const { id } = checkoutResponse.parse(JSON.parse(answer.body)).data;
+    acknowledged.add(id);
+    const outcome = PAY_OUTCOMES[Math.floor(random() * PAY_OUTCOMES.length * 1.5)];
+    if (outcome !== undefined) await control.attempt("pay", { id, body: { outcome } });
+    await sleep(random() * MAX_PAUSE_MS);
+  }
+}
+
+/** How many attempts at each endpoint the end of a process has cut off. */
+function countInterrupted(sandbox: SandboxProcess, endpoints: readonly Audited[]): number[] {
+  const rows = openRows(sandbox);
+  const select = rows.prepare<[string], number>(
+    `SELECT count(*) FROM delivery_attempts JOIN deliveries ON deliveries.id = delivery_id
+     WHERE error = 'interrupted' AND endpoint_id = ?`,
+  );
+  const counts = endpoints.map(({ id }) => select.pluck().get(id) ?? 0);
+  rows.close();
+  return counts;
+}
+
+function twice(answered: readonly number[]): boolean {
+  return answered.filter((status) => status === 200).length > 1;
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { callControl, type ControlResult } from "../../src/client/control.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../../src/core/control-api.ts";
+import { sendHttp } from "../../src/web/send.ts";
+import type { World } from "../../src/world.ts";
+
+/** The network of this process; the real world would also change its umask and its exit code. */
+export const NETWORK: Pick<World, "send"> = {
+  send: (request) => sendHttp(request, AbortSignal.timeout(request.timeoutMs)),
+};
+
+/** What an operation is called with; what it does not take is left out. */
+export type Call<Name extends OperationName> = {
+  readonly id?: string;
+} & (undefined extends RequestOf<Name>
+  ? { readonly body?: RequestOf<Name> }
+  : { readonly body: RequestOf<Name> });
+
+/** The control API of a sandbox that runs, as its operator calls it. */
+export type Control = {
+  /** An answer, or why there is none: the sandbox may be gone. */
+  readonly attempt: <Name extends OperationName>(
+    name: Name,
+    call: Call<Name>,
+  ) => Promise<ControlResult<AnswerOf<Name>>>;
+  /** An answer; throws where there is none. */
+  readonly call: <Name extends OperationName>(name: Name, call: Call<Name>) => Promise<AnswerOf<Name>>;
+};
+
+/** Reads the admin token from the state folder of the sandbox on a port. */
+export function openControl(port: number, folder: string): Control {
+  const { admin_token: token } = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
+    readonly admin_token: string;
+  };
+  const target = { origin: `http://127.0.0.1:${port}`, token };
+  const attempt: Control["attempt"] = (name, { id, body }) =>
+    callControl(NETWORK, target, {
+      name,
+      ...(id === undefined ? {} : { id }),
+      body: body as RequestOf<typeof name>,
+    });
+  return {
+    attempt,
+    call: async (name, call) => {
+      const answer = await attempt(name, call);
+      if (answer.end !== "success") throw new Error(`${name} was answered ${JSON.stringify(answer)}`);
+      return answer.value;
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import { hash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type Database from "better-sqlite3";
+import { wants } from "../../src/core/endpoint.ts";
+import type { WebhookEvent } from "../../src/core/webhook.ts";
+import { verifyWebhook } from "../../src/core/webhook-event.ts";
+import { openHttpReceiver, readBody } from "./http-receiver.ts";
+
+/** What a witness answers, and how long after. */
+export type Reply = { readonly status: number; readonly afterMs: number };
+
+/** What a witness has seen of one event. */
+type Seen = {
+  /** Requests that came whole. */
+  requests: number;
+  readonly body: string;
+  /** The statuses that were answered, in order. */
+  readonly answered: number[];
+};
+
+/** A merchant's receiver that trusts nobody: it verifies each request, and notes what no sandbox may do. */
+export type Witness = {
+  readonly url: string;
+  readonly seen: ReadonlyMap<string, Seen>;
+  readonly faults: string[];
+  /** From now on another process sends: what was on its way from the last one is over. */
+  readonly nextRun: () => void;
+  /** Called in the moment in which a request has come whole, or its answer goes out. */
+  watch: (moment: "request" | "answer") => void;
+};
+
+/** Opens a witness. `reply` is told how often the event was refused before. */
+export async function openWitness(options: {
+  readonly name: string;
+  readonly secret: string;
+  readonly reply: (refusals: number) => Reply;
+}): Promise<Witness> {
+  const seen = new Map<string, Seen>();
+  const faults: string[] = [];
+  /** For each checkout the sequences that were answered 2xx. */
+  const taken = new Map<string, Set<number>>();
+  const underWay = new Set<{ readonly run: number }>();
+  let run = 0;
+
+  const notice = (event: WebhookEvent, body: string): Seen => {
+    const known = seen.get(event.event_id) ?? { requests: 0, body, answered: [] };
+    if (known.requests === 0 && !isInOrder(event, taken))
+      faults.push(`${options.name}: ${describe(event)} came before the one before it was taken`);
+    if (known.body !== body) faults.push(`${options.name}: ${describe(event)} came with other bytes`);
+    known.requests += 1;
+    seen.set(event.event_id, known);
+    return known;
+  };
+
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const own = { run };
+    if ([...underWay].some((other) => other.run === run)) faults.push(`${options.name}: two at once`);
+    underWay.add(own);
+    response.on("close", () => underWay.delete(own));
+    const body = await readBody(request);
+    if (body === undefined) return;
+    const verdict = verifyWebhook({
+      rawBody: body,
+      headers: request.rawHeaders,
+      secrets: options.secret,
+      now: Date.now(),
+    });
+    if (!verdict.ok) {
+      faults.push(`${options.name}: ${verdict.code}: ${body.toString()}`);
+      response.writeHead(400).end();
+      return;
+    }
+    const { event } = verdict;
+    const known = notice(event, body.toString());
+    witness.watch("request");
+    const { status, afterMs } = options.reply(known.answered.filter((past) => past !== 200).length);
+    if (afterMs > 0) await sleep(afterMs);
+    underWay.delete(own);
+    if (response.destroyed) return;
+    known.answered.push(status);
+    if (status === 200) takenOf(event, taken).add(sequenceOf(event));
+    response.writeHead(status).end();
+    witness.watch("answer");
+  };
+
+  const url = await openHttpReceiver((request, response) => void take(request, response));
+  const nextRun = (): void => void (run += 1);
+  const witness: Witness = { url, seen, faults, nextRun, watch: () => undefined };
+  return witness;
+}
+
+/** Whether every earlier event of the checkout was taken: who wants one of them wants all. */
+function isInOrder(event: WebhookEvent, taken: Map<string, Set<number>>): boolean {
+  const before = takenOf(event, taken);
+  const earlier = Array.from({ length: sequenceOf(event) - 1 }, (_unused, index) => index + 1);
+  return earlier.every((sequence) => before.has(sequence));
+}
+
+function takenOf(event: WebhookEvent, taken: Map<string, Set<number>>): Set<number> {
+  const { id = "" } = (event.data ?? {}) as { readonly id?: string };
+  const known = taken.get(id) ?? new Set();
+  taken.set(id, known);
+  return known;
+}
+
+function sequenceOf(event: WebhookEvent): number {
+  return event.type === "webhook.test" ? 1 : event.sequence;
+}
+
+function describe(event: WebhookEvent): string {
+  return `${event.type} ${sequenceOf(event)} (${event.event_id})`;
+}
+
+/** An endpoint of the audit, and who stands there. */
+export type Audited = {
+  readonly name: string;
+  readonly id: string;
+  readonly eventTypes: readonly string[];
+  readonly witness: Witness;
+};
+
+type EventRow = Record<"id" | "type" | "checkoutId" | "body", string> & { readonly sequence: number };
+type DeliveryRow = Record<"id" | "eventId" | "checkoutId" | "cause" | "state", string> &
+  Record<"sequence" | "tries", number>;
+type AttemptRow = Record<"deliveryId" | "url" | "headers" | "bodyHash", string> & {
+  readonly number: number;
+  readonly startedAt: number;
+  readonly finishedAt: number | null;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly nextAt: number | null;
+};
+
+/**
+ * What is wrong once everything was delivered: every event of the tables against its deliveries, their attempts, and
+ * what the witness of each endpoint has seen. All endpoints were there before the first event.
+ */
+export function auditFaults(rows: Database.Database, endpoints: readonly Audited[]): string[] {
+  const events = rows
+    .prepare<[], EventRow>("SELECT id, type, checkout_id AS checkoutId, sequence, body FROM events")
+    .all();
+  return endpoints.flatMap((endpoint) => {
+    const deliveries = Object.groupBy(deliveriesOf(rows, endpoint.id), ({ eventId }) => eventId);
+    const attempts = Object.groupBy(attemptsOf(rows, endpoint.id), ({ deliveryId }) => deliveryId);
+    const wanted = events.filter(({ type }) => wants(endpoint.eventTypes, type));
+    const ids = new Set(wanted.map(({ id }) => id));
+    const others = [...Object.keys(deliveries), ...endpoint.witness.seen.keys()].filter((id) => !ids.has(id));
+    const faults = wanted.flatMap((event) => {
+      const [delivery, ...more] = deliveries[event.id] ?? [];
+      if (delivery === undefined || more.length > 0)
+        return [`${event.type} ${event.id} has ${more.length} deliveries`];
+      const found = faultOf(event, { delivery, attempts: attempts[delivery.id] ?? [], endpoint });
+      return found === undefined ? [] : [`${event.type} ${event.id} ${found}`];
+    });
+    const unwanted = others.map((id) => `${id} was not wanted`);
+    return [...faults, ...unwanted].map((fault) => `${endpoint.name}: ${fault}`);
+  });
+}
+
+/** What is wrong with a delivery that is over; undefined where nothing is. */
+function faultOf(
+  event: EventRow,
+  {
+    delivery,
+    attempts,
+    endpoint,
+  }: {
+    readonly delivery: DeliveryRow;
+    readonly attempts: readonly AttemptRow[];
+    readonly endpoint: Audited;
+  },
+): string | undefined {
+  const { checkoutId, sequence } = event;
+  if (delivery.checkoutId !== checkoutId || delivery.sequence !== sequence || delivery.cause !== "event")
+    return "has a delivery that is not its own";
+  if (delivery.state !== "succeeded") return `is ${delivery.state}`;
+  if (attempts.some(({ number }, index) => number !== index + 1)) return "has a gap in its attempts";
+  const ownHash = hash("sha256", event.body);
+  for (const [index, attempt] of attempts.entries()) {
+    const { number, url, headers, bodyHash, finishedAt, status, error, nextAt } = attempt;
+    const said = `in attempt ${number}`;
+    if (finishedAt === null) return `is not finished ${said}`;
+    if (error !== null && error !== "interrupted") return `has the error ${error} ${said}`;
+    if (url !== endpoint.witness.url || bodyHash !== ownHash || !headers.includes(event.id))
+      return `is another request ${said}`;
+    const next = attempts[index + 1];
+    if ((status === 200) !== (next === undefined)) return `was answered ${status} ${said}`;
+    if ((nextAt === null) !== (next === undefined)) return `is to be tried again at ${nextAt} ${said}`;
+    if (next !== undefined && next.startedAt < (nextAt ?? 0)) return `was tried too early after ${said}`;
+  }
+  const statuses = attempts.flatMap(({ status }) => status ?? []);
+  if (delivery.tries !== statuses.length) return `counts ${delivery.tries} tries`;
+
+  const seen = endpoint.witness.seen.get(event.id);
+  if (seen === undefined) return "was never received";
+  if (seen.body !== event.body) return "was received with other bytes";
+  if (seen.requests > attempts.length)
+    return `was received ${seen.requests} times in ${attempts.length} attempts`;
+  // What the audit has was said, in that order; some of what was said was never read.
+  let place = 0;
+  for (const status of statuses) {
+    place = seen.answered.indexOf(status, place) + 1;
+    if (place === 0) return `has an answer that was never given: ${status}`;
+  }
+  return undefined;
+}
+
+function deliveriesOf(rows: Database.Database, endpointId: string): DeliveryRow[] {
+  return rows
+    .prepare<[string], DeliveryRow>(
+      `SELECT id, event_id AS eventId, checkout_id AS checkoutId, sequence, cause, state, tries
+       FROM deliveries WHERE endpoint_id = ?`,
+    )
+    .all(endpointId);
+}
+
+function attemptsOf(rows: Database.Database, endpointId: string): AttemptRow[] {
+  return rows
+    .prepare<[string], AttemptRow>(
+      `SELECT delivery_id AS deliveryId, number, url, headers, body_hash AS bodyHash, started_at AS startedAt,
+         finished_at AS finishedAt, status, error, next_at AS nextAt
+       FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE endpoint_id = ?)
+       ORDER BY delivery_id, number`,
+    )
+    .all(endpointId);
+}

@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** Listens on a free port of a loopback address, with all its connections until the test ends. Returns the port. */
+export async function listenUntilEnd(server: Server, host = "127.0.0.1"): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    // Who is killed or gives up resets the connection.
+    socket.on("error", () => undefined);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  server.listen({ host, port: 0 });
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+/** A receiver of webhooks on a real socket. Returns its address. */
+export async function openHttpReceiver(answer: RequestListener, host = "127.0.0.1"): Promise<string> {
+  const port = await listenUntilEnd(createServer(answer), host);
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/hooks`;
+}
+
+/** The whole body of a request; undefined where the rest of it never came. */
+export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks);
+  } catch {
+    // The sender is gone.
+    return undefined;
+  }
+}

@@ -1,0 +1,69 @@
+import { expect } from "vitest";
+import type { CommandOptions, Harness, RunningCommand } from "./harness.ts";
+
+/** A line that `listen --json` prints, with what tests look at. */
+export type ListenLine = {
+  readonly event: "ready" | "delivery" | "disconnected" | "reconnected" | "disabled";
+  readonly url: string;
+  readonly sandbox: string | null;
+  readonly endpoint_id: string | null;
+  readonly replayed: number;
+  readonly event_id: string;
+  readonly type: string | null;
+  readonly order_id: string | null;
+  readonly verified: boolean;
+  readonly outcome: string;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly causes: readonly { readonly code: string; readonly message: string; readonly proven: boolean }[];
+  readonly replay: boolean;
+  readonly target: string | null;
+  readonly target_status: number | null;
+  readonly answered: number;
+  readonly next_try_at: string | null;
+};
+
+/** A `listen` that runs, with what it has said. */
+export type Listening = RunningCommand & {
+  readonly ready: ListenLine;
+  readonly lines: () => readonly ListenLine[];
+  readonly deliveries: () => readonly ListenLine[];
+  /** The deliveries, once there are so many. */
+  readonly heard: (count: number) => Promise<readonly ListenLine[]>;
+  /** What was said of the sandbox, once there is so much. */
+  readonly said: (count: number) => Promise<readonly string[]>;
+};
+
+/** Starts `checkout listen --json` and waits until it is ready. */
+export async function startListening(
+  harness: Harness,
+  args: readonly string[],
+  command: CommandOptions = {},
+): Promise<Listening> {
+  const running = await harness.launch(["listen", "--json", ...args], command);
+  const lines = (): readonly ListenLine[] =>
+    running
+      .text()
+      .stdout.split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as ListenLine);
+  const deliveries = (): readonly ListenLine[] => lines().filter(({ event }) => event === "delivery");
+  const told = (): readonly string[] =>
+    lines().flatMap(({ event }) => (event === "ready" || event === "delivery" ? [] : [event]));
+  const [ready] = lines();
+  if (ready === undefined) throw new Error("it did not say that it is ready");
+  return {
+    ...running,
+    ready,
+    lines,
+    deliveries,
+    heard: async (count) => {
+      await expect.poll(() => deliveries().length, { interval: 5 }).toBe(count);
+      return deliveries();
+    },
+    said: async (count) => {
+      await expect.poll(() => told().length, { interval: 5 }).toBe(count);
+      return told();
+    },
+  };
+}

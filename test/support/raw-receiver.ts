@@ -1,0 +1,72 @@
+import { createServer, type Socket } from "node:net";
+import { listenUntilEnd } from "./http-receiver.ts";
+
+/** What a receiver does with a connection. */
+export type Manner = (socket: Socket) => void;
+
+/** A receiver that knows no HTTP: it does one thing with each connection. */
+export type RawReceiver = {
+  readonly url: string;
+  /** When each request came, by `performance.now()`. */
+  readonly requests: readonly number[];
+  /** How many bytes the system took from it, of all connections. */
+  readonly taken: () => number;
+};
+
+/** Opens a raw receiver; it acts when a request comes, or `onConnect`, before one does. */
+export async function openRawReceiver(manner: Manner, { onConnect = false } = {}): Promise<RawReceiver> {
+  const sockets: Socket[] = [];
+  const requests: number[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    if (onConnect) manner(socket);
+    else
+      socket.once("data", () => {
+        requests.push(performance.now());
+        manner(socket);
+      });
+  });
+  const port = await listenUntilEnd(server);
+  return {
+    url: `http://127.0.0.1:${port}/hooks`,
+    requests,
+    taken: () =>
+      sockets.reduce((sum, { bytesWritten, writableLength }) => sum + bytesWritten - writableLength, 0),
+  };
+}
+
+/** Says this, and closes. */
+export function says(text: string): Manner {
+  return (socket) => void socket.end(text);
+}
+
+/** Says `head`, then a byte every 100 ms. */
+export function drips(head: string, byte: string): Manner {
+  return (socket) => {
+    socket.write(head);
+    const timer = setInterval(() => socket.write(byte), 100);
+    socket.on("close", () => clearInterval(timer));
+  };
+}
+
+/** Says `head` and one piece after the other for as long as somebody takes it, up to so many bytes. */
+export function floods(head: string, piece: string, bytes: number): Manner {
+  return (socket) => {
+    // In one with the head, so that the first read has much to chew on.
+    let next = head + piece;
+    let left = bytes;
+    const pour = (): void => {
+      while (left > 0 && !socket.destroyed) {
+        const isTaken = socket.write(next);
+        left -= piece.length;
+        next = piece;
+        if (!isTaken) {
+          socket.once("drain", pour);
+          return;
+        }
+      }
+      socket.end();
+    };
+    pour();
+  };
+}
