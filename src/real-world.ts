@@ -98,7 +98,12 @@ const files: Files = {
     const unfinished = `${path}.${process.pid}.new`;
     rmSync(unfinished, { force: true });
     writeNew(unfinished, content);
-    renameSync(unfinished, path);
+    try {
+      renameSync(unfinished, path);
+    } catch (error) {
+      rmSync(unfinished);
+      throw error;
+    }
   },
   createNew: (path, content) => {
     if (existsSync(path)) return false;
@@ -238,7 +243,13 @@ function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
   try {
     return childProcess().spawn(commandLine, {
       shell: true,
-      env: { ...process.env, ...env },
+      // The user's program is neither the sandbox's operator nor its administrator.
+      env: {
+        ...process.env,
+        CHECKOUT_ADMIN_TOKEN: undefined,
+        CHECKOUT_ADMINISTRATOR_TOKEN: undefined,
+        ...env,
+      },
       stdio: ["ignore", "pipe", "pipe"],
       detached: process.platform !== "win32",
       windowsHide: true,
@@ -271,11 +282,15 @@ function killTree({ pid }: ChildProcess): void {
 }
 
 function onStop(stop: (signal: "SIGINT" | "SIGTERM") => void): () => void {
+  // A terminal that is closed ends what ran in it.
+  const hangUp = (): void => stop("SIGTERM");
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
+  process.on("SIGHUP", hangUp);
   return () => {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
+    process.off("SIGHUP", hangUp);
   };
 }
 

@@ -548,20 +548,23 @@ test("one that is stopped before it sees that another took over does not pause t
   expect(await site.endpoint(second.ready.endpoint_id ?? "")).toMatchObject({ state: "enabled" });
 });
 
-test("an endpoint that was paused or removed beside it is registered again, one that was disabled is told of", async () => {
+test("an endpoint that was removed beside it is registered again, one that was paused or disabled is told of", async () => {
   const site = await openShop();
   site.shop.answers = () => 410;
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
   await site.control(`/endpoints/${endpoint}/state`, { action: "pause" });
   await site.beat();
-  await expect.poll(async () => (await site.endpoint(endpoint)).state).toBe("enabled");
+  expect(await listening.said(1)).toEqual(["disabled"]);
+  expect((await site.endpoint(endpoint)).state).toBe("paused");
+  await site.control(`/endpoints/${endpoint}/state`, { action: "enable" });
+  await site.beat();
   await site.order();
   const [gone] = await listening.heard(1);
   expect(gone).toMatchObject({ target_status: 410, answered: 410, next_try_at: null });
   await site.beat();
   await site.beat();
-  expect(await listening.said(1)).toEqual(["disabled"]);
+  expect(await listening.said(2)).toEqual(["disabled", "disabled"]);
   await site.control(`/endpoints/${endpoint}/state`, { action: "remove" });
   await site.beat();
   site.shop.answers = () => 200;

@@ -724,22 +724,22 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
   expect(lines.stdout).not.toContain("\u202e");
 });
 
-test("--item judges by these alone", async () => {
+test("--item shows these alone; the verdict stays that of all", async () => {
   const shop = await openShop();
   const { check, done } = shop;
   const verdict = async (line: string): Promise<unknown> => {
     const { report } = await check(line);
     return [report.verdict, report.items.map(({ name }) => name).join(" ")];
   };
-  expect(await verdict("checklist --item store_active")).toEqual(["ready", "store_active"]);
+  expect(await verdict("checklist --item store_active")).toEqual(["not_ready", "store_active"]);
   expect(await verdict("checklist --item return_origins")).toEqual(["not_ready", "return_origins"]);
   await done("return-origins add http://localhost:3000");
-  expect(await verdict("checklist --item return_origins")).toEqual(["ready_with_risks", "return_origins"]);
-  const both = ["ready_with_risks", "store_active return_origins"];
+  expect(await verdict("checklist --item return_origins")).toEqual(["not_ready", "return_origins"]);
+  const both = ["not_ready", "store_active return_origins"];
   expect(await verdict("checklist --item return_origins --item store_active")).toEqual(both);
   expect(await verdict("checklist --item return_origins,store_active,store_active")).toEqual(both);
   const named = typist(shop.harness, { CHECKOUT_ITEM: "store_active" });
-  expect((await named.check()).report.verdict).toBe("ready");
+  expect((await named.check()).report.items.map(({ name }) => name)).toEqual(["store_active"]);
 });
 
 /** Lets a command that waits look again. */
@@ -778,7 +778,7 @@ test("--watch prints what is there, and again whatever differs, until it is stop
 
   const ready = await harness.launch(["checklist", "--watch", "--item", "store_active"]);
   await turns(10);
-  expect((await ready.stop()).code).toBe(0);
+  expect((await ready.stop()).code).toBe(3);
   const orphan = await harness.launch(["checklist", "--watch"]);
   await shop.sandbox.stop();
   const gone = await orphan.ended;
@@ -896,7 +896,7 @@ test("of another service only what v1 shows is told, and it is asked only where 
   // Only the item that it can show, and even that with a risk.
   occupyService(harness, right);
   const one = await type("checklist --probe --item idempotency_replay --json");
-  expect([one.code, (JSON.parse(one.stdout) as Report).verdict]).toEqual([3, "ready_with_risks"]);
+  expect([one.code, (JSON.parse(one.stdout) as Report).verdict]).toEqual([3, "not_ready"]);
 
   const rows: readonly (readonly [Parameters<typeof occupyService>[1], Record<string, string>, number])[] = [
     [() => refusal(401, "credential_invalid"), { production_credential: "fail" }, 1],

@@ -2,7 +2,7 @@ import { callControl, type ControlTarget } from "../client/control.ts";
 import { PROBE_TERMS, probeService } from "../client/probe.ts";
 import type { ChecklistReport } from "../core/checklist-report.ts";
 import { judgeService, type ServiceProbe } from "../core/checklist-service.ts";
-import { checklistOf, judge, type ItemName } from "../core/checklist.ts";
+import { judge, type ItemName } from "../core/checklist.ts";
 import { readinessFrom } from "../core/control-readiness.ts";
 import { formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
@@ -43,7 +43,8 @@ export function lookFor(context: Context, options: LookOptions): Outcome<Look, P
     const seen = await look.value(signal);
     if (!seen.ok) return seen;
     const items = seen.value.items.filter(({ name }) => names.includes(name));
-    return accept({ ...seen.value, ...checklistOf(items) });
+    // The verdict stays that of all six: one item alone makes no store ready.
+    return accept({ ...seen.value, items });
   });
 }
 

@@ -34,10 +34,11 @@ export async function drillIdempotency(
 ): Promise<ControlResult<IdempotencyDrill>> {
   const { target, signal } = wanted;
   const timeout = { timeout_ms: wanted.commandTimeoutMs + WATCH_MARGIN_MS };
-  const begun = await callControl(world, control, { name: "beginIdempotencyDrill", body: timeout, signal });
+  // Not to be interrupted: a drill that began without our knowing would take somebody's answer.
+  const begun = await callControl(world, control, { name: "beginIdempotencyDrill", body: timeout });
   if (begun.end !== "success") return begun;
   const { id, store_id: storeId } = begun.value;
-  const client = await runClient(world, { ...wanted, storeId });
+  const client = await runClient(world, { ...wanted, storeId }).catch(notRun);
   // Also after an interruption: the next create of anybody must get its answer.
   const ended = { ending: client.ending, exit_code: client.exitCode };
   const closed = await callControl(world, control, { name: "closeIdempotencyDrill", id, body: ended });
@@ -47,6 +48,12 @@ export async function drillIdempotency(
   if (reuse !== null) await sendReuse(world, { reuse, control, target, signal });
   const judged = await callControl(world, control, { name: "judgeIdempotencyDrill", id, body: {}, signal });
   return judged.end === "success" ? { ...judged, value: { drill: judged.value, client } } : judged;
+}
+
+/** A command that could not even be started; the drill is closed all the same. */
+function notRun(error: unknown): ShellResult {
+  const stderr = error instanceof Error ? error.message : String(error);
+  return { ending: "not_run", exitCode: null, stdout: "", stderr };
 }
 
 function runClient(

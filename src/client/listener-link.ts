@@ -147,11 +147,12 @@ async function beat(place: Place): Promise<Beat> {
   if (shown.end !== "success") return lose(place);
   const { url, state, reason } = shown.value;
   if (url !== place.url) return { kind: "taken_over" };
-  if (place.state === "lost" || state === "paused") return comeBack(place);
+  // Paused with a reason is the dispatcher's doing; without one it is somebody's wish, as of a drill that holds events back.
+  if (place.state === "lost" || (state === "paused" && reason !== null)) return comeBack(place);
   const before = place.state;
   place.state = state === "enabled" ? "connected" : "off";
   if (place.state === "connected" || before === "off") return STEADY;
-  return { kind: "off", reason: reason ?? "it was switched off" };
+  return { kind: "off", reason: reason ?? (state === "paused" ? "it was paused" : "it was switched off") };
 }
 
 async function comeBack(place: Place): Promise<Beat> {

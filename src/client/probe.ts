@@ -1,3 +1,4 @@
+import { PROBE_KEY_PREFIX } from "../core/idempotency.ts";
 import {
   BAD_ANSWER,
   isAccepted,
@@ -48,7 +49,7 @@ async function probeCreate(
   name: string,
   ask: (request: ApiRequest) => Promise<Asked>,
 ): Promise<CreateProbe> {
-  const [orderId, key] = [`checklist-${name}`, `checkout-checklist-${name}`];
+  const [orderId, key] = [`checklist-${name}`, `${PROBE_KEY_PREFIX}${name}`];
   const request = (amountMinor: number): ApiRequest => {
     const body = { order_id: orderId, ...PROBE_TERMS, amount_minor: amountMinor };
     return createRequest(target, { endpoint: "orders", key, body: JSON.stringify(body) });

@@ -1,4 +1,11 @@
-import { ITEM_TITLES, type Checklist, type ChecklistItem, type Evidence, type Verdict } from "./checklist.ts";
+import {
+  CHECKLIST_ITEMS,
+  ITEM_TITLES,
+  type Checklist,
+  type ChecklistItem,
+  type Evidence,
+  type Verdict,
+} from "./checklist.ts";
 import { printable, redactSecrets } from "./text.ts";
 
 /** A judged checklist with what it is of. */
@@ -49,7 +56,11 @@ export function verdictLine({ verdict, items }: Checklist): string {
   const passed = items.filter(({ status }) => status === "pass").length;
   const risks = items.flatMap(({ assumptions }) => assumptions).length;
   const leaning = risks === 0 ? "" : `, with ${risks === 1 ? "a risk" : `${risks} risks`}`;
-  return `${VERDICTS[verdict]}: ${passed} of ${items.length} items pass${leaning}`;
+  const whole = items.length === CHECKLIST_ITEMS.length;
+  const count = whole
+    ? `: ${passed} of ${items.length} items pass`
+    : `; of the ${items.length} shown here ${passed} pass`;
+  return `${VERDICTS[verdict]}${count}${leaning}`;
 }
 
 /** One piece of evidence as a line: what, its id, when. */

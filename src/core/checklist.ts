@@ -224,7 +224,7 @@ function originsItem({ returnOrigins, browserReturn }: ReadinessFacts, now: numb
     return item(name, { status: "fail", reason, next: add });
   }
   const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
-  const drill = browserReturn !== null && isCurrent(browserReturn, now) ? browserReturn : undefined;
+  const drill = browserReturn !== null && stillTells(browserReturn, now) ? browserReturn : undefined;
   const isMistaken = drill?.passed === false;
   const assumptions = [
     ...(isLocal
@@ -304,7 +304,7 @@ function idempotencyItem({ storeId, idempotency }: ReadinessFacts, now: number):
     ...keyUse("another request under the key, refused", refused),
     ...(drill === null ? [] : drillAs("idempotency drill", drill)),
   ];
-  const verdict = drill !== null && isCurrent(drill, now) ? drill : undefined;
+  const verdict = drill !== null && stillTells(drill, now) ? drill : undefined;
   const conclude = (status: ChecklistItem["status"], reason: string): ChecklistItem =>
     item(name, { status, reason, evidence, next: RUN_IDEMPOTENCY });
   if (verdict?.passed === true) return conclude("pass", "the drill has shown that a retry repeats its key");
@@ -363,6 +363,11 @@ function failureOf({ steps }: DrillFact): string {
 function staleness({ at }: { readonly at: number }, now: number): string | undefined {
   if (at > now) return "is of a moment that the store's clock has not reached";
   return now - at < EVIDENCE_MS ? undefined : "was 7 days ago or more";
+}
+
+/** A failure tells something even where the clock went back behind it: nothing has made it good since. */
+function stillTells(drill: { readonly at: number; readonly passed: boolean }, now: number): boolean {
+  return isCurrent(drill, now) || (!drill.passed && drill.at > now);
 }
 
 function isCurrent(evidence: { readonly at: number }, now: number): boolean {

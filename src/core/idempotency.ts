@@ -76,3 +76,6 @@ export function deriveIdempotencyKey(create: LogicalCreate): string {
   const digest = hash("sha256", JSON.stringify(parts), "hex");
   return `co-${digest.slice(0, 40)}-${attempt}`;
 }
+
+/** How the keys of `checklist --probe` begin: they say nothing of anybody's client. */
+export const PROBE_KEY_PREFIX = "checkout-checklist-";

@@ -2,7 +2,7 @@ import type { CreateRequest } from "../core/create-request.ts";
 import { isLive, openCheckout, type Checkout, type CheckoutObject, type Terms } from "../core/checkout.ts";
 import { realTimeOf, storeNow, type StoreClock } from "../core/clock.ts";
 import { recordEvent } from "../core/event.ts";
-import { fingerprint, type StoredResponse } from "../core/idempotency.ts";
+import { fingerprint, PROBE_KEY_PREFIX, type StoredResponse } from "../core/idempotency.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { settlementOf } from "../core/reserved-order-id.ts";
 import { printableLiteral } from "../core/text.ts";
@@ -122,7 +122,8 @@ function answerUsed(
 ): Outcome<Created> {
   const { stored, digest, now } = used;
   const kind = stored.fingerprint === digest ? "replayed" : "refused";
-  store.idempotencyUses.insert({ storeId, key, kind, requestId, at: now });
+  const isProbe = key.startsWith(PROBE_KEY_PREFIX);
+  if (!isProbe) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: now });
   if (kind === "replayed") return accept({ requestId: stored.requestId, body: stored.body, replayed: true });
   return refuse(
     "idempotency_key_reused",

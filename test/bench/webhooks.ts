@@ -7,7 +7,7 @@ import { SEED, seededRandom } from "../support/campaign.ts";
 import { openControl, type Control } from "../support/control.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
 import { measureIdle } from "./idle.ts";
-import type { Bench, Sandbox } from "./processes.ts";
+import { PROGRAM, type Bench, type Sandbox } from "./processes.ts";
 
 const CONNECTIONS = 32;
 /** A pace that leaves the dispatcher time: an outbox that fills would measure its own length. */
@@ -61,9 +61,10 @@ export async function measureWebhooks(bench: Bench): Promise<Figure[]> {
       single.push(await measureSingle(site));
       moderate.push(await measureModerate(site));
     }
-    // `listen` has its place here: the same with it between the sandbox and the receiver, and what it adds.
+    const listened = await measureListened(bench, site);
     return [
       ...latencies("one at a time", single),
+      ...latencies("one at a time, through listen", listened),
       ...latencies(`${MODERATE_PER_SECOND}/s on ${CONNECTIONS} connections`, moderate),
       ...(await measureDrain(bench, site)),
       ...idle,
@@ -108,6 +109,22 @@ async function measureModerate(site: Site): Promise<number[]> {
     }
   });
   return site.receiver.take(MODERATE_SAMPLES);
+}
+
+/** One at a time with `listen` between the sandbox and the receiver; what it adds is the difference. */
+async function measureListened(bench: Bench, site: Site): Promise<number[][]> {
+  const { control, endpointId: id, receiver, sandbox } = site;
+  await control.call("setEndpointState", { id, body: { action: "disable" } });
+  const line = [PROGRAM, "listen", "--json", "--forward", receiver.url, "--dir", sandbox.folder];
+  const listen = await bench.startServer(line);
+  const rounds: number[][] = [];
+  // The first one loads what listen forwards with.
+  await create(site);
+  await receiver.take(1);
+  for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measureSingle(site));
+  await listen.stop();
+  await control.call("setEndpointState", { id, body: { action: "enable" } });
+  return rounds;
 }
 
 /** Clients that send one request after the other to the same receiver: with durable rows, or without any. */

@@ -36,7 +36,7 @@ type Plan = { readonly page: string; readonly view: OrderViewSource };
 type Buyer = Pick<Checkout, "id" | "orderId">;
 
 /** Characters that no shell reads as anything but themselves. */
-const HARMLESS = /^[\w.~-]+$/;
+const HARMLESS = /^\w[\w.~-]*$/;
 
 /** `checkout checklist run browser-return`. */
 export function registerChecklistBrowserReturn(checklist: Command, registry: Registry): void {

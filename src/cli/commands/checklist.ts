@@ -45,7 +45,7 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
     options: [
       listOption(
         "--item <name>",
-        `judge only this: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
+        `show only this; the verdict stays that of all six: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
         parseChoice(CHECKLIST_ITEMS),
       ),
       valueOption("--junit <file>", "write the report as JUnit XML too"),
