@@ -116,13 +116,13 @@ async function measureListened(bench: Bench, site: Site): Promise<number[][]> {
   const { control, endpointId: id, receiver, sandbox } = site;
   await control.call("setEndpointState", { id, body: { action: "disable" } });
   const line = [PROGRAM, "listen", "--json", "--forward", receiver.url, "--dir", sandbox.folder];
-  const listen = await bench.startServer(line);
+  const between = await bench.startServer(line);
   const rounds: number[][] = [];
   // The first one loads what listen forwards with.
   await create(site);
   await receiver.take(1);
   for (let round = 0; round < ROUNDS; round += 1) rounds.push(await measureSingle(site));
-  await listen.stop();
+  await between.stop();
   await control.call("setEndpointState", { id, body: { action: "enable" } });
   return rounds;
 }
