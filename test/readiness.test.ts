@@ -648,26 +648,8 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
   await done(`endpoints add ${HOOKS}`);
   const hostile = `</failure>&<b>]]>\`@team|"'[x](http://evil.example)\u202e`;
   expect((await harness.run(["production", "request", "--note", hostile])).code).toBe(0);
-  await harness.run([
-    "orders",
-    "create",
-    "--order-id",
-    "a",
-    "--price-id",
-    "price_bento",
-    "--idempotency-key",
-    "<key>`@a|b",
-  ]);
-  await harness.run([
-    "orders",
-    "create",
-    "--order-id",
-    "a",
-    "--price-id",
-    "price_bento",
-    "--idempotency-key",
-    "<key>`@a|b",
-  ]);
+  const order = ["orders", "create", "--order-id", "a", "--price-id", "price_bento"];
+  for (const _ of ["created", "replayed"]) await harness.run([...order, "--idempotency-key", "<key>`@a|b"]);
 
   const human = await type("checklist --junit readiness.xml");
   expect([human.code, human.stderr]).toEqual([3, ""]);

@@ -1,3 +1,4 @@
+import { iso } from "./clock.ts";
 import {
   CHECKLIST_ITEMS,
   ITEM_TITLES,
@@ -174,8 +175,4 @@ function markdown(text: string): string {
 /** A report is published: what looks like a secret is left out, what nobody would see stands as `\u{…}`. */
 function shown(text: string): string {
   return redactSecrets(printable(text)).replace(/[\ufffe\uffff]/g, "\ufffd");
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString();
 }

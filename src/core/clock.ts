@@ -23,3 +23,13 @@ export function freeze(clock: StoreClock, realNow: number): StoreClock {
 export function setTo(clock: StoreClock, at: number, realNow: number): StoreClock {
   return clock.frozenAt === null ? { offsetMs: at - realNow, frozenAt: null } : { ...clock, frozenAt: at };
 }
+
+/** A moment as it stands in answers and reports: ISO 8601, UTC, with milliseconds. */
+export function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+/** The same where there may be no moment. */
+export function isoOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : iso(milliseconds);
+}

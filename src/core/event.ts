@@ -1,3 +1,4 @@
+import { iso } from "./clock.ts";
 import type { Checkout, Status } from "./checkout.ts";
 
 /** The version that an event's body names (interface: Versioning). */
@@ -32,7 +33,7 @@ export function recordEvent(
   const head = JSON.stringify({
     event_id: input.id,
     type,
-    created_at: new Date(now).toISOString(),
+    created_at: iso(now),
     api_version: API_VERSION,
     livemode: false,
     store_id: checkout.storeId,
@@ -60,7 +61,7 @@ export function recordTestEvent(
   const body = JSON.stringify({
     event_id: id,
     type,
-    created_at: new Date(now).toISOString(),
+    created_at: iso(now),
     api_version: API_VERSION,
     livemode: false,
     store_id: storeId,

@@ -4,7 +4,7 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { Attempt } from "../core/payment.ts";
 import type { LateResult } from "../store/attempts.ts";
 import type { StoreNames } from "../store/stores.ts";
-import { bringUpToDate, isBehind, waitsToSettle } from "./payments.ts";
+import { currentCheckout, waitsToSettle } from "./payments.ts";
 import type { ServiceContext } from "./service.ts";
 
 /** Everything that there is to see of a checkout, at one moment of its store's clock. */
@@ -38,9 +38,7 @@ export async function viewCheckout(
     return refuse("session_not_found", `there is no checkout session or order ${checkoutId}`);
   }
   const now = storeNow(clock, world.now());
-  const checkout = isBehind(context, found, now)
-    ? await store.write(() => bringUpToDate(context, found, now))
-    : found;
+  const checkout = await currentCheckout(context, found, now);
   const [returnOrigin = null] = store.returnOrigins.list(found.storeId);
   return accept({
     checkout,

@@ -1,4 +1,4 @@
-import { isAdminToken } from "../core/admin-token.ts";
+import { isSameSecret } from "../core/same-secret.ts";
 import {
   CONTROL_OPERATIONS,
   findOperation,
@@ -96,8 +96,8 @@ function identify(
 ): Outcome<ControlRole> {
   const lines = headerLines(request, "authorization");
   const [, token = ""] = /^bearer +(\S+)$/i.exec(lines[0] ?? "") ?? [];
-  if (lines.length === 1 && isAdminToken(token, adminToken)) return accept("control");
-  if (lines.length === 1 && isAdminToken(token, administratorToken)) return accept("administrator");
+  if (lines.length === 1 && isSameSecret(token, adminToken)) return accept("control");
+  if (lines.length === 1 && isSameSecret(token, administratorToken)) return accept("administrator");
   const code = lines.length === 0 ? "credential_missing" : "credential_invalid";
   return refuse(
     code,

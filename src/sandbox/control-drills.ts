@@ -1,3 +1,4 @@
+import { iso } from "../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../core/control-api.ts";
 import type { DrillEntry, drillOperations } from "../core/control-drills.ts";
 import type { Drill } from "../core/drill.ts";
@@ -37,7 +38,7 @@ export const DRILL_HANDLERS: { readonly [Name in DrillOperation]: Handler<Name> 
 
 /** A drill as it goes out. */
 export function drillEntry({ id, kind, subject, passed, at, steps }: Omit<Drill, "storeId">): DrillEntry {
-  return { id, kind, subject, passed, at: new Date(at).toISOString(), steps: [...steps] };
+  return { id, kind, subject, passed, at: iso(at), steps: [...steps] };
 }
 
 function endpointDrillEntry({ endpoint: { id, url }, drill }: EndpointDrill) {

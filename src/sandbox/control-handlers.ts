@@ -1,5 +1,5 @@
 import { ACTED_AS_PAYER, MOVED_CLOCK } from "../core/assumptions.ts";
-import { storeNow } from "../core/clock.ts";
+import { iso, isoOrNull, storeNow } from "../core/clock.ts";
 import type {
   AnswerOf,
   ClockRequest,
@@ -9,7 +9,7 @@ import type {
   ReturnOriginRequest,
 } from "../core/control-api.ts";
 import type { DispatchedWire } from "../core/control-webhooks.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
 import { parseReturnOrigin } from "../core/return-origin.ts";
 import { toWire } from "../core/wire.ts";
 import type { EventEntry } from "../store/events.ts";
@@ -22,6 +22,7 @@ import { READINESS_HANDLERS } from "./control-readiness.ts";
 import { WEBHOOK_HANDLERS, type WebhookActs } from "./control-webhooks.ts";
 import type { DrillsContext } from "./drills.ts";
 import type { Dispatched } from "./delivery-steps.ts";
+import { inStore } from "./in-store.ts";
 import { payAs, type Change, type Move } from "./payments.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "./return-origins.ts";
 
@@ -50,12 +51,8 @@ export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name>
   },
   showClock: (context, { requestId }) => clock(context, { requestId, act: { action: "show" } }),
   moveClock: (context, { requestId, body }) => clock(context, { requestId, act: toAct(body) }),
-  listReturnOrigins: async (context) => {
-    const storeId = firstStore(context);
-    return storeId.ok
-      ? accept(originsWire(storeId.value, listReturnOrigins(context, storeId.value)))
-      : storeId;
-  },
+  listReturnOrigins: (context) =>
+    inStore(context, (storeId) => accept(originsWire(storeId, listReturnOrigins(context, storeId)))),
   changeReturnOrigins: (context, { body }) => changeReturnOrigins(context, body),
   ...WEBHOOK_HANDLERS,
   ...DRILL_HANDLERS,
@@ -79,20 +76,20 @@ function noteActing(
   assumptions.note(ACTED_AS_PAYER, { storeId, requestId, at: storeNow(clockOfStore, world.now()) });
 }
 
-async function clock(
+function clock(
   context: ControlActs,
   { requestId, act }: { readonly requestId: string; readonly act: ClockAct },
 ): Promise<Outcome<AnswerOf<"showClock">>> {
-  const storeId = firstStore(context);
-  if (!storeId.ok) return storeId;
-  const moved = await moveClock(context, storeId.value, act);
-  if (!moved.ok) return moved;
-  if (act.action !== "show") {
-    const { now: at } = moved.value;
-    context.assumptions.note(MOVED_CLOCK, { storeId: storeId.value, requestId, at });
-    await context.wakeAll();
-  }
-  return accept(clockWire(moved.value));
+  return inStore(context, async (storeId) => {
+    const moved = await moveClock(context, storeId, act);
+    if (!moved.ok) return moved;
+    if (act.action !== "show") {
+      const { now: at } = moved.value;
+      context.assumptions.note(MOVED_CLOCK, { storeId, requestId, at });
+      await context.wakeAll();
+    }
+    return accept(clockWire(moved.value));
+  });
 }
 
 async function changeReturnOrigins(
@@ -101,17 +98,11 @@ async function changeReturnOrigins(
 ): Promise<Outcome<AnswerOf<"changeReturnOrigins">>> {
   const origin = parseReturnOrigin(text);
   if (!origin.ok) return origin;
-  const storeId = firstStore(context);
-  if (!storeId.ok) return storeId;
   const change = action === "add" ? addReturnOrigin : removeReturnOrigin;
-  const left = await change(context, { storeId: storeId.value, origin: origin.value });
-  return left.ok ? accept(originsWire(storeId.value, left.value)) : left;
-}
-
-/** Until there are more stores than one, the one that is meant is the first. */
-function firstStore({ store }: ControlActs): Outcome<string> {
-  const first = store.stores.first();
-  return first === undefined ? refuse("not_found", "there is no store yet") : accept(first.id);
+  return inStore(context, async (storeId) => {
+    const left = await change(context, { storeId, origin: origin.value });
+    return left.ok ? accept(originsWire(storeId, left.value)) : left;
+  });
 }
 
 function toAct(request: ClockRequest): ClockAct {
@@ -154,7 +145,7 @@ function dispatchedWire(dispatched: Dispatched): DispatchedWire {
     endpoint_id: endpointId,
     status,
     error,
-    next_at: nextAt === null ? null : iso(nextAt),
+    next_at: isoOrNull(nextAt),
   };
 }
 
@@ -175,7 +166,7 @@ function viewWire(
       number,
       started_at: iso(startedAt),
       outcome,
-      finished_at: finishedAt === null ? null : iso(finishedAt),
+      finished_at: isoOrNull(finishedAt),
     })),
     late_results: lateResults.map(({ attempt, result, recordedAt }) => ({
       attempt,
@@ -188,8 +179,4 @@ function viewWire(
 
 function eventWire({ id, type, sequence, createdAt }: EventEntry) {
   return { event_id: id, type, sequence, created_at: iso(createdAt) };
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString();
 }

@@ -1,8 +1,9 @@
 import type { AnswerOf, OperationName, RequestOf } from "../core/control-api.ts";
 import type { idempotencyOperations, SeenCreateWire } from "../core/control-idempotency.ts";
 import { judgeIdempotencyDrill, type SeenCreate } from "../core/idempotency-drill.ts";
-import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
 import { keepDrill, type DrillsContext } from "./drills.ts";
+import { inStore } from "./in-store.ts";
 import type { IdempotencyWatch } from "./idempotency-watch.ts";
 
 /** What the idempotency drill acts with. */
@@ -16,12 +17,10 @@ type Handler<Name extends IdempotencyOperation> = (
 
 /** What each operation of the idempotency drill does; from the wire to the watch and back. */
 export const IDEMPOTENCY_HANDLERS: { readonly [Name in IdempotencyOperation]: Handler<Name> } = {
-  beginIdempotencyDrill: async ({ store, idempotencyWatch }, { body }) => {
-    // Until there are more stores than one, the one that is meant is the first.
-    const first = store.stores.first();
-    if (first === undefined) return refuse("not_found", "there is no store yet");
-    return accept({ id: idempotencyWatch.begin(first.id, body.timeout_ms), store_id: first.id });
-  },
+  beginIdempotencyDrill: (context, { body }) =>
+    inStore(context, (storeId) =>
+      accept({ id: context.idempotencyWatch.begin(storeId, body.timeout_ms), store_id: storeId }),
+    ),
   closeIdempotencyDrill: async ({ idempotencyWatch }, { id, body }) => {
     const closed = idempotencyWatch.close(id, { ending: body.ending, exitCode: body.exit_code });
     if (!closed.ok) return closed;

@@ -1,3 +1,4 @@
+import { iso } from "../core/clock.ts";
 import type { RecordedAct } from "../core/admin-act.ts";
 import type { DrillFact, KeyUseFact } from "../core/checklist.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../core/control-api.ts";
@@ -121,8 +122,4 @@ function drillWire(drill: DrillFact | null): DrillEntry | null {
 
 function keyUseWire(use: KeyUseFact | null): KeyUseWire | null {
   return use && { key: use.key, request_id: use.requestId, at: iso(use.at) };
-}
-
-function iso(time: number): string {
-  return new Date(time).toISOString();
 }

@@ -1,3 +1,4 @@
+import { iso, isoOrNull } from "../core/clock.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../core/control-api.ts";
 import {
   DEFAULT_OVERLAP_MS,
@@ -254,12 +255,4 @@ function attemptWire(attempt: DeliveryAttempt): DeliveryWire["attempts"][number]
 
 function troubleWire({ endpointId, eventId, kind, delayMs, remaining }: Trouble): TroubleWire {
   return { endpoint_id: endpointId, event_id: eventId, kind, delay_ms: delayMs, remaining };
-}
-
-function iso(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
-}
-
-function isoOrNull(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : iso(milliseconds);
 }

@@ -19,6 +19,7 @@ import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { ServiceContext } from "./service.ts";
+import { storeTime } from "./store-time.ts";
 
 /** What deliveries are made with. */
 export type DispatchContext = ServiceContext &
@@ -155,9 +156,8 @@ export async function send(context: DispatchContext, started: Started): Promise<
 export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
   const { store, world } = context;
   const { delivery, event, number, milliseconds, result } = ended;
-  const clock = store.clocks.of(delivery.storeId);
   const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
-  const now = clock === undefined ? world.now() : storeNow(clock, world.now());
+  const now = storeTime(context, delivery.storeId);
   const outcome = outcomeOf(result, world.now());
   const isAway =
     endpoint.kind === "listener" &&

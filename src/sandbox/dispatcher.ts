@@ -1,4 +1,3 @@
-import { storeNow } from "../core/clock.ts";
 import { StorageUnavailable } from "../store/group-commit.ts";
 import { createAlarm } from "./alarm.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type Started,
 } from "./delivery-steps.ts";
 import type { ServiceContext } from "./service.ts";
+import { storeTime } from "./store-time.ts";
 import { createWorkers } from "./workers.ts";
 
 /** Sends what the outbox holds: for each endpoint one at a time, endpoints beside each other (decision 13). */
@@ -98,9 +98,9 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
 }
 
 /** How many deliveries are due at this moment, for each endpoint that has some. */
-function countDue({ store, world }: DispatchContext, storeId: string): ReadonlyMap<string, number> {
-  const clock = store.clocks.of(storeId);
-  const now = clock === undefined ? world.now() : storeNow(clock, world.now());
+function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string, number> {
+  const { store } = context;
+  const now = storeTime(context, storeId);
   const due = store.endpoints.of(storeId).map(({ id }) => [id, store.deliveries.countDue(id, now)] as const);
   return new Map(due.filter(([, count]) => count > 0));
 }
@@ -139,12 +139,12 @@ type Step = { readonly told: Dispatched | undefined; readonly next: Started | un
  * Notes that the last process ended while deliveries were on their way: each was perhaps received, so it is sent again.
  * Runs once, before the first delivery.
  */
-export function recoverDeliveries({ store, world }: ServiceContext): Promise<void> {
+export function recoverDeliveries(context: ServiceContext): Promise<void> {
+  const { store, world } = context;
   return store.write(() => {
     for (const { deliveryId, number } of store.deliveryAttempts.open()) {
       const delivery = store.deliveries.find(deliveryId);
-      const clock = delivery && store.clocks.of(delivery.storeId);
-      const now = clock === undefined ? world.now() : storeNow(clock, world.now());
+      const now = delivery === undefined ? world.now() : storeTime(context, delivery.storeId);
       store.deliveryAttempts.finish(
         { deliveryId, number },
         {

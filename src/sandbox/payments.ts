@@ -92,6 +92,16 @@ export function waitsToSettle({ store }: ServiceContext, checkout: Checkout): Du
   return store.settlements.of(checkout.id);
 }
 
+/** A checkout as it is by now: what time has brought it is done first, and written only where there is something. */
+export function currentCheckout(
+  context: ServiceContext,
+  checkout: Checkout,
+  now: number,
+): Checkout | Promise<Checkout> {
+  if (!isBehind(context, checkout, now)) return checkout;
+  return context.store.write(() => bringUpToDate(context, checkout, now));
+}
+
 /** Does to a checkout what time has brought it, each thing at its own moment; runs inside a write. */
 export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: number): Checkout {
   const { checkouts, settlements } = context.store;

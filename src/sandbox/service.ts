@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
 import type { AssumptionLog } from "./assumption-log.ts";
 import { emit } from "./outbox.ts";
-import { bringUpToDate, isBehind } from "./payments.ts";
+import { bringUpToDate, currentCheckout, isBehind } from "./payments.ts";
 
 /** What the verbs need: the state, time and ids, and the address that customers are sent to. */
 export type ServiceContext = {
@@ -98,8 +98,7 @@ export async function retrieveCheckout(
     return refuse("session_not_found", `this store has no checkout session or order with the id ${id}`);
   }
   const now = storeNow(credential.clock, world.now());
-  if (!isBehind(context, checkout, now)) return accept(checkout);
-  return store.write(() => accept(bringUpToDate(context, checkout, now)));
+  return accept(await currentCheckout(context, checkout, now));
 }
 
 /** A reserved order_id settles itself after a moment (decision 37). */
