@@ -2,7 +2,7 @@ import { decideAct, productionOf, type AdminAct, type RecordedAct } from "../cor
 import { storeNow } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { Store } from "../store/store.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** An act on a store, without its time. */
 export type WantedAct = Omit<AdminAct, "at">;

@@ -15,15 +15,16 @@ import { parseStrictJson } from "../core/json.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import { checkoutJson, successBody } from "../core/wire.ts";
-import { jsonHeaders, refusalResponse } from "../web/answer.ts";
+import { jsonHeaders } from "../web/answer.ts";
 import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines, splitTarget } from "../web/http.ts";
-
-import type { HttpRequest, HttpResponse } from "../world.ts";
+import type { HttpRequest } from "../world.ts";
+import { answerRefusal, type Answer } from "./answer.ts";
 import { callerOf } from "./caller.ts";
 import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
-import { createCheckout, retrieveCheckout, type ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
+import { createCheckout, retrieveCheckout } from "./service.ts";
 
 /** What one endpoint of v1 is: the object it makes and the scope it asks for (interface: Endpoints; decision 15). */
 type CreateEndpoint = { readonly object: CheckoutObject; readonly scope: Scope };
@@ -41,9 +42,6 @@ export type ApiContext = ServiceContext & {
   readonly rateLimiter: RateLimiter;
   readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
 };
-
-/** An answer, with what the log says about it beside its status. `unlogged`: a page that looks again each second. */
-export type Answer = HttpResponse & { readonly note?: string; readonly unlogged?: true };
 
 /**
  * Answers a request of the v1 API (interface: Endpoints). Each step below is one rung of decision 3, in its order:
@@ -71,11 +69,6 @@ function noteRefusal(
     requestId,
     at: storeNow(clock, world.now()),
   });
-}
-
-/** A refusal as an answer, with its code in the log. */
-export function answerRefusal(requestId: string, refusal: Refusal): Answer {
-  return { ...refusalResponse(requestId, refusal), note: refusal.code };
 }
 
 async function route(context: ApiContext, request: HttpRequest, requestId: string): Promise<Outcome<Answer>> {

@@ -5,7 +5,7 @@ import type { Attempt } from "../core/payment.ts";
 import type { LateResult } from "../store/attempts.ts";
 import type { StoreNames } from "../store/stores.ts";
 import { currentCheckout, waitsToSettle } from "./payments.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** Everything that there is to see of a checkout, at one moment of its store's clock. */
 export type CheckoutView = {

@@ -3,7 +3,7 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { Dispatched } from "./delivery-steps.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { settleDue, type Move } from "./payments.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 import type { World } from "../world.ts";
 import type { Turns } from "./turns.ts";
 

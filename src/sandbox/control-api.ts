@@ -16,7 +16,7 @@ import { jsonHeaders } from "../web/answer.ts";
 import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines, splitTarget } from "../web/http.ts";
 import type { HttpRequest } from "../world.ts";
-import { answerRefusal, type Answer } from "./api-v1.ts";
+import { answerRefusal, type Answer } from "./answer.ts";
 import { CONTROL_HANDLERS, type ControlActs } from "./control-handlers.ts";
 
 /** What the control API needs beside its acts: a credential of its own for each role. */

@@ -4,7 +4,7 @@ import type { assumptionOperations, AssumptionWire } from "../core/control-assum
 import type { AnswerOf, OperationName } from "../core/control-api.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { inStore } from "./in-store.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 type AssumptionOperation = keyof typeof assumptionOperations & OperationName;
 

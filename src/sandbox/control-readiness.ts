@@ -16,7 +16,7 @@ import { act } from "./administration.ts";
 import { drillEntry } from "./control-drills.ts";
 import { inStore } from "./in-store.ts";
 import { readReadiness, type Readiness, type ReadinessContext } from "./readiness.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** What the operations on launch readiness act with. */
 export type ReadinessActs = ServiceContext & ReadinessContext;

@@ -18,7 +18,7 @@ import type { OutboundResult, World } from "../world.ts";
 import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 import { storeTime } from "./store-time.ts";
 
 /** What deliveries are made with. */

@@ -9,7 +9,7 @@ import {
   type Ended,
   type Started,
 } from "./delivery-steps.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 import { storeTime } from "./store-time.ts";
 import { createWorkers } from "./workers.ts";
 

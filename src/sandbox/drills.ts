@@ -7,7 +7,7 @@ import { drillSteps } from "../core/webhook-drill-causes.ts";
 import type { World } from "../world.ts";
 import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** What drills are run with. */
 export type DrillsContext = Pick<ServiceContext, "store"> &

@@ -1,7 +1,7 @@
 import { MAX_SIGNATURES } from "../core/webhook-signature.ts";
 import type { Endpoint } from "../core/endpoint.ts";
 import { openSecret, type SealedSecret } from "../core/sealed-secret.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** What is needed to read signing secrets (decision 16). */
 export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKey: Uint8Array };

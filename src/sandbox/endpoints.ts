@@ -9,7 +9,7 @@ import type { StoredEvent } from "../store/events.ts";
 import type { World } from "../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** What the verbs on endpoints need. */
 export type EndpointsContext = ServiceContext &

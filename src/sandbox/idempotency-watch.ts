@@ -11,7 +11,7 @@ import { checkoutResponse } from "../core/wire.ts";
 import type { Store } from "../store/store.ts";
 import { headerLines, splitTarget } from "../web/http.ts";
 import type { HttpRequest, World } from "../world.ts";
-import type { Answer } from "./api-v1.ts";
+import type { Answer } from "./answer.ts";
 import { callerOf } from "./caller.ts";
 
 /** A request that reuses the lost create's key for something else. */

@@ -1,5 +1,5 @@
 import { refuse, type Outcome } from "../core/outcome.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** Does something in the store that is meant: until there are more stores than one, the first. Refuses with `not_found`. */
 export async function inStore<Value>(

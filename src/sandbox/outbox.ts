@@ -2,7 +2,7 @@ import type { Endpoint } from "../core/endpoint.ts";
 import { wants } from "../core/endpoint.ts";
 import type { DeliveryCause } from "../core/delivery.ts";
 import type { StoredEvent } from "../store/events.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /**
  * Writes an event, and a delivery of it for each endpoint of its store that wants it; runs inside a write. An endpoint

@@ -8,7 +8,7 @@ import { settlementOf, type PayOutcome } from "../core/reserved-order-id.ts";
 import { checkoutJson } from "../core/wire.ts";
 import type { DueItem } from "../store/settlements.ts";
 import { emit } from "./outbox.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** A status that changed, with the event that says so. */
 export type Move = {

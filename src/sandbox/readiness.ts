@@ -6,7 +6,7 @@ import type { Endpoint } from "../core/endpoint.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { IdempotencyUse } from "../store/idempotency-uses.ts";
 import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** What the facts are read from. */
 export type ReadinessContext = Pick<ServiceContext, "world"> & SecretsContext;

@@ -1,6 +1,6 @@
 import { storeNow } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** A store, and an origin that passed `parseReturnOrigin`. */
 export type OriginOfStore = { readonly storeId: string; readonly origin: string };

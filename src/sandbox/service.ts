@@ -8,25 +8,9 @@ import { settlementOf } from "../core/reserved-order-id.ts";
 import { printableLiteral } from "../core/text.ts";
 import { checkoutJson, successBody } from "../core/wire.ts";
 import type { Store } from "../store/store.ts";
-import type { World } from "../world.ts";
-import type { AssumptionLog } from "./assumption-log.ts";
+import type { ServiceContext } from "./context.ts";
 import { emit } from "./outbox.ts";
 import { bringUpToDate, currentCheckout, isBehind } from "./payments.ts";
-
-/** What the verbs need: the state, time and ids, and the address that customers are sent to. */
-export type ServiceContext = {
-  readonly store: Store;
-  readonly world: Pick<World, "now" | "uuid">;
-  readonly checkoutOrigin: string;
-  /** How long a checkout that is created now can be paid (decision 10). */
-  readonly checkoutLifetimeMs: number;
-  /** Told when something of a store falls due: milliseconds by the real clock. */
-  readonly expectDue: (realTime: number) => void;
-  /** Told when something for an endpoint may be due. */
-  readonly wakeDispatcher: (endpointId: string) => void;
-  /** Told what integrations rely on that the interface leaves open. */
-  readonly assumptions: AssumptionLog;
-};
 
 /** A create that passed every check of its form. */
 export type CreateCommand = {

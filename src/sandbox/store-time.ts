@@ -1,5 +1,5 @@
 import { storeNow } from "../core/clock.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** What a store's clock shows right now; the real time where there is no such store. Milliseconds. */
 export function storeTime(

@@ -2,7 +2,7 @@ import { realTimeOf, storeNow } from "../core/clock.ts";
 import type { World } from "../world.ts";
 import { createAlarm } from "./alarm.ts";
 import { settleDue } from "./payments.ts";
-import type { ServiceContext } from "./service.ts";
+import type { ServiceContext } from "./context.ts";
 
 /** Does what falls due without anybody asking. Reads do not rely on it: they look at the time themselves. */
 export type Timekeeper = {

@@ -1,0 +1,11 @@
+import type { Refusal } from "../core/outcome.ts";
+import { refusalResponse } from "../web/answer.ts";
+import type { HttpResponse } from "../world.ts";
+
+/** An answer, with what the log says about it beside its status. `unlogged`: a page that looks again each second. */
+export type Answer = HttpResponse & { readonly note?: string; readonly unlogged?: true };
+
+/** A refusal as an answer, with its code in the log. */
+export function answerRefusal(requestId: string, refusal: Refusal): Answer {
+  return { ...refusalResponse(requestId, refusal), note: refusal.code };
+}
