@@ -93,7 +93,7 @@ async function buildWebhooks(): Promise<void> {
   }
 }
 
-/** The types that merchants see, in one file: those of core/webhook.ts, and the functions of webhooks.ts. */
+/** The types that merchants see, in one file: those of core/webhook/webhook.ts, and the functions of webhooks.ts. */
 function webhookTypes(): string {
   const folder = join(UNFINISHED, "types");
   const config = `${folder}.json`;
@@ -109,7 +109,7 @@ function webhookTypes(): string {
   writeFileSync(config, JSON.stringify({ ...project, compilerOptions }));
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   execFileSync(process.execPath, [tsc, "--project", config], { stdio: "inherit" });
-  const [types, functions] = [join(folder, "core/webhook.d.ts"), join(folder, "webhooks.d.ts")].map((path) =>
+  const [types, functions] = [join(folder, "core/webhook/webhook.d.ts"), join(folder, "webhooks.d.ts")].map((path) =>
     readFileSync(path, "utf8"),
   );
   for (const intermediate of [folder, config]) rmSync(intermediate, { recursive: true });

@@ -2,9 +2,9 @@
  * `hosted-checkout/webhooks`: what a merchant's server verifies webhooks with. It stands outside the World on purpose: it
  * runs in another program, whose clock it takes where none is given.
  */
-import { verifyWebhook as verifyAt } from "./core/webhook-event.ts";
-import { verifySignature as verifySignatureAt } from "./core/webhook-signature.ts";
-import type { SignatureVerdict, VerifyOptions, WebhookVerdict } from "./core/webhook.ts";
+import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
+import { verifySignature as verifySignatureAt } from "./core/webhook/signature.ts";
+import type { SignatureVerdict, VerifyOptions, WebhookVerdict } from "./core/webhook/webhook.ts";
 
 export type {
   HeaderNames,
@@ -19,7 +19,7 @@ export type {
   WebhookStatus,
   WebhookTest,
   WebhookVerdict,
-} from "./core/webhook.ts";
+} from "./core/webhook/webhook.ts";
 
 /** Milliseconds since the epoch, where another clock than the machine's is to count. */
 export type Clock = { readonly now?: number };

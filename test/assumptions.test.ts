@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { ASSUMPTIONS } from "../src/core/assumptions.ts";
-import type { AssumptionWire } from "../src/core/control-assumptions.ts";
+import { ASSUMPTIONS } from "../src/core/readiness/assumptions.ts";
+import type { AssumptionWire } from "../src/core/control/assumptions.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { createHarness, type ApiCall, type Harness } from "./support/harness.ts";
 

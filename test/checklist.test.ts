@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { decideAct, productionOf, type AdminAct, type RecordedAct } from "../src/core/admin-act.ts";
-import { junitXml, reportMarkdown, type ChecklistReport } from "../src/core/checklist-report.ts";
-import { judgeService, type ProbeAnswer, type ServiceProbe } from "../src/core/checklist-service.ts";
+import { decideAct, productionOf, type AdminAct, type RecordedAct } from "../src/core/readiness/admin-act.ts";
+import { junitXml, reportMarkdown, type ChecklistReport } from "../src/core/readiness/report.ts";
+import { judgeService, type ProbeAnswer, type ServiceProbe } from "../src/core/readiness/probed-service.ts";
 import {
   CHECKLIST_ITEMS,
   checklistOf,
@@ -13,8 +13,8 @@ import {
   type ItemName,
   type KeyUseFact,
   type ReadinessFacts,
-} from "../src/core/checklist.ts";
-import { webhookSubject } from "../src/core/drill.ts";
+} from "../src/core/readiness/checklist.ts";
+import { webhookSubject } from "../src/core/readiness/drills/drill.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
 const STORE = "0199a3c4-5d00-7000-8000-000000000001";

@@ -3,8 +3,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { CONTROL_OPERATIONS, OPERATION_NAMES, type OperationName } from "../src/core/control-api.ts";
-import { parseReturnOrigin } from "../src/core/return-origin.ts";
+import { CONTROL_OPERATIONS, OPERATION_NAMES, type OperationName } from "../src/core/control/operations.ts";
+import { parseReturnOrigin } from "../src/core/checkout/return-origin.ts";
 import type { HttpResponse, Service } from "../src/world.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "./support/harness.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openCheckout, type StoreFacts, type Terms } from "../src/core/checkout.ts";
+import { openCheckout, type StoreFacts, type Terms } from "../src/core/checkout/checkout.ts";
 import {
   formatTestKey,
   parseAuthorization,
@@ -7,8 +7,12 @@ import {
   refuseUnknownKey,
   requireScope,
 } from "../src/core/credential.ts";
-import { deriveIdempotencyKey, parseIdempotencyKey, type LogicalCreate } from "../src/core/idempotency.ts";
-import { chooseKey, type Intent } from "../src/core/journal.ts";
+import {
+  deriveIdempotencyKey,
+  parseIdempotencyKey,
+  type LogicalCreate,
+} from "../src/core/checkout/idempotency-key.ts";
+import { chooseKey, type Intent } from "../src/core/checkout/journal.ts";
 import { formatAmount } from "../src/core/money.ts";
 import { takeToken, type Bucket } from "../src/core/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../src/core/sealed-secret.ts";

@@ -4,8 +4,12 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../src/core/credential.ts";
-import type { DrillStep } from "../src/core/drill.ts";
-import { judgeIdempotencyDrill, otherRequest, type SeenCreate } from "../src/core/idempotency-drill.ts";
+import type { DrillStep } from "../src/core/readiness/drills/drill.ts";
+import {
+  judgeIdempotencyDrill,
+  otherRequest,
+  type SeenCreate,
+} from "../src/core/readiness/drills/idempotency.ts";
 import type { ShellResult } from "../src/world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 import { PROGRAM, run, startSandbox, type RunOptions, type SandboxProcess } from "./support/program.ts";

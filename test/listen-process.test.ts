@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { signHeaders } from "../src/core/webhook-signature.ts";
+import { signHeaders } from "../src/core/webhook/signature.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "./support/certificate.ts";
 import type { ListenLine } from "./support/listening.ts";
 import { launch, startSandbox, type Running, type SandboxProcess } from "./support/program.ts";

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { HEADERS, signHeaders } from "../src/core/webhook-signature.ts";
+import { HEADERS, signHeaders } from "../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service } from "../src/world.ts";
 import { createHarness, type CommandOptions, type Harness } from "./support/harness.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { STATUSES, type Checkout, type Status } from "../src/core/checkout.ts";
+import { STATUSES, type Checkout, type Status } from "../src/core/checkout/checkout.ts";
 import { freeze, REAL_CLOCK, setTo, storeNow } from "../src/core/clock.ts";
 import {
   advance,
@@ -9,8 +9,8 @@ import {
   TRANSITIONS,
   type Attempt,
   type Command,
-} from "../src/core/payment.ts";
-import { outcomeOfOrderId } from "../src/core/reserved-order-id.ts";
+} from "../src/core/checkout/payment.ts";
+import { outcomeOfOrderId } from "../src/core/checkout/reserved-order-id.ts";
 
 const checkout = (status: Status): Checkout => ({
   id: "c",

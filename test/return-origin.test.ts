@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseReturnOrigin, returnAddress } from "../src/core/return-origin.ts";
+import { parseReturnOrigin, returnAddress } from "../src/core/checkout/return-origin.ts";
 import { openDatabase } from "../src/store/database.ts";
 import { SANDBOX_MIGRATIONS } from "../src/store/schema.ts";
 import { openStore, SANDBOX_FILE } from "../src/store/store.ts";

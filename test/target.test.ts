@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { EVENT_TYPES, parseEventTypes, wants } from "../src/core/endpoint.ts";
-import { allowedAddresses, parseTarget } from "../src/core/target.ts";
+import { EVENT_TYPES, parseEventTypes, wants } from "../src/core/webhook/endpoint.ts";
+import { allowedAddresses, parseTarget } from "../src/core/webhook/target.ts";
 import { openWebhookSite } from "./support/webhook-site.ts";
 
 const POLICY = { allowedHosts: ["shop.test", "10.1.2.3"], ownPort: 4242 };

@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { CAUSES, type Diagnosis } from "../src/core/webhook-causes.ts";
-import { diagnose, type DiagnoseOptions } from "../src/core/webhook-diagnosis.ts";
-import { HEADERS, signatureOf } from "../src/core/webhook-signature.ts";
-import type { WebhookHeaders } from "../src/core/webhook.ts";
+import { CAUSES, type Diagnosis } from "../src/core/webhook/diagnosis/causes.ts";
+import { diagnose, type DiagnoseOptions } from "../src/core/webhook/diagnosis/diagnose.ts";
+import { HEADERS, signatureOf } from "../src/core/webhook/signature.ts";
+import type { WebhookHeaders } from "../src/core/webhook/webhook.ts";
 import { SEED, size } from "./support/campaign.ts";
 
 const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";

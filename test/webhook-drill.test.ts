@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { timingSafeEqual } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import type { AnswerOf } from "../src/core/control-api.ts";
-import { webhookSubject } from "../src/core/drill.ts";
-import { CASE_NAMES, DRILL_CASES, type CaseName } from "../src/core/webhook-drill.ts";
-import { DRILL_CAUSES, explain, type DrillCause } from "../src/core/webhook-drill-causes.ts";
+import type { AnswerOf } from "../src/core/control/operations.ts";
+import { webhookSubject } from "../src/core/readiness/drills/drill.ts";
+import { CASE_NAMES, DRILL_CASES, type CaseName } from "../src/core/readiness/drills/webhook.ts";
+import { DRILL_CAUSES, explain, type DrillCause } from "../src/core/readiness/drills/webhook-causes.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { run, startSandbox } from "./support/program.ts";
 import {

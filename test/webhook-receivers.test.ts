@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
-import { recordTestEvent } from "../src/core/event.ts";
-import { HEADERS, signHeaders } from "../src/core/webhook-signature.ts";
+import { recordTestEvent } from "../src/core/checkout/event.ts";
+import { HEADERS, signHeaders } from "../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../src/webhooks.ts";
 
 const secrets = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";

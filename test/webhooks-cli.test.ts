@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { HEADERS, signatureOf } from "../src/core/webhook-signature.ts";
+import { HEADERS, signatureOf } from "../src/core/webhook/signature.ts";
 import { createHarness, type Harness, type Result } from "./support/harness.ts";
 import { run } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
-import { signHeaders } from "../src/core/webhook-signature.ts";
+import { signHeaders } from "../src/core/webhook/signature.ts";
 import { VERSION } from "../src/version.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { afterTry, MAX_TRIES } from "../src/core/delivery.ts";
-import { TROUBLE_KINDS } from "../src/core/trouble.ts";
+import { afterTry, MAX_TRIES } from "../src/core/webhook/delivery.ts";
+import { TROUBLE_KINDS } from "../src/core/webhook/fault.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { openWebhookSite, signatureHeader, type Received } from "./support/webhook-site.ts";
 

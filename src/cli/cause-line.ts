@@ -1,4 +1,4 @@
-import type { Diagnosis } from "../core/webhook-causes.ts";
+import type { Diagnosis } from "../core/webhook/diagnosis/causes.ts";
 import type { Style } from "./printer.ts";
 
 /** A cause of a failed verification, as a line below what failed. */

@@ -1,9 +1,9 @@
 import { callControl, type ControlTarget } from "../client/control.ts";
 import { PROBE_TERMS, probeService } from "../client/probe.ts";
-import type { ChecklistReport } from "../core/checklist-report.ts";
-import { judgeService, type ServiceProbe } from "../core/checklist-service.ts";
-import { judge, type ItemName } from "../core/checklist.ts";
-import { readinessFrom } from "../core/control-readiness.ts";
+import type { ChecklistReport } from "../core/readiness/report.ts";
+import { judgeService, type ServiceProbe } from "../core/readiness/probed-service.ts";
+import { judge, type ItemName } from "../core/readiness/checklist.ts";
+import { readinessFrom } from "../core/control/readiness.ts";
 import { formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";

@@ -1,5 +1,5 @@
-import { evidenceLine, TEST_MODE_NOTE, verdictLine, type ChecklistReport } from "../core/checklist-report.ts";
-import { ITEM_TITLES, type ChecklistItem } from "../core/checklist.ts";
+import { evidenceLine, TEST_MODE_NOTE, verdictLine, type ChecklistReport } from "../core/readiness/report.ts";
+import { ITEM_TITLES, type ChecklistItem } from "../core/readiness/checklist.ts";
 import { printable } from "../core/text.ts";
 import type { Style } from "./printer.ts";
 

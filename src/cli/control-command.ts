@@ -5,7 +5,7 @@ import {
   type ControlRole,
   type MoveWire,
   type OperationName,
-} from "../core/control-api.ts";
+} from "../core/control/operations.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";

@@ -1,11 +1,11 @@
 import type { CreateResult } from "../client/client.ts";
 import type { Exchange } from "../client/exchange.ts";
-import type { CreateRequest } from "../core/create-request.ts";
-import type { JournalEntry, KeyRefusal } from "../core/journal.ts";
+import type { CreateRequest } from "../core/checkout/create-request.ts";
+import type { JournalEntry, KeyRefusal } from "../core/checkout/journal.ts";
 import { formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
-import type { CheckoutResponse, CheckoutWire } from "../core/wire.ts";
+import type { CheckoutResponse, CheckoutWire } from "../core/checkout/wire.ts";
 import type { Context } from "./command.ts";
 import { checkoutFields, exchangeProblem, nextAfterCode } from "./exchange-report.ts";
 import { EXIT, type Problem } from "./problem.ts";

@@ -1,4 +1,4 @@
-import type { DrillStep } from "../core/drill.ts";
+import type { DrillStep } from "../core/readiness/drills/drill.ts";
 import { printable } from "../core/text.ts";
 import { table, type Style } from "./printer.ts";
 

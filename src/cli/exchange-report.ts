@@ -1,6 +1,6 @@
 import type { Exchange } from "../client/exchange.ts";
 import { formatAmount } from "../core/money.ts";
-import type { CheckoutWire } from "../core/wire.ts";
+import type { CheckoutWire } from "../core/checkout/wire.ts";
 import { fieldLines } from "./printer.ts";
 import { EXIT, exitCodeOfStatus, type Problem } from "./problem.ts";
 

@@ -1,15 +1,15 @@
 import type { Option } from "commander";
-import { areCertificates } from "../core/certificates.ts";
-import { ALL_EVENTS, parseEventTypes } from "../core/endpoint.ts";
+import { areCertificates } from "../core/webhook/certificates.ts";
+import { ALL_EVENTS, parseEventTypes } from "../core/webhook/endpoint.ts";
 import {
   parseAddedHeader,
   parseRoute,
   type AddedHeader,
   type ForwardPlan,
   type Route,
-} from "../core/forwarding.ts";
+} from "../core/webhook/forwarding.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { parseTarget, type TargetPolicy } from "../core/target.ts";
+import { parseTarget, type TargetPolicy } from "../core/webhook/target.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { TlsTrust } from "../world.ts";
 import { invalidOption, listOption, repeatedOption, switchOption, valueOption } from "./command.ts";

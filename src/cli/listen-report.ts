@@ -1,8 +1,8 @@
 import type { Fate, Heard } from "../client/listener.ts";
-import { ALL_EVENTS } from "../core/endpoint.ts";
+import { ALL_EVENTS } from "../core/webhook/endpoint.ts";
 import { parseStrictJson } from "../core/json.ts";
 import { cut, printable } from "../core/text.ts";
-import { HEADERS } from "../core/webhook-signature.ts";
+import { HEADERS } from "../core/webhook/signature.ts";
 import { VERSION } from "../version.ts";
 import { causeLine } from "./cause-line.ts";
 import type { ListenPlan } from "./listen-options.ts";

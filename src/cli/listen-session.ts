@@ -6,9 +6,9 @@ import {
   type WebhookListener,
 } from "../client/listener.ts";
 import type { ControlTarget } from "../client/control.ts";
-import type { ListenerRequest } from "../core/control-webhooks.ts";
+import type { ListenerRequest } from "../core/control/webhooks.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import type { SeenEvents } from "../core/seen-events.ts";
+import type { SeenEvents } from "../core/webhook/seen-events.ts";
 import { cut, printable } from "../core/text.ts";
 import type { Listener, World } from "../world.ts";
 import type { Context } from "./command.ts";

@@ -1,6 +1,6 @@
 import { create, type CreateIntent, type Target } from "../client/client.ts";
 import type { RetryPolicy } from "../client/retry.ts";
-import type { Journal } from "../core/journal.ts";
+import type { Journal } from "../core/checkout/journal.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { openJournal } from "../store/journal.ts";
 import type { World } from "../world.ts";

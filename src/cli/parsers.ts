@@ -1,5 +1,5 @@
-import { MAX_NOTE_LENGTH } from "../core/admin-act.ts";
-import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout.ts";
+import { MAX_NOTE_LENGTH } from "../core/readiness/admin-act.ts";
+import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { invalidOption } from "./command.ts";
 

@@ -1,5 +1,5 @@
-import { PAYMENT_METHODS } from "../core/checkout.ts";
-import { fieldFault } from "../core/create-request.ts";
+import { PAYMENT_METHODS } from "../core/checkout/checkout.ts";
+import { fieldFault } from "../core/checkout/create-request.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";

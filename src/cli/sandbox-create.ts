@@ -1,5 +1,5 @@
 import type { ControlTarget } from "../client/control.ts";
-import { parseCreateRequest, type CreateRequest } from "../core/create-request.ts";
+import { parseCreateRequest, type CreateRequest } from "../core/checkout/create-request.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import type { Context } from "./command.ts";

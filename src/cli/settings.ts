@@ -1,7 +1,7 @@
 import type { Target } from "../client/client.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/retry.ts";
 import { redactKey } from "../core/credential.ts";
-import { LOCAL_SANDBOX } from "../core/idempotency.ts";
+import { LOCAL_SANDBOX } from "../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import { environmentName, type CommonOptions } from "./command.ts";

@@ -1,5 +1,5 @@
 import { accept, type Outcome } from "../core/outcome.ts";
-import { secretFault } from "../core/webhook-signature.ts";
+import { secretFault } from "../core/webhook/signature.ts";
 import { valueOption, type CommonOptions, type Context } from "./command.ts";
 import { readInput, STDIN } from "./input.ts";
 import { usageProblem, type Problem } from "./problem.ts";

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { ADMIN_TOKEN_BYTES } from "../core/admin-token.ts";
+import { ADMIN_TOKEN_BYTES } from "../core/control/admin-token.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
 import {

@@ -1,8 +1,8 @@
 import { parseJson } from "../core/json.ts";
-import type { MoveWire } from "../core/control-api.ts";
-import type { DeliveryWire, DispatchedWire, EventWire } from "../core/control-webhooks.ts";
-import { isTaken } from "../core/delivery.ts";
-import { checkoutWire } from "../core/wire.ts";
+import type { MoveWire } from "../core/control/operations.ts";
+import type { DeliveryWire, DispatchedWire, EventWire } from "../core/control/webhooks.ts";
+import { isTaken } from "../core/webhook/delivery.ts";
+import { checkoutWire } from "../core/checkout/wire.ts";
 import { moveLines } from "./control-command.ts";
 import { table } from "./printer.ts";
 

@@ -1,8 +1,8 @@
 import type { Option } from "commander";
 import { DEFAULT_WAIT_MS } from "../client/wait.ts";
 import { waitForDeliveries } from "../client/webhook-wait.ts";
-import type { AnswerOf } from "../core/control-api.ts";
-import type { DeliveryWire } from "../core/control-webhooks.ts";
+import type { AnswerOf } from "../core/control/operations.ts";
+import type { DeliveryWire } from "../core/control/webhooks.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { switchOption, valueOption, type CommonOptions, type Context } from "./command.ts";
 import { controlOutcome, controlTarget, type NextAfter } from "./control-command.ts";

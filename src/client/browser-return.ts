@@ -1,8 +1,8 @@
-import type { OrderView, ReturnFacts, Visit } from "../core/browser-return-drill.ts";
-import type { Checkout } from "../core/checkout.ts";
+import type { OrderView, ReturnFacts, Visit } from "../core/readiness/drills/browser-return.ts";
+import type { Checkout } from "../core/checkout/checkout.ts";
 import type { Outcome } from "../core/outcome.ts";
-import { returnPage } from "../core/return-origin.ts";
-import { parseTarget, type Target } from "../core/target.ts";
+import { returnPage } from "../core/checkout/return-origin.ts";
+import { parseTarget, type Target } from "../core/webhook/target.ts";
 import { excerpt } from "../core/text.ts";
 import type { OutboundResult, World } from "../world.ts";
 import { callControl, pay, type ControlResult, type ControlTarget } from "./control.ts";

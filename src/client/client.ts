@@ -1,6 +1,6 @@
-import type { CreateRequest } from "../core/create-request.ts";
-import type { Intent, Journal, JournalEntry, KeyRefusal, Settlement } from "../core/journal.ts";
-import type { CheckoutWire } from "../core/wire.ts";
+import type { CreateRequest } from "../core/checkout/create-request.ts";
+import type { Intent, Journal, JournalEntry, KeyRefusal, Settlement } from "../core/checkout/journal.ts";
+import type { CheckoutWire } from "../core/checkout/wire.ts";
 import type { World } from "../world.ts";
 import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
 

@@ -1,4 +1,9 @@
-import { checkoutResponse, errorResponse, type CheckoutResponse, type ErrorResponse } from "../core/wire.ts";
+import {
+  checkoutResponse,
+  errorResponse,
+  type CheckoutResponse,
+  type ErrorResponse,
+} from "../core/checkout/wire.ts";
 import { parseJson } from "../core/json.ts";
 import { parseRetryAfter } from "../core/retry-after.ts";
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";

@@ -1,6 +1,6 @@
-import type { AddedHeader } from "../core/forwarding.ts";
-import { allowedAddresses, parseTarget, type TargetPolicy } from "../core/target.ts";
-import { HEADERS, headerValues } from "../core/webhook-signature.ts";
+import type { AddedHeader } from "../core/webhook/forwarding.ts";
+import { allowedAddresses, parseTarget, type TargetPolicy } from "../core/webhook/target.ts";
+import { HEADERS, headerValues } from "../core/webhook/signature.ts";
 import type { HttpRequest, OutboundResult, TlsTrust, World } from "../world.ts";
 
 /** How events are forwarded. */

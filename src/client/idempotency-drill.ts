@@ -1,4 +1,4 @@
-import type { AnswerOf } from "../core/control-api.ts";
+import type { AnswerOf } from "../core/control/operations.ts";
 import type { ShellResult, World } from "../world.ts";
 import type { Target } from "./client.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";

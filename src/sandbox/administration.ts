@@ -1,4 +1,4 @@
-import { decideAct, productionOf, type AdminAct, type RecordedAct } from "../core/admin-act.ts";
+import { decideAct, productionOf, type AdminAct, type RecordedAct } from "../core/readiness/admin-act.ts";
 import { storeNow } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { Store } from "../store/store.ts";

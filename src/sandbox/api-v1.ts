@@ -1,6 +1,6 @@
-import { isApproved, productionOf } from "../core/admin-act.ts";
-import { reliedOnByCreate, reliedOnByRefusal, RETRIEVED_ORDER } from "../core/assumptions.ts";
-import type { CheckoutObject } from "../core/checkout.ts";
+import { isApproved, productionOf } from "../core/readiness/admin-act.ts";
+import { reliedOnByCreate, reliedOnByRefusal, RETRIEVED_ORDER } from "../core/readiness/assumptions.ts";
+import type { CheckoutObject } from "../core/checkout/checkout.ts";
 import { storeNow, type StoreClock } from "../core/clock.ts";
 import {
   parseAuthorization,
@@ -9,12 +9,12 @@ import {
   type Credential,
   type Scope,
 } from "../core/credential.ts";
-import { parseCreateRequest, type CreateRequest } from "../core/create-request.ts";
-import { parseIdempotencyKey } from "../core/idempotency.ts";
+import { parseCreateRequest, type CreateRequest } from "../core/checkout/create-request.ts";
+import { parseIdempotencyKey } from "../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../core/json.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
-import { checkoutJson, successBody } from "../core/wire.ts";
+import { checkoutJson, successBody } from "../core/checkout/wire.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { refuseBrowsers } from "../web/guard.ts";
 import { headerLines, splitTarget } from "../web/http.ts";

@@ -1,4 +1,4 @@
-import type { Relied } from "../core/assumptions.ts";
+import type { Relied } from "../core/readiness/assumptions.ts";
 import type { AssumptionUse } from "../store/assumption-uses.ts";
 import type { Store } from "../store/store.ts";
 import { createWorkers } from "./workers.ts";

@@ -1,7 +1,7 @@
-import type { Checkout } from "../core/checkout.ts";
+import type { Checkout } from "../core/checkout/checkout.ts";
 import { storeNow } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import type { Attempt } from "../core/payment.ts";
+import type { Attempt } from "../core/checkout/payment.ts";
 import type { LateResult } from "../store/attempts.ts";
 import type { StoreNames } from "../store/stores.ts";
 import { currentCheckout, waitsToSettle } from "./payments.ts";

@@ -1,4 +1,4 @@
-import { isSameSecret } from "../core/same-secret.ts";
+import { isSameSecret } from "../core/constant-time.ts";
 import {
   CONTROL_OPERATIONS,
   findOperation,
@@ -8,7 +8,7 @@ import {
   type AnswerOf,
   type ControlRole,
   type OperationName,
-} from "../core/control-api.ts";
+} from "../core/control/operations.ts";
 import { parseStrictJson } from "../core/json.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";

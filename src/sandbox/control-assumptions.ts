@@ -1,7 +1,7 @@
 import { iso } from "../core/clock.ts";
-import { ASSUMPTIONS } from "../core/assumptions.ts";
-import type { assumptionOperations, AssumptionWire } from "../core/control-assumptions.ts";
-import type { AnswerOf, OperationName } from "../core/control-api.ts";
+import { ASSUMPTIONS } from "../core/readiness/assumptions.ts";
+import type { assumptionOperations, AssumptionWire } from "../core/control/assumptions.ts";
+import type { AnswerOf, OperationName } from "../core/control/operations.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { inStore } from "./in-store.ts";
 import type { ServiceContext } from "./context.ts";

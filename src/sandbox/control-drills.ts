@@ -1,7 +1,7 @@
 import { iso } from "../core/clock.ts";
-import type { AnswerOf, OperationName, RequestOf } from "../core/control-api.ts";
-import type { DrillEntry, drillOperations } from "../core/control-drills.ts";
-import type { Drill } from "../core/drill.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../core/control/operations.ts";
+import type { DrillEntry, drillOperations } from "../core/control/drills.ts";
+import type { Drill } from "../core/readiness/drills/drill.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { keepDrill, runWebhookDrill, type DrillsContext, type EndpointDrill } from "./drills.ts";
 import { inStore } from "./in-store.ts";

@@ -1,4 +1,4 @@
-import { ACTED_AS_PAYER, MOVED_CLOCK } from "../core/assumptions.ts";
+import { ACTED_AS_PAYER, MOVED_CLOCK } from "../core/readiness/assumptions.ts";
 import { iso, isoOrNull, storeNow } from "../core/clock.ts";
 import type {
   AnswerOf,
@@ -7,11 +7,11 @@ import type {
   OperationName,
   RequestOf,
   ReturnOriginRequest,
-} from "../core/control-api.ts";
-import type { DispatchedWire } from "../core/control-webhooks.ts";
+} from "../core/control/operations.ts";
+import type { DispatchedWire } from "../core/control/webhooks.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { parseReturnOrigin } from "../core/return-origin.ts";
-import { toWire } from "../core/wire.ts";
+import { parseReturnOrigin } from "../core/checkout/return-origin.ts";
+import { toWire } from "../core/checkout/wire.ts";
 import type { EventEntry } from "../store/events.ts";
 import { viewCheckout, type CheckoutView } from "./checkout-view.ts";
 import { moveClock, type ClockAct, type ClockContext, type ClockState } from "./clock.ts";
@@ -61,7 +61,7 @@ export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name>
   ...READINESS_HANDLERS,
   describe: async () => {
     // Who starts a sandbox shall not wait for what turns schemas into a document.
-    const { describeControlApi } = await import("../core/control-openapi.ts");
+    const { describeControlApi } = await import("../core/control/openapi.ts");
     return accept(describeControlApi());
   },
 };

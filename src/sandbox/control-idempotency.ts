@@ -1,6 +1,6 @@
-import type { AnswerOf, OperationName, RequestOf } from "../core/control-api.ts";
-import type { idempotencyOperations, SeenCreateWire } from "../core/control-idempotency.ts";
-import { judgeIdempotencyDrill, type SeenCreate } from "../core/idempotency-drill.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../core/control/operations.ts";
+import type { idempotencyOperations, SeenCreateWire } from "../core/control/idempotency.ts";
+import { judgeIdempotencyDrill, type SeenCreate } from "../core/readiness/drills/idempotency.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { keepDrill, type DrillsContext } from "./drills.ts";
 import { inStore } from "./in-store.ts";

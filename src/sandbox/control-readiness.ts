@@ -1,15 +1,15 @@
 import { iso } from "../core/clock.ts";
-import type { RecordedAct } from "../core/admin-act.ts";
-import type { DrillFact, KeyUseFact } from "../core/checklist.ts";
-import type { AnswerOf, OperationName, RequestOf } from "../core/control-api.ts";
-import type { DrillEntry } from "../core/control-drills.ts";
+import type { RecordedAct } from "../core/readiness/admin-act.ts";
+import type { DrillFact, KeyUseFact } from "../core/readiness/checklist.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../core/control/operations.ts";
+import type { DrillEntry } from "../core/control/drills.ts";
 import type {
   ActWire,
   KeyUseWire,
   readinessOperations,
   ReadinessWire,
   StoreSummaryWire,
-} from "../core/control-readiness.ts";
+} from "../core/control/readiness.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { redactSecrets } from "../core/text.ts";
 import { act } from "./administration.ts";

@@ -1,5 +1,5 @@
 import { iso, isoOrNull } from "../core/clock.ts";
-import type { AnswerOf, OperationName, RequestOf } from "../core/control-api.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../core/control/operations.ts";
 import {
   DEFAULT_OVERLAP_MS,
   DEFAULT_TROUBLE_DELAY_MS,
@@ -11,10 +11,10 @@ import {
   type TroubleRequest,
   type TroubleWire,
   type webhookOperations,
-} from "../core/control-webhooks.ts";
-import type { Endpoint } from "../core/endpoint.ts";
+} from "../core/control/webhooks.ts";
+import type { Endpoint } from "../core/webhook/endpoint.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import type { Trouble } from "../core/trouble.ts";
+import type { Trouble } from "../core/webhook/fault.ts";
 import type { Delivery, DeliveryFilter } from "../store/deliveries.ts";
 import type { DeliveryAttempt } from "../store/delivery-attempts.ts";
 import type { StoredEvent } from "../store/events.ts";

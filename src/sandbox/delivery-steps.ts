@@ -1,4 +1,4 @@
-import { reliedOnByTaking } from "../core/assumptions.ts";
+import { reliedOnByTaking } from "../core/readiness/assumptions.ts";
 import { realTimeOf, storeNow } from "../core/clock.ts";
 import {
   afterTry,
@@ -7,11 +7,11 @@ import {
   KEPT_ANSWER_BYTES,
   type DeliveryError,
   type DeliveryResult,
-} from "../core/delivery.ts";
-import { deliveryRequest, type DeliveryRequest } from "../core/delivery-request.ts";
-import type { Endpoint } from "../core/endpoint.ts";
+} from "../core/webhook/delivery.ts";
+import { deliveryRequest, type DeliveryRequest } from "../core/webhook/delivery-request.ts";
+import type { Endpoint } from "../core/webhook/endpoint.ts";
 import { parseRetryAfter } from "../core/retry-after.ts";
-import type { Trouble, TroubleKind } from "../core/trouble.ts";
+import type { Trouble, TroubleKind } from "../core/webhook/fault.ts";
 import type { Delivery } from "../store/deliveries.ts";
 import type { StoredEvent } from "../store/events.ts";
 import type { OutboundResult, World } from "../world.ts";

@@ -1,9 +1,15 @@
 import { storeNow } from "../core/clock.ts";
-import { webhookSubject, type Drill } from "../core/drill.ts";
-import type { Endpoint } from "../core/endpoint.ts";
+import { webhookSubject, type Drill } from "../core/readiness/drills/drill.ts";
+import type { Endpoint } from "../core/webhook/endpoint.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import { CASE_NAMES, drillRequest, goesOn, type CaseResult, type DrillEvent } from "../core/webhook-drill.ts";
-import { drillSteps } from "../core/webhook-drill-causes.ts";
+import {
+  CASE_NAMES,
+  drillRequest,
+  goesOn,
+  type CaseResult,
+  type DrillEvent,
+} from "../core/readiness/drills/webhook.ts";
+import { drillSteps } from "../core/readiness/drills/webhook-causes.ts";
 import type { World } from "../world.ts";
 import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";

@@ -1,5 +1,5 @@
-import { MAX_SIGNATURES } from "../core/webhook-signature.ts";
-import type { Endpoint } from "../core/endpoint.ts";
+import { MAX_SIGNATURES } from "../core/webhook/signature.ts";
+import type { Endpoint } from "../core/webhook/endpoint.ts";
 import { openSecret, type SealedSecret } from "../core/sealed-secret.ts";
 import type { ServiceContext } from "./context.ts";
 

@@ -1,10 +1,10 @@
 import { storeNow } from "../core/clock.ts";
-import { ALL_EVENTS, parseEventTypes, wants, type Endpoint } from "../core/endpoint.ts";
-import { recordTestEvent } from "../core/event.ts";
+import { ALL_EVENTS, parseEventTypes, wants, type Endpoint } from "../core/webhook/endpoint.ts";
+import { recordTestEvent } from "../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { formatSigningSecret, NONCE_BYTES, sealSecret, SIGNING_SECRET_BYTES } from "../core/sealed-secret.ts";
-import { parseTarget, type TargetPolicy } from "../core/target.ts";
-import type { Trouble } from "../core/trouble.ts";
+import { parseTarget, type TargetPolicy } from "../core/webhook/target.ts";
+import type { Trouble } from "../core/webhook/fault.ts";
 import type { StoredEvent } from "../store/events.ts";
 import type { World } from "../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";

@@ -1,13 +1,13 @@
-import { parseCreateRequest, type CreateRequest } from "../core/create-request.ts";
+import { parseCreateRequest, type CreateRequest } from "../core/checkout/create-request.ts";
 import {
   otherRequest,
   type ClientEnd,
   type IdempotencyFacts,
   type SeenCreate,
-} from "../core/idempotency-drill.ts";
+} from "../core/readiness/drills/idempotency.ts";
 import { parseJson, parseStrictJson } from "../core/json.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import { checkoutResponse } from "../core/wire.ts";
+import { checkoutResponse } from "../core/checkout/wire.ts";
 import type { Store } from "../store/store.ts";
 import { headerLines, splitTarget } from "../web/http.ts";
 import type { HttpRequest, World } from "../world.ts";

@@ -1,6 +1,6 @@
-import type { Endpoint } from "../core/endpoint.ts";
-import { wants } from "../core/endpoint.ts";
-import type { DeliveryCause } from "../core/delivery.ts";
+import type { Endpoint } from "../core/webhook/endpoint.ts";
+import { wants } from "../core/webhook/endpoint.ts";
+import type { DeliveryCause } from "../core/webhook/delivery.ts";
 import type { StoredEvent } from "../store/events.ts";
 import type { ServiceContext } from "./context.ts";
 

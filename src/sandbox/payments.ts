@@ -1,11 +1,11 @@
-import { UNSTATED_MOVE } from "../core/assumptions.ts";
-import type { Checkout, Status } from "../core/checkout.ts";
+import { UNSTATED_MOVE } from "../core/readiness/assumptions.ts";
+import type { Checkout, Status } from "../core/checkout/checkout.ts";
 import { storeNow } from "../core/clock.ts";
-import { recordEvent } from "../core/event.ts";
+import { recordEvent } from "../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import { advance, isDue, isFinal, type AttemptResult, type Command } from "../core/payment.ts";
-import { settlementOf, type PayOutcome } from "../core/reserved-order-id.ts";
-import { checkoutJson } from "../core/wire.ts";
+import { advance, isDue, isFinal, type AttemptResult, type Command } from "../core/checkout/payment.ts";
+import { settlementOf, type PayOutcome } from "../core/checkout/reserved-order-id.ts";
+import { checkoutJson } from "../core/checkout/wire.ts";
 import type { DueItem } from "../store/settlements.ts";
 import { emit } from "./outbox.ts";
 import type { ServiceContext } from "./context.ts";

@@ -1,5 +1,5 @@
-import { KEPT_ANSWER_BYTES, type DeliveryError } from "../core/delivery.ts";
-import { allowedAddresses, parseTarget, type TargetPolicy } from "../core/target.ts";
+import { KEPT_ANSWER_BYTES, type DeliveryError } from "../core/webhook/delivery.ts";
+import { allowedAddresses, parseTarget, type TargetPolicy } from "../core/webhook/target.ts";
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 
 /** What a receiver is sent something with. */

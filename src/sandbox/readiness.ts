@@ -1,8 +1,8 @@
-import { productionOf } from "../core/admin-act.ts";
-import type { DrillFact, EndpointFact, KeyUseFact, ReadinessFacts } from "../core/checklist.ts";
+import { productionOf } from "../core/readiness/admin-act.ts";
+import type { DrillFact, EndpointFact, KeyUseFact, ReadinessFacts } from "../core/readiness/checklist.ts";
 import { storeNow } from "../core/clock.ts";
-import { webhookSubject, type Drill } from "../core/drill.ts";
-import type { Endpoint } from "../core/endpoint.ts";
+import { webhookSubject, type Drill } from "../core/readiness/drills/drill.ts";
+import type { Endpoint } from "../core/webhook/endpoint.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { IdempotencyUse } from "../store/idempotency-uses.ts";
 import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";

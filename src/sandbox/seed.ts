@@ -1,4 +1,4 @@
-import { PAYMENT_METHODS } from "../core/checkout.ts";
+import { PAYMENT_METHODS } from "../core/checkout/checkout.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES } from "../core/credential.ts";
 import {
   formatSigningSecret,

@@ -1,12 +1,18 @@
-import type { CreateRequest } from "../core/create-request.ts";
-import { isLive, openCheckout, type Checkout, type CheckoutObject, type Terms } from "../core/checkout.ts";
+import type { CreateRequest } from "../core/checkout/create-request.ts";
+import {
+  isLive,
+  openCheckout,
+  type Checkout,
+  type CheckoutObject,
+  type Terms,
+} from "../core/checkout/checkout.ts";
 import { realTimeOf, storeNow, type StoreClock } from "../core/clock.ts";
-import { recordEvent } from "../core/event.ts";
-import { fingerprint, PROBE_KEY_PREFIX, type StoredResponse } from "../core/idempotency.ts";
+import { recordEvent } from "../core/checkout/event.ts";
+import { fingerprint, PROBE_KEY_PREFIX, type StoredResponse } from "../core/checkout/idempotency-key.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import { settlementOf } from "../core/reserved-order-id.ts";
+import { settlementOf } from "../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../core/text.ts";
-import { checkoutJson, successBody } from "../core/wire.ts";
+import { checkoutJson, successBody } from "../core/checkout/wire.ts";
 import type { Store } from "../store/store.ts";
 import type { ServiceContext } from "./context.ts";
 import { emit } from "./outbox.ts";

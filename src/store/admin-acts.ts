@@ -1,4 +1,4 @@
-import type { AdminAct, RecordedAct } from "../core/admin-act.ts";
+import type { AdminAct, RecordedAct } from "../core/readiness/admin-act.ts";
 import type { Connection } from "./database.ts";
 
 /** The audit log of what administrators did and merchants asked for: append-only. */

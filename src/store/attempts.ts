@@ -1,4 +1,4 @@
-import type { Attempt, AttemptOutcome, AttemptResult } from "../core/payment.ts";
+import type { Attempt, AttemptOutcome, AttemptResult } from "../core/checkout/payment.ts";
 import type { Connection } from "./database.ts";
 
 type AttemptRow = {

@@ -1,4 +1,4 @@
-import type { Capability } from "../core/checkout.ts";
+import type { Capability } from "../core/checkout/checkout.ts";
 import type { Connection } from "./database.ts";
 
 type CapabilityRow = Omit<Capability, "active"> & { readonly active: number };

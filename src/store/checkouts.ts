@@ -1,4 +1,4 @@
-import type { Checkout, CheckoutObject, PaymentMethod, Status } from "../core/checkout.ts";
+import type { Checkout, CheckoutObject, PaymentMethod, Status } from "../core/checkout/checkout.ts";
 import type { Connection } from "./database.ts";
 
 type CheckoutRow = {

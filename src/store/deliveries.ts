@@ -1,4 +1,4 @@
-import type { DeliveryCause, DeliveryState } from "../core/delivery.ts";
+import type { DeliveryCause, DeliveryState } from "../core/webhook/delivery.ts";
 import type { Connection } from "./database.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */

@@ -1,5 +1,5 @@
-import type { DeliveryError } from "../core/delivery.ts";
-import type { TroubleKind } from "../core/trouble.ts";
+import type { DeliveryError } from "../core/webhook/delivery.ts";
+import type { TroubleKind } from "../core/webhook/fault.ts";
 import type { Connection } from "./database.ts";
 
 /** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */

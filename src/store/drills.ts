@@ -1,5 +1,5 @@
-import type { Drill, DrillKind, DrillStep } from "../core/drill.ts";
-import type { Endpoint } from "../core/endpoint.ts";
+import type { Drill, DrillKind, DrillStep } from "../core/readiness/drills/drill.ts";
+import type { Endpoint } from "../core/webhook/endpoint.ts";
 import type { Connection } from "./database.ts";
 
 type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };

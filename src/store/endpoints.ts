@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointState } from "../core/endpoint.ts";
+import type { Endpoint, EndpointState } from "../core/webhook/endpoint.ts";
 import type { Connection } from "./database.ts";
 import type { Scheduler } from "./group-commit.ts";
 import { remembered } from "./remembered.ts";

@@ -1,4 +1,4 @@
-import type { CheckoutEvent } from "../core/event.ts";
+import type { CheckoutEvent } from "../core/checkout/event.ts";
 import type { Connection } from "./database.ts";
 
 /** An event without its bytes, as lists show it. */

@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../core/idempotency.ts";
+import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../core/checkout/idempotency-key.ts";
 import type { Connection } from "./database.ts";
 
 /** The answers that keys are bound to (decision 5). */

@@ -7,8 +7,8 @@ import {
   type KeyRefusal,
   type LatestAttempt,
   type Settlement,
-} from "../core/journal.ts";
-import type { LogicalCreate } from "../core/idempotency.ts";
+} from "../core/checkout/journal.ts";
+import type { LogicalCreate } from "../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { openDatabase, type Connection, type FileKind, type FileRefusal } from "./database.ts";
 

@@ -1,4 +1,4 @@
-import type { PaymentMethod } from "../core/checkout.ts";
+import type { PaymentMethod } from "../core/checkout/checkout.ts";
 import type { Connection } from "./database.ts";
 
 type PriceRow = {

@@ -1,5 +1,5 @@
 import { accept, type Outcome } from "../core/outcome.ts";
-import { SEEN_RETENTION_MS, type SeenEvents } from "../core/seen-events.ts";
+import { SEEN_RETENTION_MS, type SeenEvents } from "../core/webhook/seen-events.ts";
 import { openDatabase, type FileRefusal } from "./database.ts";
 import { JOURNAL_FILE } from "./journal.ts";
 

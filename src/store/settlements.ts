@@ -1,4 +1,4 @@
-import type { PayOutcome } from "../core/reserved-order-id.ts";
+import type { PayOutcome } from "../core/checkout/reserved-order-id.ts";
 import type { Connection } from "./database.ts";
 
 /** Something that time brings: a checkout that settles itself, or one whose time is over. */

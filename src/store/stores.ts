@@ -1,4 +1,4 @@
-import type { StoreFacts } from "../core/checkout.ts";
+import type { StoreFacts } from "../core/checkout/checkout.ts";
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./database.ts";
 import type { Scheduler } from "./group-commit.ts";

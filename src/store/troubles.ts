@@ -1,4 +1,4 @@
-import type { Trouble, TroubleKind } from "../core/trouble.ts";
+import type { Trouble, TroubleKind } from "../core/webhook/fault.ts";
 import type { Connection } from "./database.ts";
 
 const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, kind, delay_ms AS delayMs, remaining,

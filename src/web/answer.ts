@@ -1,6 +1,6 @@
 import { STATUS_OF } from "../core/errors.ts";
 import type { Refusal } from "../core/outcome.ts";
-import { errorBody } from "../core/wire.ts";
+import { errorBody } from "../core/checkout/wire.ts";
 import type { HttpResponse } from "../world.ts";
 
 /** The headers of every JSON answer; `requestId` is the one that stands in the body (decision 2). */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { create, type ClientWorld, type Target } from "../../src/client/client.ts";
-import type { Journal } from "../../src/core/journal.ts";
+import type { Journal } from "../../src/core/checkout/journal.ts";
 import { realWorld } from "../../src/real-world.ts";
 import { openJournal } from "../../src/store/journal.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";

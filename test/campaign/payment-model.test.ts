@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import type { AttemptResult } from "../../src/core/payment.ts";
-import { PAY_OUTCOMES } from "../../src/core/reserved-order-id.ts";
+import type { AttemptResult } from "../../src/core/checkout/payment.ts";
+import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
 import type { HttpResponse } from "../../src/world.ts";
 import { seededRandom, SEED, size } from "../support/campaign.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "../support/harness.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createRequest } from "../../src/client/client.ts";
-import { PAY_OUTCOMES } from "../../src/core/reserved-order-id.ts";
-import { checkoutResponse } from "../../src/core/wire.ts";
+import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
+import { checkoutResponse } from "../../src/core/checkout/wire.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { NETWORK, openControl, type Control } from "../support/control.ts";
 import {

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import { createRequest, type CreateIntent, type Target } from "../../src/client/client.ts";
-import { errorResponse } from "../../src/core/wire.ts";
+import { errorResponse } from "../../src/core/checkout/wire.ts";
 import { realWorld } from "../../src/real-world.ts";
 
 /** What to send, as JSON in CREATE_MANY: one create for each key, all with one body. */

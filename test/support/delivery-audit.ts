@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type Database from "better-sqlite3";
-import { wants } from "../../src/core/endpoint.ts";
-import type { WebhookEvent } from "../../src/core/webhook.ts";
-import { verifyWebhook } from "../../src/core/webhook-event.ts";
+import { wants } from "../../src/core/webhook/endpoint.ts";
+import type { WebhookEvent } from "../../src/core/webhook/webhook.ts";
+import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { openHttpReceiver, readBody } from "./http-receiver.ts";
 
 /** What a witness answers, and how long after. */

@@ -2,7 +2,7 @@ import { Agent, request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import type { CreateRequest } from "../../src/core/create-request.ts";
+import type { CreateRequest } from "../../src/core/checkout/create-request.ts";
 import type { SandboxProcess } from "./program.ts";
 
 /** A create as it goes over the wire. */

@@ -1,5 +1,5 @@
 import { createHmac, hash } from "node:crypto";
-import { HEADERS } from "../../src/core/webhook-signature.ts";
+import { HEADERS } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { HttpRequest } from "../../src/world.ts";
 

@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
-import type { Status } from "../../src/core/checkout.ts";
-import type { AttemptOutcome } from "../../src/core/payment.ts";
-import type { PayOutcome } from "../../src/core/reserved-order-id.ts";
+import type { Status } from "../../src/core/checkout/checkout.ts";
+import type { AttemptOutcome } from "../../src/core/checkout/payment.ts";
+import type { PayOutcome } from "../../src/core/checkout/reserved-order-id.ts";
 
 /** A checkout as the tables have it; `late` holds `<attempt> <result>`, in order. */
 export type PaymentRow = {

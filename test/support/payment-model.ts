@@ -1,6 +1,6 @@
-import type { Status } from "../../src/core/checkout.ts";
-import type { AttemptResult } from "../../src/core/payment.ts";
-import type { PayOutcome } from "../../src/core/reserved-order-id.ts";
+import type { Status } from "../../src/core/checkout/checkout.ts";
+import type { AttemptResult } from "../../src/core/checkout/payment.ts";
+import type { PayOutcome } from "../../src/core/checkout/reserved-order-id.ts";
 import type { PaymentRow } from "./payment-invariants.ts";
 
 /** What there is to say of a payment. */

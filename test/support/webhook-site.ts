@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { AnswerOf } from "../../src/core/control-api.ts";
+import type { AnswerOf } from "../../src/core/control/operations.ts";
 import type {
   DeliveryWire,
   DispatchedWire,
   EndpointWire,
   EventWire,
-} from "../../src/core/control-webhooks.ts";
-import { verifyWebhook } from "../../src/core/webhook-event.ts";
-import { HEADERS } from "../../src/core/webhook-signature.ts";
+} from "../../src/core/control/webhooks.ts";
+import { verifyWebhook } from "../../src/core/webhook/verify.ts";
+import { HEADERS } from "../../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { createHarness, type RunningSandbox } from "./harness.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ActRequest, ActWire } from "../../core/control-readiness.ts";
+import type { ActRequest, ActWire } from "../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";

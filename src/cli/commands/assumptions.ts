@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AssumptionWire } from "../../core/control-assumptions.ts";
+import type { AssumptionWire } from "../../core/control/assumptions.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";

@@ -6,11 +6,11 @@ import {
   type OrderViewSource,
 } from "../../client/browser-return.ts";
 import { callControl, type ControlTarget } from "../../client/control.ts";
-import { judgeReturn, type ReturnVerdict } from "../../core/browser-return-drill.ts";
-import type { Checkout } from "../../core/checkout.ts";
-import type { AnswerOf } from "../../core/control-api.ts";
+import { judgeReturn, type ReturnVerdict } from "../../core/readiness/drills/browser-return.ts";
+import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { isFinal } from "../../core/payment.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { drillIdempotency, type IdempotencyDrill } from "../../client/idempotency-drill.ts";
-import { judge, type ChecklistItem } from "../../core/checklist.ts";
-import { evidenceLine } from "../../core/checklist-report.ts";
-import { readinessFrom } from "../../core/control-readiness.ts";
-import type { SeenCreateWire } from "../../core/control-idempotency.ts";
+import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
+import { evidenceLine } from "../../core/readiness/report.ts";
+import { readinessFrom } from "../../core/control/readiness.ts";
+import type { SeenCreateWire } from "../../core/control/idempotency.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { AnswerOf } from "../../core/control-api.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { CASE_NAMES, DRILL_CASES } from "../../core/webhook-drill.ts";
+import { CASE_NAMES, DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { drillLines } from "../drill-report.ts";

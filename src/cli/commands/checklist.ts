@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { junitXml, reportJson, reportMarkdown, type ChecklistReport } from "../../core/checklist-report.ts";
-import { CHECKLIST_ITEMS } from "../../core/checklist.ts";
+import { junitXml, reportJson, reportMarkdown, type ChecklistReport } from "../../core/readiness/report.ts";
+import { CHECKLIST_ITEMS } from "../../core/readiness/checklist.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { lookFor, type Look, type LookOptions } from "../checklist-look.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { createRequest, journalIntent, type CreateIntent, type Target } from "../../client/client.ts";
-import { parseCreateRequest, type CreateRequest } from "../../core/create-request.ts";
-import { parseIdempotencyKey } from "../../core/idempotency.ts";
-import { chooseKey, type Intent, type LatestAttempt } from "../../core/journal.ts";
+import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
+import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";

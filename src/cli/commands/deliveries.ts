@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { DELIVERY_STATES, type DeliveryState } from "../../core/delivery.ts";
+import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";

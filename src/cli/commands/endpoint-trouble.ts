@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { parseControlRequest } from "../../core/control-api.ts";
-import type { TroubleRequest, TroubleWire } from "../../core/control-webhooks.ts";
+import { parseControlRequest } from "../../core/control/operations.ts";
+import type { TroubleRequest, TroubleWire } from "../../core/control/webhooks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { TROUBLE_KINDS, type TroubleKind } from "../../core/trouble.ts";
+import { TROUBLE_KINDS, type TroubleKind } from "../../core/webhook/fault.ts";
 import {
   invalidOption,
   register,

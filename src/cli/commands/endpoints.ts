@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { AnswerOf } from "../../core/control-api.ts";
-import type { DeliveryWire, EndpointStateRequest, EndpointWire } from "../../core/control-webhooks.ts";
-import { ALL_EVENTS, parseEventTypes } from "../../core/endpoint.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { DeliveryWire, EndpointStateRequest, EndpointWire } from "../../core/control/webhooks.ts";
+import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { waitForEvents } from "../../client/webhook-wait.ts";
-import type { AnswerOf } from "../../core/control-api.ts";
-import type { DeliveryWire, EventsQuery } from "../../core/control-webhooks.ts";
-import { EVENT_TYPES } from "../../core/endpoint.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { DeliveryWire, EventsQuery } from "../../core/control/webhooks.ts";
+import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
   invalidOption,

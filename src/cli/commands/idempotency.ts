@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Journal, JournalEntry } from "../../core/journal.ts";
+import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { openJournal } from "../../store/journal.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";

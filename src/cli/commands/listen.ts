@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { callControl, type ControlTarget } from "../../client/control.ts";
 import { keepDespiteFailure, rememberSeenEvents } from "../../client/seen-events.ts";
-import type { ListenerRequest } from "../../core/control-webhooks.ts";
+import type { ListenerRequest } from "../../core/control/webhooks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { SeenEvents } from "../../core/seen-events.ts";
+import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/seen-events.ts";
 import { register, type Context, type Registry } from "../command.ts";

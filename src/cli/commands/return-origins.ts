@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { returnOrigins } from "../../client/control.ts";
-import type { ReturnOriginRequest } from "../../core/control-api.ts";
+import type { ReturnOriginRequest } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { meantOrigin, parseReturnOrigin } from "../../core/return-origin.ts";
+import { meantOrigin, parseReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";
 import { usageProblem, type Problem } from "../problem.ts";

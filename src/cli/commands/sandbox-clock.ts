@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { clock } from "../../client/control.ts";
-import { parseControlRequest, type ClockRequest } from "../../core/control-api.ts";
+import { parseControlRequest, type ClockRequest } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";

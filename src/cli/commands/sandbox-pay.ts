@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { pay } from "../../client/control.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { PAY_OUTCOMES, type PayOutcome } from "../../core/reserved-order-id.ts";
+import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget, FIND_ID, moveLines, parseIdOf } from "../control-command.ts";
 import { parseChoice } from "../parsers.ts";

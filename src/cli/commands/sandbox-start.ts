@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout.ts";
-import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/delivery.ts";
+import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
+import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";

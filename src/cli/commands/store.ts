@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { StoreSummaryWire } from "../../core/control-readiness.ts";
+import type { StoreSummaryWire } from "../../core/control/readiness.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { callControl, type ControlTarget } from "../../client/control.ts";
-import { STATUSES, type Status } from "../../core/checkout.ts";
-import type { AnswerOf } from "../../core/control-api.ts";
-import { EVENT_TYPES } from "../../core/endpoint.ts";
+import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { isFinal } from "../../core/payment.ts";
-import type { PayOutcome } from "../../core/reserved-order-id.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
+import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";

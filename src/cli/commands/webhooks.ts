@@ -1,16 +1,16 @@
 import type { Command } from "commander";
 import { parseJson } from "../../core/json.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { Diagnosis } from "../../core/webhook-causes.ts";
-import { diagnose } from "../../core/webhook-diagnosis.ts";
+import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
+import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
 import {
   DEFAULT_TOLERANCE_SECONDS,
   HEADERS,
   signHeaders,
   TIMESTAMP,
   verifySignature,
-} from "../../core/webhook-signature.ts";
-import type { SignatureVerdict, VerifyOptions } from "../../core/webhook.ts";
+} from "../../core/webhook/signature.ts";
+import type { SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { causeLine } from "../cause-line.ts";
 import { readInput } from "../input.ts";

@@ -1,6 +1,6 @@
 import { renderSVG } from "uqr";
-import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../core/payment.ts";
-import { returnAddress } from "../../core/return-origin.ts";
+import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../core/checkout/payment.ts";
+import { returnAddress } from "../../core/checkout/return-origin.ts";
 import { html, trusted, type Html } from "../../web/html.ts";
 import { layout, liveMain } from "./layout.ts";
 import {

@@ -1,9 +1,9 @@
 import htmx from "htmx.org/dist/htmx.min.js?raw";
-import { OFFERED_RETURN } from "../../core/assumptions.ts";
+import { OFFERED_RETURN } from "../../core/readiness/assumptions.ts";
 import { STATUS_OF } from "../../core/errors.ts";
-import { formToken, isFormToken } from "../../core/form-token.ts";
+import { formToken, isFormToken } from "../../core/checkout/form-token.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
-import type { Attempt } from "../../core/payment.ts";
+import type { Attempt } from "../../core/checkout/payment.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { requireOwnPage } from "../../web/guard.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";

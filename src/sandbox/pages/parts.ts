@@ -1,6 +1,6 @@
-import type { Checkout } from "../../core/checkout.ts";
+import type { Checkout } from "../../core/checkout/checkout.ts";
 import { formatPrice, pricePieces } from "../../core/money.ts";
-import { isFinal, MAX_ATTEMPTS } from "../../core/payment.ts";
+import { isFinal, MAX_ATTEMPTS } from "../../core/checkout/payment.ts";
 import { html, type Html } from "../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../web/language.ts";
 import type { CheckoutView } from "../checkout-view.ts";

@@ -1,5 +1,5 @@
-import type { PaymentMethod } from "../../core/checkout.ts";
-import type { FinalStatus } from "../../core/payment.ts";
+import type { PaymentMethod } from "../../core/checkout/checkout.ts";
+import type { FinalStatus } from "../../core/checkout/payment.ts";
 import type { Language } from "../../web/language.ts";
 
 /** What a page says, in English. */

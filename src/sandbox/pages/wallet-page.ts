@@ -1,4 +1,4 @@
-import { isFinal, MAX_ATTEMPTS, type Attempt } from "../../core/payment.ts";
+import { isFinal, MAX_ATTEMPTS, type Attempt } from "../../core/checkout/payment.ts";
 import { html, type Html } from "../../web/html.ts";
 import { layout, liveMain } from "./layout.ts";
 import {

@@ -1,0 +1,111 @@
+import { printableLiteral } from "../text.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+
+/** The six values of `status` (interface: States and transitions). */
+export const STATUSES = ["created", "pending", "succeeded", "failed", "cancelled", "expired"] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** Payment methods named in the request schema (interface: CreateCheckout). */
+export const PAYMENT_METHODS = ["alipay_plus", "wechat_pay"] as const;
+export type PaymentMethod = (typeof PAYMENT_METHODS)[number];
+
+/** What a checkout was created as (interface: `data.object`). */
+export type CheckoutObject = "order" | "checkout_session";
+
+/** One order or hosted checkout session of a store. Times are milliseconds since the epoch. */
+export type Checkout = {
+  readonly id: string;
+  readonly storeId: string;
+  readonly object: CheckoutObject;
+  readonly orderId: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly paymentMethod: PaymentMethod;
+  readonly description: string | null;
+  readonly priceId: string | null;
+  readonly status: Status;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+};
+
+/** What is bought: as sent in the body, or as the catalog price says (decision 7). */
+export type Terms = Pick<
+  Checkout,
+  "orderId" | "amountMinor" | "currency" | "paymentMethod" | "description" | "priceId"
+>;
+
+/** The facts of a store that decide whether it may open a checkout. */
+export type StoreFacts = {
+  readonly id: string;
+  readonly active: boolean;
+  readonly paymentMethods: readonly string[];
+  readonly currencies: readonly string[];
+};
+
+/** What a store may be paid with, and whether that is switched on. */
+export type Capability = {
+  readonly kind: "payment_method" | "currency";
+  /** `wechat_pay`, `EUR`. */
+  readonly name: string;
+  readonly active: boolean;
+};
+
+/** Whether a checkout keeps its order_id from having another: it is open, or paid (decision 8). */
+export function isLive(status: Status): boolean {
+  return status === "created" || status === "pending" || status === "succeeded";
+}
+
+/** How long a checkout can be paid where nothing else is set, in milliseconds: one hour (decision 10). */
+export const DEFAULT_CHECKOUT_LIFETIME_MS = 3_600_000;
+/** The shortest lifetime that can be set: 5 minutes (decision 10). */
+export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
+/** The longest lifetime that can be set: 24 hours (decision 10). */
+export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
+
+/**
+ * Decides whether a store may open a checkout on these terms, in the order of decision 3: store active,
+ * capability, order state. `live` is the open or succeeded checkout of the same order_id, if there is one (decision 8).
+ */
+export function openCheckout(
+  input: {
+    readonly id: string;
+    readonly object: CheckoutObject;
+    readonly terms: Terms;
+    readonly store: StoreFacts;
+    readonly live: Pick<Checkout, "id" | "object" | "status"> | undefined;
+    /** How long it can be paid. */
+    readonly lifetimeMs: number;
+  },
+  now: number,
+): Outcome<Checkout> {
+  const { terms, store, live } = input;
+  if (!store.active) {
+    return refuse("store_inactive", `store ${store.id} is not active, so it cannot open a checkout`);
+  }
+  if (!store.paymentMethods.includes(terms.paymentMethod)) {
+    return refuse("capability_missing", lacks("payment_method", terms.paymentMethod, store.paymentMethods));
+  }
+  if (!store.currencies.includes(terms.currency)) {
+    return refuse("capability_missing", lacks("currency", terms.currency, store.currencies));
+  }
+  if (live !== undefined) {
+    return refuse(
+      "order_conflict",
+      `order_id ${printableLiteral(terms.orderId)} already has the ${live.object} ${live.id} with status ${live.status}; a new one can be created only after that one failed, was cancelled or expired`,
+    );
+  }
+  return accept({
+    ...terms,
+    id: input.id,
+    storeId: store.id,
+    object: input.object,
+    status: "created",
+    createdAt: now,
+    expiresAt: now + input.lifetimeMs,
+  });
+}
+
+function lacks(field: string, value: string, active: readonly string[]): string {
+  const list = active.length === 0 ? "none" : active.join(", ");
+  return `${field} ${value} is not active for this store; active: ${list}`;
+}

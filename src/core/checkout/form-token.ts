@@ -1,0 +1,12 @@
+import { createHmac } from "node:crypto";
+import { isSameSecret } from "../constant-time.ts";
+
+/** The token in every form of a checkout's pages: whoever has it has read such a page (design section 8). */
+export function formToken(masterKey: Uint8Array, checkoutId: string): string {
+  return createHmac("sha256", masterKey).update(`form of ${checkoutId}`).digest("base64url");
+}
+
+/** Whether a form carries the token of its checkout, compared in constant time. */
+export function isFormToken(masterKey: Uint8Array, checkoutId: string, token: string): boolean {
+  return isSameSecret(token, formToken(masterKey, checkoutId));
+}

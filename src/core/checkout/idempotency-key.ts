@@ -1,0 +1,81 @@
+import { hash } from "node:crypto";
+import type { CreateRequest } from "./create-request.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+
+/** How long the service remembers a key, in milliseconds by the store's clock: 30 days (decision 5). */
+export const IDEMPOTENCY_RETENTION_MS = 30 * 24 * 3_600_000;
+
+/** The answer that a key is bound to: sent again, byte for byte, whenever the same request comes again. */
+export type StoredResponse = {
+  readonly fingerprint: string;
+  readonly status: 201;
+  /** The request_id that stands in the body. */
+  readonly requestId: string;
+  readonly body: string;
+};
+
+const KEY = /^[\x20-\x7e]{8,128}$/;
+
+/**
+ * The one Idempotency-Key of a create (interface: Idempotency rule 1, Limits; decision 5). `values` are the header
+ * lines as they came, because a joined duplicate would look like one key.
+ */
+export function parseIdempotencyKey(values: readonly string[]): Outcome<string> {
+  const [key] = values;
+  if (key === undefined) {
+    return refuse(
+      "idempotency_key_missing",
+      "a create needs the header Idempotency-Key with 8 to 128 printable ASCII characters; use the same key when you retry",
+    );
+  }
+  if (values.length > 1) {
+    return refuse("idempotency_key_invalid", `one Idempotency-Key header was expected; got ${values.length}`);
+  }
+  if (!KEY.test(key)) {
+    return refuse(
+      "idempotency_key_invalid",
+      `Idempotency-Key must have 8 to 128 printable ASCII characters; got ${key.length}: ${printableLiteral(key)}`,
+    );
+  }
+  return accept(key);
+}
+
+/**
+ * A digest of what a create means (decision 5): method, path and the validated body with sorted keys, so that white
+ * space, key order and number spelling make no difference.
+ */
+export function fingerprint(path: string, request: CreateRequest): string {
+  const fields = Object.entries(request).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return hash("sha256", JSON.stringify(["POST", path, fields]), "hex");
+}
+
+/** Stands for the sandbox of a state folder: its port can move from run to run, its store identifies it. */
+export const LOCAL_SANDBOX = "local-sandbox";
+
+/** One logical create of a client: the same values always give the same key (design section 6). */
+export type LogicalCreate = {
+  /** The base URL of the service, or LOCAL_SANDBOX. */
+  readonly service: string;
+  /** The store of the API key, or `null` where the client cannot know it. */
+  readonly storeId: string | null;
+  /** `orders` or `checkout-sessions`. */
+  readonly endpoint: string;
+  readonly orderId: string;
+  /** Counts from 1; only an explicit new attempt makes it higher. */
+  readonly attempt: number;
+};
+
+/**
+ * The key of a logical create. It is derived, not drawn, so that a client that lost its journal still sends the key
+ * of its first try.
+ */
+export function deriveIdempotencyKey(create: LogicalCreate): string {
+  const { service, storeId, endpoint, orderId, attempt } = create;
+  const parts = [service, storeId, endpoint, orderId, attempt];
+  const digest = hash("sha256", JSON.stringify(parts), "hex");
+  return `co-${digest.slice(0, 40)}-${attempt}`;
+}
+
+/** How the keys of `checklist --probe` begin: they say nothing of anybody's client. */
+export const PROBE_KEY_PREFIX = "checkout-checklist-";

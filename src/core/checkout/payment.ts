@@ -1,0 +1,138 @@
+import type { Checkout, Status } from "./checkout.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+
+/**
+ * Every way a status may change (decision 10); all other pairs of the 36 are refused. `pending` to `pending` is a
+ * declined attempt that the payer may repeat.
+ */
+export const TRANSITIONS = {
+  created: ["pending", "cancelled", "expired"],
+  pending: ["pending", "succeeded", "failed", "cancelled", "expired"],
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+  expired: [],
+} as const satisfies Record<Status, readonly Status[]>;
+
+/** How often a payer may try; the last decline fails the checkout (decision 10). */
+export const MAX_ATTEMPTS = 5;
+
+/** How one payment attempt can end. `abandoned`: the checkout ended while the attempt was open. */
+export type AttemptOutcome = "succeeded" | "declined" | "failed" | "abandoned";
+
+/** One try of the payer. Times are milliseconds by the store's clock. */
+export type Attempt = {
+  readonly number: number;
+  readonly startedAt: number;
+  readonly outcome: AttemptOutcome | null;
+  readonly finishedAt: number | null;
+};
+
+/** What the payment network can say of an attempt. */
+export type AttemptResult = Exclude<AttemptOutcome, "abandoned">;
+
+/** What can happen to a checkout. */
+export type Command =
+  | { readonly kind: "start" }
+  | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
+  | { readonly kind: "cancel" }
+  | { readonly kind: "expire" };
+
+/** What a command changes: the status, one attempt, or only the record of a result that came too late. */
+export type Advance = {
+  readonly status: Status;
+  /** The attempt to write, new or finished; null where none changes. */
+  readonly attempt: Attempt | null;
+  /** A result that came after the checkout had ended: recorded, never applied (decision 10). */
+  readonly late: { readonly attempt: number; readonly result: AttemptResult } | null;
+};
+
+/** A status that nothing can change any more: it leads nowhere in the table. */
+export type FinalStatus = {
+  [From in Status]: (typeof TRANSITIONS)[From] extends readonly [] ? From : never;
+}[Status];
+
+/** Whether nothing can change a status any more. */
+export function isFinal(status: Status): status is FinalStatus {
+  return TRANSITIONS[status].length === 0;
+}
+
+/** Whether a checkout's time is over although nobody has said so yet. */
+export function isDue({ status, expiresAt }: Pick<Checkout, "status" | "expiresAt">, now: number): boolean {
+  return !isFinal(status) && now >= expiresAt;
+}
+
+/** Decides what a command does to a checkout with these attempts. Refuses with `state_conflict`. */
+export function advance(
+  payment: { readonly checkout: Checkout; readonly attempts: readonly Attempt[] },
+  command: Command,
+  now: number,
+): Outcome<Advance> {
+  switch (command.kind) {
+    case "start":
+      return start(payment.checkout, payment.attempts, now);
+    case "finish":
+      return finish(payment.checkout, payment.attempts, { ...command, now });
+    case "cancel":
+      return move(payment.checkout, "cancelled", abandon(payment.attempts, now));
+    case "expire":
+      if (now >= payment.checkout.expiresAt)
+        return move(payment.checkout, "expired", abandon(payment.attempts, now));
+      return refuse(
+        "state_conflict",
+        `checkout ${payment.checkout.id} can still be paid; it has not expired`,
+      );
+  }
+}
+
+/** A second tab, or a second click, goes on with the attempt that is open. */
+function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<Advance> {
+  const open = attempts.find(({ outcome }) => outcome === null);
+  if (open !== undefined && !isFinal(checkout.status)) return accept(unchanged(checkout));
+  const number = attempts.length + 1;
+  return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
+}
+
+function finish(
+  checkout: Checkout,
+  attempts: readonly Attempt[],
+  said: { readonly attempt: number; readonly result: AttemptResult; readonly now: number },
+): Outcome<Advance> {
+  const { result, now } = said;
+  const attempt = attempts.find(({ number }) => number === said.attempt);
+  if (attempt === undefined) {
+    return refuse("state_conflict", `checkout ${checkout.id} has no attempt ${said.attempt}`);
+  }
+  // The same button pressed twice.
+  if (attempt.outcome === result) return accept(unchanged(checkout));
+  if (isFinal(checkout.status)) {
+    return accept({ ...unchanged(checkout), late: { attempt: attempt.number, result } });
+  }
+  if (attempt.outcome !== null) {
+    return refuse(
+      "state_conflict",
+      `attempt ${attempt.number} of checkout ${checkout.id} was already ${attempt.outcome}`,
+    );
+  }
+  const finished = { ...attempt, outcome: result, finishedAt: now };
+  if (result !== "declined") return move(checkout, result, finished);
+  return move(checkout, attempt.number === MAX_ATTEMPTS ? "failed" : "pending", finished);
+}
+
+function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
+  const open = attempts.find(({ outcome }) => outcome === null);
+  return open === undefined ? null : { ...open, outcome: "abandoned", finishedAt: now };
+}
+
+function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<Advance> {
+  const allowed: readonly Status[] = TRANSITIONS[checkout.status];
+  if (allowed.includes(status)) return accept({ status, attempt, late: null });
+  return refuse(
+    "state_conflict",
+    `checkout ${checkout.id} is ${checkout.status} and cannot become ${status}`,
+  );
+}
+
+function unchanged({ status }: Checkout): Advance {
+  return { status, attempt: null, late: null };
+}

@@ -1,0 +1,70 @@
+import * as z from "zod";
+import { STATUSES, type Checkout } from "./checkout.ts";
+import type { Refusal } from "../outcome.ts";
+import { cut } from "../text.ts";
+
+/** So much of a service's text is shown; a broken one may send a megabyte. */
+const MAX_TEXT_CODE_POINTS = 500;
+/** No browser takes a longer address everywhere. */
+const MAX_URL_LENGTH = 2048;
+const short = (text: string): string => cut(text, MAX_TEXT_CODE_POINTS);
+
+/** The fields of a checkout as the interface states them (interface: `data` object). */
+export const checkoutWire = z.object({
+  id: z.uuid(),
+  object: z.enum(["order", "checkout_session"]),
+  order_id: z.string(),
+  amount_minor: z.int(),
+  currency: z.string(),
+  status: z.enum(STATUSES),
+  checkout_url: z.url({ protocol: /^https?$/ }).max(MAX_URL_LENGTH),
+  livemode: z.boolean(),
+});
+/** A checkout as it stands in answers. */
+export type CheckoutWire = z.infer<typeof checkoutWire>;
+
+/** The success envelope (interface: CheckoutResponse). Fields that the interface does not state are let pass and dropped. */
+export const checkoutResponse = z.object({ ok: z.literal(true), request_id: z.uuid(), data: checkoutWire });
+export type CheckoutResponse = z.infer<typeof checkoutResponse>;
+
+/** The error envelope (interface: Error envelope). */
+export const errorResponse = z.object({
+  ok: z.literal(false),
+  request_id: z.string(),
+  error: z.object({ code: z.string().transform(short), message: z.string().transform(short) }),
+});
+/** A refusal as it stands in answers. */
+export type ErrorResponse = z.infer<typeof errorResponse>;
+
+/** The bytes of a checkout as it goes out, in answers as in events. */
+export function checkoutJson(checkout: Checkout, checkoutOrigin: string): string {
+  return JSON.stringify(toWire(checkout, checkoutOrigin));
+}
+
+/** The bytes of a success, around those of its checkout. */
+export function successBody(requestId: string, checkout: string): string {
+  return `{"ok":true,"request_id":${JSON.stringify(requestId)},"data":${checkout}}`;
+}
+
+/** The bytes of a refusal. */
+export function errorBody(requestId: string, { code, message }: Pick<Refusal, "code" | "message">): string {
+  return JSON.stringify({
+    ok: false,
+    request_id: requestId,
+    error: { code, message },
+  } satisfies ErrorResponse);
+}
+
+/** A checkout as it goes out. `livemode` is false for good (decision 20). */
+export function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
+  return {
+    id: checkout.id,
+    object: checkout.object,
+    order_id: checkout.orderId,
+    amount_minor: checkout.amountMinor,
+    currency: checkout.currency,
+    status: checkout.status,
+    checkout_url: `${checkoutOrigin}/pay/${checkout.id}`,
+    livemode: false,
+  };
+}

@@ -1,0 +1,163 @@
+import type { Capability } from "../checkout/checkout.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+
+/** What an administrator can do to a store, and what its merchant can ask for (decision 49). */
+export const ADMINISTRATOR_ACTIONS = [
+  "approve_credential",
+  "revoke_credential",
+  "activate",
+  "deactivate",
+  "enable_capability",
+  "disable_capability",
+  "open_gate",
+  "close_gate",
+] as const;
+export type AdministratorAction = (typeof ADMINISTRATOR_ACTIONS)[number];
+
+/** The most characters of a note: UTF-16 units, as JSON counts them. */
+export const MAX_NOTE_LENGTH = 500;
+
+/** One entry of the audit log. */
+export type AdminAct = {
+  readonly storeId: string;
+  readonly actor: "merchant" | "administrator";
+  readonly action: AdministratorAction | "request_production";
+  /** The capability that is meant (`wechat_pay`, `EUR`); null where the action is about none. */
+  readonly subject: string | null;
+  /** What whoever did it had to say. */
+  readonly note: string | null;
+  /** Milliseconds by the store's clock. */
+  readonly at: number;
+};
+
+/** An entry with its place among all of them. */
+export type RecordedAct = AdminAct & { readonly number: number };
+
+/** Where production stands, each as the act that brought it there; null where there was none. */
+export type Production = {
+  /** The last time that the merchant asked for it. */
+  readonly request: RecordedAct | null;
+  /** The last `approve_credential` or `revoke_credential`. */
+  readonly approval: RecordedAct | null;
+  /** The last `open_gate`, or what closed the gate: `close_gate`, or the `revoke_credential` that took its ground. */
+  readonly gate: RecordedAct | null;
+};
+
+/** What a store is when somebody acts on it. */
+export type Standing = {
+  readonly active: boolean;
+  readonly capabilities: readonly Capability[];
+  readonly production: Production;
+};
+
+/** Where production stands after these acts, first to last. */
+export function productionOf(acts: readonly RecordedAct[]): Production {
+  return acts.reduce<Production>(afterAct, { request: null, approval: null, gate: null });
+}
+
+/** Whether the production credential is approved, and was not revoked since. */
+export function isApproved({ approval }: Production): boolean {
+  return approval?.action === "approve_credential";
+}
+
+/** Whether an administrator has opened the production gate, and nothing has closed it since. */
+export function isGateOpen({ gate }: Production): boolean {
+  return gate?.action === "open_gate";
+}
+
+/** Whether the merchant's last request stands: it was made, and neither a closed gate nor a revocation came after it. */
+function isRequested({ request, approval, gate }: Production): boolean {
+  if (request === null) return false;
+  const answers = [approval, gate].filter((act) => act !== null && act.number > request.number);
+  return answers.every((act) => act?.action === "approve_credential" || act?.action === "open_gate");
+}
+
+/**
+ * Decides whether an act may be done. Refuses with `state_conflict` what would change nothing, and a gate that has no
+ * ground to be opened on; with `not_found` a capability that the store does not have.
+ */
+export function decideAct(
+  { active, capabilities, production }: Standing,
+  { action, subject }: Pick<AdminAct, "action" | "subject">,
+): Outcome<void> {
+  switch (action) {
+    case "request_production":
+      return decideRequest(production);
+    case "approve_credential":
+      return unless(isApproved(production), "the production credential is approved already");
+    case "revoke_credential":
+      return unless(
+        !isApproved(production),
+        "the production credential is not approved, so nothing can be revoked",
+      );
+    case "activate":
+      return unless(active, "the store is active already");
+    case "deactivate":
+      return unless(!active, "the store is inactive already");
+    case "enable_capability":
+    case "disable_capability":
+      return decideCapability(capabilities, { subject, wanted: action === "enable_capability" });
+    case "open_gate":
+      return decideOpening(production);
+    case "close_gate":
+      return unless(!isGateOpen(production), "the production gate is closed already");
+  }
+}
+
+function afterAct(before: Production, act: RecordedAct): Production {
+  switch (act.action) {
+    case "request_production":
+      return { ...before, request: act };
+    case "approve_credential":
+      return { ...before, approval: act };
+    case "revoke_credential":
+      // A gate that stayed open would be open again with the next approval, without an act that opened it.
+      return { ...before, approval: act, gate: isGateOpen(before) ? act : before.gate };
+    case "open_gate":
+    case "close_gate":
+      return { ...before, gate: act };
+    case "activate":
+    case "deactivate":
+    case "enable_capability":
+    case "disable_capability":
+      return before;
+  }
+}
+
+function decideRequest(production: Production): Outcome<void> {
+  if (isGateOpen(production)) {
+    return refuse("state_conflict", "the production gate is open already, so nothing is left to ask for");
+  }
+  return unless(isRequested(production), "production was requested already, and is with the administrator");
+}
+
+function decideOpening(production: Production): Outcome<void> {
+  if (isGateOpen(production)) return refuse("state_conflict", "the production gate is open already");
+  if (production.request === null) {
+    return refuse("state_conflict", "the merchant has not requested production, so its gate stays closed");
+  }
+  return unless(
+    !isApproved(production),
+    "the production credential is not approved, so the production gate stays closed",
+  );
+}
+
+function decideCapability(
+  capabilities: readonly Capability[],
+  { subject, wanted }: { readonly subject: string | null; readonly wanted: boolean },
+): Outcome<void> {
+  const found = capabilities.find(({ name }) => name === subject);
+  if (found === undefined) {
+    const names = capabilities.map(({ name }) => name).join(", ");
+    return refuse("not_found", `the store has no capability ${printableLiteral(subject)}; it has: ${names}`);
+  }
+  return unless(
+    found.active === wanted,
+    `the capability ${found.name} is ${wanted ? "active" : "inactive"} already`,
+  );
+}
+
+function unless(isSo: boolean, why: string): Outcome<void> {
+  return isSo ? refuse("state_conflict", why) : accept(undefined);
+}

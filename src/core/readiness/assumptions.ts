@@ -1,0 +1,236 @@
+import type { CreateRequest } from "../checkout/create-request.ts";
+import type { ErrorCode } from "../errors.ts";
+import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
+
+/** Something that the interface leaves open, and what we chose: a real service may choose otherwise. */
+export type Assumption = {
+  /** Its number in DECISIONS.md. */
+  readonly number: number;
+  /** Its heading there. */
+  readonly title: string;
+  /** What we chose, in a sentence. */
+  readonly chosen: string;
+  /** What changes it here; null where nothing does. */
+  readonly setting: string | null;
+  /** What shows that an integration relied on it; null where the service cannot see that. */
+  readonly shownBy: string | null;
+};
+
+/** Every decision that fills a gap in the interface, in its order, and those of the sandbox's tools that an integration can lean on. */
+export const ASSUMPTIONS: readonly Assumption[] = [
+  {
+    number: 1,
+    title: "Base URL",
+    chosen: "The API is at http://127.0.0.1:4242/v1, payment pages and everything else on the same port.",
+    setting: "sandbox start --port, --allow-host",
+    shownBy: null,
+  },
+  {
+    number: 2,
+    title: "Ids",
+    chosen: "Ids are UUIDs of version 7, in lower case, and sort by time.",
+    setting: null,
+    shownBy: null,
+  },
+  {
+    number: 3,
+    title: "Order of refusals",
+    chosen: "Where a request has several faults, a fixed order says which one is named.",
+    setting: null,
+    shownBy: null,
+  },
+  {
+    number: 4,
+    title: "Error codes",
+    chosen: "error.code is one of a closed list; the interface states statuses alone.",
+    setting: null,
+    shownBy: "a request of the API was refused",
+  },
+  {
+    number: 5,
+    title: "Idempotency",
+    chosen:
+      "A key belongs to a store for 30 days; the same path and values get the same bytes again, others are 409 idempotency_key_reused.",
+    setting: null,
+    shownBy: "a create was answered again, or its key refused for another body",
+  },
+  {
+    number: 6,
+    title: "Strict JSON",
+    chosen: "Bodies are strict JSON in UTF-8 of at most 16 KiB, sent as application/json.",
+    setting: null,
+    shownBy: "a body was refused for its form",
+  },
+  {
+    number: 7,
+    title: "price_id",
+    chosen: "A create takes price_id in place of amount, currency and method, never beside them.",
+    setting: null,
+    shownBy: "a create named a price_id",
+  },
+  {
+    number: 8,
+    title: "order_id",
+    chosen:
+      "An order_id has one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
+    setting: null,
+    shownBy: "a create met order_conflict",
+  },
+  {
+    number: 9,
+    title: "Retrieve",
+    chosen: "GET checkout-sessions/{id} answers for an order's id too; an unknown id is 404.",
+    setting: null,
+    shownBy: "an order was retrieved by its id, or an id was not found",
+  },
+  {
+    number: 10,
+    title: "States",
+    chosen:
+      "A checkout can be paid for an hour, a declined attempt leaves it pending and the fifth fails it; a result that comes after the end is noted and not applied.",
+    setting: "sandbox start --checkout-lifetime",
+    shownBy: "a checkout expired, an attempt was declined, or a result came late",
+  },
+  {
+    number: 11,
+    title: "Events",
+    chosen: "Types are order.… and checkout_session.… with the status; the body has our fields.",
+    setting: null,
+    shownBy: "an endpoint took an event",
+  },
+  {
+    number: 12,
+    title: "Delivery headers",
+    chosen:
+      "Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature carry what a receiver verifies, with a tolerance of 300 s.",
+    setting: "headerNames and toleranceSeconds of hosted-checkout/webhooks",
+    shownBy: "an endpoint took an event",
+  },
+  {
+    number: 13,
+    title: "Schedule",
+    chosen: "A delivery that was not taken is tried again after 5 s, 5 min and so on, eight times in all.",
+    setting: "sandbox start --delivery-timeout",
+    shownBy: "an endpoint took an event that it had not taken before",
+  },
+  {
+    number: 14,
+    title: "Targets",
+    chosen: "Events are delivered to this machine alone.",
+    setting: "sandbox start --allow-target",
+    shownBy: null,
+  },
+  {
+    number: 15,
+    title: "Keys",
+    chosen:
+      "The scopes are orders:write, checkout_sessions:write and checkout_sessions:read; retrieving an order takes the last.",
+    setting: null,
+    shownBy: "a request was refused for its scope",
+  },
+  {
+    number: 16,
+    title: "Signing secret",
+    chosen:
+      "A secret is whsec_…, and its whole text is the key of the signature; endpoints share the store's until they are rotated.",
+    setting: "endpoints rotate-secret <id>",
+    shownBy: null,
+  },
+  {
+    number: 17,
+    title: "Rate limit",
+    chosen: "1000 requests a second for each key, twice that at once; 429 carries Retry-After.",
+    setting: "sandbox start --rate-limit",
+    shownBy: "a request was refused with 429",
+  },
+  {
+    number: 18,
+    title: "Clock",
+    chosen: "The store's clock can be stopped and moved, and drives what falls due.",
+    setting: "sandbox clock",
+    shownBy: "the clock was moved",
+  },
+  {
+    number: 19,
+    title: "Return to the merchant",
+    chosen:
+      "Customers are sent back to /?order_id=…&session_id=… of the first registered origin, never with a status.",
+    setting: "return-origins add <origin>",
+    shownBy: "a payment page offered the way back",
+  },
+  {
+    number: 20,
+    title: "Stated and kept",
+    chosen: "livemode is false, nothing is refunded or paid out, and nothing here opens production.",
+    setting: null,
+    shownBy: null,
+  },
+  {
+    number: 37,
+    title: "Reserved order_ids",
+    chosen: "An order_id that ends with ~succeeded and the like settles itself after a second.",
+    setting: "another order_id",
+    shownBy: "a create had such an order_id",
+  },
+  {
+    number: 38,
+    title: "Acting in the payer's place",
+    chosen: "checkout sandbox pay and the control API do what a payer does.",
+    setting: null,
+    shownBy: "the control API paid, declined or ended a checkout",
+  },
+];
+
+/** Numbers of decisions that something relied on. */
+export type Relied = readonly number[];
+
+/** What an integration relies on that asks for an order by its id. */
+export const RETRIEVED_ORDER: Relied = [9];
+/** What it relies on where a checkout expires, an attempt is declined, or a result comes late. */
+export const UNSTATED_MOVE: Relied = [10];
+/** What it relies on where it moves the clock. */
+export const MOVED_CLOCK: Relied = [18];
+/** What it relies on where its customers are offered the way back. */
+export const OFFERED_RETURN: Relied = [19];
+/** What it relies on where the control API acts in the payer's place. */
+export const ACTED_AS_PAYER: Relied = [38];
+
+const NONE: Relied = [];
+const REPLAYED: Relied = [5];
+const TAKEN: Relied = [11, 12];
+const TAKEN_LATER: Relied = [11, 12, 13];
+
+/** What a request relied on that was refused, beside that there are codes. */
+const BY_REFUSAL: Readonly<Partial<Record<ErrorCode, number>>> = {
+  idempotency_key_reused: 5,
+  invalid_json: 6,
+  unsupported_content_type: 6,
+  conflicting_parameters: 7,
+  order_conflict: 8,
+  session_not_found: 9,
+  scope_missing: 15,
+  rate_limited: 17,
+};
+
+/** What an integration relied on that got this refusal. */
+export function reliedOnByRefusal(code: ErrorCode): Relied {
+  const further = BY_REFUSAL[code];
+  return further === undefined ? [4] : [4, further];
+}
+
+/** What an integration relied on whose create was answered. */
+export function reliedOnByCreate(
+  request: CreateRequest,
+  { replayed }: { readonly replayed: boolean },
+): Relied {
+  const isPriced = "price_id" in request;
+  const isReserved = outcomeOfOrderId(request.order_id) !== undefined;
+  // Most creates rely on nothing, and there are many.
+  if (!isPriced && !isReserved) return replayed ? REPLAYED : NONE;
+  return [...(replayed ? REPLAYED : NONE), ...(isPriced ? [7] : NONE), ...(isReserved ? [37] : NONE)];
+}
+
+/** What an integration relied on that took a delivery; `tries` counts all that it was sent in. */
+export function reliedOnByTaking(tries: number): Relied {
+  return tries > 1 ? TAKEN_LATER : TAKEN;
+}

@@ -1,0 +1,222 @@
+import type { CreateRequest } from "../../checkout/create-request.ts";
+import type { DrillStep } from "./drill.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { printableLiteral } from "../../text.ts";
+
+/** A create that came in while the idempotency drill watched. */
+export type SeenCreate = {
+  /** Of this very request, also where it was answered with the first one's. */
+  readonly requestId: string;
+  /** As it came; null where none came. */
+  readonly idempotencyKey: string | null;
+  /** null where the body could not be read. */
+  readonly orderId: string | null;
+  readonly result: "created" | "replayed" | ErrorCode;
+  /** What it made, or got again. */
+  readonly checkoutId: string | null;
+  /** Whether its answer was dropped after the commit. */
+  readonly lost: boolean;
+};
+
+/** How the merchant's command ended; the exit code is null where it has none. */
+export type ClientEnd = {
+  readonly ending: "exited" | "timeout" | "aborted" | "not_run";
+  readonly exitCode: number | null;
+};
+
+/** What the service has seen and what its tables say, once the merchant's command has ended. */
+export type IdempotencyFacts = {
+  /** In the order in which they were answered. */
+  readonly seen: readonly SeenCreate[];
+  /** Orders and sessions that exist of it. */
+  readonly made: number;
+  readonly client: ClientEnd;
+  /** The request in which the drill itself sent the lost create's key with another body, where the log says that it was refused. */
+  readonly refusedRequestId: string | null;
+};
+
+/** What the drill has shown of a client. `unknown`: no answer could be lost, and not for the sake of a key. */
+export type IdempotencyVerdict = {
+  readonly verdict: "passed" | "failed" | "unknown";
+  readonly steps: readonly DrillStep[];
+};
+
+/** Refusals that a client gets for what it does with keys, whatever else it is asked for. */
+const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
+  "idempotency_key_missing",
+  "idempotency_key_invalid",
+  "idempotency_key_reused",
+]);
+
+/**
+ * Judges how a client copes with an answer that is lost after the commit (interface: Idempotency rules 1 and 2). Where no
+ * answer could be lost, nothing behind that is judged.
+ */
+export function judgeIdempotencyDrill(facts: IdempotencyFacts): IdempotencyVerdict {
+  const at = facts.seen.findIndex(({ lost }) => lost);
+  const lost = facts.seen[at];
+  if (lost === undefined) {
+    const isFault = facts.seen.some(({ result }) => KEY_FAULTS.has(result));
+    return { verdict: isFault ? "failed" : "unknown", steps: [nothingLost(facts)] };
+  }
+  const steps = stepsAfter(lost, facts.seen.slice(at + 1), facts);
+  return { verdict: steps.every((step) => step.passed) ? "passed" : "failed", steps };
+}
+
+function stepsAfter(lost: SeenCreate, later: readonly SeenCreate[], facts: IdempotencyFacts): DrillStep[] {
+  return [
+    passed("answer_lost", {
+      ...ANSWER_LOST,
+      got: `${lost.result}, and its answer dropped`,
+      reference: lost.requestId,
+    }),
+    triedAgain(later, facts.client),
+    ...(later.length === 0 ? [] : [sameKey(lost, later)]),
+    oneOrder(facts),
+    clientEnded(facts.client),
+    otherBodyRefused(facts),
+  ];
+}
+
+/**
+ * A create with another meaning under the same order_id: another amount, or another description where the catalog says
+ * the amount. Under a key that was used it must be refused.
+ */
+export function otherRequest(request: CreateRequest): CreateRequest {
+  if ("price_id" in request) {
+    const description = request.description === OTHER_DESCRIPTION ? "" : OTHER_DESCRIPTION;
+    return { ...request, description };
+  }
+  const { amount_minor: amount } = request;
+  return { ...request, amount_minor: amount > 1 ? amount - 1 : 2 };
+}
+
+const OTHER_DESCRIPTION = "another body under the same key";
+
+type Found = Pick<DrillStep, "expected" | "got"> & { readonly reference?: string | null };
+
+function passed(name: string, { reference = null, ...found }: Found): DrillStep {
+  return { name, passed: true, ...found, cause: null, reference };
+}
+
+function failed(name: string, { reference = null, ...found }: Found, cause: string): DrillStep {
+  return { name, passed: false, ...found, cause, reference };
+}
+
+const ANSWER_LOST = { expected: "a create that succeeds" } as const;
+
+const KEY_MISSING = "sends no Idempotency-Key, and the service refuses a create without one";
+
+/** Why a create that was refused can be no lost one. */
+const CAUSES: Readonly<Partial<Record<SeenCreate["result"], string>>> = {
+  credential_missing: "sends no API key; it is in CHECKOUT_API_KEY",
+  credential_invalid: "sends another API key than the one in CHECKOUT_API_KEY",
+  idempotency_key_missing: KEY_MISSING,
+  idempotency_key_invalid:
+    "sends a key that is none: 8 to 128 printable ASCII characters, in one header line",
+  idempotency_key_reused: "uses one key for different requests; a new purchase needs a new key",
+  order_conflict:
+    "creates an order that was there before, under another key; let it create a new one each time, such as the order_id in CHECKOUT_ORDER_ID",
+};
+
+function nothingLost({ seen, client }: IdempotencyFacts): DrillStep {
+  const told = seen.find(({ result }) => KEY_FAULTS.has(result)) ?? seen.at(-1);
+  if (told === undefined)
+    return failed("answer_lost", { ...ANSWER_LOST, got: "no create came in" }, causeOfSilence(client));
+  const cause = CAUSES[told.result] ?? `sends a create that the service refuses: ${told.result}`;
+  const found = { ...ANSWER_LOST, got: told.result, reference: told.requestId };
+  return failed("answer_lost", found, cause);
+}
+
+function causeOfSilence({ ending, exitCode }: ClientEnd): string {
+  if (ending === "not_run") return "the command could not be run";
+  if (ending === "exited" && exitCode === 127) return "the shell does not know the command";
+  return "sends its creates elsewhere, or none: the address is in CHECKOUT_BASE_URL, and the API key in CHECKOUT_API_KEY";
+}
+
+function triedAgain(later: readonly SeenCreate[], { ending }: ClientEnd): DrillStep {
+  const expected = "another try";
+  const [next] = later;
+  if (next !== undefined) {
+    return passed("tried_again", { expected, got: `${later.length} more`, reference: next.requestId });
+  }
+  const cause =
+    ending === "timeout"
+      ? "had not tried again when its time was up; --command-timeout gives it more"
+      : "takes a lost connection for a refusal: the order exists and the shop does not know it; send the same request with the same key again";
+  return failed("tried_again", { expected, got: "none" }, cause);
+}
+
+/** What a later create is to the lost one. */
+type Kinship = "right" | "no_key" | "other_body" | "new_key" | "new_purchase" | "says_nothing";
+
+const WRONG: Readonly<Record<Exclude<Kinship, "right">, string>> = {
+  no_key: KEY_MISSING,
+  other_body:
+    "sends another body under the key: something in it is made anew for each try, such as a time or a description",
+  new_key:
+    "makes a new key for each retry: it belongs to the purchase, so make it once, keep it, and send it with every try; here order_conflict stops a second order, which the interface does not promise (decision 8)",
+  new_purchase: "makes a new key and a new order_id for each retry, so that each is a purchase of its own",
+  says_nothing: "gave up before a try was answered",
+};
+
+function sameKey(lost: SeenCreate, later: readonly SeenCreate[]): DrillStep {
+  const expected = "the same key";
+  const told = later.map((create) => ({ ...create, kinship: kinshipOf(lost, create) }));
+  const first = (kinship: Kinship) => told.find((create) => create.kinship === kinship);
+  const wrong = first("no_key") ?? first("other_body") ?? first("new_key");
+  const right = first("right");
+  if (wrong === undefined && right !== undefined) {
+    return passed("same_key", { expected, got: "the same key: replayed", reference: right.requestId });
+  }
+  const shown = wrong ?? first("new_purchase") ?? first("says_nothing");
+  if (shown === undefined || shown.kinship === "right") throw new Error("a later create is right or wrong");
+  const found = { expected, got: `${keyOf(lost, shown)}: ${shown.result}`, reference: shown.requestId };
+  return failed("same_key", found, WRONG[shown.kinship]);
+}
+
+function keyOf(lost: SeenCreate, { idempotencyKey: key }: SeenCreate): string {
+  if (key === null) return "no key";
+  return key === lost.idempotencyKey ? "the same key" : `another key, ${printableLiteral(key)}`;
+}
+
+function kinshipOf(lost: SeenCreate, { result, idempotencyKey, orderId }: SeenCreate): Kinship {
+  if (result === "idempotency_key_missing") return "no_key";
+  if (idempotencyKey === lost.idempotencyKey) {
+    if (result === "idempotency_key_reused") return "other_body";
+    return result === "replayed" ? "right" : "says_nothing";
+  }
+  if (orderId === null || idempotencyKey === null) return "says_nothing";
+  return orderId === lost.orderId ? "new_key" : "new_purchase";
+}
+
+function oneOrder({ made }: IdempotencyFacts): DrillStep {
+  const found = { expected: "1", got: String(made) };
+  if (made === 1) return passed("one_order", found);
+  const cause =
+    "makes more than one purchase in a run: each try one of its own, or a second create beside them";
+  return failed("one_order", found, cause);
+}
+
+function clientEnded({ ending, exitCode }: ClientEnd): DrillStep {
+  const expected = "exit code 0";
+  if (ending === "timeout") {
+    return failed("client_ended", { expected, got: "killed, its time was up" }, "does not come to an end");
+  }
+  if (exitCode === 0) return passed("client_ended", { expected, got: "exit code 0" });
+  const got = exitCode === null ? "ended by a signal" : `exit code ${exitCode}`;
+  const cause =
+    "reports a failure although the order exists, so the shop tells its customer so or starts anew";
+  return failed("client_ended", { expected, got }, cause);
+}
+
+/** Sent by the drill itself: it shows what the service does, and what a client that mixes up its keys would get. */
+function otherBodyRefused({ refusedRequestId }: IdempotencyFacts): DrillStep {
+  const expected = "409 idempotency_key_reused";
+  if (refusedRequestId !== null) {
+    return passed("other_body_refused", { expected, got: expected, reference: refusedRequestId });
+  }
+  const cause =
+    "the service's log has no such refusal: it could not be reached, or was started anew meanwhile";
+  return failed("other_body_refused", { expected, got: "no refusal" }, cause);
+}

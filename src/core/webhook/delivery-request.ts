@@ -1,0 +1,49 @@
+import { hash } from "node:crypto";
+import { changedBody, STALE_BY_SECONDS, type TroubleKind } from "./fault.ts";
+import { HEADERS, signHeaders } from "./signature.ts";
+
+/** What is sent to an endpoint, and what the audit keeps of it. */
+export type DeliveryRequest = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The headers without the signature, as JSON. */
+  readonly auditedHeaders: string;
+  /** SHA-256 of the body, in hex. */
+  readonly bodyHash: string;
+};
+
+/** What a request is made from. */
+export type DeliveryParts = {
+  readonly eventId: string;
+  readonly body: string;
+  /** In force, newest first. */
+  readonly secrets: readonly string[];
+  /** No longer in force. */
+  readonly retiredSecrets: readonly string[];
+  /** Real time, in milliseconds: receivers compare it with theirs (decision 18). */
+  readonly realNow: number;
+  readonly trouble: TroubleKind | null;
+};
+
+/** Signs one attempt (interface: Events rule 2; decision 12), with the trouble that was asked for. */
+export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
+  const { eventId, trouble } = parts;
+  const timestamp = Math.floor(parts.realNow / 1000) - (trouble === "stale_timestamp" ? STALE_BY_SECONDS : 0);
+  const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody: Buffer.from(parts.body) });
+  const body = trouble === "changed_body" ? changedBody(parts.body) : parts.body;
+  const headers = { "Content-Type": "application/json", "User-Agent": "checkout-sandbox", ...signed };
+  const kept = Object.entries(headers).filter(([name]) => name !== HEADERS.signature);
+  return {
+    headers,
+    body,
+    auditedHeaders: JSON.stringify(Object.fromEntries(kept)),
+    bodyHash: hash("sha256", body, "hex"),
+  };
+}
+
+/** The secrets to sign with: right ones, one that is over, or one that never was. */
+function secretsFor({ secrets, retiredSecrets, trouble, eventId }: DeliveryParts): readonly string[] {
+  const never = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
+  if (trouble === "bad_signature") return [never];
+  return trouble === "old_secret" ? [retiredSecrets[0] ?? never] : secrets;
+}

@@ -1,0 +1,196 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { bodyVariants, type Variant } from "./body-variants.ts";
+import { parseJson } from "../../json.ts";
+import {
+  keyVariants,
+  readSignature,
+  signedForms,
+  type Candidate,
+  type KnownSecret,
+  type SignedParts,
+} from "./signing-variants.ts";
+import { explain, type Diagnosis, type Finding } from "./causes.ts";
+import {
+  absentHeaders,
+  ageFindings,
+  bodyHints,
+  secondsIn,
+  secretFindings,
+  span,
+  timestampFindings,
+} from "./findings.ts";
+import { bytesOf, HEADERS, headerValues, verifySignature } from "../signature.ts";
+import type { HeaderNames, VerifyOptions } from "../webhook.ts";
+
+/** A request that failed, with the secrets that may have signed it beside those that it was verified with. */
+export type DiagnoseOptions = VerifyOptions & {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly known?: readonly KnownSecret[];
+};
+
+/** So many bytes are hashed in search of a cause: less than a second of work, whatever arrives. */
+const MAX_HASHED_BYTES = 64 * 1024 * 1024;
+/** What a try costs beside its body, in bytes hashed. */
+const BYTES_PER_TRY = 512;
+/** Causes that are thought to have come together; three at once are not looked for. */
+const MAX_CAUSES = 2;
+/** Other timestamps are tried so far from each that is known, in seconds: the first three retries lie within. */
+const NEAR_SECONDS = 3600;
+const PARSED = "What was verified is neither bytes nor text, but something that was parsed.";
+
+/**
+ * Why a webhook fails its verification, the likeliest cause first, found by trying what commonly goes wrong on either side
+ * until the signature is right; empty where it does not fail. Holds no secret and no digest. For the receiver's own eyes:
+ * whoever forges signatures must not be told how close they came.
+ */
+export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
+  const verdict = verifySignature(options);
+  if (verdict.ok) return [];
+  if (verdict.code === "secret_missing") return [explain({ code: "secret_missing" }, true)];
+  const rawBody = bytesOf(options.rawBody);
+  if (rawBody === undefined) return [explain({ code: "body_not_raw", detail: PARSED }, true)];
+  const absent = absentHeaders(options.headers, namesOf(options));
+  if (absent.length > 0) return absent.map((finding) => explain(finding, true));
+  const age = ageFindings(options, namesOf(options).timestamp);
+  if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
+    return age.map((finding) => explain(finding, true));
+  return searchCauses(options, { rawBody, age });
+}
+
+/** What is wrong with the request as it stands, and what has to be undone for the signature to be right. */
+function searchCauses(
+  options: DiagnoseOptions,
+  { rawBody, age }: { readonly rawBody: Uint8Array; readonly age: readonly Finding[] },
+): Diagnosis[] {
+  const { timestamp, signature } = namesOf(options);
+  const timestampText = headerValues(options.headers, timestamp)[0] ?? "";
+  const signatureText = headerValues(options.headers, signature)[0] ?? "";
+  const { candidates, findings } = readSignature(signatureText, signature);
+  const ofSecrets = secretFindings([options.secrets].flat());
+  const visible = [...ofSecrets, ...timestampFindings(timestampText, timestamp)];
+  const proof = prove(options, { rawBody, candidates, timestampText });
+  if (proof !== undefined) {
+    const undone = proof.filter(({ code }) => visible.every((finding) => finding.code !== code));
+    return [...visible, ...undone, ...age].map((finding) => explain(finding, true));
+  }
+  const certain = [...visible, ...findings, ...age].map((finding) => explain(finding, true));
+  // With what is no secret there is nothing to try.
+  if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
+  return [
+    ...certain,
+    ...[...bodyHints(rawBody), { code: "unexplained" } as const].map((finding) => explain(finding, false)),
+  ];
+}
+
+/** What was thought to have been signed, and what must have happened then. */
+type Trial = {
+  readonly findings: readonly Finding[];
+  readonly key: string | Uint8Array;
+  readonly parts: readonly (string | Uint8Array)[];
+};
+
+type Request = {
+  readonly rawBody: Uint8Array;
+  readonly candidates: readonly Candidate[];
+  readonly timestampText: string;
+};
+
+/** The causes under which one of the signatures is right; undefined where none was found within the limits. */
+function prove(options: DiagnoseOptions, request: Request): readonly Finding[] | undefined {
+  if (request.candidates.length === 0) return undefined;
+  let hashed = 0;
+  for (const { findings, key, parts } of trials(options, request)) {
+    const length = parts.reduce((sum, part) => sum + part.length, BYTES_PER_TRY);
+    hashed += length * request.candidates.length;
+    if (hashed > MAX_HASHED_BYTES) return undefined;
+    const right = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
+    if (right !== undefined) return [...right.findings, ...findings];
+  }
+  return undefined;
+}
+
+/** One cause after the other, then two at a time, then other timestamps. */
+function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
+  const { rawBody, timestampText } = request;
+  const [eventId] = headerValues(options.headers, namesOf(options).eventId);
+  const secrets = [options.secrets].flat();
+  const timestamps = [timestampText, ...secondsIn(timestampText).map(String)];
+  const axes = {
+    bodies: bodyVariants(rawBody),
+    keys: keyVariants(secrets, options.known ?? []),
+    forms: signedForms([...new Set(timestamps)], eventId),
+  };
+  for (let causes = 0; causes <= MAX_CAUSES; causes += 1) yield* combinations(axes, causes);
+  for (const { seconds, finding } of otherTimestamps(options, request)) {
+    for (const key of secrets) yield { findings: [finding], key, parts: [String(seconds), ".", rawBody] };
+  }
+}
+
+/** Every combination of body, key and form that takes so many causes. */
+function* combinations(
+  axes: {
+    readonly bodies: readonly Variant<Uint8Array>[];
+    readonly keys: readonly Variant<string | Uint8Array>[];
+    readonly forms: readonly Variant<SignedParts>[];
+  },
+  causes: number,
+): Generator<Trial> {
+  for (const body of axes.bodies) {
+    for (const key of axes.keys) {
+      for (const form of axes.forms) {
+        const count = body.findings.length + key.findings.length + form.findings.length;
+        if (count !== causes) continue;
+        const findings = [...key.findings, ...form.findings, ...body.findings];
+        yield { findings, key: key.value, parts: form.value(body.value) };
+      }
+    }
+  }
+}
+
+/** Timestamps of other attempts: around the one that came, now, and when the event was made; the nearest first. */
+function* otherTimestamps(
+  options: DiagnoseOptions,
+  { rawBody, timestampText }: Request,
+): Generator<{ readonly seconds: number; readonly finding: Finding }> {
+  const [claimed] = secondsIn(timestampText);
+  const bases = [claimed, Math.floor(options.now / 1000), createdSeconds(rawBody)].filter(
+    (base) => base !== undefined,
+  );
+  for (let distance = 0; distance <= NEAR_SECONDS; distance += 1) {
+    for (const base of bases) {
+      for (const seconds of [base - distance, base + distance]) {
+        yield { seconds, finding: { code: "other_timestamp", detail: apart(seconds, claimed) } };
+      }
+    }
+  }
+}
+
+/** Compared in constant time: a diagnosis that takes longer for a better guess would tell it. */
+function isDigestOf(
+  { algorithm, hex }: Candidate,
+  key: string | Uint8Array,
+  parts: readonly (string | Uint8Array)[],
+): boolean {
+  const hmac = createHmac(algorithm, key);
+  for (const part of parts) hmac.update(part);
+  const digest = hmac.digest("hex").slice(0, hex.length);
+  return timingSafeEqual(Buffer.from(digest), Buffer.from(hex));
+}
+
+function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
+  return headerNames;
+}
+
+/** When the event was made, by its body, in Unix seconds. */
+function createdSeconds(rawBody: Uint8Array): number | undefined {
+  const body = parseJson(Buffer.from(rawBody).toString("utf8"));
+  if (typeof body !== "object" || body === null || !("created_at" in body)) return undefined;
+  const created = Date.parse(String(body.created_at));
+  return Number.isNaN(created) ? undefined : Math.floor(created / 1000);
+}
+
+function apart(seconds: number, claimed: number | undefined): string {
+  if (claimed === undefined || claimed === seconds) return String(seconds);
+  return `${seconds} (${span(Math.abs(seconds - claimed))} ${seconds < claimed ? "earlier" : "later"})`;
+}

@@ -1,0 +1,126 @@
+import { compactJson } from "./body-variants.ts";
+import type { Finding } from "./causes.ts";
+import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP } from "../signature.ts";
+import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
+
+/** Within an hour a wrong clock is likelier than an old request. */
+const LIKELY_SKEW_SECONDS = 3600;
+/** Clocks that are wrong by a time zone are off by half hours, give or take these seconds, and by no more than these hours. */
+const TIME_ZONE_STEP_SECONDS = 1800;
+const TIME_ZONE_SLACK_SECONDS = 60;
+const TIME_ZONE_MAX_SECONDS = 14 * 3600;
+/** So many timestamps of a doubled header are read. */
+const MAX_PARTS = 3;
+
+/** Which of the two headers are not there, empty, or there more than once. */
+export function absentHeaders(
+  headers: WebhookHeaders,
+  { timestamp, signature }: HeaderNames,
+): readonly Finding[] {
+  return (
+    [
+      ["timestamp", timestamp],
+      ["signature", signature],
+    ] as const
+  ).flatMap(([kind, name]): Finding[] => {
+    const values = headerValues(headers, name);
+    if (values.length === 0) return [{ code: `${kind}_missing`, detail: name }];
+    if (values.length > 1) return [{ code: `${kind}_doubled`, detail: name }];
+    return values[0]?.trim() === "" ? [{ code: `${kind}_empty`, detail: name }] : [];
+  });
+}
+
+/** What can be seen of the secrets that were verified with. */
+export function secretFindings(secrets: readonly string[]): readonly Finding[] {
+  return secrets.flatMap((secret): Finding[] => {
+    if (secretFault(secret) === undefined) return [];
+    if (secret.startsWith("svc_")) return [{ code: "secret_is_api_key" }];
+    const detail = "The secret that was verified with has white space in or around it.";
+    return [/\s/.test(secret) ? { code: "secret_whitespace", detail } : { code: "secret_malformed" }];
+  });
+}
+
+/** What is wrong with the form of a timestamp. */
+export function timestampFindings(text: string, name: string): readonly Finding[] {
+  if (TIMESTAMP.test(text)) return [];
+  if (/^\d{13}$/.test(text)) return [{ code: "timestamp_milliseconds" }];
+  if (text.includes(",")) return [{ code: "timestamp_doubled", detail: name }];
+  return [{ code: "timestamp_malformed", detail: shapeOf(text) }];
+}
+
+function shapeOf(text: string): string {
+  if (text !== text.trim()) return "surrounded by white space";
+  if (/^\d+$/.test(text)) return `a number of ${text.length} digits`;
+  if (/^[+-]\d/.test(text)) return "a number with a sign";
+  if (/^\d+[.eE]/.test(text)) return "a number with a fraction or an exponent";
+  return Number.isNaN(Date.parse(text)) ? "no number" : "a date";
+}
+
+/** The Unix seconds that a timestamp in another form may stand for. */
+export function secondsIn(text: string): readonly number[] {
+  const parts = text.split(",", MAX_PARTS).map((part) => part.trim().replace(/^[+-]/, ""));
+  return parts.flatMap((part) => {
+    if (/^\d{13}$/.test(part)) return [Math.floor(Number(part) / 1000)];
+    if (/^\d{10}(?:\.\d+)?$/.test(part)) return [Math.floor(Number(part))];
+    const date = /^\d{4}-/.test(part) ? Date.parse(part) : Number.NaN;
+    return Number.isNaN(date) ? [] : [Math.floor(date / 1000)];
+  });
+}
+
+/** Why a timestamp may lie outside the tolerance, the likelier cause first; empty where it does not. */
+export function ageFindings(
+  options: VerifyOptions & { readonly now: number },
+  name: string,
+): readonly Finding[] {
+  const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;
+  const text = headerValues(headers, name)[0] ?? "";
+  const age = Math.floor(now / 1000) - Number(text);
+  if (!TIMESTAMP.test(text) || Math.abs(age) <= toleranceSeconds) return [];
+  const distance = span(Math.abs(age));
+  const skew: Finding = { code: "clock_skew", detail: `${distance} ${age > 0 ? "behind" : "ahead of"}` };
+  if (age < 0) return [skew];
+  const replay: Finding = { code: "stale_replay", detail: distance };
+  return age < LIKELY_SKEW_SECONDS || isTimeZone(age) ? [skew, replay] : [replay, skew];
+}
+
+function isTimeZone(seconds: number): boolean {
+  const rest = seconds % TIME_ZONE_STEP_SECONDS;
+  const distance = Math.min(rest, TIME_ZONE_STEP_SECONDS - rest);
+  return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
+}
+
+/** What a body looks like, where nothing is proven. */
+export function bodyHints(rawBody: Uint8Array): readonly Finding[] {
+  if (rawBody.length === 0) return [{ code: "body_empty" }];
+  const text = Buffer.from(rawBody).toString("utf8");
+  if (/^\[object \w+\]$/.test(text))
+    return [
+      { code: "body_not_raw", detail: `The body is the text ${text}: an object was turned into text.` },
+    ];
+  const lost = "The body holds U+FFFD, which stands for bytes that were no UTF-8.";
+  const formatted = "The body is JSON as a formatter writes it; the service sends it without white space.";
+  const compact = compactJson(text);
+  return [
+    ...(text.includes("\ufffd") ? [{ code: "body_characters_lost", detail: lost } as const] : []),
+    ...(compact === undefined || compact === text
+      ? []
+      : [{ code: "body_reserialised", detail: formatted } as const]),
+  ];
+}
+
+/** `3 d 4 h`, `5 min 20 s`: the two largest units. */
+export function span(seconds: number): string {
+  const units = [
+    [86_400, "d"],
+    [3600, "h"],
+    [60, "min"],
+    [1, "s"],
+  ] as const;
+  const parts = units.map(([size, unit], at) => {
+    const larger = units[at - 1]?.[0] ?? Number.POSITIVE_INFINITY;
+    return [Math.floor((seconds % larger) / size), unit] as const;
+  });
+  const first = parts.findIndex(([count]) => count > 0);
+  const shown = parts.slice(Math.max(first, 0), Math.max(first, 0) + 2).filter(([count]) => count > 0);
+  return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
+}

@@ -1,0 +1,223 @@
+import type { Variant } from "./body-variants.ts";
+import type { Finding } from "./causes.ts";
+import { MAX_SIGNATURES, SIGNATURES } from "../signature.ts";
+
+/** A secret that may have signed, and how people call it. */
+export type KnownSecret = {
+  /** Shown in diagnoses: `the secret of endpoint https://…`. Never the secret itself. */
+  readonly label: string;
+  readonly secret: string;
+  /** Rotated out. */
+  readonly retired: boolean;
+};
+
+/** A digest that the signature header may have meant. */
+export type Candidate = {
+  readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512";
+  /** Lower-case hex; the first digits of the digest where it was cut off. */
+  readonly hex: string;
+  readonly findings: readonly Finding[];
+};
+
+/** What was signed: the parts whose bytes stand one behind the other. */
+export type SignedParts = (body: Uint8Array) => readonly (string | Uint8Array)[];
+
+const PREFIX = "whsec_";
+/** So much of a header is read, in characters. */
+const MAX_HEADER = 2048;
+/** So many digests of one header are looked at. */
+const MAX_CANDIDATES = 8;
+/** With fewer digits a right beginning could be found by trying; then a diagnosis would help a forger. */
+const MIN_PROVABLE_DIGITS = 32;
+const LENGTHS = { 40: "sha1", 96: "sha384", 128: "sha512" } as const;
+const SEPARATORS = [
+  ["nothing", ""],
+  ["a colon", ":"],
+  ["a line break", "\n"],
+  ["a comma", ","],
+  ["a blank", " "],
+  ["a hyphen", "-"],
+  ["an underscore", "_"],
+  ["a vertical bar", "|"],
+  ["a semicolon", ";"],
+] as const;
+
+/** The keys that the signature may have been made with, if `secrets` were verified with and `known` are known beside them. */
+export function keyVariants(
+  secrets: readonly string[],
+  known: readonly KnownSecret[],
+): readonly Variant<string | Uint8Array>[] {
+  const others = known
+    .filter(({ secret }) => !secrets.includes(secret))
+    .map(({ label, secret, retired }) => {
+      const code = retired ? ("retired_secret" as const) : ("other_secret" as const);
+      return { findings: [{ code, detail: label }], value: secret };
+    });
+  const inForce = secrets.map((value) => ({ findings: [], value }));
+  return [
+    ...[...inForce, ...others].flatMap(({ findings, value }) =>
+      spellings(value).map((spelling) => ({
+        findings: [...findings, ...spelling.findings],
+        value: spelling.value,
+      })),
+    ),
+    ...NOT_SET,
+  ];
+}
+
+/** What may have been signed around a body, if these headers arrived. */
+export function signedForms(
+  timestamps: readonly string[],
+  eventId: string | undefined,
+): readonly Variant<SignedParts>[] {
+  const form = (findings: readonly Finding[], value: SignedParts): Variant<SignedParts> => ({
+    findings,
+    value,
+  });
+  const around = timestamps.flatMap((timestamp) => [
+    form([], (body) => [timestamp, ".", body]),
+    ...SEPARATORS.map(([detail, separator]) =>
+      form([{ code: "wrong_separator", detail }], (body) => [timestamp, separator, body]),
+    ),
+    form([{ code: "parts_swapped" }], (body) => [body, ".", timestamp]),
+    ...(eventId === undefined
+      ? []
+      : [form([{ code: "event_id_signed" }], (body) => [eventId, ".", timestamp, ".", body])]),
+  ]);
+  return [...around, form([{ code: "timestamp_not_signed" }], (body) => [body])];
+}
+
+/**
+ * The digests that a signature header may mean, with what is wrong in their form; and what is wrong with the header if none
+ * of them is the right one.
+ */
+export function readSignature(
+  header: string,
+  name: string,
+): { readonly candidates: readonly Candidate[]; readonly findings: readonly Finding[] } {
+  const general = headerFindings(header, name);
+  const items = header
+    .slice(0, MAX_HEADER)
+    .split(/[\s,;]+/)
+    .map(bareItem)
+    .filter((item) => item !== "");
+  const candidates = items.flatMap(candidatesOf).slice(0, MAX_CANDIDATES);
+  const whole = candidates.map(({ algorithm, hex, findings: own }) => {
+    const findings = [...general, ...own];
+    const strange = findings.length === 0 && !SIGNATURES.test(header);
+    return { algorithm, hex, findings: strange ? [MALFORMED] : findings };
+  });
+  return { candidates: whole, findings: whole[0]?.findings ?? [...general, shapeOf(items[0] ?? "")] };
+}
+
+/** Other ways in which a program may hand a secret to its HMAC. */
+function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
+  const bare = secret.trim();
+  const unprefixed = bare.startsWith(PREFIX) ? bare.slice(PREFIX.length) : bare;
+  const unquoted = /^(["'`])(.*)\1$/.exec(bare)?.[2];
+  const made = (finding: Finding, value: string | Uint8Array): Variant<string | Uint8Array> => ({
+    findings: [finding],
+    value,
+  });
+  const decoded = (detail: string, value: Uint8Array): Variant<string | Uint8Array> =>
+    made(
+      { code: "secret_decoded", detail: `The signature was made with the secret decoded ${detail}.` },
+      value,
+    );
+  return [
+    { findings: [], value: secret },
+    ...(bare === secret ? [] : [made({ code: "secret_whitespace", detail: HAS_WHITESPACE }, bare)]),
+    ...["\n", "\r\n", " "].map((end) =>
+      made({ code: "secret_whitespace", detail: SIGNED_WITH_WHITESPACE }, bare + end),
+    ),
+    ...(unquoted === undefined ? [] : [made({ code: "secret_quoted", detail: HAS_QUOTES }, unquoted)]),
+    ...['"', "'"].map((quote) =>
+      made({ code: "secret_quoted", detail: SIGNED_WITH_QUOTES }, quote + bare + quote),
+    ),
+    bare === unprefixed
+      ? made({ code: "secret_prefix", detail: LACKS_PREFIX }, PREFIX + bare)
+      : made({ code: "secret_prefix", detail: SIGNED_WITHOUT_PREFIX }, unprefixed),
+    decoded("from base64, without whsec_", Buffer.from(unprefixed, "base64")),
+    decoded("from base64, as a whole", Buffer.from(bare, "base64")),
+    ...(/^(?:[0-9a-f]{2})+$/i.test(unprefixed)
+      ? [decoded("from hexadecimal", Buffer.from(unprefixed, "hex"))]
+      : []),
+  ].filter(({ value }) => value.length > 0);
+}
+
+const HAS_WHITESPACE =
+  "The secret that was verified with has white space around it; the signature was made without.";
+const SIGNED_WITH_WHITESPACE = "The signature was made with white space behind the secret.";
+const HAS_QUOTES = "The secret that was verified with has quotes around it; the signature was made without.";
+const SIGNED_WITH_QUOTES = "The signature was made with quotes around the secret.";
+const LACKS_PREFIX = "The secret that was verified with lacks its beginning, whsec_.";
+const SIGNED_WITHOUT_PREFIX = "The signature was made with what stands behind whsec_.";
+
+const NOT_SET: readonly Variant<string>[] = ["", "undefined", "null"].map((value) => ({
+  findings: [
+    {
+      code: "secret_not_set",
+      detail: `The signature was made with ${value === "" ? "an empty secret" : `the word ${value}`}.`,
+    },
+  ],
+  value,
+}));
+
+const MALFORMED: Finding = { code: "signature_malformed" };
+
+/** What is wrong with the header as a whole. */
+function headerFindings(header: string, name: string): Finding[] {
+  const items = header.split(",");
+  if (/^[0-9a-f]{64}(?:, [0-9a-f]{64})+$/.test(header)) return [{ code: "signature_doubled", detail: name }];
+  const tooMany = items.length > MAX_SIGNATURES && items.every((item) => /^[0-9a-f]{64}$/.test(item));
+  return [
+    ...(tooMany ? [{ code: "signature_too_many", detail: String(items.length) } as const] : []),
+    ...(/(?:^|[\s,])["']?(?:[a-z][a-z0-9_-]{0,15}[=:]|v\d+[\s,])/i.test(header)
+      ? [{ code: "signature_prefixed" } as const]
+      : []),
+    ...(/\s/.test(header) ? [{ code: "signature_whitespace" } as const] : []),
+  ];
+}
+
+/** An item without quotes and prefix; empty where it is only a prefix or a timestamp. */
+function bareItem(item: string): string {
+  const unquoted = item.replaceAll(/^["']+|["']+$/g, "");
+  if (/^(?:v\d+|t=.*)$/i.test(unquoted)) return "";
+  return unquoted.replace(/^[a-z][a-z0-9_-]{0,15}[=:](?=.)/i, "");
+}
+
+function candidatesOf(item: string): Candidate[] {
+  const lowerCase = item.toLowerCase();
+  const spelling: Finding[] = lowerCase === item ? [] : [{ code: "signature_upper_case" }];
+  if (/^[0-9a-f]+$/.test(lowerCase)) return ofLength(lowerCase, spelling);
+  const decoded = Buffer.from(item, "base64").toString("hex");
+  if (!/^[A-Za-z0-9+/_-]{27,86}={0,2}$/.test(item)) return [];
+  const base64: Finding = { code: "signature_base64" };
+  if (decoded.length === 64) return [{ algorithm: "sha256", hex: decoded, findings: [base64] }];
+  return otherAlgorithms(decoded, [base64]);
+}
+
+function ofLength(hex: string, spelling: readonly Finding[]): Candidate[] {
+  const algorithm = "sha256" as const;
+  if (hex.length === 64) return [{ algorithm, hex, findings: spelling }];
+  const truncated: Candidate = { algorithm, hex: hex.slice(0, 64), findings: [...spelling, shapeOf(hex)] };
+  if (hex.length < MIN_PROVABLE_DIGITS) return [];
+  return [...otherAlgorithms(hex, spelling), truncated];
+}
+
+function otherAlgorithms(hex: string, spelling: readonly Finding[]): Candidate[] {
+  return Object.entries(LENGTHS)
+    .filter(([length]) => Number(length) === hex.length)
+    .map(([, algorithm]) => ({
+      algorithm,
+      hex,
+      findings: [...spelling, { code: "other_algorithm", detail: `HMAC-${algorithm.toUpperCase()}` }],
+    }));
+}
+
+/** What an item that is no digest of ours looks like. */
+function shapeOf(item: string): Finding {
+  if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED;
+  const detail = String(item.length);
+  return { code: item.length < 64 ? "signature_truncated" : "signature_overlong", detail };
+}

@@ -1,0 +1,53 @@
+import { STATUSES } from "../checkout/checkout.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+
+/** Every event type that there is (decision 11). */
+export const EVENT_TYPES: readonly string[] = [
+  ...STATUSES.map((status) => `order.${status}`),
+  ...STATUSES.map((status) => `checkout_session.${status}`),
+  "webhook.test",
+];
+
+/** What stands for every event type. */
+export const ALL_EVENTS = "*";
+
+/** `disabled`: it failed for too long, or said 410, or somebody switched it off. `paused`: its listener is away. */
+export type EndpointState = "enabled" | "paused" | "disabled";
+
+/** Where events of a store are delivered. Times are milliseconds by the store's clock. */
+export type Endpoint = {
+  readonly id: string;
+  readonly storeId: string;
+  /** `listener`: a `checkout listen`, which comes and goes. */
+  readonly kind: "url" | "listener";
+  readonly url: string;
+  /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
+  readonly eventTypes: readonly string[];
+  readonly state: EndpointState;
+  readonly reason: string | null;
+  /** Since when every try has failed; null after a success. */
+  readonly failingSince: number | null;
+  readonly createdAt: number;
+};
+
+/** Whether an event type is among those that an endpoint wants. */
+export function wants(patterns: readonly string[], type: string): boolean {
+  return patterns.some((pattern) => matches(pattern, type));
+}
+
+/** Checks patterns of event types. Refuses with `invalid_parameter` what no event could ever match. */
+export function parseEventTypes(patterns: readonly string[]): Outcome<readonly string[]> {
+  const unknown = patterns.find((pattern) => !EVENT_TYPES.some((type) => matches(pattern, type)));
+  if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
+  const got = unknown === undefined ? "none" : printableLiteral(unknown);
+  return refuse(
+    "invalid_parameter",
+    `an event type is one of ${EVENT_TYPES.join(", ")}, or a pattern: order.*, *; got ${got}`,
+  );
+}
+
+function matches(pattern: string, type: string): boolean {
+  if (pattern === ALL_EVENTS) return true;
+  return pattern.endsWith(".*") ? type.startsWith(pattern.slice(0, -1)) : pattern === type;
+}

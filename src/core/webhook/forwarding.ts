@@ -1,0 +1,57 @@
+import { parseEventTypes, wants } from "./endpoint.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+
+/** Where events of some types go: `order.*=http://localhost:3000/orders`. */
+export type Route = { readonly pattern: string; readonly url: string };
+
+/** A header that goes with every forwarded event. */
+export type AddedHeader = readonly [name: string, value: string];
+
+/** What to forward and where to: the first route that fits, else `forward`, where there is one. */
+export type ForwardPlan = {
+  readonly eventTypes: readonly string[];
+  readonly routes: readonly Route[];
+  readonly forward: string | undefined;
+};
+
+/** The form of a header's name, and of a value that fits on one line of Latin-1 (RFC 9110). */
+const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
+/** Headers that belong to the delivery itself or to the connection. */
+const RESERVED =
+  /^(checkout-.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/i;
+
+/** Where an event goes. `not_wanted`: its type is none of those that were asked for. `no_target`: it is only shown. */
+export function targetFor(
+  { eventTypes, routes, forward }: ForwardPlan,
+  type: string,
+): { readonly url: string } | "not_wanted" | "no_target" {
+  if (!wants(eventTypes, type)) return "not_wanted";
+  const url = routes.find(({ pattern }) => wants([pattern], type))?.url ?? forward;
+  return url === undefined ? "no_target" : { url };
+}
+
+/** Reads `type=URL`; the URL itself is checked where it is used. Refuses a type that no event has. */
+export function parseRoute(text: string): Outcome<Route> {
+  const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
+  if (url === "")
+    return refuse(
+      "invalid_parameter",
+      `a route is TYPE=URL, order.*=http://localhost:3000/orders; got ${printableLiteral(text)}`,
+    );
+  const types = parseEventTypes([pattern]);
+  return types.ok ? accept({ pattern, url }) : types;
+}
+
+/** Reads `Name: value`. Refuses what is no header, and one that is not the user's to set. Its value is never shown. */
+export function parseAddedHeader(text: string): Outcome<AddedHeader> {
+  const [, name, value = ""] = HEADER.exec(text) ?? [];
+  if (name === undefined)
+    return refuse("invalid_parameter", "a header is NAME:VALUE, on one line and without control characters");
+  if (RESERVED.test(name))
+    return refuse(
+      "invalid_parameter",
+      `the header ${printableLiteral(name)} belongs to the delivery, and goes on as it came`,
+    );
+  return accept([name, value]);
+}

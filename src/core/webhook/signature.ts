@@ -1,0 +1,206 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { printableLiteral } from "../text.ts";
+import type { HeaderNames, Rejection, SignatureVerdict, VerifyOptions, WebhookHeaders } from "./webhook.ts";
+
+/** The names that the sandbox uses. */
+export const HEADERS: HeaderNames = {
+  eventId: "Checkout-Event-Id",
+  timestamp: "Checkout-Timestamp",
+  signature: "Checkout-Signature",
+};
+
+/** How far a timestamp may lie from now, in seconds, before and after (decision 12). */
+export const DEFAULT_TOLERANCE_SECONDS = 300;
+
+/** Signatures that one header can carry: so many secrets are in force while they are rotated (decision 12). */
+export const MAX_SIGNATURES = 3;
+
+/** The strict form of the timestamp header: Unix seconds, plain digits. */
+export const TIMESTAMP = /^[1-9][0-9]{9}$/;
+/** The strict form of the signature header: one hex digest, or up to three with commas. */
+export const SIGNATURES = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}$`);
+const SECRET = /^[\x21-\x7e]+$/;
+const API_KEY_PREFIX = "svc_";
+
+/**
+ * The hex digest that a delivery carries (interface: Events rule 2): HMAC-SHA256 over the bytes of the timestamp header,
+ * a dot, and the raw body. The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included.
+ */
+export function signatureOf(
+  secret: string,
+  signed: { readonly timestamp: string; readonly rawBody: Uint8Array },
+): string {
+  const { timestamp, rawBody } = signed;
+  return createHmac("sha256", secret).update(`${timestamp}.`).update(rawBody).digest("hex");
+}
+
+/** The headers of one attempt, signed with at most three secrets, newest first (decision 12). */
+export function signHeaders(
+  secrets: readonly string[],
+  delivery: {
+    readonly eventId: string;
+    /** Unix seconds of this attempt. */
+    readonly timestamp: number;
+    readonly rawBody: Uint8Array;
+    readonly names?: HeaderNames;
+  },
+): Readonly<Record<string, string>> {
+  const { eventId, rawBody, names = HEADERS } = delivery;
+  const timestamp = String(delivery.timestamp);
+  const signatures = secrets
+    .slice(0, MAX_SIGNATURES)
+    .map((secret) => signatureOf(secret, { timestamp, rawBody }));
+  return { [names.eventId]: eventId, [names.timestamp]: timestamp, [names.signature]: signatures.join(",") };
+}
+
+/**
+ * Verifies a request over its raw body (interface: Events rule 3; decision 12). `now` is milliseconds since the epoch.
+ * Refuses in this order, whatever else is wrong: secrets, body, timestamp header, signature header, signature, age: the
+ * age of a timestamp that nobody signed proves nothing. Throws a TypeError only for a tolerance, a time or headers that
+ * no request can bring about.
+ */
+export function verifySignature(options: VerifyOptions & { readonly now: number }): SignatureVerdict {
+  const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, headerNames = HEADERS } = options;
+  checkCall({ headers, now, toleranceSeconds });
+  const secrets = [options.secrets].flat();
+  const noSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
+  if (noSecret !== undefined) return noSecret;
+  const rawBody = bytesOf(options.rawBody);
+  if (rawBody === undefined) return notRaw(options.rawBody);
+  const timestamp = oneHeader(headers, { name: headerNames.timestamp, kind: "timestamp", form: TIMESTAMP });
+  if (!timestamp.ok) return timestamp;
+  const signature = oneHeader(headers, { name: headerNames.signature, kind: "signature", form: SIGNATURES });
+  if (!signature.ok) return signature;
+  const candidates = signature.value.split(",");
+  if (!matches(secrets, candidates, { timestamp: timestamp.value, rawBody })) return MISMATCH;
+  const ageSeconds = Math.floor(now / 1000) - Number(timestamp.value);
+  if (ageSeconds > toleranceSeconds)
+    return reject("timestamp_too_old", `signed ${ageSeconds} s ago; ${toleranceSeconds} s are allowed`);
+  if (ageSeconds < -toleranceSeconds)
+    return reject(
+      "timestamp_too_new",
+      `signed ${-ageSeconds} s ahead of this clock; ${toleranceSeconds} s are allowed`,
+    );
+  return { ok: true, timestamp: Number(timestamp.value) };
+}
+
+/** The values of a header, one for each time that it came, as far as the headers tell. Names have no case. */
+export function headerValues(headers: WebhookHeaders, name: string): readonly string[] {
+  if (isLines(headers))
+    return headers.filter((_, at) => at % 2 === 1 && sameName(headers[at - 1] ?? "", name));
+  if (isFetchHeaders(headers)) {
+    const value: unknown = headers.get(name);
+    return typeof value === "string" ? [value] : [];
+  }
+  return Object.entries(headers)
+    .filter(([key]) => sameName(key, name))
+    .flatMap(([, value]) => value ?? []);
+}
+
+/** The bytes of a body; undefined where it is no longer what arrived. */
+export function bytesOf(rawBody: unknown): Uint8Array | undefined {
+  if (typeof rawBody === "string") return Buffer.from(rawBody);
+  // Not instanceof: test runners run code in realms of their own, each with its own Uint8Array.
+  return ArrayBuffer.isView(rawBody)
+    ? new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
+    : undefined;
+}
+
+/** Why a text cannot be a signing secret; undefined where it can be one. The message never shows it. */
+export function secretFault(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
+  if (typeof secret !== "string" || secret === "") return SECRET_MISSING;
+  if (secret.startsWith(API_KEY_PREFIX))
+    return reject("secret_malformed", "this is an API key; the signing secret is another text (whsec_…)");
+  if (SECRET.test(secret)) return undefined;
+  return reject(
+    "secret_malformed",
+    "a signing secret is visible ASCII without blanks; a line break at its end often comes from reading it from a file",
+  );
+}
+
+/** A refusal with its sentence. */
+export function reject<const Code extends string>(code: Code, message: string): Rejection<Code> {
+  return { ok: false, code, message };
+}
+
+const SECRET_MISSING = reject(
+  "secret_missing",
+  "there is no signing secret, or an empty one: was the setting read?",
+);
+const MISMATCH = reject(
+  "signature_mismatch",
+  "no signature matches: another secret, or the body is not the one that was signed, byte for byte",
+);
+
+/** Mistakes in the call itself, which no request can bring about. */
+function checkCall(call: {
+  readonly headers: unknown;
+  readonly now: number;
+  readonly toleranceSeconds: number;
+}): void {
+  const { headers, now, toleranceSeconds } = call;
+  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0)
+    throw new TypeError(
+      "toleranceSeconds must be a number from 0; 0 allows the same second alone, and there is no way to switch the check off",
+    );
+  if (!Number.isFinite(now)) throw new TypeError("now must be milliseconds since the epoch");
+  if (typeof headers !== "object" || headers === null)
+    throw new TypeError("headers must be the request's headers: request.rawHeaders, or request.headers");
+}
+
+function notRaw(rawBody: unknown): Rejection<"body_not_raw"> {
+  const got = rawBody === undefined ? "nothing" : rawBody === null ? "null" : `a parsed ${typeof rawBody}`;
+  return reject(
+    "body_not_raw",
+    `the body must be the bytes or the text as they arrived; got ${got}: read it before any parser does`,
+  );
+}
+
+type Wanted<Kind> = { readonly name: string; readonly kind: Kind; readonly form: RegExp };
+
+/** The one value of a header, in its strict form. */
+function oneHeader<const Kind extends "timestamp" | "signature">(
+  headers: WebhookHeaders,
+  { name, kind, form }: Wanted<Kind>,
+):
+  | { readonly ok: true; readonly value: string }
+  | Rejection<`${Kind}_missing` | `${Kind}_doubled` | `${Kind}_malformed`> {
+  const values = headerValues(headers, name);
+  const [value] = values;
+  if (value === undefined) return reject(`${kind}_missing`, `the header ${name} is missing`);
+  if (values.length > 1) return reject(`${kind}_doubled`, `the header ${name} came ${values.length} times`);
+  if (form.test(value)) return { ok: true, value };
+  const expected =
+    kind === "timestamp"
+      ? `Unix seconds in ten digits; got ${printableLiteral(value)}`
+      : `64 lower-case hex digits, or up to ${MAX_SIGNATURES} such signatures with commas and no blanks`;
+  return reject(`${kind}_malformed`, `the header ${name} must be ${expected}`);
+}
+
+/** Compares every candidate under every secret, always all of them, each in constant time. */
+function matches(
+  secrets: readonly string[],
+  candidates: readonly string[],
+  signed: { readonly timestamp: string; readonly rawBody: Uint8Array },
+): boolean {
+  // The candidates are known to be 64 digits, so their text is compared: decoding hex would let garbage pass.
+  const results = secrets.flatMap((secret) => {
+    const expected = Buffer.from(signatureOf(secret, signed));
+    return candidates.map((candidate) => timingSafeEqual(expected, Buffer.from(candidate)));
+  });
+  return results.includes(true);
+}
+
+function isLines(headers: WebhookHeaders): headers is readonly string[] {
+  return Array.isArray(headers);
+}
+
+function isFetchHeaders(
+  headers: WebhookHeaders,
+): headers is { readonly get: (name: string) => string | null } {
+  return "get" in headers && typeof headers.get === "function";
+}
+
+function sameName(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase();
+}

@@ -1,0 +1,123 @@
+import ipaddr from "ipaddr.js";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+
+/** The most characters of an endpoint's address. */
+const MAX_URL_LENGTH = 2048;
+
+/** Kinds of addresses that no name may lead to, even one that was allowed: they are nobody's receiver. */
+const NEVER = new Set([
+  "unspecified",
+  "broadcast",
+  "multicast",
+  "linkLocal",
+  "reserved",
+  // They carry an IPv4 address, which may be any of these.
+  "rfc6052",
+  "rfc6145",
+  "6to4",
+  "teredo",
+]);
+
+/** Where the sandbox may send to (decision 14). */
+export type TargetPolicy = {
+  /** Hosts beside the loopback ones, as `--allow-target` names them. */
+  readonly allowedHosts: readonly string[];
+  /** The sandbox's own port: it never sends to itself. */
+  readonly ownPort: number;
+};
+
+/** An address to deliver to, and what it may connect to: fixed addresses, or those that a name has at that moment. */
+export type Target = {
+  readonly url: string;
+  readonly port: number;
+  readonly host: string;
+  /** The only addresses of a loopback target, in the order to try; null for a name that was allowed. */
+  readonly addresses: readonly string[] | null;
+};
+
+/**
+ * Reads the address of an endpoint. It must be spelled as it is meant: a URL parser that silently turns `0x7f.1` or
+ * `①27.0.0.1` into something else is how filters are passed. Refuses with `invalid_parameter`.
+ */
+export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target> {
+  const url = text.length <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && (url.username !== "" || url.password !== "" || text.includes("@"))) {
+    return refuse("invalid_parameter", "the address must not hold a user, a password or an @");
+  }
+  const spelled = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
+    ? undefined
+    : hostSpelledIn(text);
+  if (url === undefined || spelled === undefined) {
+    return refuse(
+      "invalid_parameter",
+      `the address must be an http or https URL; got ${printableLiteral(text)}`,
+    );
+  }
+  if (url.hash !== "" || text.includes("#")) {
+    return refuse("invalid_parameter", `the address must not have a fragment; got ${printableLiteral(text)}`);
+  }
+  const host = url.hostname;
+  if (spelled !== host) {
+    return refuse(
+      "invalid_parameter",
+      `the host ${printableLiteral(spelled)} means ${printableLiteral(host)}; write it that way`,
+    );
+  }
+  const addresses = loopbackAddresses(host);
+  if (addresses === undefined && !policy.allowedHosts.includes(host)) {
+    return refuse(
+      "invalid_parameter",
+      `events are sent to this machine alone: localhost, 127.0.0.1 or [::1]; got ${printableLiteral(host)}. Start the sandbox with --allow-target ${printableLiteral(host)} to allow it`,
+    );
+  }
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  if (port === 0) return refuse("invalid_parameter", "port 0 is none; give the port of your receiver");
+  if (addresses !== undefined && port === policy.ownPort) {
+    return refuse(
+      "invalid_parameter",
+      `port ${port} is the sandbox itself; give the address of your receiver`,
+    );
+  }
+  return accept({ url: url.href, host, port, addresses: addresses ?? null });
+}
+
+/**
+ * The addresses that a target may be connected to, of those that its name has right now; asked for each try, and the
+ * connection goes to these and no others, so that a name cannot change its answer in between. Refuses with `invalid_parameter`.
+ */
+export function allowedAddresses(
+  target: Target,
+  resolved: readonly string[],
+  { ownPort }: TargetPolicy,
+): Outcome<readonly string[]> {
+  if (target.addresses !== null) return accept(target.addresses);
+  const allowed = resolved.filter((address) => !isForbidden(address, { port: target.port, ownPort }));
+  if (allowed.length > 0) return accept(allowed);
+  const got = resolved.length === 0 ? "no address" : resolved.join(", ");
+  return refuse("invalid_parameter", `${target.host} leads to ${got}, where nothing is sent`);
+}
+
+function isForbidden(
+  address: string,
+  { port, ownPort }: { readonly port: number; readonly ownPort: number },
+): boolean {
+  if (!ipaddr.isValid(address)) return true;
+  // `process` makes the IPv4 address of one that is mapped into IPv6.
+  const range = ipaddr.process(address).range();
+  return NEVER.has(range) || (range === "loopback" && port === ownPort);
+}
+
+/** `localhost` is either of the two, whichever answers; its name is never looked up. */
+function loopbackAddresses(host: string): readonly string[] | undefined {
+  if (host === "localhost") return ["127.0.0.1", "::1"];
+  if (host === "[::1]") return ["::1"];
+  return ipaddr.IPv4.isValidFourPartDecimal(host) && ipaddr.IPv4.parse(host).range() === "loopback"
+    ? [host]
+    : undefined;
+}
+
+/** The host as it was typed; undefined where the text is no plain `scheme://host…`. */
+function hostSpelledIn(text: string): string | undefined {
+  return /^https?:\/\/([^/?#@\\\s]+?)(?::\d+)?(?:[/?]|$)/.exec(text)?.[1];
+}

@@ -1,0 +1,111 @@
+import type { Status } from "../checkout/checkout.ts";
+import { bytesOf, HEADERS, headerValues, reject, verifySignature } from "./signature.ts";
+import type {
+  Rejection,
+  VerifyOptions,
+  WebhookChange,
+  WebhookCheckout,
+  WebhookEnvelope,
+  WebhookEvent,
+  WebhookVerdict,
+} from "./webhook.ts";
+
+/**
+ * Verifies a webhook and reads its event (decisions 11 and 12): after `verifySignature` the body must be an event, and the
+ * event id header, which nothing signs, must not contradict it. `now` is milliseconds since the epoch.
+ */
+export function verifyWebhook(options: VerifyOptions & { readonly now: number }): WebhookVerdict {
+  const verdict = verifySignature(options);
+  if (!verdict.ok) return verdict;
+  const body = parseBody(options.rawBody);
+  const field = faultyField(body);
+  if (field !== undefined) return invalid(field);
+  const event = body as WebhookEvent;
+  const { eventId: name } = options.headerNames ?? HEADERS;
+  const [claimed = event.event_id, ...more] = headerValues(options.headers, name);
+  if (more.length > 0) return reject("event_id_doubled", `the header ${name} came ${more.length + 1} times`);
+  if (claimed !== event.event_id)
+    return reject("event_id_mismatch", `the header ${name} is not the event_id of the signed body`);
+  return { ok: true, eventId: event.event_id, timestamp: verdict.timestamp, event };
+}
+
+type Check = (value: unknown) => boolean;
+type Checks<Shape> = Readonly<Record<keyof Shape, Check>>;
+
+const STATUSES: readonly unknown[] = [
+  "created",
+  "pending",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+] satisfies readonly Status[];
+const isText: Check = (value) => typeof value === "string" && value !== "";
+const isBoolean: Check = (value) => typeof value === "boolean";
+const isWhole: Check = Number.isSafeInteger;
+const isStatus: Check = (value) => STATUSES.includes(value);
+
+const ENVELOPE: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
+  event_id: isText,
+  type: isText,
+  created_at: isText,
+  api_version: isText,
+  livemode: isBoolean,
+  store_id: isText,
+};
+const CHANGE: Checks<Omit<WebhookChange, keyof typeof ENVELOPE>> = {
+  sequence: isWhole,
+  previous_status: (value) => value === null || isStatus(value),
+  data: isRecord,
+};
+const CHECKOUT: Checks<WebhookCheckout> = {
+  id: isText,
+  object: (value) => value === "order" || value === "checkout_session",
+  order_id: isText,
+  amount_minor: isWhole,
+  currency: isText,
+  status: isStatus,
+  checkout_url: isText,
+  livemode: isBoolean,
+};
+
+/** The first field that is not what an event has; undefined where all are. Further fields are let pass. */
+function faultyField(body: unknown): string | undefined {
+  if (!isRecord(body)) return "the whole";
+  const envelope = firstFault(body, ENVELOPE);
+  if (envelope !== undefined || body["type"] === "webhook.test") return envelope;
+  const change = firstFault(body, CHANGE);
+  if (change !== undefined) return change;
+  const field = firstFault(body["data"] as Record<string, unknown>, CHECKOUT);
+  return field && `data.${field}`;
+}
+
+function firstFault(
+  fields: Readonly<Record<string, unknown>>,
+  checks: Readonly<Record<string, Check>>,
+): string | undefined {
+  return Object.entries(checks).find(([field, check]) => !check(fields[field]))?.[0];
+}
+
+function invalid(field: string): Rejection<"event_invalid"> {
+  return reject(
+    "event_invalid",
+    `the signature is right, but the body is no event: ${field} is not what was expected`,
+  );
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** What the body says as JSON; undefined where it says nothing. */
+function parseBody(rawBody: Uint8Array | string): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytesOf(rawBody))) as unknown;
+  } catch {
+    // Not UTF-8, or not JSON; either way it is no event.
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
