@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { openDatabase, type FileKind } from "../src/store/database.ts";
-import { createGroupCommit, StorageUnavailable } from "../src/store/group-commit.ts";
+import { openDatabase, type FileKind } from "../src/store/connection/database.ts";
+import { createGroupCommit, StorageUnavailable } from "../src/store/connection/group-commit.ts";
 import { openStore, SANDBOX_FILE, type Store } from "../src/store/store.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 

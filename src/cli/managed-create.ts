@@ -2,7 +2,7 @@ import { create, type CreateIntent, type Target } from "../client/client.ts";
 import type { RetryPolicy } from "../client/retry.ts";
 import type { Journal } from "../core/checkout/journal.ts";
 import type { Outcome } from "../core/outcome.ts";
-import { openJournal } from "../store/journal.ts";
+import { openJournal } from "../store/journal/journal.ts";
 import type { World } from "../world.ts";
 import type { Context } from "./command.ts";
 import { judgeCreate, type Created, type Noun } from "./create-report.ts";

@@ -1,4 +1,4 @@
-import type { FileRefusal } from "../store/database.ts";
+import type { FileRefusal } from "../store/connection/database.ts";
 
 /** Exit codes of every command (design section 6). */
 export const EXIT = {

@@ -1,5 +1,5 @@
 import type { Relied } from "../core/readiness/assumptions.ts";
-import type { AssumptionUse } from "../store/assumption-uses.ts";
+import type { AssumptionUse } from "../store/readiness/assumption-uses.ts";
 import type { Store } from "../store/store.ts";
 import { createWorkers } from "./workers.ts";
 

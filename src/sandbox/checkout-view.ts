@@ -2,7 +2,7 @@ import type { Checkout } from "../core/checkout/checkout.ts";
 import { storeNow } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { Attempt } from "../core/checkout/payment.ts";
-import type { LateResult } from "../store/attempts.ts";
+import type { LateResult } from "../store/checkout/attempts.ts";
 import type { StoreNames } from "../store/stores.ts";
 import { currentCheckout, waitsToSettle } from "./payments.ts";
 import type { ServiceContext } from "./context.ts";

@@ -12,7 +12,7 @@ import type { DispatchedWire } from "../core/control/webhooks.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { parseReturnOrigin } from "../core/checkout/return-origin.ts";
 import { toWire } from "../core/checkout/wire.ts";
-import type { EventEntry } from "../store/events.ts";
+import type { EventEntry } from "../store/checkout/events.ts";
 import { viewCheckout, type CheckoutView } from "./checkout-view.ts";
 import { moveClock, type ClockAct, type ClockContext, type ClockState } from "./clock.ts";
 import { ASSUMPTION_HANDLERS } from "./control-assumptions.ts";

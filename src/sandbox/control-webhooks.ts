@@ -15,9 +15,9 @@ import {
 import type { Endpoint } from "../core/webhook/endpoint.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import type { Trouble } from "../core/webhook/fault.ts";
-import type { Delivery, DeliveryFilter } from "../store/deliveries.ts";
-import type { DeliveryAttempt } from "../store/delivery-attempts.ts";
-import type { StoredEvent } from "../store/events.ts";
+import type { Delivery, DeliveryFilter } from "../store/webhook/deliveries.ts";
+import type { DeliveryAttempt } from "../store/webhook/delivery-attempts.ts";
+import type { StoredEvent } from "../store/checkout/events.ts";
 import type { World } from "../world.ts";
 import type { EndpointSecrets } from "./endpoint-secrets.ts";
 import {

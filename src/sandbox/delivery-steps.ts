@@ -12,8 +12,8 @@ import { deliveryRequest, type DeliveryRequest } from "../core/webhook/delivery-
 import type { Endpoint } from "../core/webhook/endpoint.ts";
 import { parseRetryAfter } from "../core/retry-after.ts";
 import type { Trouble, TroubleKind } from "../core/webhook/fault.ts";
-import type { Delivery } from "../store/deliveries.ts";
-import type { StoredEvent } from "../store/events.ts";
+import type { Delivery } from "../store/webhook/deliveries.ts";
+import type { StoredEvent } from "../store/checkout/events.ts";
 import type { OutboundResult, World } from "../world.ts";
 import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";

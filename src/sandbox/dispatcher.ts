@@ -1,4 +1,4 @@
-import { StorageUnavailable } from "../store/group-commit.ts";
+import { StorageUnavailable } from "../store/connection/group-commit.ts";
 import { createAlarm } from "./alarm.ts";
 import {
   recordEnd,

@@ -5,7 +5,7 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { formatSigningSecret, NONCE_BYTES, sealSecret, SIGNING_SECRET_BYTES } from "../core/sealed-secret.ts";
 import { parseTarget, type TargetPolicy } from "../core/webhook/target.ts";
 import type { Trouble } from "../core/webhook/fault.ts";
-import type { StoredEvent } from "../store/events.ts";
+import type { StoredEvent } from "../store/checkout/events.ts";
 import type { World } from "../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";

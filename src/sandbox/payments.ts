@@ -6,7 +6,7 @@ import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { advance, isDue, isFinal, type AttemptResult, type Command } from "../core/checkout/payment.ts";
 import { settlementOf, type PayOutcome } from "../core/checkout/reserved-order-id.ts";
 import { checkoutJson } from "../core/checkout/wire.ts";
-import type { DueItem } from "../store/settlements.ts";
+import type { DueItem } from "../store/checkout/settlements.ts";
 import { emit } from "./outbox.ts";
 import type { ServiceContext } from "./context.ts";
 

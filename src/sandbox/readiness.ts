@@ -4,7 +4,7 @@ import { storeNow } from "../core/clock.ts";
 import { webhookSubject, type Drill } from "../core/readiness/drills/drill.ts";
 import type { Endpoint } from "../core/webhook/endpoint.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
-import type { IdempotencyUse } from "../store/idempotency-uses.ts";
+import type { IdempotencyUse } from "../store/readiness/idempotency-uses.ts";
 import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import type { ServiceContext } from "./context.ts";
 

@@ -1,7 +1,7 @@
 import type { Refusal } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
-import { StorageUnavailable, asUnavailable } from "../store/group-commit.ts";
+import { StorageUnavailable, asUnavailable } from "../store/connection/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { allowedHosts, checkRequest } from "../web/guard.ts";

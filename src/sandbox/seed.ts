@@ -7,7 +7,7 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../core/sealed-secret.ts";
-import type { Price } from "../store/prices.ts";
+import type { Price } from "../store/checkout/prices.ts";
 import type { Store } from "../store/store.ts";
 import type { StoreIdentity } from "../store/stores.ts";
 import type { World } from "../world.ts";

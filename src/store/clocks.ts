@@ -1,5 +1,5 @@
 import type { StoreClock } from "../core/clock.ts";
-import type { Connection } from "./database.ts";
+import type { Connection } from "./connection/database.ts";
 
 /** The clock of each store (decision 18). `changed` hears of every move, for whoever remembers a clock. */
 export function clocksTable(connection: Connection, changed: () => void) {

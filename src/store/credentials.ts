@@ -1,8 +1,8 @@
 import type { StoreClock } from "../core/clock.ts";
 import { hashKey, type Credential, type Scope } from "../core/credential.ts";
-import type { Connection } from "./database.ts";
-import type { Scheduler } from "./group-commit.ts";
-import { remembered } from "./remembered.ts";
+import type { Connection } from "./connection/database.ts";
+import type { Scheduler } from "./connection/group-commit.ts";
+import { remembered } from "./connection/remembered.ts";
 
 type CredentialRow = {
   readonly id: string;

@@ -1,9 +1,9 @@
 import { accept, type Outcome } from "../core/outcome.ts";
-import { adminActsTable } from "./admin-acts.ts";
-import { assumptionUsesTable } from "./assumption-uses.ts";
-import { attemptsTable } from "./attempts.ts";
+import { adminActsTable } from "./readiness/admin-acts.ts";
+import { assumptionUsesTable } from "./readiness/assumption-uses.ts";
+import { attemptsTable } from "./checkout/attempts.ts";
 import { capabilitiesTable } from "./capabilities.ts";
-import { checkoutsTable } from "./checkouts.ts";
+import { checkoutsTable } from "./checkout/checkouts.ts";
 import { clocksTable } from "./clocks.ts";
 import { credentialsTable } from "./credentials.ts";
 import {
@@ -13,22 +13,22 @@ import {
   type FileKind,
   type FileRefusal,
   type OpenOptions,
-} from "./database.ts";
-import { deliveriesTable } from "./deliveries.ts";
-import { deliveryAttemptsTable } from "./delivery-attempts.ts";
-import { drillsTable } from "./drills.ts";
-import { endpointsTable } from "./endpoints.ts";
-import { eventsTable } from "./events.ts";
-import { createGroupCommit, type Scheduler } from "./group-commit.ts";
-import { idempotencyKeysTable } from "./idempotency-keys.ts";
-import { idempotencyUsesTable } from "./idempotency-uses.ts";
-import { pricesTable } from "./prices.ts";
-import { returnOriginsTable } from "./return-origins.ts";
-import { SANDBOX_MIGRATIONS } from "./schema.ts";
-import { signingSecretsTable } from "./signing-secrets.ts";
-import { settlementsTable } from "./settlements.ts";
+} from "./connection/database.ts";
+import { deliveriesTable } from "./webhook/deliveries.ts";
+import { deliveryAttemptsTable } from "./webhook/delivery-attempts.ts";
+import { drillsTable } from "./readiness/drills.ts";
+import { endpointsTable } from "./webhook/endpoints.ts";
+import { eventsTable } from "./checkout/events.ts";
+import { createGroupCommit, type Scheduler } from "./connection/group-commit.ts";
+import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
+import { idempotencyUsesTable } from "./readiness/idempotency-uses.ts";
+import { pricesTable } from "./checkout/prices.ts";
+import { returnOriginsTable } from "./checkout/return-origins.ts";
+import { SANDBOX_MIGRATIONS } from "./connection/schema.ts";
+import { signingSecretsTable } from "./webhook/signing-secrets.ts";
+import { settlementsTable } from "./checkout/settlements.ts";
 import { storesTable } from "./stores.ts";
-import { troublesTable } from "./troubles.ts";
+import { troublesTable } from "./webhook/faults.ts";
 
 /** The kind of `sandbox.db`: "ckSB" in its header. */
 export const SANDBOX_FILE: FileKind = {

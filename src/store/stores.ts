@@ -1,8 +1,8 @@
 import type { StoreFacts } from "../core/checkout/checkout.ts";
 import type { StoreClock } from "../core/clock.ts";
-import type { Connection } from "./database.ts";
-import type { Scheduler } from "./group-commit.ts";
-import { remembered } from "./remembered.ts";
+import type { Connection } from "./connection/database.ts";
+import type { Scheduler } from "./connection/group-commit.ts";
+import { remembered } from "./connection/remembered.ts";
 
 type StoreRow = { readonly id: string; readonly merchant_id: string };
 type DetailRow = StoreRow & NameRow & { readonly active: number; readonly created_at: number };

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { create, type ClientWorld, type Target } from "../../src/client/client.ts";
 import type { Journal } from "../../src/core/checkout/journal.ts";
 import { realWorld } from "../../src/real-world.ts";
-import { openJournal } from "../../src/store/journal.ts";
+import { openJournal } from "../../src/store/journal/journal.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
 import { apiKeyOf, openRows, purchase } from "../support/load.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { openJournal } from "../../store/journal.ts";
+import { openJournal } from "../../store/journal/journal.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { fieldLines, table } from "../printer.ts";
 import { EXIT, fileProblem, type Problem } from "../problem.ts";

@@ -1,6 +1,6 @@
-import type { DeliveryError } from "../core/webhook/delivery.ts";
-import type { TroubleKind } from "../core/webhook/fault.ts";
-import type { Connection } from "./database.ts";
+import type { DeliveryError } from "../../core/webhook/delivery.ts";
+import type { TroubleKind } from "../../core/webhook/fault.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */
 export type DeliveryAttempt = {

@@ -1,5 +1,5 @@
-import type { AdminAct, RecordedAct } from "../core/readiness/admin-act.ts";
-import type { Connection } from "./database.ts";
+import type { AdminAct, RecordedAct } from "../../core/readiness/admin-act.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** The audit log of what administrators did and merchants asked for: append-only. */
 export function adminActsTable(connection: Connection) {

@@ -1,4 +1,4 @@
-import type { Connection } from "./database.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** A create that met a key which was used before (interface: Idempotency rules). Times by the store's clock. */
 export type IdempotencyUse = {

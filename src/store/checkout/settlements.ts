@@ -1,5 +1,5 @@
-import type { PayOutcome } from "../core/checkout/reserved-order-id.ts";
-import type { Connection } from "./database.ts";
+import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** Something that time brings: a checkout that settles itself, or one whose time is over. */
 export type DueItem = {

@@ -1,6 +1,6 @@
-import { accept, type Outcome } from "../core/outcome.ts";
-import { SEEN_RETENTION_MS, type SeenEvents } from "../core/webhook/seen-events.ts";
-import { openDatabase, type FileRefusal } from "./database.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { SEEN_RETENTION_MS, type SeenEvents } from "../../core/webhook/seen-events.ts";
+import { openDatabase, type FileRefusal } from "../connection/database.ts";
 import { JOURNAL_FILE } from "./journal.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Connection } from "./database.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** An origin that the customers of a store may be sent back to (decision 19). Time in milliseconds by the store's clock. */
 export type ReturnOrigin = { readonly storeId: string; readonly origin: string; readonly createdAt: number };

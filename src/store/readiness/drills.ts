@@ -1,6 +1,6 @@
-import type { Drill, DrillKind, DrillStep } from "../core/readiness/drills/drill.ts";
-import type { Endpoint } from "../core/webhook/endpoint.ts";
-import type { Connection } from "./database.ts";
+import type { Drill, DrillKind, DrillStep } from "../../core/readiness/drills/drill.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import type { Connection } from "../connection/database.ts";
 
 type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
 

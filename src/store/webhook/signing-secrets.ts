@@ -1,5 +1,5 @@
-import type { SealedSecret } from "../core/sealed-secret.ts";
-import type { Connection } from "./database.ts";
+import type { SealedSecret } from "../../core/sealed-secret.ts";
+import type { Connection } from "../connection/database.ts";
 
 type SecretRow = {
   readonly id: string;

@@ -1,5 +1,5 @@
-import type { Checkout, CheckoutObject, PaymentMethod, Status } from "../core/checkout/checkout.ts";
-import type { Connection } from "./database.ts";
+import type { Checkout, CheckoutObject, PaymentMethod, Status } from "../../core/checkout/checkout.ts";
+import type { Connection } from "../connection/database.ts";
 
 type CheckoutRow = {
   readonly id: string;

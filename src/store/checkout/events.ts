@@ -1,5 +1,5 @@
-import type { CheckoutEvent } from "../core/checkout/event.ts";
-import type { Connection } from "./database.ts";
+import type { CheckoutEvent } from "../../core/checkout/event.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** An event without its bytes, as lists show it. */
 export type EventEntry = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;

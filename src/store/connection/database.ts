@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { closeSync, existsSync, linkSync, mkdtempSync, openSync } from "node:fs";
 import { readSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { accept, type Outcome } from "../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 
 /** SQL that takes a file from one `user_version` to the next; runs in one transaction. */
 export type Migration = string;

@@ -1,5 +1,5 @@
-import type { Attempt, AttemptOutcome, AttemptResult } from "../core/checkout/payment.ts";
-import type { Connection } from "./database.ts";
+import type { Attempt, AttemptOutcome, AttemptResult } from "../../core/checkout/payment.ts";
+import type { Connection } from "../connection/database.ts";
 
 type AttemptRow = {
   readonly number: number;

@@ -1,5 +1,5 @@
-import type { PaymentMethod } from "../core/checkout/checkout.ts";
-import type { Connection } from "./database.ts";
+import type { PaymentMethod } from "../../core/checkout/checkout.ts";
+import type { Connection } from "../connection/database.ts";
 
 type PriceRow = {
   readonly id: string;

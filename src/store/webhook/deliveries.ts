@@ -1,5 +1,5 @@
-import type { DeliveryCause, DeliveryState } from "../core/webhook/delivery.ts";
-import type { Connection } from "./database.ts";
+import type { DeliveryCause, DeliveryState } from "../../core/webhook/delivery.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = {

@@ -1,7 +1,7 @@
-import type { Endpoint, EndpointState } from "../core/webhook/endpoint.ts";
-import type { Connection } from "./database.ts";
-import type { Scheduler } from "./group-commit.ts";
-import { remembered } from "./remembered.ts";
+import type { Endpoint, EndpointState } from "../../core/webhook/endpoint.ts";
+import type { Connection } from "../connection/database.ts";
+import type { Scheduler } from "../connection/group-commit.ts";
+import { remembered } from "../connection/remembered.ts";
 
 type EndpointRow = {
   readonly id: string;

@@ -1,5 +1,5 @@
-import type { Trouble, TroubleKind } from "../core/webhook/fault.ts";
-import type { Connection } from "./database.ts";
+import type { Trouble, TroubleKind } from "../../core/webhook/fault.ts";
+import type { Connection } from "../connection/database.ts";
 
 const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, kind, delay_ms AS delayMs, remaining,
   created_at AS createdAt`;

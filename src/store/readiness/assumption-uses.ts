@@ -1,4 +1,4 @@
-import type { Connection } from "./database.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** A decision of ours that an integration relied on, and the first request that did. Times by the store's clock. */
 export type AssumptionUse = {

@@ -1,5 +1,5 @@
-import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../core/checkout/idempotency-key.ts";
-import type { Connection } from "./database.ts";
+import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
+import type { Connection } from "../connection/database.ts";
 
 /** The answers that keys are bound to (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {

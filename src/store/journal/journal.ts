@@ -7,10 +7,10 @@ import {
   type KeyRefusal,
   type LatestAttempt,
   type Settlement,
-} from "../core/checkout/journal.ts";
-import type { LogicalCreate } from "../core/checkout/idempotency-key.ts";
-import { accept, type Outcome } from "../core/outcome.ts";
-import { openDatabase, type Connection, type FileKind, type FileRefusal } from "./database.ts";
+} from "../../core/checkout/journal.ts";
+import type { LogicalCreate } from "../../core/checkout/idempotency-key.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { openDatabase, type Connection, type FileKind, type FileRefusal } from "../connection/database.ts";
 
 type EntryRow = {
   readonly key: string;
