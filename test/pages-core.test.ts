@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatPrice, pricePieces } from "../src/core/money.ts";
-import { TEXTS } from "../src/sandbox/pages/texts.ts";
+import { TEXTS } from "../src/sandbox/pages/payment/texts.ts";
 import { html } from "../src/web/html.ts";
 import { preferredLanguage } from "../src/web/language.ts";
 

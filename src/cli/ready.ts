@@ -1,4 +1,4 @@
-import type { SeededStore } from "../sandbox/seed.ts";
+import type { SeededStore } from "../sandbox/runtime/seed.ts";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import type { Context } from "./command.ts";

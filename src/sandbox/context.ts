@@ -1,6 +1,6 @@
 import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
-import type { AssumptionLog } from "./assumption-log.ts";
+import type { AssumptionLog } from "./readiness/assumption-log.ts";
 
 /** What the verbs need: the state, time and ids, and the address that customers are sent to. */
 export type ServiceContext = {

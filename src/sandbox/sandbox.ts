@@ -7,18 +7,18 @@ import { jsonHeaders } from "../web/answer.ts";
 import { allowedHosts, checkRequest } from "../web/guard.ts";
 import { splitTarget } from "../web/http.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
-import type { AccessEntry, AccessLog } from "./access-log.ts";
-import { createAssumptionLog } from "./assumption-log.ts";
-import { createTurns } from "./turns.ts";
+import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
+import { createAssumptionLog } from "./readiness/assumption-log.ts";
+import { createTurns } from "./runtime/mutex.ts";
 import { answerRefusal, type Answer } from "./answer.ts";
-import { answerV1, type ApiContext } from "./api-v1.ts";
-import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control-api.ts";
-import type { DispatchContext } from "./delivery-steps.ts";
-import { createDispatcher, recoverDeliveries } from "./dispatcher.ts";
-import { createIdempotencyWatch } from "./idempotency-watch.ts";
+import { answerV1, type ApiContext } from "./api/v1.ts";
+import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control/control-api.ts";
+import type { DispatchContext } from "./webhook/delivery-steps.ts";
+import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
+import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import type { PagesContext } from "./pages/pages.ts";
-import { createRateLimiter } from "./rate-limiter.ts";
-import { createTimekeeper } from "./timekeeper.ts";
+import { createRateLimiter } from "./api/rate-limiter.ts";
+import { createTimekeeper } from "./runtime/timekeeper.ts";
 
 /** What a sandbox is made of. */
 export type SandboxOptions = {

@@ -6,9 +6,14 @@ import { printable } from "../../core/text.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
 import type { Run } from "../../core/state-files.ts";
 import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
-import { createAccessLog, SILENT_LOG, type AccessLog, type LogFormat } from "../../sandbox/access-log.ts";
+import {
+  createAccessLog,
+  SILENT_LOG,
+  type AccessLog,
+  type LogFormat,
+} from "../../sandbox/runtime/access-log.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
-import { seed, type NewStore } from "../../sandbox/seed.ts";
+import { seed, type NewStore } from "../../sandbox/runtime/seed.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/group-commit.ts";
 import { openStore, type Store } from "../../store/store.ts";

@@ -11,16 +11,16 @@ import { preferredLanguage, type Language } from "../../web/language.ts";
 import { assetResponse, pageResponse, readForm, redirect } from "../../web/page.ts";
 import type { HttpRequest } from "../../world.ts";
 import type { Answer } from "../answer.ts";
-import { viewCheckout } from "../checkout-view.ts";
-import { actAsPayer, type PayerAct } from "../payments.ts";
+import { viewCheckout } from "../checkout/view.ts";
+import { actAsPayer, type PayerAct } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
-import { checkoutPage } from "./checkout-page.ts";
-import { errorPage } from "./error-page.ts";
-import { SCRIPT_PATH, STYLE_PATH } from "./layout.ts";
-import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
-import style from "./style.css?raw";
-import { TEXTS } from "./texts.ts";
-import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
+import { checkoutPage } from "./payment/checkout-page.ts";
+import { errorPage } from "./shared/error-page.ts";
+import { SCRIPT_PATH, STYLE_PATH } from "./shared/layout.ts";
+import { checkoutPath, walletPath, type PageContext } from "./payment/parts.ts";
+import style from "./shared/style.css?raw";
+import { TEXTS } from "./payment/texts.ts";
+import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./payment/wallet-page.ts";
 
 /** What the pages need beside the verbs: the key of their forms' tokens. */
 export type PagesContext = ServiceContext & { readonly masterKey: Uint8Array };

@@ -1,0 +1,15 @@
+import type { StoreClock } from "../../core/clock.ts";
+import { parseAuthorization, type Credential } from "../../core/credential.ts";
+import type { Store } from "../../store/store.ts";
+import { headerLines } from "../../web/http.ts";
+import type { HttpRequest } from "../../world.ts";
+
+/** Whose key a request carries, whatever else is wrong with it; undefined where it has none that is known. */
+export function callerOf(
+  store: Pick<Store, "credentials">,
+  request: HttpRequest,
+): (Credential & { readonly clock: StoreClock }) | undefined {
+  const presented = parseAuthorization(headerLines(request, "authorization"));
+  if (!presented.ok || presented.value.kind === "live") return undefined;
+  return store.credentials.byApiKey(presented.value.apiKey);
+}

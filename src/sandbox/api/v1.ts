@@ -1,0 +1,242 @@
+import { isApproved, productionOf } from "../../core/readiness/admin-act.ts";
+import { reliedOnByCreate, reliedOnByRefusal, RETRIEVED_ORDER } from "../../core/readiness/assumptions.ts";
+import type { CheckoutObject } from "../../core/checkout/checkout.ts";
+import { storeNow, type StoreClock } from "../../core/clock.ts";
+import {
+  parseAuthorization,
+  refuseUnknownKey,
+  requireScope,
+  type Credential,
+  type Scope,
+} from "../../core/credential.ts";
+import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
+import { parseStrictJson } from "../../core/json.ts";
+import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { printableLiteral } from "../../core/text.ts";
+import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
+import { jsonHeaders } from "../../web/answer.ts";
+import { refuseBrowsers } from "../../web/guard.ts";
+import { headerLines, splitTarget } from "../../web/http.ts";
+import type { HttpRequest } from "../../world.ts";
+import { answerRefusal, type Answer } from "../answer.ts";
+import { callerOf } from "./caller.ts";
+import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+import type { ServiceContext } from "../context.ts";
+import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
+
+/** What one endpoint of v1 is: the object it makes and the scope it asks for (interface: Endpoints; decision 15). */
+type CreateEndpoint = { readonly object: CheckoutObject; readonly scope: Scope };
+
+const CREATE_ENDPOINTS: Readonly<Record<string, CreateEndpoint>> = {
+  "/v1/orders": { object: "order", scope: "orders:write" },
+  "/v1/checkout-sessions": { object: "checkout_session", scope: "checkout_sessions:write" },
+};
+const SESSION_PREFIX = "/v1/checkout-sessions/";
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
+
+/** What the v1 API needs beside the verbs. */
+export type ApiContext = ServiceContext & {
+  readonly rateLimiter: RateLimiter;
+  readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
+};
+
+/**
+ * Answers a request of the v1 API (interface: Endpoints). Each step below is one rung of decision 3, in its order:
+ * browser, route, credential, rate, scope, content; the verbs do the rest inside their transaction.
+ */
+export async function answerV1(context: ApiContext, request: HttpRequest): Promise<Answer> {
+  const requestId = context.world.uuid();
+  const outcome = await route(context, request, requestId);
+  if (outcome.ok) return outcome.value;
+  noteRefusal(context, request, { requestId, refusal: outcome.refusal });
+  return answerRefusal(requestId, outcome.refusal);
+}
+
+/** Who sees a code of ours may come to rely on it. */
+function noteRefusal(
+  { store, world, assumptions, idempotencyWatch }: ApiContext,
+  request: HttpRequest,
+  { requestId, refusal }: { readonly requestId: string; readonly refusal: Refusal },
+): void {
+  const caller = callerOf(store, request);
+  if (caller === undefined || idempotencyWatch.isOwn(request)) return;
+  const { storeId, clock } = caller;
+  assumptions.note(reliedOnByRefusal(refusal.code), {
+    storeId,
+    requestId,
+    at: storeNow(clock, world.now()),
+  });
+}
+
+async function route(context: ApiContext, request: HttpRequest, requestId: string): Promise<Outcome<Answer>> {
+  const browser = refuseBrowsers(request);
+  if (!browser.ok) return browser;
+  const { path } = splitTarget(request.target);
+  const endpoint = Object.hasOwn(CREATE_ENDPOINTS, path) ? CREATE_ENDPOINTS[path] : undefined;
+  if (endpoint !== undefined) {
+    if (request.method !== "POST") return wrongMethod("POST");
+    const outcome = await create(context, request, { path, endpoint, requestId });
+    return context.idempotencyWatch.look(request, { requestId, outcome });
+  }
+  const sessionId = path.startsWith(SESSION_PREFIX) ? path.slice(SESSION_PREFIX.length) : "";
+  if (sessionId !== "" && !sessionId.includes("/")) {
+    return request.method === "GET"
+      ? retrieve(context, request, { sessionId, requestId })
+      : wrongMethod("GET");
+  }
+  return refuse("not_found", `v1 has no ${printableLiteral(path)}`);
+
+  function wrongMethod(allow: string): Outcome<never> {
+    return refuse(
+      "method_not_allowed",
+      `${printableLiteral(path)} takes ${allow}; got ${printableLiteral(request.method)}`,
+      {
+        allow,
+      },
+    );
+  }
+}
+
+async function create(
+  context: ApiContext,
+  request: HttpRequest,
+  call: { readonly path: string; readonly endpoint: CreateEndpoint; readonly requestId: string },
+): Promise<Outcome<Answer>> {
+  const { object, scope } = call.endpoint;
+  const credential = authorize(context, request, scope);
+  if (!credential.ok) return credential;
+  const content = readCreate(request);
+  if (!content.ok) return content;
+  const { storeId, clock } = credential.value;
+  const { path } = call;
+  const created = await createCheckout(context, {
+    ...content.value,
+    storeId,
+    object,
+    path,
+    requestId: call.requestId,
+  });
+  if (!created.ok) return created;
+  context.assumptions.note(reliedOnByCreate(content.value.request, created.value), {
+    storeId,
+    requestId: call.requestId,
+    at: storeNow(clock, context.world.now()),
+  });
+  // A replay carries the request_id of its first answer, in the header as in the body (decision 5).
+  const { requestId, body, replayed } = created.value;
+  const headers = jsonHeaders(requestId);
+  const orderId = content.value.request.order_id;
+  if (!replayed) return accept({ status: 201, headers, body, note: orderId });
+  return accept({
+    status: 201,
+    headers: { ...headers, "Idempotent-Replayed": "true" },
+    body,
+    note: `${orderId} replayed`,
+  });
+}
+
+async function retrieve(
+  context: ApiContext,
+  request: HttpRequest,
+  call: { readonly sessionId: string; readonly requestId: string },
+): Promise<Outcome<Answer>> {
+  const credential = authorize(context, request, "checkout_sessions:read");
+  if (!credential.ok) return credential;
+  const query = refuseQuery(request);
+  if (!query.ok) return query;
+  if (!UUID.test(call.sessionId)) {
+    return refuse(
+      "invalid_session_id",
+      `the session id must be a UUID; got ${printableLiteral(call.sessionId)}`,
+    );
+  }
+  const found = await retrieveCheckout(context, credential.value, call.sessionId.toLowerCase());
+  if (!found.ok) return found;
+  if (found.value.object === "order") {
+    const { storeId, clock } = credential.value;
+    const at = storeNow(clock, context.world.now());
+    context.assumptions.note(RETRIEVED_ORDER, { storeId, requestId: call.requestId, at });
+  }
+  const body = successBody(call.requestId, checkoutJson(found.value, context.checkoutOrigin));
+  return accept({ status: 200, headers: jsonHeaders(call.requestId), body, note: found.value.status });
+}
+
+/** Credential, rate, environment and scope (decision 3). */
+function authorize(
+  context: ApiContext,
+  request: HttpRequest,
+  scope: Scope,
+): Outcome<Credential & { readonly clock: StoreClock }> {
+  const presented = parseAuthorization(headerLines(request, "authorization"));
+  if (!presented.ok) return presented;
+  if (presented.value.kind === "live") return refuseLive(context);
+  const { apiKey } = presented.value;
+  const credential = context.store.credentials.byApiKey(apiKey);
+  if (credential === undefined) return refuseUnknownKey(apiKey);
+  // A bucket of a clock that stands still would never fill again (decision 17).
+  const realNow = context.world.now();
+  const { clock } = credential;
+  const rate = context.rateLimiter.take(
+    credential.id,
+    clock.frozenAt === null ? storeNow(clock, realNow) : realNow,
+  );
+  if (!rate.ok) return rate;
+  const scoped = requireScope(credential, scope);
+  return scoped.ok ? accept(credential) : scoped;
+}
+
+/** v1 takes test credentials alone, whatever an administrator has approved. A live key names no store: the first is meant. */
+function refuseLive({ store }: ApiContext): Outcome<never> {
+  const first = store.stores.first();
+  if (first !== undefined && isApproved(productionOf(store.adminActs.of(first.id)))) {
+    return refuse(
+      "environment_not_allowed",
+      "v1 takes test credentials only; that production is approved changes nothing here",
+    );
+  }
+  return refuse(
+    "production_approval_missing",
+    "live credentials need production approval, and v1 takes test credentials only",
+  );
+}
+
+/** Content type, JSON, Idempotency-Key, schema (decision 3). */
+function readCreate(request: HttpRequest): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
+  const query = refuseQuery(request);
+  if (!query.ok) return query;
+  const type = checkContentType(request);
+  if (!type.ok) return type;
+  const json = parseStrictJson(request.body);
+  if (!json.ok) return json;
+  const idempotencyKey = parseIdempotencyKey(headerLines(request, "idempotency-key"));
+  if (!idempotencyKey.ok) return idempotencyKey;
+  const body = parseCreateRequest(json.value);
+  if (!body.ok) return body;
+  return accept({ idempotencyKey: idempotencyKey.value, request: body.value });
+}
+
+/** v1 states no query parameter, and what it does not state is not silently ignored. */
+function refuseQuery(request: HttpRequest): Outcome<void> {
+  const { query } = splitTarget(request.target);
+  if (query === "") return accept(undefined);
+  return refuse("unknown_parameter", `v1 takes no query parameters; got ${printableLiteral(query)}`);
+}
+
+function checkContentType(request: HttpRequest): Outcome<void> {
+  const types = headerLines(request, "content-type");
+  const encodings = headerLines(request, "content-encoding").join(", ");
+  if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? "")) {
+    const got = types.length === 0 ? "none" : printableLiteral(types.join(", "));
+    return refuse("unsupported_content_type", `Content-Type must be application/json; got ${got}`);
+  }
+  if (encodings !== "" && encodings.toLowerCase() !== "identity") {
+    return refuse(
+      "unsupported_content_type",
+      `the body must be sent plain; got ${printableLiteral(encodings)}`,
+    );
+  }
+  return accept(undefined);
+}

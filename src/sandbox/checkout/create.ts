@@ -1,0 +1,150 @@
+import type { CreateRequest } from "../../core/checkout/create-request.ts";
+import {
+  isLive,
+  openCheckout,
+  type Checkout,
+  type CheckoutObject,
+  type Terms,
+} from "../../core/checkout/checkout.ts";
+import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
+import { recordEvent } from "../../core/checkout/event.ts";
+import { fingerprint, PROBE_KEY_PREFIX, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
+import { printableLiteral } from "../../core/text.ts";
+import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
+import type { Store } from "../../store/store.ts";
+import type { ServiceContext } from "../context.ts";
+import { emit } from "../webhook/outbox.ts";
+import { bringUpToDate, currentCheckout, isBehind } from "./payments.ts";
+
+/** A create that passed every check of its form. */
+export type CreateCommand = {
+  readonly storeId: string;
+  readonly object: CheckoutObject;
+  /** The path it was sent to: part of what the key is bound to (decision 5). */
+  readonly path: string;
+  readonly idempotencyKey: string;
+  readonly request: CreateRequest;
+  readonly requestId: string;
+};
+
+/** The bytes to send, and whether they were sent before. */
+export type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
+
+/**
+ * Creates an order or a session, or answers again what its key is bound to (interface: Idempotency rules; decision 5).
+ * One transaction with one `now`: key, checkout, event; for a key that was used before, a row of the log. Refuses as
+ * decision 3 orders.
+ */
+export function createCheckout(context: ServiceContext, command: CreateCommand): Promise<Outcome<Created>> {
+  const { store, world, checkoutOrigin, checkoutLifetimeMs: lifetimeMs } = context;
+  return store.write(() => {
+    const { storeId, idempotencyKey, request } = command;
+    const facts = store.stores.facts(storeId);
+    if (facts === undefined) throw new Error(`credential of the unknown store ${storeId}`);
+    const now = storeNow(facts.clock, world.now());
+    const digest = fingerprint(command.path, request);
+    const stored = store.idempotencyKeys.take(storeId, idempotencyKey, now);
+    if (stored !== undefined) return answerUsed(context, command, { stored, digest, now });
+
+    const terms = resolveTerms(store, storeId, request);
+    if (!terms.ok) return terms;
+    const open = store.checkouts.live(storeId, terms.value.orderId);
+    const current = open && isBehind(context, open, now) ? bringUpToDate(context, open, now) : open;
+    const live = current && isLive(current.status) ? current : undefined;
+    const opened = openCheckout(
+      { id: world.uuid(), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
+      now,
+    );
+    if (!opened.ok) return opened;
+
+    const checkout = opened.value;
+    const { requestId } = command;
+    const json = checkoutJson(checkout, checkoutOrigin);
+    const body = successBody(requestId, json);
+    const response = { fingerprint: digest, status: 201, requestId, body } as const;
+    const id = world.uuid();
+    store.checkouts.insert(checkout);
+    store.idempotencyKeys.insert({ storeId, key: idempotencyKey, checkoutId: checkout.id, response }, now);
+    emit(context, recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now));
+    schedule(context, checkout, facts.clock);
+    return accept({ requestId, body, replayed: false });
+  });
+}
+
+/**
+ * The current state of a checkout of the store (decision 9). What time has brought it is done first, whether the timer
+ * has noticed or not. Refuses with `session_not_found`, for another store's id too.
+ */
+export async function retrieveCheckout(
+  context: ServiceContext,
+  credential: { readonly storeId: string; readonly clock: StoreClock },
+  id: string,
+): Promise<Outcome<Checkout>> {
+  const { store, world } = context;
+  const checkout = store.checkouts.find(credential.storeId, id);
+  if (checkout === undefined) {
+    return refuse("session_not_found", `this store has no checkout session or order with the id ${id}`);
+  }
+  const now = storeNow(credential.clock, world.now());
+  return accept(await currentCheckout(context, checkout, now));
+}
+
+/** A reserved order_id settles itself after a moment (decision 37). */
+function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
+  const { id: checkoutId, storeId, expiresAt } = checkout;
+  const settlement = settlementOf(checkout);
+  if (settlement !== undefined) context.store.settlements.insert({ checkoutId, storeId, ...settlement });
+  const realTime = realTimeOf(clock, settlement?.dueAt ?? expiresAt);
+  if (realTime !== undefined) context.expectDue(realTime);
+}
+
+/**
+ * Answers a create whose key was used before, and notes it in the service's own log: under the request_id of this very
+ * request, though a replay carries that of the first. A refusal is an outcome, so its row is kept; runs inside a write.
+ */
+function answerUsed(
+  { store }: ServiceContext,
+  { storeId, idempotencyKey: key, requestId }: CreateCommand,
+  used: { readonly stored: StoredResponse; readonly digest: string; readonly now: number },
+): Outcome<Created> {
+  const { stored, digest, now } = used;
+  const kind = stored.fingerprint === digest ? "replayed" : "refused";
+  const isProbe = key.startsWith(PROBE_KEY_PREFIX);
+  if (!isProbe) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: now });
+  if (kind === "replayed") return accept({ requestId: stored.requestId, body: stored.body, replayed: true });
+  return refuse(
+    "idempotency_key_reused",
+    `Idempotency-Key ${printableLiteral(key)} was used for another request; a retry must repeat path and body, a new request needs a new key`,
+  );
+}
+
+/** What is bought: the sum as sent, or the catalog's (decision 7). An unknown price is a fault of the content. */
+function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
+  if (!("price_id" in request)) {
+    return accept({
+      orderId: request.order_id,
+      amountMinor: request.amount_minor,
+      currency: request.currency,
+      paymentMethod: request.payment_method,
+      description: request.description ?? null,
+      priceId: null,
+    });
+  }
+  const price = store.prices.approved(storeId, request.price_id);
+  if (price === undefined) {
+    return refuse(
+      "invalid_parameter",
+      `price_id must name an approved price of this store; got ${printableLiteral(request.price_id)}`,
+    );
+  }
+  return accept({
+    orderId: request.order_id,
+    amountMinor: price.amountMinor,
+    currency: price.currency,
+    paymentMethod: price.paymentMethod,
+    description: request.description ?? price.description,
+    priceId: price.id,
+  });
+}

@@ -1,0 +1,229 @@
+import { UNSTATED_MOVE } from "../../core/readiness/assumptions.ts";
+import type { Checkout, Status } from "../../core/checkout/checkout.ts";
+import { storeNow } from "../../core/clock.ts";
+import { recordEvent } from "../../core/checkout/event.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { advance, isDue, isFinal, type AttemptResult, type Command } from "../../core/checkout/payment.ts";
+import { settlementOf, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
+import { checkoutJson } from "../../core/checkout/wire.ts";
+import type { DueItem } from "../../store/checkout/settlements.ts";
+import { emit } from "../webhook/outbox.ts";
+import type { ServiceContext } from "../context.ts";
+
+/** A status that changed, with the event that says so. */
+export type Move = {
+  readonly at: number;
+  readonly checkoutId: string;
+  readonly orderId: string;
+  readonly from: Status;
+  readonly to: Status;
+  readonly eventId: string;
+};
+
+/** What became of a checkout: its state, the moves that led there, and whether a result came too late to be applied. */
+export type Change = { readonly checkout: Checkout; readonly moves: readonly Move[]; readonly late: boolean };
+
+/** So many due items at most are worked on in one transaction. */
+const MAX_DUE_AT_ONCE = 1000;
+
+/** What a payer does on the hosted pages; `attempt` is the one that the page was about. */
+export type PayerAct =
+  | { readonly kind: "start" }
+  /** `attempt`: from the wallet of that attempt; null: from the page itself. */
+  | { readonly kind: "cancel"; readonly attempt: number | null }
+  | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
+  /** The confirmation comes when the checkout's time is over: the late result is recorded (decision 10). */
+  | { readonly kind: "finish_late"; readonly attempt: number };
+
+/** Does what a payer did on a page. Refuses with `session_not_found` or `state_conflict`. */
+export function actAsPayer(
+  context: ServiceContext,
+  checkoutId: string,
+  act: PayerAct,
+): Promise<Outcome<Change>> {
+  return onCheckout(context, checkoutId, (checkout, now) => {
+    const fromWallet = act.kind === "finish_late" || (act.kind === "cancel" && act.attempt !== null);
+    if (fromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== act.attempt) {
+      return refuse("state_conflict", `attempt ${act.attempt} of checkout ${checkoutId} is not open`);
+    }
+    if (act.kind === "finish_late") return finishLate(context, { checkout, attempt: act.attempt }, now);
+    return apply(context, { checkout, command: act.kind === "cancel" ? { kind: "cancel" } : act }, now);
+  });
+}
+
+function openAttempt({ store }: ServiceContext, { id }: Checkout): number | undefined {
+  return store.attempts.of(id).find(({ outcome }) => outcome === null)?.number;
+}
+
+/** Acts in the payer's place, from wherever the checkout stands. Refuses with `session_not_found` or `state_conflict`. */
+export function payAs(
+  context: ServiceContext,
+  checkoutId: string,
+  outcome: PayOutcome,
+): Promise<Outcome<Change>> {
+  return onCheckout(context, checkoutId, (checkout, now) => settle(context, { checkout, outcome }, now));
+}
+
+/** Runs a change of any store's checkout in one transaction with one `now`, after what time has brought it. */
+function onCheckout(
+  context: ServiceContext,
+  checkoutId: string,
+  change: (checkout: Checkout, now: number) => Outcome<Change>,
+): Promise<Outcome<Change>> {
+  const { store, world } = context;
+  return store.write(() => {
+    const found = store.checkouts.findAny(checkoutId);
+    const clock = found && store.clocks.of(found.storeId);
+    if (found === undefined || clock === undefined)
+      return refuse("session_not_found", `there is no checkout session or order ${checkoutId}`);
+    const now = storeNow(clock, world.now());
+    return change(bringUpToDate(context, found, now), now);
+  });
+}
+
+/** Whether time has brought a checkout something that nobody has done yet: its own settlement, or its end. */
+export function isBehind(context: ServiceContext, checkout: Checkout, now: number): boolean {
+  return isDue(checkout, now) || (waitsToSettle(context, checkout)?.dueAt ?? Infinity) <= now;
+}
+
+/** What a checkout will settle itself with; undefined where it waits for a payer, or has settled. */
+export function waitsToSettle({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
+  if (isFinal(checkout.status) || settlementOf(checkout) === undefined) return undefined;
+  return store.settlements.of(checkout.id);
+}
+
+/** A checkout as it is by now: what time has brought it is done first, and written only where there is something. */
+export function currentCheckout(
+  context: ServiceContext,
+  checkout: Checkout,
+  now: number,
+): Checkout | Promise<Checkout> {
+  if (!isBehind(context, checkout, now)) return checkout;
+  return context.store.write(() => bringUpToDate(context, checkout, now));
+}
+
+/** Does to a checkout what time has brought it, each thing at its own moment; runs inside a write. */
+export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: number): Checkout {
+  const { checkouts, settlements } = context.store;
+  const { id } = checkout;
+  const settlement = settlements.of(id);
+  if (settlement !== undefined && settlement.dueAt <= now) settleItem(context, settlement);
+  const settled = checkouts.findAny(id) ?? checkout;
+  if (!isDue(settled, now)) return settled;
+  settleItem(context, { checkoutId: id, dueAt: settled.expiresAt, outcome: null });
+  return checkouts.findAny(id) ?? settled;
+}
+
+/**
+ * Does what falls due in a store until a moment, in its order, and says whether there is more; runs inside a write, which
+ * must not take for ever.
+ */
+export function settleDue(
+  context: ServiceContext,
+  storeId: string,
+  until: number,
+): { readonly moves: readonly Move[]; readonly more: boolean } {
+  const { store } = context;
+  const moves: Move[] = [];
+  for (let count = 0; count < MAX_DUE_AT_ONCE; count += 1) {
+    const due = store.settlements.next(storeId);
+    if (due === undefined || due.dueAt > until) return { moves, more: false };
+    moves.push(...settleItem(context, due));
+  }
+  return { moves, more: true };
+}
+
+function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: DueItem): readonly Move[] {
+  const { store } = context;
+  if (outcome !== null) store.settlements.remove(checkoutId);
+  const checkout = store.checkouts.findAny(checkoutId);
+  if (checkout === undefined) throw new Error(`${checkoutId} is due and does not exist`);
+  if (isFinal(checkout.status)) return [];
+  const changed =
+    outcome === null
+      ? apply(context, { checkout, command: { kind: "expire" } }, dueAt)
+      : settle(context, { checkout, outcome }, dueAt);
+  if (!changed.ok) throw new Error(changed.refusal.message);
+  return changed.value.moves;
+}
+
+/** Everything that a payer does for one outcome, from where the checkout stands; runs inside a write. */
+function settle(
+  context: ServiceContext,
+  wanted: { readonly checkout: Checkout; readonly outcome: PayOutcome },
+  now: number,
+): Outcome<Change> {
+  const { checkout, outcome } = wanted;
+  if (outcome === "cancelled") return apply(context, { checkout, command: { kind: "cancel" } }, now);
+  if (outcome === "expired") return expireNow(context, checkout, now);
+  const attempts = context.store.attempts.of(checkout.id);
+  const attempt = attempts.find((one) => one.outcome === null || one.outcome === "abandoned");
+  if (attempt !== undefined) {
+    return apply(
+      context,
+      { checkout, command: { kind: "finish", attempt: attempt.number, result: outcome } },
+      now,
+    );
+  }
+  const started = apply(context, { checkout, command: { kind: "start" } }, now);
+  if (!started.ok) return started;
+  const command = { kind: "finish", attempt: attempts.length + 1, result: outcome } as const;
+  const finished = apply(context, { checkout: started.value.checkout, command }, now);
+  if (!finished.ok) return finished;
+  return accept({ ...finished.value, moves: [...started.value.moves, ...finished.value.moves] });
+}
+
+/** The payer walks away for good: what is left of the checkout's time is taken from it. */
+function expireNow(context: ServiceContext, checkout: Checkout, now: number): Outcome<Change> {
+  const expiresAt = Math.min(checkout.expiresAt, Math.max(now, checkout.createdAt + 1));
+  if (!isFinal(checkout.status)) context.store.checkouts.setExpiry(checkout.id, expiresAt);
+  return apply(context, { checkout: { ...checkout, expiresAt }, command: { kind: "expire" } }, expiresAt);
+}
+
+/** The checkout's time ends while the payer still looks at the wallet, and then the confirmation comes. */
+function finishLate(
+  context: ServiceContext,
+  wanted: { readonly checkout: Checkout; readonly attempt: number },
+  now: number,
+): Outcome<Change> {
+  const { checkout, attempt } = wanted;
+  const command = { kind: "finish", attempt, result: "succeeded" } as const;
+  if (isFinal(checkout.status)) return apply(context, { checkout, command }, now);
+  const expired = expireNow(context, checkout, now);
+  if (!expired.ok) return expired;
+  const finished = apply(context, { checkout: expired.value.checkout, command }, now);
+  return finished.ok ? accept({ ...finished.value, moves: expired.value.moves }) : finished;
+}
+
+/** The only way to change a status: decided by the core, written with its event. */
+function apply(
+  context: ServiceContext,
+  wanted: { readonly checkout: Checkout; readonly command: Command },
+  now: number,
+): Outcome<Change> {
+  const { store, world, checkoutOrigin } = context;
+  const { checkout, command } = wanted;
+  const decided = advance({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
+  if (!decided.ok) return decided;
+  const { status, attempt, late } = decided.value;
+  if (attempt !== null) store.attempts.save(checkout.id, attempt);
+  if (late !== null) store.attempts.recordLate({ checkoutId: checkout.id, ...late, recordedAt: now });
+  if (late !== null || attempt?.outcome === "declined" || status === "expired") {
+    const { id: requestId, storeId } = checkout;
+    context.assumptions.note(UNSTATED_MOVE, { storeId, requestId, at: now });
+  }
+  if (status === checkout.status) return accept({ checkout, moves: [], late: late !== null });
+
+  const moved = { ...checkout, status };
+  const sequence = store.events.lastSequence(checkout.id) + 1;
+  const json = checkoutJson(moved, checkoutOrigin);
+  const event = recordEvent(
+    { id: world.uuid(), checkout: moved, previousStatus: checkout.status, sequence, checkoutJson: json },
+    now,
+  );
+  store.checkouts.setStatus(checkout.id, status);
+  emit(context, event);
+  const { id: checkoutId, orderId } = checkout;
+  const move = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
+  return accept({ checkout: moved, moves: [move], late: false });
+}

@@ -1,0 +1,47 @@
+import { storeNow } from "../../core/clock.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { ServiceContext } from "../context.ts";
+
+/** A store, and an origin that passed `parseReturnOrigin`. */
+export type OriginOfStore = { readonly storeId: string; readonly origin: string };
+
+/** So many places to go back to are plenty for one store. */
+const MAX_RETURN_ORIGINS = 20;
+
+/** Where the customers of a store may be sent back to, oldest first (decision 19). */
+export function listReturnOrigins({ store }: ServiceContext, storeId: string): string[] {
+  return store.returnOrigins.list(storeId);
+}
+
+/**
+ * Lets the customers of a store be sent back to an origin, and answers all of them; what is there already stays. Refuses
+ * with `not_found` where there is no such store, and with `state_conflict` where it has 20.
+ */
+export function addReturnOrigin(
+  { store, world }: ServiceContext,
+  { storeId, origin }: OriginOfStore,
+): Promise<Outcome<string[]>> {
+  return store.write(() => {
+    const clock = store.clocks.of(storeId);
+    if (clock === undefined) return refuse("not_found", `there is no store ${storeId}`);
+    const registered = store.returnOrigins.list(storeId);
+    if (registered.includes(origin)) return accept(registered);
+    if (registered.length >= MAX_RETURN_ORIGINS) {
+      return refuse("state_conflict", `a store may have ${MAX_RETURN_ORIGINS} return origins, and has them`);
+    }
+    store.returnOrigins.insert({ storeId, origin, createdAt: storeNow(clock, world.now()) });
+    return accept([...registered, origin]);
+  });
+}
+
+/** Takes an origin from a store, and answers those that are left. Refuses with `not_found` where it has no such origin. */
+export function removeReturnOrigin(
+  { store }: ServiceContext,
+  { storeId, origin }: OriginOfStore,
+): Promise<Outcome<string[]>> {
+  return store.write(() =>
+    store.returnOrigins.remove(storeId, origin)
+      ? accept(store.returnOrigins.list(storeId))
+      : refuse("not_found", `${origin} is no return origin of store ${storeId}`),
+  );
+}

@@ -1,0 +1,30 @@
+import { STATUS_OF } from "../../../core/errors.ts";
+import type { Refusal } from "../../../core/outcome.ts";
+import { html } from "../../../web/html.ts";
+import type { Language } from "../../../web/language.ts";
+import { layout, stateLine } from "./layout.ts";
+import { TEXTS } from "../payment/texts.ts";
+
+/**
+ * A refusal as a person reads it; the exact reason stays in English, as in the API. `leadsBack` is the page of the checkout
+ * that was meant, where there is one. It may take the place of a live page, and is then announced.
+ */
+export function errorPage(
+  language: Language,
+  { refusal, leadsBack }: { readonly refusal: Refusal; readonly leadsBack: string | undefined },
+): string {
+  const texts = TEXTS[language];
+  const titles: Readonly<Record<number, string>> = texts.errorTitle;
+  const title = titles[STATUS_OF[refusal.code]] ?? texts.errorTitle[400];
+  const main = html`<main id="page" class="single">
+    ${stateLine(title)}
+    <section class="card">
+      <h1>${title}</h1>
+      ${leadsBack === undefined ? html`<p class="hint">${texts.errorHint}</p>` : ""}
+      <p class="hint">${texts.errorReason}</p>
+      <p class="notice warn" lang="en">${refusal.message}</p>
+      ${leadsBack === undefined ? "" : html`<a class="primary" href="${leadsBack}">${texts.backToCheckout}</a>`}
+    </section>
+  </main>`;
+  return layout(language, { title, main });
+}

@@ -1,0 +1,78 @@
+import { html, type Html } from "../../../web/html.ts";
+import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
+import { stateInWords, type PageContext } from "../payment/parts.ts";
+import { TEXTS } from "../payment/texts.ts";
+
+/** Where the pages' style and script are served. */
+export const STYLE_PATH = "/assets/checkout.css";
+export const SCRIPT_PATH = "/assets/htmx.js";
+
+/**
+ * htmx without its own style sheet, which the content security policy would refuse. An answer of 5xx leaves the page as it
+ * is, and so does 403, which is no page; one of 404, from a sandbox that does not know the checkout, takes its place.
+ */
+const HTMX_CONFIG = JSON.stringify({
+  includeIndicatorCSS: false,
+  history: false,
+  noSwap: [204, 304, 403, "5xx"],
+  morphIgnore: ["data-htmx-powered", "open"],
+});
+
+/** A whole page around its main part. */
+export function layout(language: Language, page: { readonly title: string; readonly main: Html }): string {
+  const texts = TEXTS[language];
+  return String(
+    html`<!doctype html>
+      <html lang="${LANGUAGE_TAGS[language]}">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <meta name="robots" content="noindex" />
+          <meta name="htmx-config" content="${HTMX_CONFIG}" />
+          <title>${page.title}</title>
+          <link rel="icon" href="data:," />
+          <link rel="stylesheet" href="${STYLE_PATH}" />
+          <script src="${SCRIPT_PATH}" defer></script>
+        </head>
+        <body>
+          <header class="ribbon"><strong>${texts.testMode}</strong><span>${texts.noMoney}</span></header>
+          ${page.main}
+        </body>
+      </html> `,
+  );
+}
+
+/**
+ * A main part that follows what happens: htmx asks again and changes what differs; when all is over little can. The state
+ * is the one thing that is announced. What says that no answer comes is a new element in every answer, so that its style
+ * starts to count anew: it shows itself when too many answers are missing.
+ */
+export function liveMain(
+  context: PageContext,
+  page: {
+    readonly address: string;
+    readonly isOver: boolean;
+    readonly style: "checkout" | "single";
+    readonly content: Html;
+  },
+): Html {
+  const { texts, requestId } = context;
+  const pace = page.isOver ? "slow" : "fast";
+  return html`<main
+    id="page"
+    class="${page.style}"
+    hx-get="${page.address}"
+    hx-trigger="every ${pace === "slow" ? "10s" : "1s"}"
+    hx-select="#page"
+    hx-swap="outerMorph"
+  >
+    ${stateLine(stateInWords(context))} ${page.content}
+    <p class="no-answer ${pace}" id="answer-${requestId}">${texts.noAnswer}</p>
+  </main>`;
+}
+
+/** What a screen reader says when it changes; the element stays the same while the page does not leave. */
+export function stateLine(words: string): Html {
+  return html`<p id="state" class="visually-hidden" role="status">${words}</p>`;
+}

@@ -1,0 +1,50 @@
+import { decideAct, productionOf, type AdminAct, type RecordedAct } from "../../core/readiness/admin-act.ts";
+import { storeNow } from "../../core/clock.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { Store } from "../../store/store.ts";
+import type { ServiceContext } from "../context.ts";
+
+/** An act on a store, without its time. */
+export type WantedAct = Omit<AdminAct, "at">;
+
+/**
+ * Does what an administrator wants, or notes what a merchant asks for (decision 49): one transaction writes the change
+ * and its row in the audit log. Refuses with `state_conflict` what would change nothing and what has no ground yet, with
+ * `not_found` an unknown store or capability.
+ */
+export function act({ store, world }: ServiceContext, wanted: WantedAct): Promise<Outcome<RecordedAct>> {
+  const { storeId } = wanted;
+  return store.write(() => {
+    const details = store.stores.details(storeId);
+    const clock = store.clocks.of(storeId);
+    if (details === undefined || clock === undefined)
+      return refuse("not_found", `there is no store ${storeId}`);
+    const standing = {
+      active: details.active,
+      capabilities: store.capabilities.of(storeId),
+      production: productionOf(store.adminActs.of(storeId)),
+    };
+    const allowed = decideAct(standing, wanted);
+    if (!allowed.ok) return allowed;
+    apply(store, wanted);
+    return accept(store.adminActs.insert({ ...wanted, at: storeNow(clock, world.now()) }));
+  });
+}
+
+/** What an act changes beside the audit log; approvals, requests and the gate are nothing but their rows there. */
+function apply({ stores, capabilities }: Store, { storeId, action, subject }: WantedAct): void {
+  switch (action) {
+    case "activate":
+    case "deactivate":
+      return stores.setActive(storeId, action === "activate");
+    case "enable_capability":
+    case "disable_capability":
+      return capabilities.set(storeId, { name: subject ?? "", active: action === "enable_capability" });
+    case "request_production":
+    case "approve_credential":
+    case "revoke_credential":
+    case "open_gate":
+    case "close_gate":
+      return undefined;
+  }
+}

@@ -1,0 +1,151 @@
+import { storeNow } from "../../core/clock.ts";
+import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import {
+  CASE_NAMES,
+  drillRequest,
+  goesOn,
+  type CaseResult,
+  type DrillEvent,
+} from "../../core/readiness/drills/webhook.ts";
+import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
+import type { World } from "../../world.ts";
+import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
+import { deliveryErrorOf, post, type PostContext, type Posted } from "../webhook/post.ts";
+import type { ServiceContext } from "../context.ts";
+
+/** What drills are run with. */
+export type DrillsContext = Pick<ServiceContext, "store"> &
+  SecretsContext &
+  PostContext & { readonly world: Pick<World, "now" | "uuid"> };
+
+/** A drill, and the endpoint that it was of. */
+export type EndpointDrill = { readonly endpoint: Endpoint; readonly drill: Drill };
+
+/** An endpoint as it is when its drill begins; `now` is the store's. */
+type Subject = {
+  readonly endpoint: Endpoint;
+  readonly secret: string;
+  readonly retiredSecret: string | undefined;
+  readonly now: number;
+};
+
+/**
+ * Drills one endpoint, or each that is an address and on: what is good must be taken, what is bad refused. Its requests
+ * are no deliveries: nothing happened, no event is written, and the steps are their audit. Refuses with `not_found`, and
+ * with `state_conflict` where there is nothing to drill.
+ */
+export async function runWebhookDrill(
+  context: DrillsContext,
+  storeId: string,
+  endpointId: string | undefined,
+): Promise<Outcome<readonly EndpointDrill[]>> {
+  const subjects = await subjectsOf(context, storeId, endpointId);
+  if (!subjects.ok) return subjects;
+  // As deliveries: one at a time to an endpoint, endpoints beside each other.
+  return accept(await Promise.all(subjects.value.map((subject) => drillEndpoint(context, subject))));
+}
+
+/** Keeps what a drill has shown. Refuses with `not_found` where there is no such store. */
+export function keepDrill(
+  { store, world }: DrillsContext,
+  shown: Pick<Drill, "storeId" | "kind" | "subject" | "steps">,
+): Promise<Outcome<Drill>> {
+  return store.write(() => {
+    const clock = store.clocks.of(shown.storeId);
+    if (clock === undefined) return refuse("not_found", `there is no store ${shown.storeId}`);
+    const passed = shown.steps.every((step) => step.passed);
+    const drill = { ...shown, id: world.uuid(), passed, at: storeNow(clock, world.now()) };
+    store.drills.insert(drill);
+    return accept(drill);
+  });
+}
+
+function subjectsOf(
+  context: DrillsContext,
+  storeId: string,
+  endpointId: string | undefined,
+): Promise<Outcome<readonly Subject[]>> {
+  const { store, world } = context;
+  return store.write(() => {
+    const clock = store.clocks.of(storeId);
+    if (clock === undefined) return refuse("not_found", `there is no store ${storeId}`);
+    const chosen = choose(store.endpoints.of(storeId), endpointId);
+    if (!chosen.ok) return chosen;
+    const now = storeNow(clock, world.now());
+    return accept(
+      chosen.value.map((endpoint) => {
+        const { inForce, retired } = endpointSecrets(context, endpoint, now);
+        // The newest one alone: what the receiver takes then, it takes after the overlap of a rotation too.
+        const [secret] = inForce;
+        if (secret === undefined) throw new Error(`endpoint ${endpoint.id} has no signing secret`);
+        return { endpoint, secret, retiredSecret: retired[0], now };
+      }),
+    );
+  });
+}
+
+/** A listener is nobody's receiver in production, so it cannot be drilled. */
+function choose(
+  endpoints: readonly Endpoint[],
+  endpointId: string | undefined,
+): Outcome<readonly Endpoint[]> {
+  if (endpointId === undefined) {
+    const on = endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled");
+    return on.length > 0
+      ? accept(on)
+      : refuse(
+          "state_conflict",
+          "no endpoint with an address of its own is on, so there is nothing to drill",
+        );
+  }
+  const named = endpoints.find(({ id }) => id === endpointId);
+  if (named === undefined) return refuse("not_found", `there is no endpoint ${endpointId}`);
+  if (named.kind === "listener")
+    return refuse(
+      "state_conflict",
+      `endpoint ${endpointId} is checkout listen; drill the receiver behind it`,
+    );
+  if (named.state !== "enabled")
+    return refuse("state_conflict", `endpoint ${endpointId} is ${named.state}; enable it first`);
+  return accept([named]);
+}
+
+async function drillEndpoint(context: DrillsContext, subject: Subject): Promise<EndpointDrill> {
+  const { endpoint, secret, retiredSecret } = subject;
+  const results = await sendAll(context, subject);
+  const kept = await keepDrill(context, {
+    storeId: endpoint.storeId,
+    kind: "webhook",
+    subject: webhookSubject(endpoint, secret),
+    steps: drillSteps(results, { usedRetired: retiredSecret !== undefined }),
+  });
+  if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);
+  return { endpoint, drill: kept.value };
+}
+
+/** One after the other, outside of any transaction, until too many got no answer. */
+async function sendAll(context: DrillsContext, subject: Subject): Promise<readonly CaseResult[]> {
+  const { world } = context;
+  const { endpoint, secret, retiredSecret, now } = subject;
+  const event = (): DrillEvent => ({ id: world.uuid(), storeId: endpoint.storeId, createdAt: now });
+  const first = event();
+  const results: CaseResult[] = [];
+  for (const name of CASE_NAMES) {
+    if (!goesOn(results)) break;
+    const own = results.length === 0 ? first : event();
+    const keys = { secret, retiredSecret, realNow: world.now() };
+    const { eventId, headers, body } = drillRequest(name, { own, first }, keys);
+    const posted = await post(context, { url: endpoint.url, headers, body });
+    results.push({ name, eventId, milliseconds: posted.milliseconds, answer: answerOf(posted) });
+  }
+  return results;
+}
+
+function answerOf({ result }: Posted): CaseResult["answer"] {
+  if (result === "forbidden")
+    return { error: "target_forbidden", message: "the sandbox may not send to this address" };
+  if (result.ok) return { status: result.status, said: result.body };
+  return { error: deliveryErrorOf(result), message: result.message };
+}

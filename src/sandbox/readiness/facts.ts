@@ -1,0 +1,60 @@
+import { productionOf } from "../../core/readiness/admin-act.ts";
+import type { DrillFact, EndpointFact, KeyUseFact, ReadinessFacts } from "../../core/readiness/checklist.ts";
+import { storeNow } from "../../core/clock.ts";
+import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { IdempotencyUse } from "../../store/readiness/idempotency-uses.ts";
+import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
+import type { ServiceContext } from "../context.ts";
+
+/** What the facts are read from. */
+export type ReadinessContext = Pick<ServiceContext, "world"> & SecretsContext;
+
+/** The facts of a store, and the time that they are of: milliseconds by the store's clock. */
+export type Readiness = { readonly facts: ReadinessFacts; readonly now: number };
+
+/** Reads all that the launch checklist is judged by (decision 49). Refuses with `not_found` where there is no such store. */
+export function readReadiness(context: ReadinessContext, storeId: string): Outcome<Readiness> {
+  const { store, world } = context;
+  const details = store.stores.details(storeId);
+  const clock = store.clocks.of(storeId);
+  if (details === undefined || clock === undefined)
+    return refuse("not_found", `there is no store ${storeId}`);
+  const now = storeNow(clock, world.now());
+  const acts = store.adminActs.of(storeId);
+  const switched = acts.findLast(({ action }) => action === "activate" || action === "deactivate");
+  const facts: ReadinessFacts = {
+    storeId,
+    active: details.active,
+    activeSince: switched?.at ?? details.createdAt,
+    capabilities: store.capabilities.of(storeId),
+    production: productionOf(acts),
+    returnOrigins: store.returnOrigins.of(storeId),
+    endpoints: store.endpoints.of(storeId).map((endpoint) => endpointFact(context, endpoint, now)),
+    idempotency: {
+      replayed: keyUse(store.idempotencyUses.latest(storeId, "replayed")),
+      refused: keyUse(store.idempotencyUses.latest(storeId, "refused")),
+      drill: drillFact(store.drills.latest(storeId, "idempotency")),
+    },
+    browserReturn: drillFact(store.drills.latest(storeId, "browser_return")),
+  };
+  return accept({ facts, now });
+}
+
+function endpointFact(context: ReadinessContext, endpoint: Endpoint, now: number): EndpointFact {
+  const { id, kind, url, state } = endpoint;
+  const [secret = ""] = endpointSecrets(context, endpoint, now).inForce;
+  const drill = drillFact(context.store.drills.latestOf(endpoint));
+  return { id, kind, url, state, subject: webhookSubject(endpoint, secret), drill };
+}
+
+function drillFact(drill: Drill | undefined): DrillFact | null {
+  if (drill === undefined) return null;
+  const { storeId: _storeId, ...fact } = drill;
+  return fact;
+}
+
+function keyUse(use: IdempotencyUse | undefined): KeyUseFact | null {
+  return use === undefined ? null : { key: use.key, requestId: use.requestId, at: use.at };
+}

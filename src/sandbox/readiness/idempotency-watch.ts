@@ -1,0 +1,163 @@
+import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import {
+  otherRequest,
+  type ClientEnd,
+  type IdempotencyFacts,
+  type SeenCreate,
+} from "../../core/readiness/drills/idempotency.ts";
+import { parseJson, parseStrictJson } from "../../core/json.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { checkoutResponse } from "../../core/checkout/wire.ts";
+import type { Store } from "../../store/store.ts";
+import { headerLines, splitTarget } from "../../web/http.ts";
+import type { HttpRequest, World } from "../../world.ts";
+import type { Answer } from "../answer.ts";
+import { callerOf } from "../api/caller.ts";
+
+/** A request that reuses the lost create's key for something else. */
+export type Reuse = {
+  readonly path: string;
+  readonly idempotencyKey: string;
+  readonly request: CreateRequest;
+};
+
+/** The service's eyes during an idempotency drill, of which there is one at a time; and the hand that drops one answer. */
+export type IdempotencyWatch = {
+  /** Watches the creates of a store from now on, for at most so long. The drill before it, if one is under way, ends. */
+  readonly begin: (storeId: string, timeoutMs: number) => string;
+  /** Looks at a create that is on disk and not answered yet; the first one that succeeds gets no answer. */
+  readonly look: (
+    request: HttpRequest,
+    answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
+  ) => Outcome<Answer>;
+  /** Whether a request is the drill's own, and not the client's. */
+  readonly isOwn: (request: HttpRequest) => boolean;
+  /** The client has ended: looks at nothing more. Returns what is to be tried with the lost create's key. Refuses with `not_found`. */
+  readonly close: (id: string, client: ClientEnd) => Outcome<Reuse | null>;
+  /** What was seen until it was closed, and what the tables say; then forgets it. Refuses with `not_found`. */
+  readonly conclude: (id: string) => Outcome<{ readonly storeId: string; readonly facts: IdempotencyFacts }>;
+};
+
+type Watch = {
+  readonly id: string;
+  readonly storeId: string;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+  readonly seen: readonly SeenCreate[];
+  /** Ids of the checkouts that were made. */
+  readonly made: readonly string[];
+  /** null until an answer was dropped. */
+  readonly reuse: Reuse | null;
+  /** null while the client runs. */
+  readonly client: ClientEnd | null;
+  /** The last refusal of a reused key before the drill's own. */
+  readonly refusedBefore: string | undefined;
+};
+
+/** So many creates of one drill are remembered: a client that loops shall not fill the memory. */
+const MAX_SEEN = 100;
+
+/** Makes a watch that watches nothing yet. It lives in memory: a drill does not outlive the sandbox, its result does. */
+export function createIdempotencyWatch(
+  store: Pick<Store, "credentials" | "checkouts" | "idempotencyUses">,
+  world: Pick<World, "monotonic" | "uuid">,
+): IdempotencyWatch {
+  let watch: Watch | undefined;
+  const lastRefused = (storeId: string) => store.idempotencyUses.latest(storeId, "refused");
+
+  function look(
+    request: HttpRequest,
+    answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
+  ): Outcome<Answer> {
+    const { outcome } = answered;
+    if (watch === undefined || watch.client !== null || world.monotonic() > watch.until) return outcome;
+    const storeId = callerOf(store, request)?.storeId;
+    if (storeId !== undefined && storeId !== watch.storeId) return outcome;
+    const lost = outcome.ok && watch.reuse === null;
+    const create = describe(request, { ...answered, lost });
+    watch = remember(watch, create);
+    if (!lost) return outcome;
+    watch = { ...watch, reuse: reuseOf(request) };
+    return accept({ ...outcome.value, dropped: true, note: `${outcome.value.note ?? ""}, answer dropped` });
+  }
+
+  return {
+    look,
+    isOwn: (request) => {
+      const key = watch?.client === null ? undefined : watch?.reuse?.idempotencyKey;
+      return key !== undefined && headerLines(request, "idempotency-key").includes(key);
+    },
+    begin: (storeId, timeoutMs) => {
+      const id = world.uuid();
+      const until = world.monotonic() + timeoutMs;
+      watch = { ...NOTHING_SEEN, id, storeId, until };
+      return id;
+    },
+    close: (id, client) => {
+      if (watch?.id !== id) return unknown(id);
+      watch = { ...watch, client, refusedBefore: lastRefused(watch.storeId)?.requestId };
+      return accept(watch.reuse);
+    },
+    conclude: (id) => {
+      if (watch?.id !== id || watch.client === null) return unknown(id);
+      const { storeId, seen, made, reuse, client, refusedBefore } = watch;
+      const refused = lastRefused(storeId);
+      const isOurs = refused?.key === reuse?.idempotencyKey && refused?.requestId !== refusedBefore;
+      const exist = made.filter((checkoutId) => store.checkouts.find(storeId, checkoutId) !== undefined);
+      watch = undefined;
+      const refusedRequestId = isOurs ? (refused?.requestId ?? null) : null;
+      return accept({ storeId, facts: { seen, made: exist.length, client, refusedRequestId } });
+    },
+  };
+}
+
+const NOTHING_SEEN = { seen: [], made: [], reuse: null, client: null, refusedBefore: undefined } as const;
+
+function remember(watch: Watch, create: SeenCreate): Watch {
+  const { seen, made } = watch;
+  const { checkoutId, lost, result } = create;
+  const isMade = checkoutId !== null && (lost || result === "created") && made.length < MAX_SEEN;
+  return {
+    ...watch,
+    seen: seen.length < MAX_SEEN || lost ? [...seen, create] : seen,
+    made: isMade && !made.includes(checkoutId) ? [...made, checkoutId] : made,
+  };
+}
+
+/** A create as it stood on the wire, in both directions. */
+function describe(
+  request: HttpRequest,
+  answered: { readonly requestId: string; readonly outcome: Outcome<Answer>; readonly lost: boolean },
+): SeenCreate {
+  const { requestId, outcome, lost } = answered;
+  const keys = headerLines(request, "idempotency-key");
+  const body = parseStrictJson(request.body);
+  const orderId = body.ok ? orderIdOf(body.value) : null;
+  const create = { requestId, idempotencyKey: keys.length === 0 ? null : keys.join(", "), orderId, lost };
+  if (!outcome.ok) return { ...create, result: outcome.refusal.code, checkoutId: null };
+  const { headers, body: answer } = outcome.value;
+  const checkout = checkoutResponse.safeParse(parseJson(String(answer))).data?.data;
+  const result = headers["Idempotent-Replayed"] === "true" ? "replayed" : "created";
+  return { ...create, result, checkoutId: checkout?.id ?? null };
+}
+
+function orderIdOf(body: unknown): string | null {
+  const isObject = typeof body === "object" && body !== null && "order_id" in body;
+  return isObject && typeof body.order_id === "string" ? body.order_id : null;
+}
+
+/** The key and path of a create that succeeded, with another meaning. */
+function reuseOf(request: HttpRequest): Reuse {
+  const [idempotencyKey] = headerLines(request, "idempotency-key");
+  const body = parseStrictJson(request.body);
+  const parsed = body.ok ? parseCreateRequest(body.value) : body;
+  if (!parsed.ok || idempotencyKey === undefined) throw new Error("a create that succeeded can be read");
+  return { path: splitTarget(request.target).path, idempotencyKey, request: otherRequest(parsed.value) };
+}
+
+function unknown(id: string): Outcome<never> {
+  return refuse(
+    "not_found",
+    `no drill ${id} is under way: another one took its place, or the sandbox was started anew`,
+  );
+}

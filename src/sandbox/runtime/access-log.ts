@@ -1,0 +1,92 @@
+import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+
+/** One answered request. Of its body nothing but the order_id is in it, of its credential nothing. */
+export type AccessEntry = {
+  readonly at: number;
+  readonly method: string;
+  readonly target: string;
+  readonly status: number;
+  readonly milliseconds: number;
+  readonly requestId: string;
+  /** The error code; of a create its order_id and whether it was a replay; of a retrieve the status. */
+  readonly note: string;
+};
+
+/** How lines are written. */
+export type LogFormat = "text" | "json";
+
+/** Where answered requests are noted. */
+export type AccessLog = { readonly add: (entry: AccessEntry) => void; readonly flush: () => void };
+
+/** Lines are written together: a write for each request can halve the service. */
+const FLUSH_AFTER_MS = 50;
+const FLUSH_AT_LINES = 500;
+const MAX_TARGET_CODE_POINTS = 200;
+
+/**
+ * Writes one line for each request, a moment later; `flush` writes what is left. Where nobody reads the stream, lines
+ * are dropped and counted: a log must not fill the memory of what it describes.
+ */
+export function createAccessLog(
+  world: Pick<World, "after">,
+  options: { readonly format: LogFormat; readonly stream: World["stderr"] },
+): AccessLog {
+  const { stream } = options;
+  const format = options.format === "json" ? toJsonLine : toTextLine;
+  let entries: AccessEntry[] = [];
+  let dropped = 0;
+
+  const flush = (): void => {
+    if (entries.length === 0) return;
+    if (stream.writableNeedDrain) {
+      dropped += entries.length;
+      entries = [];
+      return;
+    }
+    const lost = dropped === 0 ? "" : lostLine(dropped, options.format);
+    stream.write(lost + entries.map(format).join(""));
+    entries = [];
+    dropped = 0;
+  };
+  return {
+    flush,
+    add: (entry) => {
+      entries.push(entry);
+      if (entries.length >= FLUSH_AT_LINES) flush();
+      else if (entries.length === 1) world.after(FLUSH_AFTER_MS, flush);
+    },
+  };
+}
+
+function lostLine(count: number, format: LogFormat): string {
+  return format === "json"
+    ? `${JSON.stringify({ dropped_lines: count })}\n`
+    : `(${count} lines dropped: nobody read the log)\n`;
+}
+
+/** The log that nobody reads. */
+export const SILENT_LOG: AccessLog = { add: () => undefined, flush: () => undefined };
+
+function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
+  const time = new Date(at).toISOString().slice(11);
+  const request = `${method} ${shownTarget(target)}`;
+  return `${time}  ${status}  ${printable(request)}  ${milliseconds.toFixed(1)} ms  ${printable(redactSecrets(note))}  ${requestId}\n`;
+}
+
+function toJsonLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
+  const line = {
+    time: new Date(at).toISOString(),
+    status,
+    method,
+    target: shownTarget(target),
+    ms: Number(milliseconds.toFixed(1)),
+    note: redactSecrets(note),
+    request_id: requestId,
+  };
+  return `${jsonLine(line)}\n`;
+}
+
+function shownTarget(target: string): string {
+  return cut(redactSecrets(target), MAX_TARGET_CODE_POINTS);
+}

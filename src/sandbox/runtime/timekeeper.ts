@@ -1,0 +1,40 @@
+import { realTimeOf, storeNow } from "../../core/clock.ts";
+import type { World } from "../../world.ts";
+import { createAlarm } from "./alarm.ts";
+import { settleDue } from "../checkout/payments.ts";
+import type { ServiceContext } from "../context.ts";
+
+/** Does what falls due without anybody asking. Reads do not rely on it: they look at the time themselves. */
+export type Timekeeper = {
+  /** Something falls due at this real time. */
+  readonly expect: (realTime: number) => void;
+  /** Does what is due now, and waits for what comes next: at the start, and after a clock was moved. */
+  readonly wake: () => Promise<void>;
+  readonly stop: () => void;
+};
+
+/** Settles and expires checkouts of all stores in their time. */
+export function createTimekeeper(
+  world: Pick<World, "now" | "after">,
+  options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
+): Timekeeper {
+  const wake = async (): Promise<void> => {
+    const { store } = options.context();
+    const next = await store.write(() =>
+      store.clocks.storeIds().map((storeId) => catchUp(options.context(), storeId, world.now())),
+    );
+    for (const realTime of next) if (realTime !== undefined) alarm.expect(realTime);
+  };
+  const alarm = createAlarm(world, { ring: wake, report: options.report });
+  return { expect: alarm.expect, wake, stop: alarm.stop };
+}
+
+/** Does what is due in a store; returns the real time of what comes next, where the store's clock runs. */
+function catchUp(context: ServiceContext, storeId: string, realNow: number): number | undefined {
+  const clock = context.store.clocks.of(storeId);
+  if (clock === undefined) return undefined;
+  const { more } = settleDue(context, storeId, storeNow(clock, realNow));
+  if (more) return realNow;
+  const next = context.store.settlements.next(storeId);
+  return next && realTimeOf(clock, next.dueAt);
+}

@@ -1,0 +1,238 @@
+import { reliedOnByTaking } from "../../core/readiness/assumptions.ts";
+import { realTimeOf, storeNow } from "../../core/clock.ts";
+import {
+  afterTry,
+  isHopeless,
+  isTaken,
+  KEPT_ANSWER_BYTES,
+  type DeliveryError,
+  type DeliveryResult,
+} from "../../core/webhook/delivery.ts";
+import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { parseRetryAfter } from "../../core/retry-after.ts";
+import type { Trouble, TroubleKind } from "../../core/webhook/fault.ts";
+import type { Delivery } from "../../store/webhook/deliveries.ts";
+import type { StoredEvent } from "../../store/checkout/events.ts";
+import type { OutboundResult, World } from "../../world.ts";
+import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
+import { enqueue } from "./outbox.ts";
+import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
+import type { ServiceContext } from "../context.ts";
+import { storeTime } from "../store-time.ts";
+
+/** What deliveries are made with. */
+export type DispatchContext = ServiceContext &
+  SecretsContext &
+  PostContext & { readonly world: Pick<World, "random" | "sleep" | "after"> };
+
+/** One try that has ended. Times are milliseconds by the store's clock. */
+export type Dispatched = {
+  readonly at: number;
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly endpointId: string;
+  readonly status: number | null;
+  readonly error: DeliveryError | null;
+  /** When it is tried again, where it is. */
+  readonly nextAt: number | null;
+};
+
+/** A try that is about to be sent; its row is on disk. */
+export type Started = {
+  readonly endpoint: Endpoint;
+  readonly delivery: Delivery;
+  readonly event: StoredEvent;
+  readonly number: number;
+  readonly request: DeliveryRequest;
+};
+
+/** A try that has ended, and is not on disk yet. */
+export type Ended = Started & Posted;
+
+/** So many deliveries are held back or dropped in one write. */
+const MAX_HELD_AT_ONCE = 100;
+
+/** Takes the next delivery of an endpoint that is due, and writes its try; runs inside a write. */
+export function takeNext(
+  context: DispatchContext,
+  endpointId: string,
+  expect: (realTime: number) => void,
+): Started | undefined {
+  const { store, world } = context;
+  const endpoint = store.endpoints.find(endpointId);
+  const clock = endpoint && store.clocks.of(endpoint.storeId);
+  if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return undefined;
+  const now = storeNow(clock, world.now());
+  for (let held = 0; held < MAX_HELD_AT_ONCE; held += 1) {
+    const delivery = store.deliveries.next(endpointId);
+    if (delivery === undefined) return undefined;
+    if (delivery.nextAt > now) {
+      const at = realTimeOf(clock, delivery.nextAt);
+      if (at !== undefined) expect(at);
+      return undefined;
+    }
+    const event = store.events.find(delivery.eventId);
+    if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
+    const isOwnDoing = delivery.cause === "duplicate";
+    const trouble = isOwnDoing ? undefined : store.troubles.take(endpointId, event.id);
+    if (trouble === undefined || !holdBack(context, { delivery, trouble }, now)) {
+      return start(context, { endpoint, delivery, event, trouble: trouble?.kind ?? null }, now);
+    }
+  }
+  expect(world.now());
+  return undefined;
+}
+
+/** Trouble that keeps a delivery from being sent now; false where it is another kind. */
+function holdBack(
+  { store }: DispatchContext,
+  { delivery, trouble }: { readonly delivery: Delivery; readonly trouble: Trouble },
+  now: number,
+): boolean {
+  const { id, tries } = delivery;
+  const nextAt = now + trouble.delayMs;
+  switch (trouble.kind) {
+    case "drop":
+      store.deliveries.settle(id, { state: "dropped", tries, nextAt: now });
+      store.deliveries.releaseFollowers(delivery, now);
+      return true;
+    case "delay":
+      store.deliveries.settle(id, { state: "due", tries, nextAt });
+      if (delivery.inOrder) store.deliveries.holdFollowers(delivery, nextAt);
+      return true;
+    case "reorder":
+      store.deliveries.postpone(id, nextAt);
+      return true;
+    case "duplicate":
+    case "stale_timestamp":
+    case "bad_signature":
+    case "changed_body":
+    case "old_secret":
+      return false;
+  }
+}
+
+function start(
+  context: DispatchContext,
+  wanted: Pick<Started, "endpoint" | "delivery" | "event"> & { readonly trouble: TroubleKind | null },
+  now: number,
+): Started {
+  const { store, world } = context;
+  const { endpoint, delivery, event, trouble } = wanted;
+  const { inForce, retired } = endpointSecrets(context, endpoint, now);
+  const request = deliveryRequest({
+    eventId: event.id,
+    body: event.body,
+    secrets: inForce,
+    retiredSecrets: retired,
+    realNow: world.now(),
+    trouble,
+  });
+  const number = store.deliveryAttempts.last(delivery.id) + 1;
+  const { auditedHeaders: headers, bodyHash } = request;
+  const { url } = endpoint;
+  store.deliveryAttempts.start({
+    deliveryId: delivery.id,
+    number,
+    startedAt: now,
+    url,
+    headers,
+    bodyHash,
+    trouble,
+  });
+  if (trouble === "duplicate") enqueue(context, { event, endpoint, cause: "duplicate" }, now);
+  return { endpoint, delivery, event, number, request };
+}
+
+/** Sends one try, outside of any transaction, to an address that the policy allows at this moment. */
+export async function send(context: DispatchContext, started: Started): Promise<Ended> {
+  const { headers, body } = started.request;
+  return { ...started, ...(await post(context, { url: started.endpoint.url, headers, body })) };
+}
+
+/** Writes how a try ended, and what follows from it for its delivery and its endpoint; runs inside a write. */
+export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
+  const { store, world } = context;
+  const { delivery, event, number, milliseconds, result } = ended;
+  const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
+  const now = storeTime(context, delivery.storeId);
+  const outcome = outcomeOf(result, world.now());
+  const isAway =
+    endpoint.kind === "listener" &&
+    endpoint.url === ended.endpoint.url &&
+    "error" in outcome &&
+    outcome.error === "unreachable";
+  const tries = isAway ? delivery.tries : delivery.tries + 1;
+  const verdict = isAway
+    ? ({ state: "due", nextAt: now } as const)
+    : afterTry(outcome, { tries, jitter: world.random(), now });
+  if (verdict.state === "succeeded") {
+    const { storeId } = delivery;
+    context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
+  }
+  // It may have been dropped meanwhile, with its endpoint.
+  const isWanted = store.deliveries.find(delivery.id)?.state === "due";
+  const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
+  const status = "status" in outcome ? outcome.status : null;
+  const error = "error" in outcome ? outcome.error : null;
+  const [address, answer] =
+    result === "forbidden" ? [null, null] : [result.address ?? null, answerOf(result)];
+  store.deliveryAttempts.finish(
+    { deliveryId: delivery.id, number },
+    { finishedAt: now, milliseconds, address, status, error, answer, nextAt },
+  );
+  if (isWanted) {
+    store.deliveries.settle(delivery.id, { state: verdict.state, tries, nextAt: nextAt ?? now });
+    if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
+    if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
+  }
+  if (isAway) store.endpoints.setState(endpoint.id, "paused", "its listener went away");
+  else
+    judgeEndpoint(
+      context,
+      { endpoint, taken: isTaken(outcome), gone: "gone" in verdict && verdict.gone },
+      now,
+    );
+  const { id: deliveryId } = delivery;
+  return {
+    at: now,
+    deliveryId,
+    eventId: event.id,
+    type: event.type,
+    endpointId: endpoint.id,
+    status,
+    error,
+    nextAt,
+  };
+}
+
+/** Disables an endpoint that said 410, or that has failed for too long (decision 13). */
+function judgeEndpoint(
+  { store }: DispatchContext,
+  said: { readonly endpoint: Endpoint; readonly taken: boolean; readonly gone: boolean },
+  now: number,
+): void {
+  const { endpoint, taken, gone } = said;
+  if (endpoint.state !== "enabled") return;
+  if (gone) return store.endpoints.setState(endpoint.id, "disabled", "it answered 410 Gone");
+  if (taken) {
+    if (endpoint.failingSince !== null) store.endpoints.setFailingSince(endpoint.id, null);
+    return;
+  }
+  const since = endpoint.failingSince ?? now;
+  if (isHopeless(since, now))
+    store.endpoints.setState(endpoint.id, "disabled", "no delivery succeeded for 120 hours");
+  else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
+}
+
+function outcomeOf(result: Ended["result"], realNow: number): DeliveryResult {
+  if (result === "forbidden") return { error: "target_forbidden" };
+  if (!result.ok) return { error: deliveryErrorOf(result) };
+  return { status: result.status, retryAfterMs: parseRetryAfter(result.headers["retry-after"], realNow) };
+}
+
+function answerOf(result: OutboundResult): Uint8Array | null {
+  return result.ok ? Buffer.from(result.body).subarray(0, KEPT_ANSWER_BYTES) : null;
+}

@@ -1,0 +1,162 @@
+import { StorageUnavailable } from "../../store/connection/group-commit.ts";
+import { createAlarm } from "../runtime/alarm.ts";
+import {
+  recordEnd,
+  send,
+  takeNext,
+  type DispatchContext,
+  type Dispatched,
+  type Ended,
+  type Started,
+} from "./delivery-steps.ts";
+import type { ServiceContext } from "../context.ts";
+import { storeTime } from "../store-time.ts";
+import { createWorkers } from "../runtime/workers.ts";
+
+/** Sends what the outbox holds: for each endpoint one at a time, endpoints beside each other (decision 13). */
+export type Dispatcher = {
+  /** Something for an endpoint may be due. */
+  readonly wake: (endpointId: string) => void;
+  /** Looks at all endpoints: at the start, and after a clock was moved. */
+  readonly wakeAll: () => void;
+  /** Sends all that is due in a store by its clock at this moment, waiting so long at most, and returns what was tried, in order. */
+  readonly drain: (storeId: string, budgetMs: number) => Promise<readonly Dispatched[]>;
+  /** Starts nothing new, and waits for what is on its way, at most this long. */
+  readonly stop: (graceMs: number) => Promise<void>;
+};
+
+/** How long it waits before it goes on after a failure, such as a locked database. */
+const RETRY_MS = 1000;
+
+/** Makes the dispatcher of a sandbox. Rows are its queue: it keeps nothing in memory that a crash could lose. */
+export function createDispatcher(context: DispatchContext, report: (error: unknown) => void): Dispatcher {
+  const { store, world } = context;
+  const listeners = new Set<(dispatched: Dispatched) => void>();
+  let stopped = false;
+
+  const workers = createWorkers({
+    work: deliverAll,
+    onFailure: (error) => {
+      report(error);
+      alarm.expect(world.now() + RETRY_MS);
+    },
+  });
+  const wake = (endpointId: string): void => {
+    if (!stopped) workers.wake(endpointId);
+  };
+  const wakeAll = (): void => {
+    for (const storeId of store.clocks.storeIds()) for (const { id } of store.endpoints.of(storeId)) wake(id);
+  };
+  const alarm = createAlarm(world, { ring: async () => wakeAll(), report });
+
+  /** One endpoint's work until nothing is due: the end of one try and the start of the next share a transaction. */
+  async function deliverAll(endpointId: string): Promise<void> {
+    let ended: Ended | undefined;
+    for (;;) {
+      const { told, next } = await recordAndTake(endpointId, ended);
+      if (told !== undefined) for (const listen of listeners) listen(told);
+      if (next === undefined) return;
+      ended = await send(context, next);
+    }
+  }
+
+  /** What was sent must be noted: while the database cannot be written, it is tried again. */
+  async function recordAndTake(endpointId: string, ended: Ended | undefined): Promise<Step> {
+    for (;;) {
+      try {
+        return await store.write(() => {
+          const told = ended && recordEnd(context, ended);
+          return { told, next: stopped ? undefined : takeNext(context, endpointId, alarm.expect) };
+        });
+      } catch (error) {
+        if (ended === undefined || stopped || !(error instanceof StorageUnavailable)) throw error;
+        report(error);
+        await world.sleep(RETRY_MS);
+      }
+    }
+  }
+
+  return {
+    wake,
+    wakeAll,
+    drain: async (storeId, budgetMs) => {
+      const expected = countDue(context, storeId);
+      if (expected.size === 0) return [];
+      // What comes meanwhile would keep it waiting for ever.
+      const tries = collectTries(listeners, expected);
+      for (const id of expected.keys()) wake(id);
+      const timeIsUp = new Promise<void>((resolve) => world.after(budgetMs, resolve));
+      await Promise.race([tries.complete, workers.idle([...expected.keys()]), timeIsUp]);
+      return tries.end();
+    },
+    stop: async (graceMs) => {
+      stopped = true;
+      alarm.stop();
+      await Promise.race([workers.idle(), world.sleep(graceMs)]);
+    },
+  };
+}
+
+/** How many deliveries are due at this moment, for each endpoint that has some. */
+function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string, number> {
+  const { store } = context;
+  const now = storeTime(context, storeId);
+  const due = store.endpoints.of(storeId).map(({ id }) => [id, store.deliveries.countDue(id, now)] as const);
+  return new Map(due.filter(([, count]) => count > 0));
+}
+
+/** Listens until each endpoint has had its expected number of tries. */
+function collectTries(
+  listeners: Set<(dispatched: Dispatched) => void>,
+  expected: ReadonlyMap<string, number>,
+): { readonly complete: Promise<void>; readonly end: () => readonly Dispatched[] } {
+  const left = new Map(expected);
+  const tried: Dispatched[] = [];
+  let complete = (): void => undefined;
+  const completed = new Promise<void>((resolve) => (complete = resolve));
+  const listen = (dispatched: Dispatched): void => {
+    const count = left.get(dispatched.endpointId);
+    if (count === undefined) return;
+    tried.push(dispatched);
+    if (count === 1) left.delete(dispatched.endpointId);
+    else left.set(dispatched.endpointId, count - 1);
+    if (left.size === 0) complete();
+  };
+  listeners.add(listen);
+  return {
+    complete: completed,
+    end: () => {
+      listeners.delete(listen);
+      return tried;
+    },
+  };
+}
+
+/** The end of one try that was noted, and the next one that is to be sent. */
+type Step = { readonly told: Dispatched | undefined; readonly next: Started | undefined };
+
+/**
+ * Notes that the last process ended while deliveries were on their way: each was perhaps received, so it is sent again.
+ * Runs once, before the first delivery.
+ */
+export function recoverDeliveries(context: ServiceContext): Promise<void> {
+  const { store, world } = context;
+  return store.write(() => {
+    for (const { deliveryId, number } of store.deliveryAttempts.open()) {
+      const delivery = store.deliveries.find(deliveryId);
+      const now = delivery === undefined ? world.now() : storeTime(context, delivery.storeId);
+      store.deliveryAttempts.finish(
+        { deliveryId, number },
+        {
+          finishedAt: now,
+          milliseconds: null,
+          address: null,
+          status: null,
+          error: "interrupted",
+          answer: null,
+          nextAt: now,
+        },
+      );
+    }
+  });
+}

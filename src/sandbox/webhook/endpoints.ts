@@ -1,0 +1,348 @@
+import { storeNow } from "../../core/clock.ts";
+import { ALL_EVENTS, parseEventTypes, wants, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { recordTestEvent } from "../../core/checkout/event.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import {
+  formatSigningSecret,
+  NONCE_BYTES,
+  sealSecret,
+  SIGNING_SECRET_BYTES,
+} from "../../core/sealed-secret.ts";
+import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import type { Trouble } from "../../core/webhook/fault.ts";
+import type { StoredEvent } from "../../store/checkout/events.ts";
+import type { World } from "../../world.ts";
+import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
+import { enqueue } from "./outbox.ts";
+import type { ServiceContext } from "../context.ts";
+
+/** What the verbs on endpoints need. */
+export type EndpointsContext = ServiceContext &
+  SecretsContext & {
+    readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
+    readonly targets: TargetPolicy;
+  };
+
+/** An endpoint with the secrets that its deliveries are signed with. */
+export type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
+
+/** So many endpoints a store can have. */
+const MAX_ENDPOINTS = 20;
+
+/** So many events a listener that comes can ask for again. */
+const MAX_REPLAYED = 100_000;
+
+/**
+ * Adds an address that a store's events are delivered to. Refuses with `invalid_parameter` an address that the policy
+ * forbids and patterns that no event matches, with `state_conflict` one that is there already.
+ */
+export function addEndpoint(
+  context: EndpointsContext,
+  storeId: string,
+  wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },
+): Promise<Outcome<EndpointWithSecrets>> {
+  const { store } = context;
+  const form = checkForm(context, wanted);
+  return write(context, storeId, (now) => {
+    if (!form.ok) return form;
+    const known = store.endpoints.of(storeId).filter(({ kind }) => kind === "url");
+    const same = known.find(({ url }) => url === form.value.url);
+    if (same !== undefined) return refuse("state_conflict", `endpoint ${same.id} already has that address`);
+    if (known.length >= MAX_ENDPOINTS) {
+      return refuse("state_conflict", `a store has at most ${MAX_ENDPOINTS} endpoints; remove one first`);
+    }
+    return accept(insert(context, { storeId, kind: "url", ...form.value }, now));
+  });
+}
+
+/**
+ * Says where the listener of a store is now: always the same endpoint, with the same secret. It takes what has waited for
+ * it, and before that again what `since` asks for. Refuses with `invalid_parameter` or `not_found`.
+ */
+export function registerListener(
+  context: EndpointsContext,
+  storeId: string,
+  wanted: {
+    readonly url: string;
+    readonly eventTypes?: readonly string[] | undefined;
+    /** An event after which everything is delivered again, or a moment from which on. */
+    readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
+  },
+): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
+  const { store, wakeDispatcher } = context;
+  const form = checkForm(context, wanted);
+  return write(context, storeId, (now) => {
+    if (!form.ok) return form;
+    const events = eventsSince(context, storeId, wanted.since);
+    if (!events.ok) return events;
+    const known = store.endpoints.of(storeId).find(({ kind }) => kind === "listener");
+    const endpoint = known ?? insert(context, { storeId, kind: "listener", ...form.value }, now);
+    store.endpoints.setTarget(endpoint.id, form.value);
+    store.endpoints.setState(endpoint.id, "enabled", null);
+    const current = { ...endpoint, ...form.value, state: "enabled", reason: null } as const;
+    const replayed = replayAll(context, { endpoint: current, events: events.value }, now);
+    store.deliveries.hurry(endpoint.id, now);
+    wakeDispatcher(endpoint.id);
+    return accept({ ...current, secrets: endpointSecrets(context, endpoint, now), replayed });
+  });
+}
+
+/** Switches an endpoint on or off, or pauses it: then its deliveries wait. Refuses with `not_found`. */
+export function setEndpointState(
+  context: EndpointsContext,
+  endpointId: string,
+  state: Endpoint["state"],
+): Promise<Outcome<Endpoint>> {
+  const { store, wakeDispatcher } = context;
+  return store.write(() => {
+    const endpoint = store.endpoints.find(endpointId);
+    if (endpoint === undefined) return unknown(endpointId);
+    const reason = state === "disabled" ? "it was switched off" : null;
+    store.endpoints.setState(endpointId, state, reason);
+    wakeDispatcher(endpointId);
+    return accept({ ...endpoint, state, reason, failingSince: null });
+  });
+}
+
+/** Removes an endpoint; what is on its way there is given up, its audit stays. Refuses with `not_found`. */
+export function removeEndpoint(context: EndpointsContext, endpointId: string): Promise<Outcome<Endpoint>> {
+  return onEndpoint(context, endpointId, (endpoint, now) => {
+    context.store.deliveries.dropAll(endpointId);
+    context.store.endpoints.remove(endpointId, now);
+    return accept({ ...endpoint, state: "disabled", reason: "it was removed" });
+  });
+}
+
+/** The signing secrets of an endpoint. Refuses with `not_found`. */
+export function showSecrets(
+  context: EndpointsContext,
+  endpointId: string,
+): Promise<Outcome<EndpointSecrets>> {
+  return onEndpoint(context, endpointId, (endpoint, now) => accept(endpointSecrets(context, endpoint, now)));
+}
+
+/**
+ * Gives an endpoint a new signing secret (decision 12). Until the overlap is over the one before signs too, so that a
+ * receiver has time to learn the new one. Refuses with `not_found`.
+ */
+export function rotateSecret(
+  context: EndpointsContext,
+  endpointId: string,
+  overlapMs: number,
+): Promise<Outcome<EndpointSecrets>> {
+  const { store } = context;
+  return onEndpoint(context, endpointId, (endpoint, now) => {
+    const [current] = endpointSecrets(context, endpoint, now).inForce;
+    const hasOwn = store.signingSecrets.ofEndpoint(endpointId).length > 0;
+    const over = now + overlapMs;
+    // The store's secret stays what it is for others: the endpoint gets a copy that ends.
+    if (hasOwn) store.signingSecrets.retire(endpointId, over);
+    else if (current !== undefined)
+      keepSecret(context, endpoint, { secret: current, createdAt: now, retiredAt: over });
+    const secret = formatSigningSecret(context.world.randomBytes(SIGNING_SECRET_BYTES));
+    keepSecret(context, endpoint, { secret, createdAt: now, retiredAt: null });
+    return accept(endpointSecrets(context, endpoint, now));
+  });
+}
+
+/** Delivers an event `webhook.test` to one endpoint. Refuses with `not_found`, and with `state_conflict` where it is off. */
+export function testEndpoint(context: EndpointsContext, endpointId: string): Promise<Outcome<string>> {
+  const { store, world } = context;
+  return onEndpoint(context, endpointId, (endpoint, now) => {
+    if (endpoint.state === "disabled") return isOff(endpoint);
+    const event = recordTestEvent({ id: world.uuid(), storeId: endpoint.storeId }, now);
+    store.events.insert(event);
+    enqueue(context, { event, endpoint, cause: "event" }, now);
+    return accept(event.id);
+  });
+}
+
+/**
+ * Delivers an event again, the same event_id and bytes (interface: Events rule 5): to one endpoint, or to all that want
+ * it and are on. No state changes. Refuses with `not_found`, and with `state_conflict` where nobody can get it.
+ */
+export function replayEvent(
+  context: EndpointsContext,
+  eventId: string,
+  endpointId: string | undefined,
+): Promise<Outcome<readonly { readonly id: string; readonly endpointId: string }[]>> {
+  const { store, world } = context;
+  return store.write(() => {
+    const event = store.events.find(eventId);
+    const clock = event && store.clocks.of(event.storeId);
+    if (event === undefined || clock === undefined)
+      return refuse("not_found", `there is no event ${eventId}`);
+    const known = store.endpoints.of(event.storeId);
+    const named = known.find(({ id }) => id === endpointId);
+    if (endpointId !== undefined && named === undefined) return unknown(endpointId);
+    if (named?.state === "disabled") return isOff(named);
+    const endpoints =
+      named === undefined
+        ? known.filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.type))
+        : [named];
+    if (endpoints.length === 0) {
+      return refuse("state_conflict", `no endpoint is on and wants ${event.type}; add one, or name one`);
+    }
+    const now = storeNow(clock, world.now());
+    return accept(
+      endpoints.map((endpoint) => ({
+        id: enqueue(context, { event, endpoint, cause: "replay" }, now),
+        endpointId: endpoint.id,
+      })),
+    );
+  });
+}
+
+/** Lets the next deliveries to an endpoint go wrong (decision 45). Refuses with `not_found`. */
+export function addTrouble(
+  context: EndpointsContext,
+  wanted: Pick<Trouble, "endpointId" | "eventId" | "kind" | "delayMs" | "remaining">,
+): Promise<Outcome<readonly Trouble[]>> {
+  const { store, world } = context;
+  return onEndpoint(context, wanted.endpointId, ({ id, storeId }, createdAt) => {
+    if (wanted.eventId !== null && store.events.find(wanted.eventId) === undefined) {
+      return refuse("not_found", `there is no event ${wanted.eventId}`);
+    }
+    store.troubles.insert({ ...wanted, id: world.uuid(), storeId, createdAt });
+    return accept(troublesOf(context, { id, storeId }));
+  });
+}
+
+/** Takes back the trouble that is still to come for an endpoint. Refuses with `not_found`. */
+export function clearTroubles(
+  context: EndpointsContext,
+  endpointId: string,
+): Promise<Outcome<readonly Trouble[]>> {
+  return onEndpoint(context, endpointId, (endpoint) => {
+    context.store.troubles.clear(endpointId);
+    return accept(troublesOf(context, endpoint));
+  });
+}
+
+function troublesOf(
+  { store }: EndpointsContext,
+  { id, storeId }: Pick<Endpoint, "id" | "storeId">,
+): Trouble[] {
+  return store.troubles.of(storeId).filter(({ endpointId }) => endpointId === id);
+}
+
+/** What a listener asks for again: everything after an event, or from a moment on; nothing where it does not ask. */
+function eventsSince(
+  { store }: EndpointsContext,
+  storeId: string,
+  since: { readonly eventId: string } | { readonly at: number } | undefined,
+): Outcome<readonly StoredEvent[]> {
+  if (since === undefined) return accept([]);
+  const first = "eventId" in since ? store.events.find(since.eventId) : undefined;
+  if ("eventId" in since && first === undefined)
+    return refuse("not_found", `there is no event ${since.eventId}`);
+  const from = "at" in since ? since.at : 0;
+  const limit = MAX_REPLAYED + 1;
+  const events = store.events.after({
+    storeId,
+    after: first?.position ?? 0,
+    from,
+    type: null,
+    checkoutId: null,
+    limit,
+  });
+  if (events.length <= MAX_REPLAYED) return accept(events);
+  return refuse("state_conflict", `more than ${MAX_REPLAYED} events came since then; ask for a later moment`);
+}
+
+/** Delivers events again in the order in which they happened, before what happens now. What waits anyway is not doubled. */
+function replayAll(
+  context: EndpointsContext,
+  { endpoint, events }: { readonly endpoint: Endpoint; readonly events: readonly StoredEvent[] },
+  now: number,
+): number {
+  const { deliveries } = context.store;
+  const wanted = events.filter(
+    ({ id, type }) => wants(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
+  );
+  for (const event of wanted)
+    enqueue(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);
+  return wanted.length;
+}
+
+function insert(
+  context: EndpointsContext,
+  wanted: Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes">,
+  now: number,
+): EndpointWithSecrets {
+  const { store, world } = context;
+  const endpoint: Endpoint = {
+    ...wanted,
+    id: world.uuid(),
+    state: "enabled",
+    reason: null,
+    failingSince: null,
+    createdAt: now,
+  };
+  store.endpoints.insert(endpoint);
+  return { ...endpoint, secrets: endpointSecrets(context, endpoint, now) };
+}
+
+function keepSecret(
+  { store, world, masterKey }: EndpointsContext,
+  { id: endpointId, storeId }: Endpoint,
+  {
+    secret,
+    createdAt,
+    retiredAt,
+  }: { readonly secret: string; readonly createdAt: number; readonly retiredAt: number | null },
+): void {
+  const place = { id: world.uuid(), storeId, nonce: world.randomBytes(NONCE_BYTES) };
+  store.signingSecrets.insert(sealSecret(secret, place, masterKey), { createdAt, endpointId, retiredAt });
+}
+
+/** The address as it is sent to, and the patterns; all events where none are named. */
+function checkForm(
+  { targets }: EndpointsContext,
+  wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },
+): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
+  const target = parseTarget(wanted.url, targets);
+  if (!target.ok) return target;
+  const eventTypes = parseEventTypes(wanted.eventTypes ?? [ALL_EVENTS]);
+  return eventTypes.ok ? accept({ url: target.value.url, eventTypes: eventTypes.value }) : eventTypes;
+}
+
+/** One transaction with one `now`, the store's. */
+function write<Value>(
+  { store, world }: EndpointsContext,
+  storeId: string,
+  work: (now: number) => Outcome<Value>,
+): Promise<Outcome<Value>> {
+  return store.write(() => {
+    const clock = store.clocks.of(storeId);
+    return clock === undefined
+      ? refuse("not_found", `there is no store ${storeId}`)
+      : work(storeNow(clock, world.now()));
+  });
+}
+
+function onEndpoint<Value>(
+  context: EndpointsContext,
+  endpointId: string,
+  work: (endpoint: Endpoint, now: number) => Outcome<Value>,
+): Promise<Outcome<Value>> {
+  const { store, world } = context;
+  return store.write(() => {
+    const endpoint = store.endpoints.find(endpointId);
+    const clock = endpoint && store.clocks.of(endpoint.storeId);
+    return endpoint === undefined || clock === undefined
+      ? unknown(endpointId)
+      : work(endpoint, storeNow(clock, world.now()));
+  });
+}
+
+function unknown(endpointId: string): Outcome<never> {
+  return refuse("not_found", `there is no endpoint ${endpointId}`);
+}
+
+function isOff({ id, reason }: Endpoint): Outcome<never> {
+  return refuse(
+    "state_conflict",
+    `endpoint ${id} is disabled: ${reason ?? "it was switched off"}; enable it first`,
+  );
+}

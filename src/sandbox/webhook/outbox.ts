@@ -1,0 +1,51 @@
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { wants } from "../../core/webhook/endpoint.ts";
+import type { DeliveryCause } from "../../core/webhook/delivery.ts";
+import type { StoredEvent } from "../../store/checkout/events.ts";
+import type { ServiceContext } from "../context.ts";
+
+/**
+ * Writes an event, and a delivery of it for each endpoint of its store that wants it; runs inside a write. An endpoint
+ * that is disabled misses it, one that is paused gets it later.
+ */
+export function emit(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
+  const { store } = context;
+  store.events.insert(event);
+  const endpoints = store.endpoints
+    .of(event.storeId)
+    .filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.type));
+  for (const endpoint of endpoints) {
+    enqueue(context, { event, endpoint, cause: "event" }, event.createdAt);
+  }
+}
+
+/** Puts one event on its way to one endpoint; runs inside a write. `now` is the store's. */
+export function enqueue(
+  { store, world, wakeDispatcher }: ServiceContext,
+  wanted: {
+    readonly event: Omit<StoredEvent, "position">;
+    readonly endpoint: Pick<Endpoint, "id">;
+    readonly cause: DeliveryCause;
+    /** When it is due, where that is not at once. */
+    readonly dueAt?: number;
+  },
+  now: number,
+): string {
+  const { event, endpoint, cause, dueAt = now } = wanted;
+  const id = world.uuid();
+  store.deliveries.insert({
+    id,
+    storeId: event.storeId,
+    endpointId: endpoint.id,
+    eventId: event.id,
+    checkoutId: event.checkoutId,
+    sequence: event.sequence,
+    cause,
+    inOrder: cause === "event",
+    nextAt: dueAt,
+    createdAt: now,
+  });
+  // It looks in a write of its own, so after this one is on disk.
+  wakeDispatcher(endpoint.id);
+  return id;
+}

@@ -1,0 +1,55 @@
+import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
+import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
+
+/** What a receiver is sent something with. */
+export type PostContext = {
+  readonly world: Pick<World, "send" | "resolve" | "monotonic">;
+  readonly targets: TargetPolicy;
+  /** How long a receiver has for its whole answer. */
+  readonly deliveryTimeoutMs: number;
+};
+
+/** What came of it, and how long it took. `forbidden`: the policy does not allow the address, and nothing was sent. */
+export type Posted = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
+
+/** Sends to a receiver, outside of any transaction, at an address that the policy allows at this moment (decision 14). */
+export async function post(
+  { world, targets, deliveryTimeoutMs }: PostContext,
+  { url, headers, body }: Pick<OutboundRequest, "url" | "headers"> & { readonly body: string },
+): Promise<Posted> {
+  const before = world.monotonic();
+  const end = (result: Posted["result"]): Posted => ({
+    result,
+    milliseconds: Math.round(world.monotonic() - before),
+  });
+  const target = parseTarget(url, targets);
+  if (!target.ok) return end("forbidden");
+  const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
+  const addresses = allowedAddresses(target.value, resolved, targets);
+  if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED : "forbidden");
+  const result = await world.send({
+    method: "POST",
+    url,
+    headers,
+    body,
+    timeoutMs: deliveryTimeoutMs,
+    maxResponseBytes: KEPT_ANSWER_BYTES,
+    larger: "cut",
+    addresses: addresses.value,
+  });
+  return end(result);
+}
+
+/** Why there was no answer. */
+export function deliveryErrorOf({
+  failure,
+}: Pick<Extract<OutboundResult, { ok: false }>, "failure">): DeliveryError {
+  return failure === "aborted" ? "connection_lost" : failure;
+}
+
+const UNRESOLVED: OutboundResult = {
+  ok: false,
+  failure: "unreachable",
+  message: "the name of the host has no address",
+};
