@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createRequest } from "../src/client/client.ts";
+import { createRequest } from "../src/client/api/client.ts";
 import type { DeliveryWire } from "../src/core/control/webhooks.ts";
 import type { DeliveryError } from "../src/core/webhook/delivery.ts";
 import { verifyWebhook } from "../src/core/webhook/verify.ts";

@@ -1,5 +1,5 @@
-import { callControl, type ControlTarget } from "../client/control.ts";
-import { PROBE_TERMS, probeService } from "../client/probe.ts";
+import { callControl, type ControlTarget } from "../client/control/control.ts";
+import { PROBE_TERMS, probeService } from "../client/api/probe.ts";
 import type { ChecklistReport } from "../core/readiness/report.ts";
 import { judgeService, type ServiceProbe } from "../core/readiness/probed-service.ts";
 import { judge, type ItemName } from "../core/readiness/checklist.ts";

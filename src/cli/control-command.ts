@@ -1,4 +1,9 @@
-import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../client/control.ts";
+import {
+  callControl,
+  type ControlCall,
+  type ControlResult,
+  type ControlTarget,
+} from "../client/control/control.ts";
 import {
   roleOf,
   type AnswerOf,

@@ -1,5 +1,5 @@
-import type { CreateResult } from "../client/client.ts";
-import type { Exchange } from "../client/exchange.ts";
+import type { CreateResult } from "../client/api/client.ts";
+import type { Exchange } from "../client/api/exchange.ts";
 import type { CreateRequest } from "../core/checkout/create-request.ts";
 import type { JournalEntry, KeyRefusal } from "../core/checkout/journal.ts";
 import { formatAmount } from "../core/money.ts";

@@ -1,4 +1,4 @@
-import type { Exchange } from "../client/exchange.ts";
+import type { Exchange } from "../client/api/exchange.ts";
 import { formatAmount } from "../core/money.ts";
 import type { CheckoutWire } from "../core/checkout/wire.ts";
 import { fieldLines } from "./printer.ts";

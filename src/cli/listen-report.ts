@@ -1,4 +1,4 @@
-import type { Fate, Heard } from "../client/listener.ts";
+import type { Fate, Heard } from "../client/listen/listener.ts";
 import { ALL_EVENTS } from "../core/webhook/endpoint.ts";
 import { parseStrictJson } from "../core/json.ts";
 import { cut, printable } from "../core/text.ts";

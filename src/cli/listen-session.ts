@@ -1,11 +1,11 @@
-import { createLink, type Beat, type Link } from "../client/listener-link.ts";
+import { createLink, type Beat, type Link } from "../client/listen/registration.ts";
 import {
   createWebhookListener,
   type DeliverySource,
   type Heard,
   type WebhookListener,
-} from "../client/listener.ts";
-import type { ControlTarget } from "../client/control.ts";
+} from "../client/listen/listener.ts";
+import type { ControlTarget } from "../client/control/control.ts";
 import type { ListenerRequest } from "../core/control/webhooks.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { SeenEvents } from "../core/webhook/seen-events.ts";

@@ -1,5 +1,5 @@
-import { create, type CreateIntent, type Target } from "../client/client.ts";
-import type { RetryPolicy } from "../client/retry.ts";
+import { create, type CreateIntent, type Target } from "../client/api/client.ts";
+import type { RetryPolicy } from "../client/api/retry.ts";
 import type { Journal } from "../core/checkout/journal.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { openJournal } from "../store/journal/journal.ts";

@@ -1,4 +1,4 @@
-import type { ControlTarget } from "../client/control.ts";
+import type { ControlTarget } from "../client/control/control.ts";
 import { parseCreateRequest, type CreateRequest } from "../core/checkout/create-request.ts";
 import type { Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";

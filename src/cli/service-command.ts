@@ -1,6 +1,6 @@
 import type { Option } from "commander";
-import type { Target } from "../client/client.ts";
-import type { ApiRequest, Observer } from "../client/exchange.ts";
+import type { Target } from "../client/api/client.ts";
+import type { ApiRequest, Observer } from "../client/api/exchange.ts";
 import { redactKey } from "../core/credential.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";

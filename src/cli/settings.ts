@@ -1,5 +1,5 @@
-import type { Target } from "../client/client.ts";
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/retry.ts";
+import type { Target } from "../client/api/client.ts";
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/api/retry.ts";
 import { redactKey } from "../core/credential.ts";
 import { LOCAL_SANDBOX } from "../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../core/outcome.ts";

@@ -1,7 +1,7 @@
 import type { Option } from "commander";
-import type { Target } from "../client/client.ts";
-import { DEFAULT_WAIT_MS, waitFor, type Goal, type WaitResult } from "../client/wait.ts";
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/retry.ts";
+import type { Target } from "../client/api/client.ts";
+import { DEFAULT_WAIT_MS, waitFor, type Goal, type WaitResult } from "../client/api/wait.ts";
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/api/retry.ts";
 import { STATUSES } from "../core/checkout/checkout.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { CheckoutResponse } from "../core/checkout/wire.ts";

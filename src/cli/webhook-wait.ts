@@ -1,6 +1,6 @@
 import type { Option } from "commander";
-import { DEFAULT_WAIT_MS } from "../client/wait.ts";
-import { waitForDeliveries } from "../client/webhook-wait.ts";
+import { DEFAULT_WAIT_MS } from "../client/api/wait.ts";
+import { waitForDeliveries } from "../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../core/control/operations.ts";
 import type { DeliveryWire } from "../core/control/webhooks.ts";
 import type { Outcome } from "../core/outcome.ts";

@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { create, type ClientWorld, type Target } from "../../src/client/client.ts";
+import { create, type ClientWorld, type Target } from "../../src/client/api/client.ts";
 import type { Journal } from "../../src/core/checkout/journal.ts";
 import { realWorld } from "../../src/real-world.ts";
 import { openJournal } from "../../src/store/journal/journal.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { CreateIntent } from "../../src/client/client.ts";
+import type { CreateIntent } from "../../src/client/api/client.ts";
 import type { ManyAnswer, ManyCreates } from "../support/create-many.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { apiKeyOf, openRows, purchase } from "../support/load.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createRequest } from "../../src/client/client.ts";
+import { createRequest } from "../../src/client/api/client.ts";
 import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
 import { checkoutResponse } from "../../src/core/checkout/wire.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { callControl, type ControlResult } from "../../src/client/control.ts";
+import { callControl, type ControlResult } from "../../src/client/control/control.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../src/core/control/operations.ts";
 import { sendHttp } from "../../src/web/send.ts";
 import type { World } from "../../src/world.ts";

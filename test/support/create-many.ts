@@ -1,7 +1,7 @@
 /** A process that sends many creates at the same moment: when its stdin ends. See parallel-creates.test.ts. */
 import { hash } from "node:crypto";
 import { once } from "node:events";
-import { createRequest, type CreateIntent, type Target } from "../../src/client/client.ts";
+import { createRequest, type CreateIntent, type Target } from "../../src/client/api/client.ts";
 import { errorResponse } from "../../src/core/checkout/wire.ts";
 import { realWorld } from "../../src/real-world.ts";
 

@@ -4,8 +4,8 @@ import {
   drillTarget,
   fillIn,
   type OrderViewSource,
-} from "../../client/browser-return.ts";
-import { callControl, type ControlTarget } from "../../client/control.ts";
+} from "../../client/drills/browser-return.ts";
+import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { judgeReturn, type ReturnVerdict } from "../../core/readiness/drills/browser-return.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";

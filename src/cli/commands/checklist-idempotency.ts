@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { drillIdempotency, type IdempotencyDrill } from "../../client/idempotency-drill.ts";
+import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
 import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
 import { evidenceLine } from "../../core/readiness/report.ts";
 import { readinessFrom } from "../../core/control/readiness.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { createRequest, journalIntent, type CreateIntent, type Target } from "../../client/client.ts";
+import { createRequest, journalIntent, type CreateIntent, type Target } from "../../client/api/client.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { waitForEvents } from "../../client/webhook-wait.ts";
+import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import type { DeliveryWire, EventsQuery } from "../../core/control/webhooks.ts";
 import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";

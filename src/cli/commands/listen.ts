@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { callControl, type ControlTarget } from "../../client/control.ts";
-import { keepDespiteFailure, rememberSeenEvents } from "../../client/seen-events.ts";
+import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import { keepDespiteFailure, rememberSeenEvents } from "../../client/listen/seen-events.ts";
 import type { ListenerRequest } from "../../core/control/webhooks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";

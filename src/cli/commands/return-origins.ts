@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { returnOrigins } from "../../client/control.ts";
+import { returnOrigins } from "../../client/control/control.ts";
 import type { ReturnOriginRequest } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { meantOrigin, parseReturnOrigin } from "../../core/checkout/return-origin.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { clock } from "../../client/control.ts";
+import { clock } from "../../client/control/control.ts";
 import { parseControlRequest, type ClockRequest } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { pay } from "../../client/control.ts";
+import { pay } from "../../client/control/control.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";

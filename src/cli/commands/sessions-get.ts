@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { retrieve } from "../../client/client.ts";
+import { retrieve } from "../../client/api/client.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { checkoutFields, exchangeProblem, nextAfterCode } from "../exchange-report.ts";

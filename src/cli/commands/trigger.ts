@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { callControl, type ControlTarget } from "../../client/control.ts";
+import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";

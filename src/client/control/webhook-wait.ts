@@ -1,6 +1,6 @@
-import type { AnswerOf } from "../core/control/operations.ts";
-import { MAX_EVENT_WAIT_MS, type DeliveryWire, type EventsQuery } from "../core/control/webhooks.ts";
-import type { World } from "../world.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { MAX_EVENT_WAIT_MS, type DeliveryWire, type EventsQuery } from "../../core/control/webhooks.ts";
+import type { World } from "../../world.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
 
 /** How long a wait takes at most, in milliseconds, and who may end it. */

@@ -3,10 +3,10 @@ import {
   errorResponse,
   type CheckoutResponse,
   type ErrorResponse,
-} from "../core/checkout/wire.ts";
-import { parseJson } from "../core/json.ts";
-import { parseRetryAfter } from "../core/retry-after.ts";
-import type { OutboundRequest, OutboundResult, World } from "../world.ts";
+} from "../../core/checkout/wire.ts";
+import { parseJson } from "../../core/json.ts";
+import { parseRetryAfter } from "../../core/retry-after.ts";
+import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
 /** A request of the v1 API, without what every one of them has. */

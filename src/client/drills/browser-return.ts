@@ -1,11 +1,11 @@
-import type { OrderView, ReturnFacts, Visit } from "../core/readiness/drills/browser-return.ts";
-import type { Checkout } from "../core/checkout/checkout.ts";
-import type { Outcome } from "../core/outcome.ts";
-import { returnPage } from "../core/checkout/return-origin.ts";
-import { parseTarget, type Target } from "../core/webhook/target.ts";
-import { excerpt } from "../core/text.ts";
-import type { OutboundResult, World } from "../world.ts";
-import { callControl, pay, type ControlResult, type ControlTarget } from "./control.ts";
+import type { OrderView, ReturnFacts, Visit } from "../../core/readiness/drills/browser-return.ts";
+import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { returnPage } from "../../core/checkout/return-origin.ts";
+import { parseTarget, type Target } from "../../core/webhook/target.ts";
+import { excerpt } from "../../core/text.ts";
+import type { OutboundResult, World } from "../../world.ts";
+import { callControl, pay, type ControlResult, type ControlTarget } from "../control/control.ts";
 
 /** How the merchant says what it thinks of an order: by an address or a command, with `{order_id}` and `{session_id}` filled in. */
 export type OrderViewSource = {

@@ -1,7 +1,7 @@
-import type { AddedHeader } from "../core/webhook/forwarding.ts";
-import { allowedAddresses, parseTarget, type TargetPolicy } from "../core/webhook/target.ts";
-import { HEADERS, headerValues } from "../core/webhook/signature.ts";
-import type { HttpRequest, OutboundResult, TlsTrust, World } from "../world.ts";
+import type { AddedHeader } from "../../core/webhook/forwarding.ts";
+import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { HEADERS, headerValues } from "../../core/webhook/signature.ts";
+import type { HttpRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
 
 /** How events are forwarded. */
 export type ForwardOptions = {

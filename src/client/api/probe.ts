@@ -1,16 +1,16 @@
-import { PROBE_KEY_PREFIX } from "../core/checkout/idempotency-key.ts";
+import { PROBE_KEY_PREFIX } from "../../core/checkout/idempotency-key.ts";
 import {
   BAD_ANSWER,
   isAccepted,
   type CreateProbe,
   type ProbeAnswer,
   type ServiceProbe,
-} from "../core/readiness/probed-service.ts";
-import { parseAuthorization } from "../core/credential.ts";
-import { parseJson } from "../core/json.ts";
-import { cut } from "../core/text.ts";
-import { checkoutResponse, errorResponse } from "../core/checkout/wire.ts";
-import type { OutboundResult, World } from "../world.ts";
+} from "../../core/readiness/probed-service.ts";
+import { parseAuthorization } from "../../core/credential.ts";
+import { parseJson } from "../../core/json.ts";
+import { cut } from "../../core/text.ts";
+import { checkoutResponse, errorResponse } from "../../core/checkout/wire.ts";
+import type { OutboundResult, World } from "../../world.ts";
 import { createRequest, retrieveRequest, type Target } from "./client.ts";
 import type { ApiRequest } from "./exchange.ts";
 

@@ -1,14 +1,14 @@
-import type { DeliveryCause } from "../core/webhook/delivery.ts";
-import { targetFor, type ForwardPlan } from "../core/webhook/forwarding.ts";
-import { takeToken, type Bucket } from "../core/rate-limit.ts";
-import type { SeenEvents } from "../core/webhook/seen-events.ts";
-import type { Diagnosis } from "../core/webhook/diagnosis/causes.ts";
-import { claimsOf, type Claims } from "../core/webhook/diagnosis/claims.ts";
-import { diagnose } from "../core/webhook/diagnosis/diagnose.ts";
-import { verifyWebhook } from "../core/webhook/verify.ts";
-import { HEADERS, headerValues } from "../core/webhook/signature.ts";
-import type { WebhookCode } from "../core/webhook/webhook.ts";
-import type { HttpRequest, HttpResponse, Service, World } from "../world.ts";
+import type { DeliveryCause } from "../../core/webhook/delivery.ts";
+import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
+import { takeToken, type Bucket } from "../../core/rate-limit.ts";
+import type { SeenEvents } from "../../core/webhook/seen-events.ts";
+import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
+import { claimsOf, type Claims } from "../../core/webhook/diagnosis/claims.ts";
+import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
+import { verifyWebhook } from "../../core/webhook/verify.ts";
+import { HEADERS, headerValues } from "../../core/webhook/signature.ts";
+import type { WebhookCode } from "../../core/webhook/webhook.ts";
+import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 import { forward, type Forwarded, type ForwardOptions } from "./forward.ts";
 
 /** Signing secrets: those that deliveries are verified with, newest first, and those that are over. */

@@ -8,10 +8,10 @@ import {
   type PayRequest,
   type RequestOf,
   type ReturnOriginRequest,
-} from "../core/control/operations.ts";
-import { parseJson } from "../core/json.ts";
-import { errorResponse, type ErrorResponse } from "../core/checkout/wire.ts";
-import type { World } from "../world.ts";
+} from "../../core/control/operations.ts";
+import { parseJson } from "../../core/json.ts";
+import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
+import type { World } from "../../world.ts";
 
 /** The sandbox's own API on this machine (design section 7), which no real service has, and the token of one role. */
 export type ControlTarget = { readonly origin: string; readonly token: string };

@@ -1,9 +1,9 @@
-import type { AnswerOf } from "../core/control/operations.ts";
-import type { ShellResult, World } from "../world.ts";
-import type { Target } from "./client.ts";
-import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
-import { exchange } from "./exchange.ts";
-import { DEFAULT_RETRY_POLICY } from "./retry.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { ShellResult, World } from "../../world.ts";
+import type { Target } from "../api/client.ts";
+import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { exchange } from "../api/exchange.ts";
+import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
 /** What a drill has shown, and what became of the merchant's command. */
 export type IdempotencyDrill = {

@@ -1,4 +1,4 @@
-import type { SeenEvents } from "../core/webhook/seen-events.ts";
+import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 
 /** So many events are remembered where nothing is kept on disk, or the disk fails; the oldest are forgotten first. */
 const MAX_REMEMBERED = 100_000;

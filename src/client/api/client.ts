@@ -1,7 +1,7 @@
-import type { CreateRequest } from "../core/checkout/create-request.ts";
-import type { Intent, Journal, JournalEntry, KeyRefusal, Settlement } from "../core/checkout/journal.ts";
-import type { CheckoutWire } from "../core/checkout/wire.ts";
-import type { World } from "../world.ts";
+import type { CreateRequest } from "../../core/checkout/create-request.ts";
+import type { Intent, Journal, JournalEntry, KeyRefusal, Settlement } from "../../core/checkout/journal.ts";
+import type { CheckoutWire } from "../../core/checkout/wire.ts";
+import type { World } from "../../world.ts";
 import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
 
 /** The service that a client talks to. */

@@ -1,7 +1,7 @@
-import type { AnswerOf, OperationName } from "../core/control/operations.ts";
-import type { ListenerRequest } from "../core/control/webhooks.ts";
-import type { World } from "../world.ts";
-import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "./control.ts";
+import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
+import type { ListenerRequest } from "../../core/control/webhooks.ts";
+import type { World } from "../../world.ts";
+import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextTry, Secrets, Underway } from "./listener.ts";
 
 /** What a look at the sandbox brought; everything but `steady` is said once. */

@@ -1,7 +1,7 @@
-import type { Status } from "../core/checkout/checkout.ts";
-import { isFinal } from "../core/checkout/payment.ts";
-import type { CheckoutResponse } from "../core/checkout/wire.ts";
-import type { World } from "../world.ts";
+import type { Status } from "../../core/checkout/checkout.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
+import type { CheckoutResponse } from "../../core/checkout/wire.ts";
+import type { World } from "../../world.ts";
 import { retrieve, type ClientWorld, type Target } from "./client.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
