@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { openPage } from "../src/cli/open-page.ts";
+import { openPage } from "../src/cli/order/open-page.ts";
 import { createPrinter } from "../src/cli/printer.ts";
 import { whileWaiting } from "../src/cli/service-command.ts";
 import { realWorld } from "../src/real-world.ts";

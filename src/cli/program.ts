@@ -31,74 +31,74 @@ const GROUPS: Readonly<Record<string, Entry>> = {
   sandbox: {
     summary: "the service on this machine",
     load: async () => [
-      (await import("./commands/sandbox-start.ts")).registerSandboxStart,
-      (await import("./commands/sandbox-pay.ts")).registerSandboxPay,
-      (await import("./commands/sandbox-clock.ts")).registerSandboxClock,
+      (await import("./sandbox/start.ts")).registerSandboxStart,
+      (await import("./sandbox/pay.ts")).registerSandboxPay,
+      (await import("./sandbox/clock.ts")).registerSandboxClock,
     ],
   },
   orders: {
     summary: "one-time orders",
-    load: async () => [(await import("./commands/create.ts")).registerOrdersCreate],
+    load: async () => [(await import("./order/create.ts")).registerOrdersCreate],
   },
   sessions: {
     summary: "hosted checkout sessions",
     load: async () => [
-      (await import("./commands/create.ts")).registerSessionsCreate,
-      (await import("./commands/sessions-get.ts")).registerSessionsGet,
+      (await import("./order/create.ts")).registerSessionsCreate,
+      (await import("./order/sessions-get.ts")).registerSessionsGet,
     ],
   },
   "return-origins": {
     summary: "where customers may be sent back to",
-    load: async () => [(await import("./commands/return-origins.ts")).registerReturnOrigins],
+    load: async () => [(await import("./order/return-origins.ts")).registerReturnOrigins],
   },
   endpoints: {
     summary: "where events are delivered, with their signing secrets",
     load: async () => [
-      (await import("./commands/endpoints.ts")).registerEndpoints,
-      (await import("./commands/endpoint-secrets.ts")).registerEndpointSecrets,
-      (await import("./commands/endpoint-trouble.ts")).registerEndpointTrouble,
+      (await import("./webhook/endpoints.ts")).registerEndpoints,
+      (await import("./webhook/endpoint-secrets.ts")).registerEndpointSecrets,
+      (await import("./webhook/endpoint-faults.ts")).registerEndpointTrouble,
     ],
   },
   events: {
     summary: "what happened: list it, wait for it, deliver it again",
-    load: async () => [(await import("./commands/events.ts")).registerEvents],
+    load: async () => [(await import("./webhook/events.ts")).registerEvents],
   },
   deliveries: {
     summary: "what was sent to endpoints, and what they answered",
-    load: async () => [(await import("./commands/deliveries.ts")).registerDeliveries],
+    load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
   },
   checklist: {
     summary: "proof of launch readiness: six items with their evidence; exit 0 only when ready",
     load: async () => [
-      (await import("./commands/checklist.ts")).registerChecklist,
-      (await import("./commands/checklist-webhooks.ts")).registerChecklistWebhooks,
-      (await import("./commands/checklist-browser-return.ts")).registerChecklistBrowserReturn,
-      (await import("./commands/checklist-idempotency.ts")).registerChecklistIdempotency,
+      (await import("./readiness/checklist.ts")).registerChecklist,
+      (await import("./readiness/drill-webhooks.ts")).registerChecklistWebhooks,
+      (await import("./readiness/drill-browser-return.ts")).registerChecklistBrowserReturn,
+      (await import("./readiness/drill-idempotency.ts")).registerChecklistIdempotency,
     ],
   },
   store: {
     summary: "the store: what it is, may do and has",
-    load: async () => [(await import("./commands/store.ts")).registerStore],
+    load: async () => [(await import("./sandbox/store.ts")).registerStore],
   },
   capabilities: {
     summary: "what the store can be paid with",
-    load: async () => [(await import("./commands/store.ts")).registerCapabilities],
+    load: async () => [(await import("./sandbox/store.ts")).registerCapabilities],
   },
   production: {
     summary: "ask for production, as the merchant",
-    load: async () => [(await import("./commands/production.ts")).registerProduction],
+    load: async () => [(await import("./readiness/production.ts")).registerProduction],
   },
   admin: {
     summary: "the administrator's side: approvals, the production gate, the audit log",
-    load: async () => [(await import("./commands/admin.ts")).registerAdmin],
+    load: async () => [(await import("./readiness/admin.ts")).registerAdmin],
   },
   webhooks: {
     summary: "sign and verify webhooks",
-    load: async () => [(await import("./commands/webhooks.ts")).registerWebhooks],
+    load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
   },
   idempotency: {
     summary: "the journal of idempotency keys (not of API keys)",
-    load: async () => [(await import("./commands/idempotency.ts")).registerIdempotency],
+    load: async () => [(await import("./order/idempotency.ts")).registerIdempotency],
   },
 };
 
@@ -106,19 +106,19 @@ const GROUPS: Readonly<Record<string, Entry>> = {
 const COMMANDS: Readonly<Record<string, Entry>> = {
   listen: {
     summary: "receive events, verify them, and forward them to your application",
-    load: async () => [(await import("./commands/listen.ts")).registerListen],
+    load: async () => [(await import("./listen/listen.ts")).registerListen],
   },
   trigger: {
     summary: "make an event happen, on a real order or session",
-    load: async () => [(await import("./commands/trigger.ts")).registerTrigger],
+    load: async () => [(await import("./webhook/trigger.ts")).registerTrigger],
   },
   assumptions: {
     summary: "list what the interface leaves open, and what your integration relied on",
-    load: async () => [(await import("./commands/assumptions.ts")).registerAssumptions],
+    load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],
   },
   whoami: {
     summary: "show which service, store and key the other commands use, and why",
-    load: async () => [(await import("./commands/whoami.ts")).registerWhoami],
+    load: async () => [(await import("./whoami.ts")).registerWhoami],
   },
 };
 

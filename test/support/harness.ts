@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import type { Ready } from "../../src/cli/ready.ts";
+import type { Ready } from "../../src/cli/sandbox/ready.ts";
 import { realWorld } from "../../src/real-world.ts";
 import type {
   Service,

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Ready } from "../../src/cli/ready.ts";
+import type { Ready } from "../../src/cli/sandbox/ready.ts";
 
 /** The real binary, as npx runs it; `npm test` builds it first. */
 export const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");

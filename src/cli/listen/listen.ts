@@ -1,0 +1,180 @@
+import type { Command } from "commander";
+import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import { keepDespiteFailure, rememberSeenEvents } from "../../client/listen/seen-events.ts";
+import type { ListenerRequest } from "../../core/control/webhooks.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { SeenEvents } from "../../core/webhook/seen-events.ts";
+import { printable } from "../../core/text.ts";
+import { openSeenEvents } from "../../store/journal/seen-events.ts";
+import { register, type Context, type Registry } from "../command.ts";
+import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { STDIN } from "../input.ts";
+import { listenOptions, planOf, type ListenOptions } from "./options.ts";
+import { runSession, type Sender } from "./session.ts";
+import { fileProblem, usageProblem, type Problem } from "../problem.ts";
+import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
+import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
+import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
+
+/** `checkout listen`. */
+export function registerListen(parent: Command, registry: Registry): void {
+  register<ListenOptions>(parent, registry, {
+    name: "listen",
+    summary: "receive events, verify them, and forward them to your application, until Ctrl-C",
+    examples: [
+      "checkout listen --forward http://localhost:3000/hooks",
+      "checkout listen --forward http://localhost:3000/hooks --route 'order.*=http://localhost:3001/orders' --since 10m",
+      "checkout listen --events order.succeeded --json",
+      "checkout listen --port 4300 --secret-file secret.txt --forward http://localhost:3000/hooks",
+    ],
+    options: listenOptions(),
+    run: runListen,
+  });
+}
+
+async function runListen(context: Context, options: ListenOptions): Promise<Outcome<void, Problem>> {
+  const { world } = context;
+  // Heard from the first moment on, so that no signal finds it half started.
+  const stopping = new AbortController();
+  const unsubscribe = world.onStop(() => stopping.abort());
+  try {
+    const plan = await planOf(context, options);
+    if (!plan.ok) return plan;
+    if (options.printSecret === true) return await printSecret(context, options);
+    const sender = await senderOf(context, options);
+    if (!sender.ok) return sender;
+    const seen = openSeen(context, options);
+    if (!seen.ok) return seen;
+    try {
+      const session = {
+        sender: sender.value,
+        plan: plan.value,
+        seen: seen.value,
+        port: options.port ?? 0,
+        exitOnDisconnect: options.exitOnDisconnect === true,
+        keys: world.interactive && options.json !== true && options.secretFile !== STDIN,
+      };
+      return await runSession(context, session, stopping);
+    } finally {
+      seen.value.close();
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+/** The sandbox of this folder; a service where a secret file names its secret, or the environment and no sandbox is here. */
+async function senderOf(context: Context, options: ListenOptions): Promise<Outcome<Sender, Problem>> {
+  const target = options.secretFile === undefined ? controlTarget(context, options) : undefined;
+  if (target?.ok === true) {
+    const since = await sinceOf(context, options, target.value);
+    if (!since.ok) return since;
+    const locate = (): ControlTarget | undefined => {
+      const found = controlTarget(context, options);
+      return found.ok ? found.value : undefined;
+    };
+    return accept({ kind: "sandbox", locate, since: since.value });
+  }
+  const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
+  if (target !== undefined && !(target.refusal.code === "no_sandbox" && given)) return target;
+  return serviceOf(context, options);
+}
+
+/** A service of which nothing is known but its secrets, and which cannot be asked for anything. */
+async function serviceOf(context: Context, options: ListenOptions): Promise<Outcome<Sender, Problem>> {
+  const { port, since, exitOnDisconnect } = options;
+  const secrets = await findSecrets(context, options);
+  if (!secrets.ok) return secrets;
+  const usable = checkSecrets(secrets.value);
+  if (!usable.ok) return usable;
+  if (port === undefined || port === 0) return NO_PORT;
+  if (since !== undefined || exitOnDisconnect === true) return ONLY_SANDBOX;
+  return accept({ kind: "service", secrets: secrets.value });
+}
+
+const NO_PORT: Outcome<never, Problem> = {
+  ok: false,
+  refusal: usageProblem(
+    "--port is missing: a service that sends here has to know where",
+    "choose one, such as --port 4300, and point the service, or a tunnel from it, there",
+  ),
+};
+const ONLY_SANDBOX: Outcome<never, Problem> = {
+  ok: false,
+  refusal: usageProblem(
+    "--since and --exit-on-disconnect are about the sandbox, and events come from a service here",
+    "leave them out",
+  ),
+};
+
+/** What comes first, as the sandbox takes it; a span counts back from its clock. */
+async function sinceOf(
+  { world }: Context,
+  { since = "last" }: ListenOptions,
+  target: ControlTarget,
+): Promise<Outcome<ListenerRequest["since"], Problem>> {
+  if (since === "last") return accept(undefined);
+  if ("eventId" in since) {
+    // Looked up before anything is registered: a slip must not take the events away from a listener that runs.
+    const call = { name: "showEvent", id: since.eventId, body: undefined } as const;
+    const known = controlOutcome(await callControl(world, target, call), NEXT_AFTER_EVENT);
+    return known.ok ? accept({ event_id: since.eventId }) : known;
+  }
+  const clock = controlOutcome(await callControl(world, target, { name: "showClock", body: undefined }));
+  if (!clock.ok) return clock;
+  const from = Math.max(0, Date.parse(clock.value.now) - since.spanMs);
+  return accept({ at: new Date(from).toISOString() });
+}
+
+/** The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process. */
+function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<SeenEvents, Problem> {
+  const folder = locateStateFolder(world, options.dir);
+  const trusted = trustFolder(world, folder);
+  if (!trusted.ok) return trusted;
+  if (!world.files.exists(folder)) return accept(rememberSeenEvents());
+  const path = stateFile(folder, "journal");
+  const opened = openSeenEvents(path, { now: world.now(), nativeBinding: world.sqliteAddon() });
+  if (!opened.ok) return { ok: false, refusal: fileProblem("journal", opened.refusal) };
+  const report = (error: unknown): void =>
+    printer.trace(printable(`warning: the journal does not keep what was forwarded: ${String(error)}`));
+  return accept(keepDespiteFailure(opened.value, report));
+}
+
+/**
+ * Prints the newest secret of the listener's endpoint. Where none has listened yet, the endpoint is made, and what
+ * happens from now on waits for the first one that does.
+ */
+async function printSecret(context: Context, options: ListenOptions): Promise<Outcome<void, Problem>> {
+  if (options.secretFile !== undefined)
+    return {
+      ok: false,
+      refusal: usageProblem("--print-secret is about the sandbox's secret", "read that file"),
+    };
+  const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
+  if (!listed.ok) return listed;
+  const known = listed.value.endpoints.find(({ kind }) => kind === "listener");
+  const made = known === undefined ? await reserve(context, options) : accept(known);
+  if (!made.ok) return made;
+  const shown = await callSandbox(context, options, {
+    name: "showSecret",
+    id: made.value.id,
+    body: undefined,
+  });
+  if (!shown.ok) return shown;
+  const [secret = ""] = shown.value.in_force;
+  context.printer.result({ signing_secret: secret }, () => secret);
+  return accept(undefined);
+}
+
+/** Nobody listens there: the discard port, for the moment until it is paused. */
+const NOWHERE = "http://127.0.0.1:9/";
+
+async function reserve(
+  context: Context,
+  options: ListenOptions,
+): Promise<Outcome<{ readonly id: string }, Problem>> {
+  const made = await callSandbox(context, options, { name: "registerListener", body: { url: NOWHERE } });
+  if (!made.ok) return made;
+  const { id } = made.value;
+  return callSandbox(context, options, { name: "setEndpointState", id, body: { action: "pause" } });
+}

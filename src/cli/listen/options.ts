@@ -1,0 +1,174 @@
+import type { Option } from "commander";
+import { areCertificates } from "../../core/webhook/certificates.ts";
+import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
+import {
+  parseAddedHeader,
+  parseRoute,
+  type AddedHeader,
+  type ForwardPlan,
+  type Route,
+} from "../../core/webhook/forwarding.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { printableLiteral } from "../../core/text.ts";
+import type { TlsTrust } from "../../world.ts";
+import { invalidOption, listOption, repeatedOption, switchOption, valueOption } from "../command.ts";
+import type { Context } from "../command.ts";
+import { readInput, STDIN } from "../input.ts";
+import { durationOf, idOf, parseDuration, parseTargetHost, parseWhole } from "../parsers.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+import { secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
+
+/** What comes first: what has waited, everything after an event, or everything of the last milliseconds. */
+export type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
+
+/** Options of `checkout listen`. */
+export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {
+  readonly forward?: string;
+  readonly events?: readonly string[];
+  readonly route?: readonly Route[];
+  readonly header?: readonly AddedHeader[];
+  readonly timeout?: number;
+  readonly allowTarget?: readonly string[];
+  readonly ca?: string;
+  readonly insecure?: boolean;
+  readonly since?: Since;
+  readonly port?: number;
+  readonly exitOnDisconnect?: boolean;
+  readonly printSecret?: boolean;
+};
+
+/** What is forwarded where, and how. */
+export type ListenPlan = ForwardPlan & {
+  readonly headers: readonly AddedHeader[];
+  readonly allowedHosts: readonly string[];
+  readonly timeoutMs: number;
+  readonly tls: TlsTrust | undefined;
+};
+
+/** How long a target has for its answer: less than the sandbox has for ours. */
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** What `checkout listen` can be told. */
+export function listenOptions(): Option[] {
+  return [
+    valueOption("--forward <url>", "where events go; without it they are only shown"),
+    listOption(
+      "--events <types>",
+      "only these: order.succeeded,checkout_session.* (default: all)",
+      parseType,
+    ),
+    repeatedOption(
+      "--route <type=url>",
+      "where events of a type go: order.*=http://localhost:3000/orders; the first that fits wins (repeatable)",
+      parseRoute,
+    ),
+    repeatedOption("--header <name:value>", "goes with every forwarded event (repeatable)", parseAddedHeader),
+    valueOption("--timeout <duration>", "how long a target has for its answer (default: 10s)", parseDuration),
+    listOption(
+      "--allow-target <host>",
+      "a host beside this machine that events may be forwarded to (repeatable)",
+      parseTargetHost,
+    ),
+    valueOption("--ca <file>", "certificates in PEM that an https target is believed by, and no others"),
+    switchOption("--insecure", "believe whoever answers for an https target"),
+    valueOption(
+      "--since <what>",
+      "what comes first: last (what has waited), 10m, or everything after an event's id (default: last)",
+      parseSince,
+    ),
+    valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
+    switchOption("--exit-on-disconnect", "end with 7 when the sandbox goes away"),
+    switchOption("--print-secret", "print the signing secret of this listener and end"),
+    secretOption(),
+  ];
+}
+
+/** Checks all that can be checked before anything listens. */
+export async function planOf(
+  { world, printer }: Context,
+  options: ListenOptions,
+): Promise<Outcome<ListenPlan, Problem>> {
+  const { forward, route: routes = [], allowTarget: allowedHosts = [] } = options;
+  const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
+  const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
+  const fault = urls.map((url) => targetFault(url, policy)).find(Boolean);
+  if (fault !== undefined) return { ok: false, refusal: fault };
+  const trust = await trustOf({ world, printer }, options);
+  if (!trust.ok) return trust;
+  if (trust.value !== undefined && urls.every((url) => !url.startsWith("https:"))) return NO_TLS_TARGET;
+  return accept({
+    eventTypes: options.events ?? [ALL_EVENTS],
+    routes,
+    forward,
+    headers: options.header ?? [],
+    allowedHosts,
+    timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
+    tls: trust.value,
+  });
+}
+
+/** No address has it. */
+const NO_PORT = -1;
+
+/** Why events cannot be forwarded to an address; undefined where they can. */
+function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
+  const host = URL.canParse(url) ? new URL(url).hostname : "";
+  const allowed = { ...policy, ownPort: NO_PORT };
+  const anywhere = parseTarget(url, { ...allowed, allowedHosts: [...policy.allowedHosts, host] });
+  if (!anywhere.ok)
+    return usageProblem(anywhere.refusal.message, "give an address such as http://localhost:3000/hooks");
+  if (!parseTarget(url, allowed).ok) {
+    const message = "events are forwarded to this machine alone: localhost, 127.0.0.1 or [::1]";
+    const next = `allow that host as well: checkout listen --allow-target ${host}`;
+    return usageProblem(`${message}; got ${printableLiteral(host)}`, next);
+  }
+  if (parseTarget(url, policy).ok) return undefined;
+  return usageProblem(
+    `port ${policy.ownPort} is where listen itself listens`,
+    "give the address of your application",
+  );
+}
+
+const NO_TLS_TARGET: Outcome<never, Problem> = {
+  ok: false,
+  refusal: usageProblem("--ca and --insecure are about https targets, and there is none", "leave them out"),
+};
+
+async function trustOf(
+  { world, printer }: Context,
+  { ca, insecure }: ListenOptions,
+): Promise<Outcome<TlsTrust | undefined, Problem>> {
+  if (ca !== undefined && insecure === true) {
+    const message = "--ca and --insecure exclude each other: who believes everybody needs no certificates";
+    return { ok: false, refusal: usageProblem(message, "leave one of them out") };
+  }
+  if (insecure === true) {
+    printer.trace("warning: --insecure: whoever answers for an https target is believed");
+    return accept({ unchecked: true });
+  }
+  if (ca === undefined) return accept(undefined);
+  const read = ca === STDIN ? { ok: false as const, refusal: NO_STDIN } : await readInput(world, ca, "--ca");
+  if (!read.ok) return read;
+  const text = Buffer.from(read.value).toString("utf8");
+  if (areCertificates(text)) return accept({ ca: text });
+  return { ok: false, refusal: usageProblem(`--ca: ${ca} holds no certificates in PEM`, CA_HINT) };
+}
+
+const CA_HINT = "name a file with -----BEGIN CERTIFICATE-----";
+const NO_STDIN = usageProblem("--ca cannot be standard input", CA_HINT);
+
+function parseType(text: string): string {
+  if (!parseEventTypes([text]).ok)
+    throw invalidOption("an event type such as order.succeeded, or order.*", text);
+  return text;
+}
+
+function parseSince(text: string): Since {
+  if (text === "last") return text;
+  const eventId = idOf(text);
+  if (eventId !== undefined) return { eventId };
+  const spanMs = durationOf(text);
+  if (spanMs !== undefined) return { spanMs };
+  throw invalidOption("last, a duration such as 10m, or the id of an event", text);
+}

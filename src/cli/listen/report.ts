@@ -1,0 +1,187 @@
+import type { Fate, Heard } from "../../client/listen/listener.ts";
+import { ALL_EVENTS } from "../../core/webhook/endpoint.ts";
+import { parseStrictJson } from "../../core/json.ts";
+import { cut, printable } from "../../core/text.ts";
+import { HEADERS } from "../../core/webhook/signature.ts";
+import { VERSION } from "../../version.ts";
+import { causeLine } from "../webhook/cause-line.ts";
+import type { ListenPlan } from "./options.ts";
+import { fieldLines, type Field, type Style } from "../printer.ts";
+
+/** The longest event type has so many characters. */
+const TYPE_WIDTH = "checkout_session.succeeded".length;
+/** Whoever sends what nobody signed decides how long its texts are. */
+const MAX_TEXT = 64;
+const MAX_SHOWN_BODY = 16 * 1024;
+const SHOWN_SIGNATURE_DIGITS = 8;
+
+/** A session that is ready. */
+export type ListenReady = {
+  readonly port: number;
+  readonly paths: readonly string[];
+  readonly plan: ListenPlan;
+  readonly keys: boolean;
+  readonly pid: number;
+  /** The sandbox; null where events come from a service that knows nothing of us. */
+  readonly origin: string | null;
+  readonly endpointId: string | null;
+  readonly replayed: number;
+};
+
+/** What `listen` says of itself when deliveries can come, for programs. */
+export function readyJson({ port, plan, pid, origin, endpointId, replayed }: ListenReady): object {
+  return {
+    event: "ready",
+    url: `http://127.0.0.1:${port}/`,
+    sandbox: origin,
+    endpoint_id: endpointId,
+    event_types: plan.eventTypes,
+    forward: plan.forward ?? null,
+    routes: plan.routes.map(({ pattern, url }) => ({ type: pattern, url })),
+    replayed,
+    pid,
+    version: VERSION,
+  };
+}
+
+/** The same for people. */
+export function readyText(ready: ListenReady, style: Style): string {
+  const { port, paths, plan, keys, origin, replayed } = ready;
+  const { routes, forward } = plan;
+  const rest = routes.length === 0 ? "events" : "other events";
+  const fallback = forward ?? "nowhere; they are shown here";
+  const own = paths.map((path) => `http://127.0.0.1:${port}${path}`).join(" and ");
+  const fields: Field[] = [
+    origin === null
+      ? ["Address", `${own}: point the service, or a tunnel from it, here`]
+      : ["Sandbox", `${origin}; the signing secret: checkout listen --print-secret`],
+    ...(plan.eventTypes.includes(ALL_EVENTS) ? [] : [["Only", plan.eventTypes.join(", ")] as const]),
+    ...routes.map(({ pattern, url }) => ["Forwards", `${pattern} → ${url}`] as const),
+    ["Forwards", `${rest} → ${fallback}`],
+    ...(replayed === 0 ? [] : [["Replays", `${replayed} events first`] as const]),
+    ...(keys ? [["Keys", "r replays the last event, d shows its details, q quits"] as const] : []),
+  ];
+  const title = `${style.green("●")} ${style.bold("checkout listen")} ${VERSION} is ready (pid ${ready.pid}). Ctrl-C stops it.`;
+  return [title, "", fieldLines(fields), ""].join("\n");
+}
+
+/** What became of a delivery, for programs. */
+export function heardJson(heard: Heard): object {
+  const { at, claims, verified, fault, fate, answered, milliseconds, next } = heard;
+  const went = fate.kind === "answered" || fate.kind === "unanswered" ? fate : undefined;
+  return {
+    event: "delivery",
+    at: new Date(at).toISOString(),
+    event_id: short(claims.eventId),
+    type: short(claims.type),
+    object_id: short(claims.objectId),
+    order_id: short(claims.orderId),
+    verified,
+    outcome: OUTCOMES[fate.kind],
+    code: fault?.code ?? (fate.kind === "unanswered" ? fate.failure : null),
+    message: fault?.message ?? (fate.kind === "unanswered" ? fate.message : null),
+    causes: fate.kind === "not_verified" ? fate.causes : [],
+    replay: went?.again ?? false,
+    target: went?.url ?? null,
+    target_status: fate.kind === "answered" ? fate.status : null,
+    answered,
+    ms: milliseconds,
+    next_try_at: next?.at ?? null,
+  };
+}
+
+const OUTCOMES = {
+  answered: "forwarded",
+  unanswered: "not_answered",
+  duplicate: "duplicate",
+  not_wanted: "not_wanted",
+  no_target: "no_target",
+  not_verified: "not_verified",
+} as const satisfies Record<Fate["kind"], string>;
+
+/** How lines look: with the target's address where there can be several. */
+type Look = { readonly style: Style; readonly plan: ListenPlan };
+
+/** The same for people: one line, and below it the causes where it is not verified. */
+export function heardLine(heard: Heard, look: Look): string {
+  const { style } = look;
+  const { at, claims, verified, fault, fate } = heard;
+  const type = shown(claims.type).padEnd(TYPE_WIDTH);
+  const verdict = verified ? style.green("✓ verified") : style.red(`✗ not verified: ${fault?.message ?? ""}`);
+  const parts = [timeOf(at), type, shown(claims.objectId), shown(claims.orderId), verdict];
+  const line = [...parts, ...fateParts(heard, look)].join("  ");
+  const causes = fate.kind === "not_verified" ? fate.causes : [];
+  const strange = verified && fault !== undefined ? [`  ${style.cyan("→")} ${fault.message}`] : [];
+  return [line, ...causes.map((cause) => causeLine(cause, style)), ...strange].join("\n");
+}
+
+function fateParts({ fate, milliseconds, next, at }: Heard, { style, plan }: Look): string[] {
+  const where = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
+  const took = style.dim(`${milliseconds} ms`);
+  const again = next === undefined ? [] : [style.red(nextText(next.at, at))];
+  switch (fate.kind) {
+    case "not_verified":
+      return [style.red("not forwarded"), ...again];
+    case "duplicate":
+      return [style.dim("duplicate, not forwarded")];
+    case "not_wanted":
+      return [style.dim("not among --events")];
+    case "no_target":
+      return [style.dim("no target")];
+    case "unanswered":
+      return [style.red(`✗ no answer${where(fate.url)} (${printable(fate.message)})`), took, ...again];
+    case "answered": {
+      const colour = fate.status < 300 ? style.green : style.red;
+      const replay = fate.again ? [style.dim("replay")] : [];
+      return [`${colour(`→ ${fate.status}`)}${where(fate.url)}`, took, ...replay, ...again];
+    }
+  }
+}
+
+function nextText(next: string | null, now: number): string {
+  if (next === null) return "given up";
+  const sameDay = next.slice(0, 10) === new Date(now).toISOString().slice(0, 10);
+  return `next try ${sameDay ? "" : `${next.slice(0, 10)} `}${next.slice(11, 19)}Z`;
+}
+
+/** Everything about a delivery: its headers without the whole signature, its body, and what the target answered. */
+export function detailLines({ request, fate, answered }: Heard): string {
+  const headers = request.rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [`> ${name}: ${shownHeader(name, request.rawHeaders[index + 1] ?? "")}`] : [],
+  );
+  const body = prettyBody(request.body).map((line) => `> ${line}`);
+  const said = fate.kind === "answered" ? fate.answer : "";
+  const answer = cut(said.replace(/\r?\n$/, ""), MAX_SHOWN_BODY)
+    .split("\n")
+    .map((line) => `< ${line}`);
+  return [...headers, ">", ...body, `< ${answered}`, ...(said === "" ? [] : answer)]
+    .map(printable)
+    .join("\n");
+}
+
+function shownHeader(name: string, value: string): string {
+  if (name.toLowerCase() !== HEADERS.signature.toLowerCase()) return value;
+  return value
+    .split(",")
+    .map((digest) => `${digest.slice(0, SHOWN_SIGNATURE_DIGITS)}…`)
+    .join(",");
+}
+
+function prettyBody(body: Uint8Array): string[] {
+  const parsed = parseStrictJson(body);
+  const text = parsed.ok ? JSON.stringify(parsed.value, null, 2) : Buffer.from(body).toString("utf8");
+  return cut(text, MAX_SHOWN_BODY).split("\n");
+}
+
+/** A moment as the lines show it, in UTC. */
+export function timeOf(at: number): string {
+  return `${new Date(at).toISOString().slice(11, 19)}Z`;
+}
+
+function shown(text: string | null): string {
+  return text === null ? "–" : printable(cut(text, MAX_TEXT));
+}
+
+function short(text: string | null): string | null {
+  return text === null ? null : cut(text, MAX_TEXT);
+}

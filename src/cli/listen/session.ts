@@ -1,0 +1,297 @@
+import { createLink, type Beat, type Link } from "../../client/listen/registration.ts";
+import {
+  createWebhookListener,
+  type DeliverySource,
+  type Heard,
+  type WebhookListener,
+} from "../../client/listen/listener.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { ListenerRequest } from "../../core/control/webhooks.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { SeenEvents } from "../../core/webhook/seen-events.ts";
+import { cut, printable } from "../../core/text.ts";
+import type { Listener, World } from "../../world.ts";
+import type { Context } from "../command.ts";
+import { controlOutcome } from "../control-command.ts";
+import { readKeys, type Key } from "./keys.ts";
+import type { ListenPlan } from "./options.ts";
+import { detailLines, heardJson, heardLine, readyJson, readyText, timeOf } from "./report.ts";
+import { portProblem } from "../sandbox/port-problem.ts";
+import { EXIT, type Problem } from "../problem.ts";
+
+/** Who sends: a sandbox of this machine, wherever it is at that moment, or a service that knows nothing of us. */
+export type Sender =
+  | {
+      readonly kind: "sandbox";
+      readonly locate: () => ControlTarget | undefined;
+      readonly since: ListenerRequest["since"];
+    }
+  | { readonly kind: "service"; readonly secrets: readonly string[] };
+
+/** What a session is made of. */
+export type SessionOptions = {
+  readonly sender: Sender;
+  readonly plan: ListenPlan;
+  readonly seen: SeenEvents;
+  readonly port: number;
+  readonly exitOnDisconnect: boolean;
+  /** Whether somebody presses keys. */
+  readonly keys: boolean;
+};
+
+/** What listens, from the moment that its port is taken. */
+type Session = {
+  readonly listener: Listener;
+  readonly webhooks: WebhookListener;
+  readonly link: Link | undefined;
+  readonly last: () => Heard | undefined;
+};
+
+/** So often it looks whether the sandbox is still there. */
+const BEAT_MS = 1000;
+/** A stop takes at most this long; deliveries in flight get a bit less. */
+const STOP_MS = 1000;
+const DRAIN_MS = 800;
+/** Bodies of events are larger than those of requests; a body in memory for each connection is what it takes. */
+const BODY_BYTES = 1024 * 1024;
+const CONNECTIONS = 64;
+/** So much is told of a request that is no delivery, in characters. */
+const MAX_WHY = 200;
+/** Beside the time that a target has: for the rest of the way. */
+const SILENCE_MS = 30_000;
+
+/** Listens until `stopping`, until another listener takes over, or until the sandbox is gone where that ends it. */
+export async function runSession(
+  context: Context,
+  options: SessionOptions,
+  stopping: AbortController,
+): Promise<Outcome<void, Problem>> {
+  const opened = await open(context, options);
+  if (!opened.ok) return opened;
+  const session = opened.value;
+  const unlessStopped = createInterruption(stopping.signal);
+  let restore = (): void => undefined;
+  let ended: Outcome<void, Problem> | undefined;
+  try {
+    const started = await unlessStopped(start(context, options, session));
+    if (started !== "stopped" && !started.ok) return started;
+    if (options.keys) restore = readKeys(context.world, keyHandler(context, session, stopping));
+    ended = await watch(context, { ...options, session, unlessStopped });
+    return ended;
+  } finally {
+    restore();
+    await within(context.world, STOP_MS, finish(session, { pause: ended?.ok === true }));
+    if (ended?.ok === true) context.printer.talk(STOPPED[options.sender.kind]);
+  }
+}
+
+const STOPPED = {
+  sandbox: "checkout listen stopped; events wait for the next one.",
+  service: "checkout listen stopped.",
+};
+
+/** Takes a port and answers there. */
+async function open(context: Context, options: SessionOptions): Promise<Outcome<Session, Problem>> {
+  const { world, printer } = context;
+  const { plan, sender, seen } = options;
+  let made: Omit<Session, "listener"> | undefined;
+  const service = (port: number) => {
+    const url = `http://127.0.0.1:${port}/`;
+    const link = sender.kind === "sandbox" ? createLink(world, { ...sender, ...plan, url }) : undefined;
+    let last: Heard | undefined;
+    const webhooks = createWebhookListener(world, {
+      source: hideSecrets(context, link ?? fixedSource(sender)),
+      seen,
+      plan,
+      forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
+      paths: pathsOf(plan),
+      onHeard: (heard) => {
+        last = heard;
+        printer.result(heardJson(heard), () => heardLine(heard, { style: printer.style, plan }));
+      },
+      onStray: (why) =>
+        printer.talk(`${timeOf(world.now())}  not a delivery: ${printable(cut(why, MAX_WHY))}`),
+      report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
+    });
+    made = { webhooks, link, last: () => last };
+    return webhooks.service;
+  };
+  const silenceMs = plan.timeoutMs + SILENCE_MS;
+  const limits = { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs };
+  const listening = await world.listen(service, { port: options.port, limits });
+  if (!listening.ok)
+    return { ok: false, refusal: portProblem(world, options.port, listening.refusal.message) };
+  if (made === undefined) throw new Error("a listener makes its service");
+  return accept({ ...made, listener: listening.value });
+}
+
+/** Deliveries are taken at the root, and where the target takes them: then its address needs no other path here. */
+function pathsOf({ forward }: ListenPlan): string[] {
+  return [...new Set(["/", ...(forward === undefined ? [] : [new URL(forward).pathname])])];
+}
+
+/** A service that cannot be asked anything. */
+function fixedSource(sender: Sender): DeliverySource {
+  const inForce = sender.kind === "service" ? sender.secrets : [];
+  return {
+    secrets: () => Promise.resolve({ inForce, retired: [] }),
+    underway: () => Promise.resolve(undefined),
+    nextTry: () => Promise.resolve(undefined),
+  };
+}
+
+/** A target may send a secret back; none is printed. */
+function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySource {
+  return {
+    ...source,
+    secrets: async () => {
+      const secrets = await source.secrets();
+      for (const secret of [...secrets.inForce, ...secrets.retired]) printer.hide(secret);
+      return secrets;
+    },
+  };
+}
+
+/** Registers where there is something to register with, and says that deliveries can come. */
+async function start(
+  { world, printer }: Context,
+  { sender, plan, keys }: SessionOptions,
+  { link, listener }: Session,
+): Promise<Outcome<void, Problem>> {
+  const common = { port: listener.port, paths: pathsOf(plan), plan, keys, pid: world.pid };
+  if (link === undefined || sender.kind === "service") {
+    const ready = { ...common, origin: null, endpointId: null, replayed: 0 };
+    printer.result(readyJson(ready), () => readyText(ready, printer.style));
+    return accept(undefined);
+  }
+  const registered = controlOutcome(await link.register(sender.since));
+  if (!registered.ok) return registered;
+  const { id: endpointId, signing_secrets: secrets, replayed } = registered.value;
+  for (const secret of secrets) printer.hide(secret);
+  const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
+  printer.result(readyJson(ready), () => readyText(ready, printer.style));
+  return accept(undefined);
+}
+
+type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
+
+/** Looks at the sandbox once a second and says what has changed. */
+async function watch(context: Context, options: Watch): Promise<Outcome<void, Problem>> {
+  const { session, unlessStopped } = options;
+  for (;;) {
+    const pause = new Promise<void>((resolve) => context.world.after(BEAT_MS, resolve));
+    if ((await unlessStopped(pause)) === "stopped") return accept(undefined);
+    if (session.link === undefined) continue;
+    const beat = await unlessStopped(session.link.beat());
+    if (beat === "stopped") return accept(undefined);
+    const problem = tell(context, options, beat);
+    if (problem !== undefined) return { ok: false, refusal: problem };
+  }
+}
+
+/** Says what has changed; returns why it is over, where it is. */
+function tell({ world, printer }: Context, options: Watch, beat: Beat): Problem | undefined {
+  const at = world.now();
+  const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
+    printer.result({ event, at: new Date(at).toISOString(), ...fields }, () =>
+      [timeOf(at), printer.style.bold(event), printable(text)].join("  "),
+    );
+  switch (beat.kind) {
+    case "steady":
+      return undefined;
+    case "lost":
+      say("disconnected", {}, "the sandbox is gone; what happens meanwhile comes when it is back");
+      return options.exitOnDisconnect ? DISCONNECTED : undefined;
+    case "back": {
+      const { sender } = options;
+      const origin = (sender.kind === "sandbox" ? sender.locate()?.origin : undefined) ?? "";
+      say("reconnected", { sandbox: origin }, `the sandbox is back at ${origin}`);
+      return undefined;
+    }
+    case "off":
+      say(
+        "disabled",
+        { reason: beat.reason },
+        `the sandbox sends nothing here any more: ${beat.reason}; start listen again`,
+      );
+      return undefined;
+    case "taken_over":
+      return TAKEN_OVER;
+  }
+}
+
+const DISCONNECTED: Problem = {
+  exitCode: EXIT.unreachable,
+  code: "disconnected",
+  message: "the sandbox is gone, and --exit-on-disconnect was given",
+  next: "start it again: checkout sandbox start; what happens meanwhile comes with the next checkout listen",
+};
+
+const TAKEN_OVER: Problem = {
+  exitCode: EXIT.failed,
+  code: "taken_over",
+  message: "another checkout listen gets the events of this sandbox now",
+  next: "use that one; for two receivers at once add the second: checkout endpoints add URL",
+};
+
+/** What a key does; a replay is asked for once at a time. */
+function keyHandler(
+  { world, printer }: Context,
+  { link, last }: Session,
+  stopping: AbortController,
+): (key: Key) => void {
+  let asking = false;
+  const replay = async (): Promise<void> => {
+    const heard = last();
+    const eventId = heard?.verified === true ? heard.claims.eventId : null;
+    if (link === undefined) return printer.talk("only the service can send an event again");
+    if (eventId === null) return printer.talk("there is no verified event to replay yet");
+    asking = true;
+    const replayed = await link.replay(eventId);
+    asking = false;
+    if (replayed.end === "success")
+      return printer.talk(`${timeOf(world.now())}  replaying ${printable(eventId)}`);
+    const why = replayed.end === "refusal" ? replayed.error.message : "the sandbox does not answer";
+    printer.talk(printable(`not replayed: ${why}`));
+  };
+  return (key) => {
+    if (key === "quit") return stopping.abort();
+    if (key === "replay") return asking ? undefined : void replay();
+    const heard = last();
+    printer.talk(heard === undefined ? "there was no delivery yet" : detailLines(heard));
+  };
+}
+
+/** Lets deliveries wait where the listener goes of its own accord; what is being forwarded is finished, and reported. */
+async function finish(
+  { listener, webhooks, link }: Session,
+  { pause }: { readonly pause: boolean },
+): Promise<void> {
+  if (pause) await link?.leave();
+  await listener.close(DRAIN_MS);
+  await webhooks.settled();
+}
+
+/** Waits for work, but not longer than that. */
+function within(world: Pick<World, "after">, milliseconds: number, work: Promise<void>): Promise<void> {
+  return Promise.race([work, new Promise<void>((resolve) => world.after(milliseconds, resolve))]);
+}
+
+/** Waits for one piece of work at a time, or for the stop, whichever comes first. */
+type Interruption = <Value>(work: Promise<Value>) => Promise<Value | "stopped">;
+
+/** Holds on to the last wait alone: a promise that lives as long as the session would collect them all. */
+function createInterruption(signal: AbortSignal): Interruption {
+  let wake = (): void => undefined;
+  signal.addEventListener("abort", () => wake(), { once: true });
+  return (work) =>
+    new Promise((resolve, reject) => {
+      wake = () => resolve("stopped");
+      if (signal.aborted) wake();
+      work.then(resolve, reject);
+    });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

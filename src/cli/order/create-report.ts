@@ -1,0 +1,189 @@
+import type { CreateResult } from "../../client/api/client.ts";
+import type { Exchange } from "../../client/api/exchange.ts";
+import type { CreateRequest } from "../../core/checkout/create-request.ts";
+import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
+import { formatAmount } from "../../core/money.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
+import type { Context } from "../command.ts";
+import { checkoutFields, exchangeProblem, nextAfterCode } from "./exchange-report.ts";
+import { EXIT, type Problem } from "../problem.ts";
+
+/** What the commands and their help call the two things that can be created. */
+export type Noun = {
+  readonly command: "orders" | "sessions";
+  readonly endpoint: "orders" | "checkout-sessions";
+  readonly thing: string;
+  readonly example: string;
+};
+
+/** What `orders` commands create. */
+export const ORDER: Noun = {
+  command: "orders",
+  endpoint: "orders",
+  thing: "an order",
+  example: "order-1001",
+};
+/** What `sessions` commands create. */
+export const SESSION: Noun = {
+  command: "sessions",
+  endpoint: "checkout-sessions",
+  thing: "a checkout session",
+  example: "order-1002",
+};
+
+/** A create that came to its end. */
+export type CreateReport = {
+  readonly noun: Noun;
+  readonly request: CreateRequest;
+  readonly result: CreateResult;
+  /** Flags that name the service and the folder, so that the same ones are asked again. */
+  readonly where: Readonly<Record<string, string>>;
+};
+
+/** What a create brought, with what the client knows of it. */
+export type Created = {
+  readonly response: CheckoutResponse;
+  readonly key: string;
+  readonly replayed: boolean;
+  readonly tries: number;
+};
+
+/** The checkout, or why there is none, which key a retry must carry and what to type. */
+export function judgeCreate(context: Context, report: CreateReport): Outcome<Created, Problem> {
+  const { result } = report;
+  if (result.end === "not_sent") return { ok: false, refusal: notSent(result) };
+  const { entry, exchange, journalFailure } = result;
+  if (journalFailure !== undefined) {
+    context.printer.trace(
+      `warning: the journal could not note the answer (${printable(journalFailure)}); running it again is safe`,
+    );
+  }
+  if (exchange.end !== "success") return { ok: false, refusal: createProblem(report, result, exchange) };
+  if (result.mismatch) return { ok: false, refusal: mismatch(report, entry, exchange.response.data) };
+  const replayed = exchange.headers["idempotent-replayed"] === "true";
+  const { response, tries } = exchange;
+  return accept({ response, key: entry.key, replayed, tries });
+}
+
+/** Prints a checkout that was created. */
+export function showCreated(context: Context, { response, key, replayed, tries }: Created): void {
+  context.printer.result(
+    { ...response, idempotency_key: key, replayed, tries },
+    () => `${headline(context, response.data, replayed)}\n${checkoutFields(response.data, key)}`,
+  );
+}
+
+type Sent = Extract<CreateResult, { end: "sent" }>;
+
+function headline({ printer: { style } }: Context, checkout: CheckoutWire, replayed: boolean): string {
+  const thing = checkout.object === "order" ? "order" : "checkout session";
+  if (!replayed) return `${style.green("✓")} ${thing} created`;
+  return `${style.green("=")} the same ${thing} as before; nothing new was created`;
+}
+
+function createProblem(
+  report: CreateReport,
+  sent: Sent,
+  exchange: Exclude<Exchange, { end: "success" }>,
+): Problem {
+  const problem = exchangeProblem(exchange);
+  const details = { ...problem.details, idempotency_key: sent.entry.key };
+  if (sent.inDoubt) {
+    const doubt =
+      "; the service may have created it, now or in an earlier run: the next run with the same key finds out, and never makes a second one";
+    const code = exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
+    return {
+      ...problem,
+      code,
+      details,
+      message: problem.message + doubt,
+      next: resumeCommand(report, sent.entry),
+    };
+  }
+  if (exchange.end === "refusal")
+    return { ...problem, details, next: nextAfterRefusal(problem.code, report, sent.entry) };
+  return {
+    ...problem,
+    details,
+    message: `${problem.message}; nothing was created`,
+    next: resumeCommand(report, sent.entry),
+  };
+}
+
+function nextAfterRefusal(code: string, { noun, request }: CreateReport, entry: JournalEntry): string {
+  const orderId = quote(request.order_id);
+  if (code === "idempotency_key_reused") {
+    return entry.attempt === null
+      ? "repeat the first request of that key exactly, or use another key"
+      : `the first request of ${orderId} was another one: repeat it exactly, or use another --order-id`;
+  }
+  if (code === "order_conflict") {
+    return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
+  }
+  return nextAfterCode(code) ?? `correct it and run checkout ${noun.command} create again`;
+}
+
+/** The command that asks the service what became of this create: same service, same body, same key. */
+function resumeCommand(
+  { noun, request, where }: CreateReport,
+  { key: idempotencyKey }: JournalEntry,
+): string {
+  const body = Object.entries(request).map(
+    ([field, value]) => [field.replaceAll("_", "-"), String(value)] as const,
+  );
+  const key = ["idempotency-key", idempotencyKey] as const;
+  const flags = [...body, ...Object.entries(where), key].map(([flag, value]) => `--${flag} ${quote(value)}`);
+  return `checkout ${noun.command} create ${flags.join(" ")}`;
+}
+
+/** The service answered about something else: nothing of it is believed, and the entry stays pending. */
+function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutWire): Problem {
+  const sum = formatAmount(got.amount_minor, got.currency);
+  return {
+    exitCode: EXIT.conflict,
+    code: "answer_mismatch",
+    message: `the service answered with the ${got.object} ${got.id} of ${quote(got.order_id)} over ${sum}, which is not what was asked for`,
+    next: `look in the merchant portal what became of ${quote(request.order_id)}; this service does not check what a key belongs to`,
+    details: { idempotency_key: entry.key },
+  };
+}
+
+function notSent({ reason, entry }: KeyRefusal): Problem {
+  const details = { idempotency_key: entry.key };
+  if (reason === "other_create") {
+    const message = `${entry.key} belongs to another create: ${entry.endpoint} ${quote(entry.orderId)}; nothing was sent`;
+    return {
+      exitCode: EXIT.conflict,
+      code: "idempotency_key_taken",
+      message,
+      next: "use another --idempotency-key, or none",
+      details,
+    };
+  }
+  const sent = new Date(entry.firstSentAt).toISOString().slice(0, 10);
+  const check =
+    entry.checkoutId === null
+      ? "look in the merchant portal"
+      : `type: checkout sessions get ${entry.checkoutId}`;
+  return {
+    exitCode: EXIT.conflict,
+    code: "idempotency_key_too_old",
+    message: `${entry.key} was first sent on ${sent}: the service may have forgotten it, and sending it could make a second order`,
+    next: `${check}; if a new one is really meant, add --new-attempt`,
+    details,
+  };
+}
+
+/** A word as a shell reads it back; what a terminal would not show stands as an escape of `$'…'`. */
+export function quote(text: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (printable(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
+  const escaped = Array.from(text, (character) => {
+    if (character === "'" || character === "\\") return `\\${character}`;
+    if (printable(character) === character) return character;
+    return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`;
+  });
+  return `$'${escaped.join("")}'`;
+}

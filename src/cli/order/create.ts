@@ -1,0 +1,235 @@
+import type { Command } from "commander";
+import { createRequest, journalIntent, type CreateIntent, type Target } from "../../client/api/client.ts";
+import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
+import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
+import { ORDER, SESSION, showCreated, type Created, type Noun } from "./create-report.ts";
+import { createManaged, openFolderJournal } from "./managed-create.ts";
+import { openPage } from "./open-page.ts";
+import { parseWhole } from "../parsers.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+import { askForMissing, type CreateFields } from "../prompts.ts";
+import { resolveSettings, type Settings } from "../settings.ts";
+import { stateFile } from "../state-folder.ts";
+import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+import { connect, showHeadersOption, showRequest, storeOption, targetOptions } from "../service-command.ts";
+
+type CreateOptions = WaitOptions &
+  CreateFields & {
+    readonly idempotencyKey?: string;
+    readonly newAttempt?: boolean;
+    readonly dryRun?: boolean;
+    readonly open?: boolean;
+  };
+
+/** `checkout orders create`. */
+export function registerOrdersCreate(parent: Command, registry: Registry): void {
+  registerCreate(parent, registry, ORDER);
+}
+
+/** `checkout sessions create`. */
+export function registerSessionsCreate(parent: Command, registry: Registry): void {
+  registerCreate(parent, registry, SESSION);
+}
+
+function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
+  const { command, example, thing } = noun;
+  register<CreateOptions>(parent, registry, {
+    name: "create",
+    summary: `create ${thing}; running it again prints the same one`,
+    examples: [
+      `checkout ${command} create --order-id ${example} --amount-minor 1999 --currency EUR --payment-method alipay_plus`,
+      `checkout ${command} create --order-id ${example} --price-id price_coffee`,
+      `checkout ${command} create --order-id ${example} --price-id price_coffee --new-attempt`,
+      `checkout ${command} create --order-id ${example} --price-id price_coffee --open --wait`,
+    ],
+    options: [
+      valueOption("--order-id <id>", "your id of the purchase, 1 to 32 characters"),
+      valueOption(
+        "--amount-minor <n>",
+        "amount in minor units: 1999 is 19.99 EUR",
+        parseWhole(1, Number.MAX_SAFE_INTEGER),
+      ),
+      valueOption("--currency <code>", "three letters, such as EUR"),
+      valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
+      valueOption("--description <text>", "up to 128 characters"),
+      valueOption("--price-id <id>", "a catalog price, in place of amount, currency and method"),
+      valueOption("--idempotency-key <key>", "use this key in place of the managed one"),
+      switchOption(
+        "--new-attempt",
+        "create it anew, after it failed, was cancelled or expired: a new managed key",
+      ),
+      switchOption("--dry-run", "show the request that would be sent, and send nothing"),
+      switchOption("--open", "open the checkout_url in the browser"),
+      ...waitOptions(),
+      ...targetOptions(),
+      storeOption(),
+      showHeadersOption(),
+    ],
+    run: (context, options) => runCreate(context, options, noun),
+  });
+}
+
+/** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
+async function runCreate(
+  context: Context,
+  options: CreateOptions,
+  noun: Noun,
+): Promise<Outcome<void, Problem>> {
+  const { world } = context;
+  const sensible = checkWaitOptions(options);
+  if (!sensible.ok) return sensible;
+  const settings = resolveSettings(world, options);
+  if (!settings.ok) return settings;
+  const target = connect(context, settings.value);
+  if (!target.ok) return target;
+  const request = await completeRequest(world, options);
+  if (!request.ok) return request;
+  const { endpoint } = noun;
+  const { newAttempt = false, idempotencyKey = null } = options;
+  const key = checkOwnKey(idempotencyKey, newAttempt);
+  if (!key.ok) return key;
+  const intent: CreateIntent = { endpoint, request: request.value, newAttempt, idempotencyKey };
+  const wanted = { intent, target: target.value, settings: settings.value };
+  if (options.dryRun === true) return dryRun(context, wanted);
+  const policy = tryPolicy(settings.value, options);
+  const created = await createManaged(context, options, { ...wanted, noun, policy });
+  return created.ok ? printCreated(context, options, { ...wanted, created: created.value }) : created;
+}
+
+/** Prints the checkout as it was made, or as it ended where the command waits for that. */
+async function printCreated(
+  context: Context,
+  options: CreateOptions,
+  made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
+): Promise<Outcome<void, Problem>> {
+  const { created, target, settings } = made;
+  const { id, checkout_url: page } = created.response.data;
+  if (options.wait !== true) showCreated(context, created);
+  // Before the wait: the person pays meanwhile.
+  if (options.open === true) await openPage(context, page);
+  if (options.wait !== true) return accept(undefined);
+  const ended = await waitForEnd(context, options, { target, settings, id });
+  if (!ended.ok) return { ok: false, refusal: afterCreate(ended.refusal, { id, page, key: created.key }) };
+  showCreated(context, { ...created, response: ended.value });
+  return accept(undefined);
+}
+
+/** The wait failed, the create did not: what was made is not lost with it. */
+function afterCreate(
+  problem: Problem,
+  { id, page, key }: { readonly id: string; readonly page: string; readonly key: string },
+): Problem {
+  const details = { ...problem.details, id, checkout_url: page, idempotency_key: key };
+  const message = `${id} was created, but: ${problem.message}`;
+  return { ...problem, message, details, next: `checkout sessions get ${id} --wait` };
+}
+
+/** A key of the user's own must reach the service as it was typed, and is not managed. */
+function checkOwnKey(key: string | null, newAttempt: boolean): Outcome<void, Problem> {
+  if (key === null) return accept(undefined);
+  if (newAttempt) {
+    const message =
+      "--idempotency-key and --new-attempt exclude each other: a new attempt is a new managed key";
+    return { ok: false, refusal: usageProblem(message, "leave one of them out") };
+  }
+  const parsed = parseIdempotencyKey([key]);
+  if (parsed.ok && key.trim() === key) return accept(undefined);
+  const message = parsed.ok ? "--idempotency-key must not begin or end with a blank" : parsed.refusal.message;
+  return { ok: false, refusal: usageProblem(message, "give a key of that form, or leave it out") };
+}
+
+/** The request, with what was missing asked for where someone is there to answer. */
+async function completeRequest(
+  world: World,
+  options: CreateFields,
+): Promise<Outcome<CreateRequest, Problem>> {
+  const missing = missingFlags(options);
+  if (missing.length > 0 && !world.interactive) {
+    return {
+      ok: false,
+      refusal: usageProblem(
+        `missing: ${missing.join(", ")}`,
+        "add what is missing, or give --order-id and --price-id",
+      ),
+    };
+  }
+  if (missing.length === 0) return parseFields(options);
+  const completed = await askForMissing(world, options);
+  return completed.ok ? parseFields(completed.value) : completed;
+}
+
+function missingFlags(options: CreateFields): string[] {
+  const required =
+    options.priceId === undefined
+      ? (["orderId", "amountMinor", "currency", "paymentMethod"] as const)
+      : (["orderId"] as const);
+  const flags = {
+    orderId: "--order-id",
+    amountMinor: "--amount-minor",
+    currency: "--currency",
+    paymentMethod: "--payment-method",
+  };
+  return required.filter((field) => options[field] === undefined).map((field) => flags[field]);
+}
+
+/** The same check that the service makes, so that what it would refuse is not sent. */
+function parseFields(fields: CreateFields): Outcome<CreateRequest, Problem> {
+  const body = {
+    order_id: fields.orderId,
+    amount_minor: fields.amountMinor,
+    currency: fields.currency,
+    payment_method: fields.paymentMethod,
+    description: fields.description,
+    price_id: fields.priceId,
+  };
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+  const parsed = parseCreateRequest(given);
+  if (parsed.ok) return parsed;
+  return { ok: false, refusal: usageProblem(parsed.refusal.message, "correct it; nothing was sent") };
+}
+
+/** Shows what would be sent; makes no journal, and reads the one that is there. */
+function dryRun(
+  { world, printer }: Context,
+  wanted: { readonly intent: CreateIntent; readonly target: Target; readonly settings: Settings },
+): Outcome<void, Problem> {
+  const { intent, target } = wanted;
+  const meant = journalIntent(target, intent);
+  const latest = latestAttempt(world, wanted.settings.folder.value, meant);
+  if (!latest.ok) return latest;
+  const { key } = chooseKey(meant, latest.value);
+  const request = createRequest(target, {
+    endpoint: intent.endpoint,
+    key,
+    body: JSON.stringify(intent.request),
+  });
+  const shown = showRequest(request);
+  const json = {
+    dry_run: true,
+    method: request.method,
+    url: request.url,
+    headers: shown.headers,
+    body: intent.request,
+  };
+  printer.result(json, () => shown.text);
+  return accept(undefined);
+}
+
+function latestAttempt(
+  world: World,
+  folder: string,
+  meant: Intent,
+): Outcome<LatestAttempt | undefined, Problem> {
+  if (!world.files.exists(stateFile(folder, "journal"))) return accept(undefined);
+  const journal = openFolderJournal(world, folder);
+  if (!journal.ok) return journal;
+  try {
+    return accept(journal.value.latestAttempt(meant));
+  } finally {
+    journal.value.close();
+  }
+}

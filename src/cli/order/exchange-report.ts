@@ -1,0 +1,52 @@
+import type { Exchange } from "../../client/api/exchange.ts";
+import { formatAmount } from "../../core/money.ts";
+import type { CheckoutWire } from "../../core/checkout/wire.ts";
+import { fieldLines } from "../printer.ts";
+import { EXIT, exitCodeOfStatus, type Problem } from "../problem.ts";
+
+/** Why an exchange brought no checkout, as far as it does not depend on the command. */
+export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
+  if (exchange.end === "interrupted") {
+    return { exitCode: EXIT.interrupted, code: "interrupted", message: "interrupted" };
+  }
+  const { status } = exchange;
+  const exitCode = exitCodeOfStatus(status);
+  if (exchange.end === "refusal") {
+    const { code, message } = exchange.error;
+    return { exitCode, code, message, details: { status: exchange.status, request_id: exchange.requestId } };
+  }
+  const { code, message, tries, retryAfterMs } = exchange;
+  const retryAfter = retryAfterMs === 0 ? {} : { retry_after_seconds: Math.ceil(retryAfterMs / 1000) };
+  return { exitCode, code, message, details: { tries, ...retryAfter } };
+}
+
+/** What to do after a refusal that is about the key or the store; undefined for all others. */
+export function nextAfterCode(code: string): string | undefined {
+  switch (code) {
+    case "credential_missing":
+    case "credential_invalid":
+      return "check CHECKOUT_API_KEY and --base-url; checkout whoami shows both";
+    case "production_approval_missing":
+    case "environment_not_allowed":
+      return "use a test key (svc_test_…): v1 takes no live one";
+    case "scope_missing":
+      return "use an API key with that scope";
+    case "store_inactive":
+    case "capability_missing":
+      return "have it activated for the store, or use what is active";
+    default:
+      return undefined;
+  }
+}
+
+/** A checkout's fields, for people. */
+export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string): string {
+  return fieldLines([
+    ["id", checkout.id],
+    ["order_id", checkout.order_id],
+    ["amount", formatAmount(checkout.amount_minor, checkout.currency)],
+    ["status", checkout.status],
+    ["checkout_url", checkout.checkout_url],
+    ...(idempotencyKey === undefined ? [] : [["idempotency_key", idempotencyKey] as const]),
+  ]);
+}

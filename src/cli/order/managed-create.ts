@@ -1,0 +1,50 @@
+import { create, type CreateIntent, type Target } from "../../client/api/client.ts";
+import type { RetryPolicy } from "../../client/api/retry.ts";
+import type { Journal } from "../../core/checkout/journal.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { openJournal } from "../../store/journal/journal.ts";
+import type { World } from "../../world.ts";
+import type { Context } from "../command.ts";
+import { judgeCreate, type Created, type Noun } from "./create-report.ts";
+import { fileProblem, type Problem } from "../problem.ts";
+import { whileWaiting } from "../service-command.ts";
+import type { ServiceOptions, Settings } from "../settings.ts";
+import { makeStateFolder, stateFile } from "../state-folder.ts";
+
+/** Creates with the key that the journal of the state folder holds, and judges what came of it. */
+export async function createManaged(
+  context: Context,
+  options: ServiceOptions,
+  wanted: {
+    readonly noun: Noun;
+    readonly intent: CreateIntent;
+    readonly target: Target;
+    readonly settings: Settings;
+    readonly policy: RetryPolicy;
+  },
+): Promise<Outcome<Created, Problem>> {
+  const { world } = context;
+  const { noun, intent, target, policy } = wanted;
+  const folder = wanted.settings.folder.value;
+  const made = makeStateFolder(world, folder);
+  if (!made.ok) return made;
+  const journal = openFolderJournal(world, folder);
+  if (!journal.ok) return journal;
+  try {
+    const result = await whileWaiting(context, options, (watch) =>
+      create(world, target, { intent, journal: journal.value, policy, ...watch }),
+    );
+    const named = options.dir === undefined ? {} : { dir: folder };
+    const store = target.storeId === null ? {} : { "store-id": target.storeId };
+    const where = { "base-url": target.baseUrl, ...store, ...named };
+    return judgeCreate(context, { noun, request: intent.request, result, where });
+  } finally {
+    journal.value.close();
+  }
+}
+
+/** The journal of a state folder that is there. */
+export function openFolderJournal(world: World, folder: string): Outcome<Journal, Problem> {
+  const journal = openJournal(stateFile(folder, "journal"), world.sqliteAddon());
+  return journal.ok ? journal : { ok: false, refusal: fileProblem("journal", journal.refusal) };
+}

@@ -1,0 +1,54 @@
+import type { ControlTarget } from "../../client/control/control.ts";
+import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+import type { Context } from "../command.ts";
+import type { Created, Noun } from "./create-report.ts";
+import { createManaged } from "./managed-create.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+import { connect } from "../service-command.ts";
+import { policyOf, resolveSettings, type ServiceOptions } from "../settings.ts";
+
+/** The catalog price of what is made where none is named. */
+export const DEFAULT_PRICE = "price_coffee";
+
+const ORDER_ID_BYTES = 6;
+
+/** A create for what a command needs; without an order_id of the user's own it is for a new purchase each time. */
+export function requestFor(
+  world: Pick<World, "randomBytes">,
+  wanted: {
+    readonly purpose: string;
+    readonly orderId?: string | undefined;
+    readonly priceId?: string | undefined;
+  },
+): Outcome<CreateRequest, Problem> {
+  const random = Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex");
+  const parsed = parseCreateRequest({
+    order_id: wanted.orderId ?? `${wanted.purpose}-${random}`,
+    price_id: wanted.priceId ?? DEFAULT_PRICE,
+  });
+  if (parsed.ok) return parsed;
+  return { ok: false, refusal: usageProblem(parsed.refusal.message, "correct it; nothing was sent") };
+}
+
+/** Creates at the very sandbox that is then acted on, whatever service the environment names. */
+export async function createInSandbox(
+  context: Context,
+  options: ServiceOptions,
+  wanted: { readonly noun: Noun; readonly request: CreateRequest; readonly control: ControlTarget },
+): Promise<Outcome<Created, Problem>> {
+  const { noun, request, control } = wanted;
+  const settings = resolveSettings(context.world, { ...options, baseUrl: `${control.origin}/v1` });
+  if (!settings.ok) return settings;
+  const target = connect(context, settings.value);
+  if (!target.ok) return target;
+  const { endpoint } = noun;
+  return createManaged(context, options, {
+    noun,
+    intent: { endpoint, request, newAttempt: false, idempotencyKey: null },
+    target: target.value,
+    settings: settings.value,
+    policy: policyOf(settings.value),
+  });
+}

@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import { retrieve } from "../../client/api/client.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { register, type Context, type Registry } from "../command.ts";
+import { checkoutFields, exchangeProblem, nextAfterCode } from "./exchange-report.ts";
+import type { Problem } from "../problem.ts";
+import { connect, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
+import { resolveSettings } from "../settings.ts";
+import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+
+/** `checkout sessions get`. */
+export function registerSessionsGet(parent: Command, registry: Registry): void {
+  register<WaitOptions>(parent, registry, {
+    name: "get <id>",
+    summary: "print the current state of a checkout session, or of an order by its id",
+    examples: [
+      "checkout sessions get 0199a3c4-5d00-7000-8000-000000000001",
+      "checkout sessions get <id> --wait --until succeeded --timeout 5m",
+    ],
+    options: [...waitOptions(), ...targetOptions(), showHeadersOption()],
+    run: runSessionsGet,
+  });
+}
+
+/** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
+async function runSessionsGet(
+  context: Context,
+  options: WaitOptions,
+  id = "",
+): Promise<Outcome<void, Problem>> {
+  const sensible = checkWaitOptions(options);
+  if (!sensible.ok) return sensible;
+  const settings = resolveSettings(context.world, options);
+  if (!settings.ok) return settings;
+  const target = connect(context, settings.value);
+  if (!target.ok) return target;
+  if (options.wait === true) {
+    const ended = await waitForEnd(context, options, { target: target.value, settings: settings.value, id });
+    if (!ended.ok) return ended;
+    context.printer.result(ended.value, () => checkoutFields(ended.value.data));
+    return accept(undefined);
+  }
+  const policy = tryPolicy(settings.value, options);
+  const exchange = await whileWaiting(context, options, (watch) =>
+    retrieve(context.world, target.value, { id, policy, ...watch }),
+  );
+  if (exchange.end === "success") {
+    const { response } = exchange;
+    context.printer.result(response, () => checkoutFields(response.data));
+    return accept(undefined);
+  }
+  const problem = exchangeProblem(exchange);
+  const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
+  const next = known
+    ? "check the id; checkout whoami shows which service and store were asked"
+    : (nextAfterCode(problem.code) ?? "run the command again; checkout whoami shows which service was asked");
+  return { ok: false, refusal: { ...problem, next } };
+}

@@ -1,0 +1,94 @@
+import type { Option } from "commander";
+import type { Target } from "../../client/api/client.ts";
+import { DEFAULT_WAIT_MS, waitFor, type Goal, type WaitResult } from "../../client/api/wait.ts";
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
+import { STATUSES } from "../../core/checkout/checkout.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { CheckoutResponse } from "../../core/checkout/wire.ts";
+import { switchOption, valueOption, type Context } from "../command.ts";
+import { exchangeProblem, nextAfterCode } from "./exchange-report.ts";
+import { parseChoice } from "../parsers.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { whileWaiting } from "../service-command.ts";
+import { policyOf, type ServiceOptions, type Settings } from "../settings.ts";
+
+const GOALS: readonly Goal[] = ["final", ...STATUSES];
+
+/** Options of commands that can wait for a checkout's end. */
+export type WaitOptions = ServiceOptions & { readonly wait?: boolean; readonly until?: Goal };
+
+/** `--wait` and what it is for. */
+export function waitOptions(): Option[] {
+  return [
+    switchOption(
+      "--wait",
+      "wait until the checkout has ended; --timeout is then for the whole wait (default: 60s)",
+    ),
+    valueOption("--until <status>", "with --wait: final, or one status (default: final)", parseChoice(GOALS)),
+  ];
+}
+
+/** `--until` without `--wait` would be silently ignored. */
+export function checkWaitOptions({ wait, until }: WaitOptions): Outcome<void, Problem> {
+  if (until === undefined || wait === true) return accept(undefined);
+  return { ok: false, refusal: usageProblem("--until is about waiting", "add --wait, or leave out --until") };
+}
+
+/** How patient each try is: of a command that waits, `--timeout` is for the whole. */
+export function tryPolicy(settings: Settings, { wait }: WaitOptions): RetryPolicy {
+  const policy = policyOf(settings);
+  if (wait !== true) return policy;
+  return { ...policy, timeoutMs: Math.min(policy.timeoutMs, DEFAULT_RETRY_POLICY.timeoutMs) };
+}
+
+/** Waits for the end of a checkout; exit 7 where time is up, 1 where it ended otherwise. */
+export async function waitForEnd(
+  context: Context,
+  options: WaitOptions,
+  asked: { readonly target: Target; readonly settings: Settings; readonly id: string },
+): Promise<Outcome<CheckoutResponse, Problem>> {
+  const { target, settings, id } = asked;
+  const goal = options.until ?? "final";
+  const waitMs = options.timeout ?? DEFAULT_WAIT_MS;
+  const policy = tryPolicy(settings, options);
+  const result = await whileWaiting(context, options, (watch) =>
+    waitFor(context.world, target, { id, goal, waitMs, policy, ...watch }),
+  );
+  return report(result, { goal, id });
+}
+
+function report(
+  result: WaitResult,
+  { goal, id }: { readonly goal: Goal; readonly id: string },
+): Outcome<CheckoutResponse, Problem> {
+  if (result.end === "reached") return accept(result.response);
+  if (result.end === "failed") {
+    const problem = exchangeProblem(result.exchange);
+    const next = nextAfterCode(problem.code) ?? "run it again; checkout whoami shows which service was asked";
+    return { ok: false, refusal: { ...problem, next } };
+  }
+  if (result.end === "unreachable_goal") {
+    const { status } = result.response.data;
+    const message = `${id} has ended as ${status} and cannot become ${goal} any more`;
+    const details = { id, status };
+    return {
+      ok: false,
+      refusal: {
+        exitCode: EXIT.failed,
+        code: "ended_otherwise",
+        message,
+        details,
+        next: "nothing more comes",
+      },
+    };
+  }
+  const next = `wait on: checkout sessions get ${id} --wait`;
+  const found = result.response?.data;
+  const message =
+    found === undefined ? "time is up, and no answer came" : `${id} is still ${found.status}; time is up`;
+  const details = {
+    id,
+    ...(found === undefined ? {} : { status: found.status, checkout_url: found.checkout_url }),
+  };
+  return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "wait_timeout", message, details, next } };
+}

@@ -1,0 +1,172 @@
+import { dirname, resolve } from "node:path";
+import type { Command } from "commander";
+import { junitXml, reportJson, reportMarkdown, type ChecklistReport } from "../../core/readiness/report.ts";
+import { CHECKLIST_ITEMS } from "../../core/readiness/checklist.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+import { lookFor, type Look, type LookOptions } from "./look.ts";
+import { checklistText } from "./text.ts";
+import {
+  listOption,
+  registerOn,
+  switchOption,
+  valueOption,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { parseChoice, parseDuration } from "../parsers.ts";
+import { EXIT, usageProblem, type ExitCode, type Problem } from "../problem.ts";
+
+type ChecklistOptions = LookOptions & { readonly junit?: string; readonly markdown?: boolean };
+
+/** So often the facts are looked at while they are watched. */
+const POLL_MS = 1000;
+
+/** `checkout checklist`, and the group of its drills. */
+export function registerChecklist(checklist: Command, registry: Registry): void {
+  // Options before `run` would be lost: those of a drill stand behind its name.
+  checklist.hook("preSubcommand", (group, drill) => {
+    const given = group.options.find(
+      (option) => group.getOptionValueSource(option.attributeName()) === "cli",
+    );
+    if (given !== undefined)
+      group.error(`${given.long ?? ""} stands before ${drill.name()}; give options behind the drill's name`);
+  });
+  registerOn<ChecklistOptions>(checklist, registry, {
+    summary: "proof of launch readiness: six items with their evidence; exit 0 only when ready",
+    examples: [
+      "checkout checklist",
+      "checkout checklist --json --junit readiness.xml",
+      "checkout checklist --markdown > readiness.md",
+      "checkout checklist --item webhook_verification --item idempotency_replay",
+      "checkout checklist --watch",
+      "checkout checklist --base-url https://pay.example/v1 --probe",
+    ],
+    options: [
+      listOption(
+        "--item <name>",
+        `show only this; the verdict stays that of all six: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
+        parseChoice(CHECKLIST_ITEMS),
+      ),
+      valueOption("--junit <file>", "write the report as JUnit XML too"),
+      switchOption("--markdown", "print the report as Markdown, for a pull request"),
+      switchOption("--watch", "print it again whenever something has changed, until Ctrl-C"),
+      valueOption("--base-url <url>", "judge another service than the sandbox of this folder"),
+      switchOption(
+        "--probe",
+        "with another service: ask it, which creates one order there that nobody pays; else nothing is sent",
+      ),
+      valueOption("--timeout <duration>", "with --probe: for each request (default: 10s)", parseDuration),
+    ],
+    run: (context, options) => runChecklist(context, options, registry.exit),
+  });
+}
+
+/** `checkout checklist run`, under which every drill is a command; made by whichever drill comes first. */
+export function drillGroup(checklist: Command): Command {
+  const known = checklist.commands.find((command) => command.name() === "run");
+  return (
+    known ??
+    checklist.command("run").description("run a drill against your own code, and keep what it has shown")
+  );
+}
+
+/** What is not ready is a result, not a failure of the command: it is printed, and the exit code tells. */
+async function runChecklist(
+  context: Context,
+  options: ChecklistOptions,
+  exit: (code: ExitCode) => void,
+): Promise<Outcome<void, Problem>> {
+  const sensible = checkOptions(options);
+  if (!sensible.ok) return sensible;
+  const look = lookFor(context, options);
+  if (!look.ok) return look;
+  const interruption = new AbortController();
+  const unsubscribe = context.world.onStop(() => interruption.abort());
+  const show = (report: ChecklistReport): Outcome<void, Problem> => {
+    exit(report.verdict === "ready" ? EXIT.done : EXIT.notReady);
+    return publish(context, options, report);
+  };
+  try {
+    const seeing = { look: look.value, show, signal: interruption.signal };
+    return options.watch === true ? await watch(context.world, seeing) : await seeOnce(seeing);
+  } finally {
+    unsubscribe();
+  }
+}
+
+/** What would contradict itself, or do nothing. */
+function checkOptions({ json, markdown, watch: again, probe }: ChecklistOptions): Outcome<void, Problem> {
+  const wrong = (message: string, next: string): Outcome<never, Problem> => ({
+    ok: false,
+    refusal: usageProblem(message, next),
+  });
+  if (json === true && markdown === true)
+    return wrong("--json and --markdown exclude each other", "leave one of them out");
+  if (again === true && probe === true)
+    return wrong("--watch and --probe exclude each other: each look would create an order", "leave one out");
+  return accept(undefined);
+}
+
+type Seeing = {
+  readonly look: Look;
+  readonly show: (report: ChecklistReport) => Outcome<void, Problem>;
+  readonly signal: AbortSignal;
+};
+
+async function seeOnce({ look, show, signal }: Seeing): Promise<Outcome<void, Problem>> {
+  const report = await look(signal);
+  return report.ok ? show(report.value) : report;
+}
+
+/** Shows what is there, and again whatever differs from it; ends with Ctrl-C, or where nothing can be seen any more. */
+async function watch(
+  { sleep }: Pick<World, "sleep">,
+  { look, show, signal }: Seeing,
+): Promise<Outcome<void, Problem>> {
+  for (let before = ""; ;) {
+    const report = await look(signal);
+    if (signal.aborted) return accept(undefined);
+    if (!report.ok) return report;
+    const { verdict, items } = report.value;
+    const seen = JSON.stringify([verdict, items]);
+    const shown = seen === before ? accept(undefined) : show(report.value);
+    if (!shown.ok) return shown;
+    before = seen;
+    await sleep(POLL_MS, signal);
+    if (signal.aborted) return accept(undefined);
+  }
+}
+
+function publish(
+  { world, printer }: Context,
+  { junit, markdown, watch: again }: ChecklistOptions,
+  report: ChecklistReport,
+): Outcome<void, Problem> {
+  printer.result(reportJson(report), () => {
+    const text = markdown === true ? reportMarkdown(report) : checklistText(report, printer.style);
+    return again === true ? `${text}\n` : text;
+  });
+  return junit === undefined ? accept(undefined) : writeJunit(world, junit, report);
+}
+
+/** The report is printed already: a file that cannot be written takes nothing of it away. */
+function writeJunit({ cwd, files }: World, path: string, report: ChecklistReport): Outcome<void, Problem> {
+  const file = resolve(cwd, path);
+  const refuse = (why: string): Outcome<never, Problem> => ({
+    ok: false,
+    refusal: {
+      exitCode: EXIT.failed,
+      code: "report_not_written",
+      message: `${path} cannot be written: ${why}`,
+      next: "name a file in a folder that is there, with --junit",
+    },
+  });
+  if (!files.exists(dirname(file))) return refuse("its folder is not there");
+  try {
+    files.write(file, junitXml(report));
+    return accept(undefined);
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}

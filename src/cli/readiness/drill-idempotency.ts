@@ -1,0 +1,170 @@
+import type { Command } from "commander";
+import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
+import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
+import { evidenceLine } from "../../core/readiness/report.ts";
+import { readinessFrom } from "../../core/control/readiness.ts";
+import type { SeenCreateWire } from "../../core/control/idempotency.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { drillLines } from "./drill-report.ts";
+import { parseDuration } from "../parsers.ts";
+import { table, type Style } from "../printer.ts";
+import { EXIT, type ExitCode, type Problem } from "../problem.ts";
+import { connect, whileWaiting } from "../service-command.ts";
+import { resolveSettings } from "../settings.ts";
+import { drillGroup } from "./checklist.ts";
+
+type IdempotencyOptions = CommonOptions & {
+  readonly clientCommand?: string;
+  readonly commandTimeout?: number;
+};
+type Exit = (code: ExitCode) => void;
+
+/** So long the merchant's command may take where nothing is said, in milliseconds. */
+const COMMAND_TIMEOUT_MS = 120_000;
+/** So many lines of what a command said last are shown. */
+const LAST_LINES = 10;
+
+const EXAMPLE = 'checkout checklist run idempotency --client-command "node create-order.js"';
+
+/** `checkout checklist run idempotency`. */
+export function registerChecklistIdempotency(checklist: Command, registry: Registry): void {
+  register<IdempotencyOptions>(drillGroup(checklist), registry, {
+    name: "idempotency",
+    summary:
+      "lose the answer of your client's create after the commit, and see that its retry repeats the key",
+    examples: [
+      EXAMPLE,
+      'checkout checklist run idempotency --client-command "npm run checkout-once" --command-timeout 5m',
+      "checkout checklist run idempotency",
+    ],
+    options: [
+      valueOption(
+        "--client-command <command>",
+        "creates one order with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and ends; CHECKOUT_ORDER_ID is an unused order_id (default: none is run, and the log is shown)",
+      ),
+      valueOption(
+        "--command-timeout <duration>",
+        "how long the command may take (default: 2m)",
+        parseDuration,
+      ),
+    ],
+    run: (context, options) => {
+      const { clientCommand: commandLine } = options;
+      return commandLine === undefined
+        ? showEvidence(context, options, registry.exit)
+        : runDrill(context, { ...options, commandLine }, registry.exit);
+    },
+  });
+}
+
+/**
+ * A client that does wrong is a result, not a failure of the command: it is printed, and the exit code tells: 0 where it
+ * passed, 1 where it failed, 3 where nothing can be told.
+ */
+async function runDrill(
+  context: Context,
+  options: IdempotencyOptions & { readonly commandLine: string },
+  exit: Exit,
+): Promise<Outcome<void, Problem>> {
+  const control = controlTarget(context, options);
+  if (!control.ok) return control;
+  const settings = resolveSettings(context.world, { ...options, baseUrl: `${control.value.origin}/v1` });
+  if (!settings.ok) return settings;
+  const target = connect(context, settings.value);
+  if (!target.ok) return target;
+  const { commandLine, commandTimeout: commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
+  const drilled = await whileWaiting(context, options, ({ signal }) =>
+    drillIdempotency(context.world, control.value, {
+      commandLine,
+      commandTimeoutMs,
+      target: target.value,
+      signal,
+    }),
+  );
+  const shown = controlOutcome(drilled, { not_found: "run it again; only one drill is run at a time" });
+  if (!shown.ok) return shown;
+  const { verdict } = shown.value.drill;
+  if (verdict !== "passed") exit(verdict === "failed" ? EXIT.failed : EXIT.notReady);
+  report(context, shown.value);
+  return accept(undefined);
+}
+
+const TITLES = {
+  answer_lost: "an answer lost after the commit",
+  tried_again: "another try",
+  same_key: "under the same key",
+  one_order: "orders and sessions made",
+  client_ended: "the end of the command",
+  other_body_refused: "another body under the key, sent by this drill",
+};
+
+function report({ printer }: Context, { drill, client }: IdempotencyDrill): void {
+  const { style } = printer;
+  const { verdict, steps, creates } = drill;
+  const heads = {
+    passed: `${style.green("✓")} your client repeats a create under its key, and makes one order`,
+    failed: `${style.red("✗")} your client does not cope with an answer that is lost`,
+    unknown: `${style.bold("?")} no create succeeded, so no answer could be lost`,
+  };
+  if (verdict !== "passed") for (const line of lastWords(client)) printer.talk(style.dim(`  | ${line}`));
+  const { ending, exitCode, stdout, stderr } = client;
+  printer.result({ ...drill, client: { ending, exit_code: exitCode, stdout, stderr } }, () =>
+    [
+      heads[verdict],
+      drillLines(steps, { titles: TITLES, style }),
+      ...(creates.length === 0 ? [] : ["", createLines(creates, style)]),
+    ].join("\n"),
+  );
+}
+
+function createLines(creates: readonly SeenCreateWire[], style: Style): string {
+  const rows = creates.map((create) => [
+    create.order_id,
+    create.idempotency_key,
+    create.lost ? `${create.result}, answer dropped` : create.result,
+    create.request_id,
+  ]);
+  const lines = table(["ORDER ID", "IDEMPOTENCY-KEY", "RESULT", "REQUEST"], rows).split("\n");
+  return [style.dim("  What came in:"), ...lines.map((line) => `  ${line}`)].join("\n");
+}
+
+/** What the command said last: why it failed, where it did. */
+function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
+  return `${stdout}\n${stderr}`
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "")
+    .slice(-LAST_LINES)
+    .map(printable);
+}
+
+/** Without a command of the merchant's: what the service's own log shows of the client already, and what it lacks. */
+async function showEvidence(
+  context: Context,
+  options: IdempotencyOptions,
+  exit: Exit,
+): Promise<Outcome<void, Problem>> {
+  const read = await callSandbox(context, options, { name: "readiness", body: undefined });
+  if (!read.ok) return read;
+  const { facts, now } = readinessFrom(read.value);
+  const item = judge(facts, now).items.find(({ name }) => name === "idempotency_replay");
+  if (item === undefined) throw new Error("the checklist has an item on idempotency");
+  if (item.status !== "pass") exit(item.status === "fail" ? EXIT.failed : EXIT.notReady);
+  context.printer.result({ ...item, evidence: item.evidence.map(evidenceJson) }, () =>
+    evidenceText(item, context.printer.style),
+  );
+  return accept(undefined);
+}
+
+function evidenceText({ status, reason, evidence }: ChecklistItem, style: Style): string {
+  const marks = { pass: style.green("✓"), fail: style.red("✗"), unknown: style.bold("?") };
+  const lines = evidence.map((one) => `  ${printable(evidenceLine(one))}`);
+  const next = `${style.cyan("→")} ${EXAMPLE}`;
+  return [`${marks[status]} ${reason}`, ...lines, ...(status === "pass" ? [] : [`  ${next}`])].join("\n");
+}
+
+function evidenceJson({ at, ...evidence }: ChecklistItem["evidence"][number]) {
+  return { ...evidence, at: at === null ? null : new Date(at).toISOString() };
+}

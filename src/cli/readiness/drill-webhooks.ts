@@ -1,0 +1,74 @@
+import type { Command } from "commander";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import { CASE_NAMES, DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
+import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox } from "../control-command.ts";
+import { drillLines } from "./drill-report.ts";
+import { parseId } from "../parsers.ts";
+import type { Style } from "../printer.ts";
+import { EXIT, type Problem } from "../problem.ts";
+import { whileWaiting } from "../service-command.ts";
+import { drillGroup } from "./checklist.ts";
+
+type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string };
+type EndpointDrill = AnswerOf<"runWebhookDrill">["drills"][number];
+
+/** Receivers may take their time with each of the requests, in milliseconds. */
+const TIMEOUT_MS = 600_000;
+
+/** `checkout checklist run webhooks`. */
+export function registerChecklistWebhooks(checklist: Command, registry: Registry): void {
+  register<WebhookDrillOptions>(drillGroup(checklist), registry, {
+    name: "webhooks",
+    summary: "send good and bad webhooks to your endpoint, and see that it takes and refuses the right ones",
+    examples: [
+      "checkout checklist run webhooks",
+      "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
+    ],
+    options: [valueOption("--endpoint <id>", "only this one (default: all that are on)", parseId)],
+    run: (context, options) => runWebhooks(context, options, () => registry.exit(EXIT.failed)),
+  });
+}
+
+/** A receiver that does wrong is a result, not a failure of the command: it is printed, and the exit code tells. */
+async function runWebhooks(
+  context: Context,
+  options: WebhookDrillOptions,
+  fail: () => void,
+): Promise<Outcome<void, Problem>> {
+  const { endpoint } = options;
+  const run = await whileWaiting(context, options, ({ signal }) =>
+    callSandbox(context, options, {
+      name: "runWebhookDrill",
+      body: endpoint === undefined ? {} : { endpoint_id: endpoint },
+      timeoutMs: TIMEOUT_MS,
+      signal,
+      nextAfter: {
+        not_found: "checkout endpoints list shows those that there are",
+        state_conflict:
+          "add one: checkout endpoints add http://localhost:3000/hooks, or switch one on: checkout endpoints enable <id>",
+      },
+    }),
+  );
+  if (!run.ok) return run;
+  const { drills } = run.value;
+  const passed = drills.every((drill) => drill.passed);
+  if (!passed) fail();
+  context.printer.result({ passed, ...run.value }, () =>
+    drills.map((drill) => report(drill, context.printer.style)).join("\n\n"),
+  );
+  return accept(undefined);
+}
+
+function report({ url, passed, steps }: EndpointDrill, style: Style): string {
+  const right = steps.filter((step) => step.passed).length;
+  const what = passed
+    ? "takes what is genuine and refuses what is not"
+    : `did the right thing in ${right} of ${steps.length} steps`;
+  const head = `${passed ? style.green("✓") : style.red("✗")} ${printable(url)} ${what}`;
+  return `${head}\n${drillLines(steps, { titles: TITLES, style })}`;
+}
+
+const TITLES = Object.fromEntries(CASE_NAMES.map((name) => [name, DRILL_CASES[name].what]));

@@ -1,0 +1,112 @@
+import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import { PROBE_TERMS, probeService } from "../../client/api/probe.ts";
+import type { ChecklistReport } from "../../core/readiness/report.ts";
+import { judgeService, type ServiceProbe } from "../../core/readiness/probed-service.ts";
+import { judge, type ItemName } from "../../core/readiness/checklist.ts";
+import { readinessFrom } from "../../core/control/readiness.ts";
+import { formatAmount } from "../../core/money.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import type { Context } from "../command.ts";
+import { controlOutcome, controlTarget } from "../control-command.ts";
+import { quote } from "../order/create-report.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { connect } from "../service-command.ts";
+import { isLoopback, resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
+
+/** What is judged, and by which items. */
+export type LookOptions = ServiceOptions & {
+  readonly item?: readonly ItemName[];
+  readonly watch?: boolean;
+  readonly probe?: boolean;
+};
+
+/** Judges once. */
+export type Look = (signal: AbortSignal) => Promise<Outcome<ChecklistReport, Problem>>;
+
+/** The sandbox of this folder by its facts, or a service by what v1 shows of it. */
+type Place =
+  | { readonly source: "sandbox"; readonly control: ControlTarget }
+  | { readonly source: "service"; readonly settings: Settings };
+
+/** What `checkout checklist` looks at: the sandbox of this folder, unless another service was named. */
+export function lookFor(context: Context, options: LookOptions): Outcome<Look, Problem> {
+  const place = placeOf(context, options);
+  if (!place.ok) return place;
+  const { item: names } = options;
+  const look =
+    place.value.source === "sandbox"
+      ? accept(sandboxLook(context, place.value.control))
+      : serviceLook(context, options, place.value.settings);
+  if (!look.ok || names === undefined) return look;
+  return accept(async (signal) => {
+    const seen = await look.value(signal);
+    if (!seen.ok) return seen;
+    const items = seen.value.items.filter(({ name }) => names.includes(name));
+    // The verdict stays that of all six: one item alone makes no store ready.
+    return accept({ ...seen.value, items });
+  });
+}
+
+function placeOf(context: Context, options: LookOptions): Outcome<Place, Problem> {
+  const settings = resolveSettings(context.world, options);
+  if (!settings.ok) return settings;
+  const { value: baseUrl } = settings.value.baseUrl;
+  const control = controlTarget(context, options);
+  const isOwn = control.ok && isSameServer(control.value.origin, baseUrl);
+  if (options.baseUrl !== undefined && !isOwn) return elsewhere(options, settings.value);
+  if (!control.ok) return control;
+  if (options.probe !== true) return accept({ source: "sandbox", control: control.value });
+  const message = "--probe is for another service: of this sandbox all facts are there already";
+  return { ok: false, refusal: usageProblem(message, "leave it out, or name a service with --base-url") };
+}
+
+function elsewhere({ watch: again }: LookOptions, settings: Settings): Outcome<Place, Problem> {
+  if (again !== true) return accept({ source: "service", settings });
+  const message = "--watch looks at the sandbox of this folder: another service does not show what changes";
+  return { ok: false, refusal: usageProblem(message, "leave it out, or leave out --base-url") };
+}
+
+/** Whether two addresses lead to one port of this machine. */
+function isSameServer(origin: string, baseUrl: string): boolean {
+  const [one, other] = [new URL(origin), new URL(baseUrl)];
+  return isLoopback(baseUrl) && one.protocol === other.protocol && one.port === other.port;
+}
+
+function sandboxLook({ world }: Context, control: ControlTarget): Look {
+  return async (signal) => {
+    const read = controlOutcome(
+      await callControl(world, control, { name: "readiness", body: undefined, signal }),
+    );
+    if (!read.ok) return read;
+    const { facts, now } = readinessFrom(read.value);
+    const of = { source: "sandbox", service: `${control.origin}/v1`, storeId: facts.storeId } as const;
+    return accept({ ...judge(facts, now), ...of, judgedAt: now });
+  };
+}
+
+/** A service is asked nothing unless that was said, because one of the questions is an order. */
+function serviceLook(context: Context, options: LookOptions, settings: Settings): Outcome<Look, Problem> {
+  const { world, printer } = context;
+  const service = settings.baseUrl.value;
+  const report = (probe: ServiceProbe | null): ChecklistReport => {
+    const judged = judgeService(probe, `checkout checklist --probe --base-url ${quote(service)}`);
+    return { ...judged, source: "service", service, storeId: null, judgedAt: world.now() };
+  };
+  if (options.probe !== true) return accept(() => Promise.resolve(accept(report(null))));
+  const target = connect(context, settings);
+  if (!target.ok) return target;
+  return accept(async (signal) => {
+    const sum = formatAmount(PROBE_TERMS.amount_minor, PROBE_TERMS.currency);
+    printer.talk(
+      `asking ${printable(service)}, where one order over ${sum} is created by it, which nobody pays`,
+    );
+    const probe = await probeService(world, target.value, { timeoutMs: settings.timeoutMs.value, signal });
+    return signal.aborted ? { ok: false, refusal: interrupted() } : accept(report(probe));
+  });
+}
+
+function interrupted(): Problem {
+  const message = "interrupted; an order may have been created";
+  return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };
+}

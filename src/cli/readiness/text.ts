@@ -1,0 +1,34 @@
+import {
+  evidenceLine,
+  TEST_MODE_NOTE,
+  verdictLine,
+  type ChecklistReport,
+} from "../../core/readiness/report.ts";
+import { ITEM_TITLES, type ChecklistItem } from "../../core/readiness/checklist.ts";
+import { printable } from "../../core/text.ts";
+import type { Style } from "../printer.ts";
+
+/** A report for people: each item with its reason, its evidence, its risks and, where it does not pass, what to type next. */
+export function checklistText(report: ChecklistReport, style: Style): string {
+  const { items, service, storeId, judgedAt } = report;
+  const where = storeId === null ? service : `store ${storeId} at ${service}`;
+  return [
+    style.bold(`Launch checklist of ${printable(where)}, ${new Date(judgedAt).toISOString()}`),
+    "",
+    ...items.map((item) => `${itemLines(item, style).join("\n")}\n`),
+    style.bold(verdictLine(report)),
+    style.dim(TEST_MODE_NOTE),
+  ].join("\n");
+}
+
+function itemLines(item: ChecklistItem, style: Style): string[] {
+  const { name, status, reason, evidence, assumptions, next } = item;
+  const marks = { pass: style.green("✓"), fail: style.red("✗"), unknown: style.bold("?") };
+  return [
+    `${marks[status]} ${ITEM_TITLES[name]} ${style.dim(`(${name}: ${status})`)}`,
+    `  ${printable(reason)}`,
+    ...evidence.map((one) => style.dim(`  · ${printable(evidenceLine(one))}`)),
+    ...assumptions.map((risk) => `  ${style.red("!")} risk: ${printable(risk)}`),
+    ...(status === "pass" ? [] : [`  ${style.cyan("→")} ${printable(next)}`]),
+  ];
+}

@@ -1,0 +1,82 @@
+import type { Command } from "commander";
+import { clock } from "../../client/control/control.ts";
+import { parseControlRequest, type ClockRequest } from "../../core/control/operations.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { controlOutcome, controlTarget } from "../control-command.ts";
+import { happeningLines } from "../webhook/report.ts";
+import { durationOf } from "../parsers.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+
+const MINUTES_AND_MORE = "a span such as 31m, 2h or 45s";
+const MOMENT = "a moment such as 2026-12-24T18:00:00Z";
+
+/** `checkout sandbox clock show|freeze|advance|set|real`. */
+export function registerSandboxClock(parent: Command, registry: Registry): void {
+  const group = parent
+    .command("clock")
+    .description("the store's clock: expiry and everything else that takes time");
+  const add = (
+    name: string,
+    summary: string,
+    request: (argument: string) => ClockRequest | Problem | undefined,
+  ): void =>
+    register<CommonOptions>(group, registry, {
+      name,
+      summary,
+      examples: [
+        `checkout sandbox clock ${name.replace("<span>", "31m").replace("<moment>", "2026-12-24T18:00:00Z")}`,
+      ],
+      options: [],
+      run: (context, options, argument = "") => runClock(context, options, request(argument)),
+    });
+  add("show", "show what time it is for the store", () => undefined);
+  add("freeze", "stop the clock where it is", () => ({ action: "freeze" }));
+  add("advance <span>", "move it forward and do, in order, all that falls due on the way", advanceBy);
+  add("set <moment>", "set it to a moment", setTo);
+  add("real", "back to the real time", () => ({ action: "real" }));
+}
+
+async function runClock(
+  context: Context,
+  options: CommonOptions,
+  request: ClockRequest | Problem | undefined,
+): Promise<Outcome<void, Problem>> {
+  if (request !== undefined && "exitCode" in request) return { ok: false, refusal: request };
+  const target = controlTarget(context, options);
+  if (!target.ok) return target;
+  const moved = controlOutcome(await clock(context.world, target.value, request));
+  if (!moved.ok) return moved;
+  const { now, frozen, fired, delivered, undelivered } = moved.value;
+  const left =
+    undelivered === 0
+      ? []
+      : [`${undelivered} due deliveries are still on their way: checkout deliveries list --state due`];
+  const quiet = fired.length + delivered.length === 0;
+  context.printer.result(moved.value, () =>
+    [
+      `${now}${frozen ? " (frozen)" : ""}`,
+      ...(quiet ? [] : [happeningLines(fired, delivered)]),
+      ...left,
+    ].join("\n"),
+  );
+  return accept(undefined);
+}
+
+function advanceBy(text: string): ClockRequest | Problem {
+  const by = durationOf(text);
+  return by === undefined ? wrong(MINUTES_AND_MORE, text) : { action: "advance", by_ms: by };
+}
+
+/** The service's own check, so that a day that does not exist is not read as another one. */
+function setTo(text: string): ClockRequest | Problem {
+  const parsed = parseControlRequest("moveClock", { action: "set", to: text });
+  return parsed.ok ? parsed.value : wrong(MOMENT, text);
+}
+
+function wrong(expected: string, got: string): Problem {
+  return usageProblem(
+    `expected ${expected}; got ${JSON.stringify(got)}`,
+    "correct it; the clock was not moved",
+  );
+}

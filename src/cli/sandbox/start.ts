@@ -1,0 +1,309 @@
+import type { Command } from "commander";
+import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
+import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
+import type { Run } from "../../core/state-files.ts";
+import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
+import {
+  createAccessLog,
+  SILENT_LOG,
+  type AccessLog,
+  type LogFormat,
+} from "../../sandbox/runtime/access-log.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
+import { seed, type NewStore } from "../../sandbox/runtime/seed.ts";
+import { IN_MEMORY } from "../../store/connection/database.ts";
+import { StorageUnavailable } from "../../store/connection/group-commit.ts";
+import { openStore, type Store } from "../../store/store.ts";
+import type { Listener, World } from "../../world.ts";
+import { listOption, register, switchOption, valueOption } from "../command.ts";
+import type { CommonOptions, Context, Registry } from "../command.ts";
+import {
+  parseChoice,
+  parseDuration,
+  parseHost,
+  parseLifetime,
+  parseRateLimit,
+  parseWhole,
+  parseTargetHost,
+} from "../parsers.ts";
+import { portProblem } from "./port-problem.ts";
+import { EXIT, fileProblem, usageProblem, type Problem } from "../problem.ts";
+import { banner, readyOf } from "./ready.ts";
+import { DEFAULT_PORT } from "../settings.ts";
+import * as state from "../state-folder.ts";
+
+type StartOptions = CommonOptions & {
+  readonly port?: number;
+  readonly ephemeral?: boolean;
+  readonly rateLimit?: RateLimit | "off";
+  readonly checkoutLifetime?: number;
+  readonly allowHost?: readonly string[];
+  readonly allowTarget?: readonly string[];
+  readonly deliveryTimeout?: number;
+  readonly logFormat?: LogFormat;
+  readonly quiet?: boolean;
+};
+
+/** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
+const DRAIN_MS = 800;
+/** So often a start tries to write to a locked database. */
+const MAX_LOCKED_TRIES = 5;
+/** A default port that is taken moves up at most this far. */
+const MAX_PORT_MOVES = 20;
+
+/** `checkout sandbox start`. */
+export function registerSandboxStart(parent: Command, registry: Registry): void {
+  register<StartOptions>(parent, registry, {
+    name: "start",
+    summary: "run the whole v1 service on this machine, until Ctrl-C",
+    examples: [
+      "checkout sandbox start",
+      "checkout sandbox start --ephemeral --port 0 --json",
+      "checkout sandbox start --rate-limit 5/s --allow-host checkout.local",
+    ],
+    options: [
+      valueOption(
+        "--port <port>",
+        `port to listen on; 0 takes any free one (default: ${DEFAULT_PORT}, or the next free one)`,
+        parseWhole(0, 65_535),
+      ),
+      switchOption("--ephemeral", "keep nothing on disk"),
+      valueOption(
+        "--rate-limit <rate>",
+        "requests a second for each API key: 5/s or off (default: 1000/s)",
+        parseRateLimit,
+      ),
+      valueOption(
+        "--checkout-lifetime <duration>",
+        "how long a new checkout can be paid, 5m to 24h (default: 1h)",
+        parseLifetime,
+      ),
+      listOption(
+        "--allow-host <host>",
+        "another name that the service goes by: HOST or HOST:PORT (repeatable)",
+        parseHost,
+      ),
+      listOption(
+        "--allow-target <host>",
+        "a host beside this machine that events may be sent to (repeatable)",
+        parseTargetHost,
+      ),
+      valueOption(
+        "--delivery-timeout <duration>",
+        "how long a receiver of events has for its answer (default: 15s)",
+        parseDuration,
+      ),
+      valueOption(
+        "--log-format <format>",
+        "request log: text or json (default: text)",
+        parseChoice(["text", "json"]),
+      ),
+      switchOption("--quiet", "no request log"),
+    ],
+    run: runSandboxStart,
+  });
+}
+
+/** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
+async function runSandboxStart(context: Context, options: StartOptions): Promise<Outcome<void, Problem>> {
+  const { world } = context;
+  // Heard from the first moment to the last, so that no signal finds it half started or half stopped.
+  const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
+  const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
+  const given = givenTokens(world);
+  if (!given.ok) return given;
+  // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
+  const adminToken = given.value.admin ?? state.newToken(world);
+  if (folder === undefined) {
+    const tokens = { adminToken, administratorToken: given.value.administrator ?? state.newToken(world) };
+    return serveFolder(context, options, { held: undefined, tokens, stopped });
+  }
+  const made = state.makeStateFolder(world, folder);
+  if (!made.ok) return made;
+  const run = state.claimFolder(world, folder, adminToken);
+  if (!run.ok) return run;
+  const held = { path: folder, run: run.value };
+  try {
+    const kept = state.administratorToken(world, folder);
+    if (!kept.ok) return kept;
+    const tokens = { adminToken, administratorToken: given.value.administrator ?? kept.value };
+    return await serveFolder(context, options, { held, tokens, stopped });
+  } finally {
+    state.releaseFolder(world, folder, adminToken);
+  }
+}
+
+/** The credentials of the control API. */
+type Tokens = Pick<SandboxOptions, "adminToken" | "administratorToken">;
+
+/** The tokens that the environment sets, each undefined where it sets none. */
+type GivenTokens = { readonly admin: string | undefined; readonly administrator: string | undefined };
+
+/** One token for both would make one role of two. */
+function givenTokens({ env }: World): Outcome<GivenTokens, Problem> {
+  const admin = givenToken(env, "CHECKOUT_ADMIN_TOKEN");
+  if (!admin.ok) return admin;
+  const administrator = givenToken(env, "CHECKOUT_ADMINISTRATOR_TOKEN");
+  if (!administrator.ok) return administrator;
+  if (admin.value === undefined || admin.value !== administrator.value)
+    return accept({ admin: admin.value, administrator: administrator.value });
+  const message = "CHECKOUT_ADMIN_TOKEN and CHECKOUT_ADMINISTRATOR_TOKEN must differ: they are two roles";
+  return { ok: false, refusal: usageProblem(message, "set another one, or unset one of them") };
+}
+
+function givenToken(env: World["env"], name: string): Outcome<string | undefined, Problem> {
+  const given = env[name] || undefined;
+  if (given === undefined || /^[\w-]{16,128}$/.test(given)) return accept(given);
+  const message = `${name} must have 16 to 128 letters, digits, - or _`;
+  return { ok: false, refusal: usageProblem(message, "set a longer one, or unset it for a random one") };
+}
+
+/** The folder that this process holds, or undefined where nothing is kept. */
+type Held = { readonly path: string; readonly run: Run } | undefined;
+
+async function serveFolder(
+  context: Context,
+  options: StartOptions,
+  {
+    held,
+    tokens,
+    stopped,
+  }: { readonly held: Held; readonly tokens: Tokens; readonly stopped: Promise<void> },
+): Promise<Outcome<void, Problem>> {
+  const { world } = context;
+  const opened = openState(world, held);
+  if (!opened.ok) return opened;
+  const { store, masterKey } = opened.value;
+  // Looked at before anything is made: a new key must not replace a file that is not ours.
+  const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  if (!credentials.ok) {
+    store.close();
+    return credentials;
+  }
+  const log = createLog(world, options);
+  try {
+    const made = await patiently(() =>
+      seed(store, world, { masterKey, keep: (fresh) => keepCredentials(world, held, fresh) }),
+    );
+    if (!made.ok) return made;
+    const seeded = made.value;
+    if (seeded === undefined) return foreignMasterKey(held);
+    const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
+    const apiKey = seeded.apiKey ?? kept;
+    const listening = await listen(context, options, { ...tokens, store, log, masterKey });
+    if (!listening.ok) return listening;
+    const { listener, sandbox } = listening.value;
+    const { port } = listener;
+    const awake = await patiently(sandbox.start);
+    if (!awake.ok) return awake;
+    const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey } });
+    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port });
+    context.printer.result(ready, () => banner(context, ready));
+    await stopped;
+    await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
+    context.printer.talk("checkout sandbox stopped.");
+    return accept(undefined);
+  } finally {
+    log.flush();
+    store.close();
+  }
+}
+
+/** Waits while another process keeps the database locked: each try of a write waits 2 s. */
+async function patiently<Value>(write: () => Promise<Value>): Promise<Outcome<Value, Problem>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return accept(await write());
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (tries === MAX_LOCKED_TRIES) return { ok: false, refusal: unavailable(error) };
+    }
+  }
+}
+
+function unavailable({ message }: StorageUnavailable): Problem {
+  const next = "end whatever keeps the database open, look at the disk, and start again";
+  return { exitCode: EXIT.failed, code: "database_unavailable", message, next };
+}
+
+function openState(world: World, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
+  const masterKey =
+    held === undefined ? accept(world.randomBytes(MASTER_KEY_BYTES)) : state.masterKey(world, held.path);
+  if (!masterKey.ok) return masterKey;
+  const path = held === undefined ? IN_MEMORY : state.stateFile(held.path, "database");
+  const store = openStore(path, { nativeBinding: world.sqliteAddon(), scheduler: world });
+  if (store.ok) return accept({ store: store.value, masterKey: masterKey.value });
+  return { ok: false, refusal: fileProblem("database", store.refusal) };
+}
+
+/** Writes the merchant's copy of a new key. */
+function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: NewStore): void {
+  if (held === undefined) return;
+  state.writeCredentials(world, held.path, { merchant_id: merchantId, store_id: id, api_key: apiKey });
+}
+
+function createLog(world: World, options: StartOptions): AccessLog {
+  if (options.quiet === true) return SILENT_LOG;
+  return createAccessLog(world, {
+    format: options.logFormat ?? "text",
+    stream: world.stderr,
+  });
+}
+
+/** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
+async function listen(
+  { world, printer }: Context,
+  options: StartOptions,
+  service: Pick<SandboxOptions, "store" | "log" | "masterKey"> & Tokens,
+): Promise<Outcome<{ readonly listener: Listener; readonly sandbox: Sandbox }, Problem>> {
+  let sandbox: Sandbox | undefined;
+  const makeService = (port: number) => {
+    sandbox = createSandbox(world, {
+      ...service,
+      port,
+      rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
+      checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,
+      allowHosts: options.allowHost ?? [],
+      allowTargets: options.allowTarget ?? [],
+      deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
+      report: (requestId, error) => {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        world.stderr.write(`${requestId} ${text}\n`);
+      },
+    });
+    return sandbox.service;
+  };
+  const wanted = options.port ?? DEFAULT_PORT;
+  const last = options.port === undefined ? wanted + MAX_PORT_MOVES : wanted;
+  for (let port = wanted; ; port += 1) {
+    const listener = await world.listen(makeService, { port });
+    if (listener.ok) {
+      if (port !== wanted)
+        printer.talk(`Port ${wanted} is taken by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
+      if (sandbox === undefined) throw new Error("a listener makes its service");
+      return accept({ listener: listener.value, sandbox });
+    }
+    if (listener.refusal.reason === "in_use" && port < last) continue;
+    return { ok: false, refusal: portProblem(world, port, listener.refusal.message) };
+  }
+}
+
+function ownerOf(world: World, port: number): string {
+  return printable(world.portOwner(port) ?? "another process");
+}
+
+function foreignMasterKey(held: Held): Outcome<never, Problem> {
+  const path = held === undefined ? "the master key" : state.stateFile(held.path, "masterKey");
+  return {
+    ok: false,
+    refusal: {
+      exitCode: EXIT.failed,
+      code: "master_key_foreign",
+      message: `${path} does not open the signing secret in the database`,
+      next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start anew",
+    },
+  };
+}

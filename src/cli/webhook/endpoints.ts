@@ -1,0 +1,232 @@
+import type { Command } from "commander";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { DeliveryWire, EndpointStateRequest, EndpointWire } from "../../core/control/webhooks.ts";
+import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
+import { resultOf } from "./report.ts";
+import { fieldLines, table } from "../printer.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
+
+type AddOptions = CommonOptions & { readonly events?: readonly string[] };
+
+const NONE = "no endpoint is there; add one: checkout endpoints add http://localhost:3000/hooks";
+
+const NEXT_AFTER: NextAfter = {
+  not_found: "checkout endpoints list shows those that there are",
+  state_conflict:
+    "checkout endpoints list shows their states; checkout endpoints enable <id> switches one on",
+};
+
+/** `checkout endpoints add|list|remove|enable|disable|test`. */
+export function registerEndpoints(parent: Command, registry: Registry): void {
+  register<AddOptions>(parent, registry, {
+    name: "add <url>",
+    summary: "have events delivered to an address, and print the secret that they are signed with",
+    examples: [
+      "checkout endpoints add http://localhost:3000/hooks",
+      "checkout endpoints add http://localhost:3000/hooks --events order.*,checkout_session.succeeded",
+    ],
+    options: [
+      listOption(
+        "--events <types>",
+        "event types or patterns such as order.* (default: all)",
+        (text) => text,
+      ),
+    ],
+    run: runAdd,
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "list",
+    summary: "list the endpoints, oldest first",
+    examples: ["checkout endpoints list", "checkout endpoints list --json"],
+    options: [],
+    run: runList,
+  });
+  for (const change of CHANGES) {
+    register<CommonOptions>(parent, registry, {
+      name: `${change.action} <id>`,
+      summary: change.summary,
+      examples: [`checkout endpoints ${change.action} 0199a3c4-5d00-7000-8000-000000000001`],
+      options: [],
+      run: (context, options, id = "") => runChange(context, options, { ...change, id }),
+    });
+  }
+  register<WebhookWaitOptions>(parent, registry, {
+    name: "test <id>",
+    summary: "deliver an event webhook.test to an endpoint; with --wait exit 1 where it was not taken",
+    examples: ["checkout endpoints test <id>", "checkout endpoints test <id> --wait"],
+    options: webhookWaitOptions("wait for the receiver's answer"),
+    run: runTest,
+  });
+}
+
+/** What can be done to an endpoint, and what is said of its address afterwards. */
+type Change = {
+  readonly action: EndpointStateRequest["action"];
+  readonly summary: string;
+  readonly done: string;
+};
+
+const CHANGES: readonly Change[] = [
+  {
+    action: "remove",
+    summary: "remove an endpoint, and give up all that is on its way there",
+    done: "is removed; what was on its way there is given up",
+  },
+  {
+    action: "enable",
+    summary: "switch an endpoint on: it gets what waits for it, and all that comes",
+    done: "gets events",
+  },
+  {
+    action: "disable",
+    summary: "switch an endpoint off: it misses what happens meanwhile",
+    done: "gets no events any more, and misses those of meanwhile",
+  },
+];
+
+/** What no event could ever match is a usage error, sandbox or no sandbox; so is an address that the sandbox refuses. */
+async function runAdd(context: Context, options: AddOptions, url = ""): Promise<Outcome<void, Problem>> {
+  const next = "correct it; no endpoint was added";
+  const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
+  if (!patterns.ok) return { ok: false, refusal: usageProblem(patterns.refusal.message, next) };
+  const added = await callSandbox(context, options, {
+    name: "addEndpoint",
+    body: { url, event_types: [...patterns.value] },
+    nextAfter: { state_conflict: "checkout endpoints list shows those that there are" },
+  });
+  if (!added.ok && added.refusal.code === "invalid_parameter")
+    return { ok: false, refusal: usageProblem(added.refusal.message, next) };
+  if (!added.ok) return added;
+  const { printer } = context;
+  printer.result(added.value, () => {
+    const { id, url: address, event_types: types, signing_secret: secret } = added.value;
+    const fields = fieldLines([
+      ["id", id],
+      ["events", types.join(", ")],
+      ["signing_secret", secret],
+    ]);
+    return `${printer.style.green("✓")} events are delivered to ${printable(address)}\n${fields}`;
+  });
+  return accept(undefined);
+}
+
+async function runList(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+  const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
+  if (!listed.ok) return listed;
+  const { endpoints } = listed.value;
+  context.printer.result(listed.value, () => (endpoints.length === 0 ? NONE : endpointLines(endpoints)));
+  return accept(undefined);
+}
+
+async function runChange(
+  context: Context,
+  options: CommonOptions,
+  change: Change & { readonly id: string },
+): Promise<Outcome<void, Problem>> {
+  const id = parseIdOf("endpoint", change.id);
+  if (!id.ok) return id;
+  const changed = await callSandbox(context, options, {
+    name: "setEndpointState",
+    id: id.value,
+    body: { action: change.action },
+    nextAfter: NEXT_AFTER,
+  });
+  if (!changed.ok) return changed;
+  context.printer.result(changed.value, () => `${printable(changed.value.url)} ${change.done}`);
+  return accept(undefined);
+}
+
+async function runTest(
+  context: Context,
+  options: WebhookWaitOptions,
+  text = "",
+): Promise<Outcome<void, Problem>> {
+  const id = parseIdOf("endpoint", text);
+  if (!id.ok) return id;
+  const tested = await callSandbox(context, options, {
+    name: "testEndpoint",
+    id: id.value,
+    body: {},
+    nextAfter: NEXT_AFTER,
+  });
+  if (!tested.ok) return tested;
+  const { event_id: eventId } = tested.value;
+  if (options.wait === true) return awaitTest(context, options, eventId);
+  context.printer.result(tested.value, () =>
+    [
+      `webhook.test is on its way: ${eventId}`,
+      `checkout events get ${eventId} --wait shows what comes of it`,
+    ].join("\n"),
+  );
+  return accept(undefined);
+}
+
+/** Waits for the end of the first try: the tries after it can take a day. */
+async function awaitTest(
+  context: Context,
+  options: WebhookWaitOptions,
+  eventId: string,
+): Promise<Outcome<void, Problem>> {
+  const shown = await eventOnceDelivered(context, options, { eventId, until: isAnswered });
+  if (!shown.ok) return shown;
+  // Trouble on purpose may have added a second one.
+  const delivery = shown.value.deliveries.find(({ cause }) => cause === "event");
+  if (delivery === undefined || !isAnswered(shown.value.deliveries)) {
+    const next = "checkout endpoints list shows whether the endpoint is on";
+    return {
+      ok: false,
+      refusal: timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }),
+    };
+  }
+  if (delivery.state !== "succeeded") return { ok: false, refusal: notTaken(shown.value, delivery) };
+  context.printer.result(shown.value, () => {
+    const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
+    const { style } = context.printer;
+    return `${style.green("✓")} webhook.test was taken: ${resultOf(delivery)} after ${milliseconds} ms\n  ${eventId}`;
+  });
+  return accept(undefined);
+}
+
+function isAnswered(deliveries: readonly DeliveryWire[]): boolean {
+  return deliveries.every(
+    ({ state, attempts }) => state !== "due" || attempts.some((attempt) => attempt.finished_at !== null),
+  );
+}
+
+function notTaken({ event_id: eventId }: AnswerOf<"showEvent">, delivery: DeliveryWire): Problem {
+  const result = resultOf(delivery) ?? delivery.state;
+  return {
+    exitCode: EXIT.failed,
+    code: "not_delivered",
+    message: `webhook.test was not taken: ${result}`,
+    next: `look at your receiver, then: checkout events replay ${eventId}`,
+    details: { event_id: eventId, state: delivery.state, result },
+  };
+}
+
+function endpointLines(endpoints: readonly EndpointWire[]): string {
+  return table(
+    ["ID", "STATE", "URL", "EVENTS", "NOTE"],
+    endpoints.map((endpoint) => [
+      endpoint.id,
+      endpoint.state,
+      endpoint.url,
+      endpoint.event_types.join(", "),
+      noteOf(endpoint),
+    ]),
+  );
+}
+
+function noteOf({ kind, reason, failing_since: failingSince }: EndpointWire): string | null {
+  const notes = [
+    kind === "listener" ? "checkout listen" : "",
+    reason ?? "",
+    failingSince === null ? "" : `failing since ${failingSince}`,
+  ];
+  return notes.filter(Boolean).join("; ") || null;
+}

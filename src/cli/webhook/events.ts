@@ -1,0 +1,225 @@
+import type { Command } from "commander";
+import { waitForEvents } from "../../client/control/webhook-wait.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { DeliveryWire, EventsQuery } from "../../core/control/webhooks.ts";
+import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import {
+  invalidOption,
+  register,
+  switchOption,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { callSandbox, controlOutcome, controlTarget, parseIdOf } from "../control-command.ts";
+import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
+import { idOf, parseChoice, parseId, parseWhole } from "../parsers.ts";
+import { fieldLines } from "../printer.ts";
+import type { Problem } from "../problem.ts";
+import { whileWaiting } from "../service-command.ts";
+import {
+  eventOnceDelivered,
+  NEXT_AFTER_EVENT,
+  timeIsUp,
+  waitMsOf,
+  webhookWaitOptions,
+  type WebhookWaitOptions,
+} from "./wait.ts";
+
+type ListOptions = WebhookWaitOptions & {
+  readonly type?: string;
+  readonly checkout?: string;
+  readonly since?: Since;
+  readonly limit?: number;
+};
+type GetOptions = WebhookWaitOptions & { readonly body?: boolean };
+type ReplayOptions = CommonOptions & { readonly endpoint?: string };
+
+/** After which event: its id, or its place among all events. */
+type Since = { readonly eventId: string } | { readonly position: number };
+
+/** `checkout events list|get|replay`. */
+export function registerEvents(parent: Command, registry: Registry): void {
+  register<ListOptions>(parent, registry, {
+    name: "list",
+    summary: "list what happened, oldest first; with --wait what happens next",
+    examples: [
+      "checkout events list --checkout <id>",
+      "checkout events list --type order.succeeded --limit 10",
+      "checkout events list --type order.succeeded --wait --timeout 2m",
+      "checkout events list --checkout <id> --type order.succeeded --since 0 --wait",
+    ],
+    options: [
+      valueOption("--type <type>", "only this event type", parseChoice(EVENT_TYPES)),
+      valueOption("--checkout <id>", "only events of this order or session", parseId),
+      valueOption("--since <event>", "only what came after it: an event_id or a position", parseSince),
+      valueOption("--limit <n>", "at most so many, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+      ...webhookWaitOptions("wait for the next event that fits; with --since, if there is none yet"),
+    ],
+    run: runList,
+  });
+  register<GetOptions>(parent, registry, {
+    name: "get <event_id>",
+    summary: "show an event with its body and what became of its deliveries",
+    examples: [
+      "checkout events get <event_id>",
+      "checkout events get <event_id> --wait",
+      "checkout events get <event_id> --body > body.json",
+    ],
+    options: [
+      switchOption("--body", "print the body byte for byte, and nothing else"),
+      ...webhookWaitOptions("wait until every delivery was taken or given up"),
+    ],
+    run: runGet,
+  });
+  register<ReplayOptions>(parent, registry, {
+    name: "replay <event_id>",
+    summary: "deliver an event again: the same event_id and body, a new timestamp and signature",
+    examples: [
+      "checkout events replay <event_id>",
+      "checkout events replay <event_id> --endpoint 0199a3c4-5d00-7000-8000-000000000001",
+    ],
+    options: [valueOption("--endpoint <id>", "to this endpoint alone (default: all that want it)", parseId)],
+    run: runReplay,
+  });
+}
+
+async function runList(context: Context, options: ListOptions): Promise<Outcome<void, Problem>> {
+  const after = await positionOf(context, options);
+  if (!after.ok) return after;
+  const query: EventsQuery = {
+    type: options.type,
+    checkout_id: options.checkout,
+    since: after.value,
+    limit: options.limit,
+  };
+  const listed =
+    options.wait === true
+      ? await nextEvents(context, options, query)
+      : await callSandbox(context, options, { name: "listEvents", body: query });
+  if (!listed.ok) return listed;
+  const { events } = listed.value;
+  context.printer.result(listed.value, () => (events.length === 0 ? "no event fits" : eventLines(events)));
+  return accept(undefined);
+}
+
+/** The place of the event that was named. One that waits for the next event and names none starts at the newest. */
+async function positionOf(
+  context: Context,
+  options: ListOptions,
+): Promise<Outcome<number | undefined, Problem>> {
+  const { since, wait } = options;
+  if (since === undefined && wait !== true) return accept(undefined);
+  if (since === undefined) {
+    const newest = await callSandbox(context, options, { name: "listEvents", body: { limit: 1 } });
+    return newest.ok ? accept(newest.value.events.at(-1)?.position ?? 0) : newest;
+  }
+  if ("position" in since) return accept(since.position);
+  const named = await showEvent(context, options, since.eventId);
+  return named.ok ? accept(named.value.position) : named;
+}
+
+async function nextEvents(
+  context: Context,
+  options: ListOptions,
+  query: EventsQuery,
+): Promise<Outcome<AnswerOf<"listEvents">, Problem>> {
+  const target = controlTarget(context, options);
+  if (!target.ok) return target;
+  const waitMs = waitMsOf(options);
+  const result = await whileWaiting(context, options, ({ signal }) =>
+    waitForEvents(context.world, target.value, { query, waitMs, signal }),
+  );
+  const listed = controlOutcome(result);
+  if (!listed.ok || listed.value.events.length > 0) return listed;
+  const next = `wait on: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
+  return { ok: false, refusal: timeIsUp("no event came that fits", next, { since: query.since ?? 0 }) };
+}
+
+async function runGet(context: Context, options: GetOptions, text = ""): Promise<Outcome<void, Problem>> {
+  const id = parseIdOf("event", text);
+  if (!id.ok) return id;
+  const waits = options.wait === true;
+  const shown = waits
+    ? await eventOnceDelivered(context, options, { eventId: id.value, until: isSettled })
+    : await showEvent(context, options, id.value);
+  if (!shown.ok) return shown;
+  if (waits && !isSettled(shown.value.deliveries)) return { ok: false, refusal: stillDue(shown.value) };
+  if (options.body === true) context.printer.exact(shown.value.body);
+  else context.printer.result(shown.value, () => eventText(shown.value));
+  return accept(undefined);
+}
+
+function showEvent(
+  context: Context,
+  options: CommonOptions,
+  id: string,
+): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
+  return callSandbox(context, options, {
+    name: "showEvent",
+    id,
+    body: undefined,
+    nextAfter: NEXT_AFTER_EVENT,
+  });
+}
+
+async function runReplay(
+  context: Context,
+  options: ReplayOptions,
+  text = "",
+): Promise<Outcome<void, Problem>> {
+  const id = parseIdOf("event", text);
+  if (!id.ok) return id;
+  const replayed = await callSandbox(context, options, {
+    name: "replayEvent",
+    id: id.value,
+    body: { endpoint_id: options.endpoint },
+    nextAfter: {
+      not_found: "checkout events list and checkout endpoints list show what there is",
+      state_conflict: "checkout endpoints list shows their states and what they want",
+    },
+  });
+  if (!replayed.ok) return replayed;
+  context.printer.result(replayed.value, () =>
+    [
+      ...replayed.value.deliveries.map(({ endpoint_id: endpoint }) => `on its way again to ${endpoint}`),
+      `checkout events get ${id.value} --wait shows what comes of it`,
+    ].join("\n"),
+  );
+  return accept(undefined);
+}
+
+function isSettled(deliveries: readonly DeliveryWire[]): boolean {
+  return deliveries.every(({ state }) => state !== "due");
+}
+
+/** A retry can be hours away: the store's clock can be moved there. */
+function stillDue({ event_id: eventId, deliveries }: AnswerOf<"showEvent">): Problem {
+  const due = deliveries.filter(({ state }) => state === "due");
+  const [nextTry = "soon"] = due.flatMap(({ next_at: nextAt }) => nextAt ?? []).toSorted();
+  const message = `${due.length} of ${deliveries.length} deliveries of ${eventId} are due, the next at ${nextTry}`;
+  const next = `wait on: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> brings the next try, and checkout endpoints list shows whether its endpoint is on`;
+  return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextTry });
+}
+
+function eventText(event: AnswerOf<"showEvent">): string {
+  const fields = fieldLines([
+    ["event_id", event.event_id],
+    ["type", event.type],
+    ["order_id", orderIdOf(event)],
+    ["checkout", event.checkout_id],
+    ["sequence", event.sequence],
+    ["created_at", event.created_at],
+    ["body", event.body],
+  ]);
+  return `${fields}\n\n${deliveryLinesOfEvent(event.deliveries)}`;
+}
+
+function parseSince(text: string): Since {
+  const eventId = idOf(text);
+  if (eventId !== undefined) return { eventId };
+  if (!/^\d{1,15}$/.test(text)) throw invalidOption("an event_id, or a position such as 0 or 42", text);
+  return { position: Number(text) };
+}

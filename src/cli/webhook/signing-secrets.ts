@@ -1,0 +1,68 @@
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { secretFault } from "../../core/webhook/signature.ts";
+import { valueOption, type CommonOptions, type Context } from "../command.ts";
+import { readInput, STDIN } from "../input.ts";
+import { usageProblem, type Problem } from "../problem.ts";
+import type { Option } from "commander";
+
+/** Options of commands that sign or verify. */
+export type SecretOptions = CommonOptions & {
+  readonly payloadFile?: string;
+  readonly secretFile?: string;
+};
+
+/** The variable that holds a signing secret: no flag takes one, so that it stands in no process list. */
+export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
+
+/** `--secret-file`. */
+export function secretOption(): Option {
+  return valueOption(
+    "--secret-file <file>",
+    `the signing secret, one a line during a rotation; - is standard input (else: ${SECRET_VARIABLE})`,
+  );
+}
+
+/**
+ * The signing secrets that a command works with: the file's, or the variable's. Refuses where there are none, and where
+ * payload and secret would both come from standard input. None of them is printed from now on.
+ */
+export async function findSecrets(
+  { world, printer }: Context,
+  options: SecretOptions,
+): Promise<Outcome<readonly string[], Problem>> {
+  const { secretFile, payloadFile } = options;
+  if (secretFile === STDIN && payloadFile === STDIN) return ONE_STDIN;
+  const read =
+    secretFile === undefined ? accept(undefined) : await readInput(world, secretFile, "--secret-file");
+  if (!read.ok) return read;
+  const text = read.value === undefined ? undefined : Buffer.from(read.value).toString("utf8");
+  const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
+  for (const secret of secrets) printer.hide(secret);
+  if (secrets.every((secret) => secret === "")) return noSecret(secretFile);
+  return accept(secrets);
+}
+
+/** Refuses secrets that nothing should be signed with; verifying says what is wrong with them by itself. */
+export function checkSecrets(secrets: readonly string[]): Outcome<void, Problem> {
+  const fault = secrets.map(secretFault).find(Boolean);
+  if (fault === undefined) return accept(undefined);
+  return { ok: false, refusal: usageProblem(fault.message, SOURCES) };
+}
+
+const SOURCES = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
+
+const ONE_STDIN: Outcome<never, Problem> = {
+  ok: false,
+  refusal: usageProblem(
+    "--payload-file and --secret-file cannot both be standard input",
+    `take one of them from a file, or the secret from ${SECRET_VARIABLE}`,
+  ),
+};
+
+function noSecret(secretFile: string | undefined): Outcome<never, Problem> {
+  const message =
+    secretFile === undefined
+      ? "there is no signing secret to work with"
+      : "--secret-file holds no signing secret";
+  return { ok: false, refusal: usageProblem(message, SOURCES) };
+}

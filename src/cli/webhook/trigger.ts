@@ -1,0 +1,182 @@
+import type { Command } from "commander";
+import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { isFinal } from "../../core/checkout/payment.ts";
+import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
+import { printableLiteral } from "../../core/text.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
+import { fieldLines, table } from "../printer.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
+import { storeOption } from "../service-command.ts";
+import type { ServiceOptions } from "../settings.ts";
+
+type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
+
+/** What is to happen, and to which kind of thing. */
+type Goal = { readonly type: string; readonly noun: Noun; readonly status: Status };
+type Checkout = AnswerOf<"inspectCheckout">;
+
+const TEST = "webhook.test";
+
+/** What the payer does for each status. After a declined attempt a checkout is pending: the payer may try again. */
+const ACTS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
+  pending: "declined",
+  succeeded: "succeeded",
+  failed: "failed",
+  cancelled: "cancelled",
+  expired: "expired",
+};
+
+/** `checkout trigger`. */
+export function registerTrigger(parent: Command, registry: Registry): void {
+  register<TriggerOptions>(parent, registry, {
+    name: "trigger <type>",
+    summary: "make an event happen, on a real order or session that is made for it",
+    examples: [
+      "checkout trigger order.succeeded",
+      "checkout trigger checkout_session.expired --price-id price_ticket",
+      "checkout trigger order.cancelled --order-id order-1001",
+      "checkout trigger webhook.test",
+    ],
+    options: [
+      valueOption("--order-id <id>", "your id of the purchase, there already or not (default: a new one)"),
+      valueOption("--price-id <id>", `the catalog price of what is made (default: ${DEFAULT_PRICE})`),
+      storeOption(),
+    ],
+    run: runTrigger,
+  });
+}
+
+async function runTrigger(
+  context: Context,
+  options: TriggerOptions,
+  type = "",
+): Promise<Outcome<void, Problem>> {
+  if (type === TEST) return testAll(context, options);
+  const goal = goalOf(type);
+  if (!goal.ok) return goal;
+  const { orderId, priceId } = options;
+  const request = requestFor(context.world, { purpose: "trigger", orderId, priceId });
+  if (!request.ok) return request;
+  const control = controlTarget(context, options);
+  if (!control.ok) return control;
+  const made = await createInSandbox(context, options, {
+    noun: goal.value.noun,
+    request: request.value,
+    control: control.value,
+  });
+  if (!made.ok) return made;
+  const { response, replayed } = made.value;
+  const before = await inspect(context, control.value, response.data.id);
+  if (!before.ok) return before;
+  // Of something that was there already, only what happens now is shown.
+  const isNew = orderId === undefined || !replayed;
+  const known = isNew ? 0 : before.value.events.length;
+  const after = await reach(context, control.value, { goal: goal.value, checkout: before.value, known });
+  if (!after.ok) return after;
+  show(context, after.value, known);
+  return accept(undefined);
+}
+
+/** A type that no order and no session can have is a usage error. */
+function goalOf(type: string): Outcome<Goal, Problem> {
+  const [object, name] = type.split(".");
+  const status = STATUSES.find((candidate) => candidate === name);
+  if (EVENT_TYPES.includes(type) && status !== undefined)
+    return accept({ type, status, noun: object === "order" ? ORDER : SESSION });
+  const message = `expected an event type: ${EVENT_TYPES.join(", ")}; got ${printableLiteral(type)}`;
+  return { ok: false, refusal: usageProblem(message, "checkout trigger order.succeeded") };
+}
+
+/** Acts in the payer's place until the last event is the one that was asked for. */
+async function reach(
+  context: Context,
+  control: ControlTarget,
+  wanted: { readonly goal: Goal; readonly checkout: Checkout; readonly known: number },
+): Promise<Outcome<Checkout, Problem>> {
+  const { goal, checkout, known } = wanted;
+  const { id, status } = checkout;
+  if (status === goal.status && known === 0) return accept(checkout);
+  if (goal.status === "created" || status === goal.status || isFinal(status))
+    return { ok: false, refusal: tooLate(goal, checkout) };
+  const body = { outcome: ACTS[goal.status] };
+  const paid = controlOutcome(await callControl(context.world, control, { name: "pay", id, body }), {
+    state_conflict: `checkout sessions get ${id} shows its state`,
+  });
+  return paid.ok ? inspect(context, control, id) : paid;
+}
+
+async function inspect(
+  { world }: Context,
+  control: ControlTarget,
+  id: string,
+): Promise<Outcome<Checkout, Problem>> {
+  return controlOutcome(await callControl(world, control, { name: "inspectCheckout", id, body: undefined }));
+}
+
+/** What has happened already does not happen again: only its event can be delivered again. */
+function tooLate({ type }: Goal, checkout: Checkout): Problem {
+  const { id, order_id: orderId, status, events } = checkout;
+  const last = events.at(-1)?.event_id ?? "<event_id>";
+  return {
+    exitCode: EXIT.conflict,
+    code: "state_conflict",
+    message: `${printableLiteral(orderId)} is ${status} already, and no ${type} can follow`,
+    next: `leave out --order-id for a new one, or deliver its last event again: checkout events replay ${last}`,
+    details: { id, status },
+  };
+}
+
+function show({ printer }: Context, checkout: Checkout, known: number): void {
+  const { id, object, order_id: orderId, status } = checkout;
+  const events = checkout.events.slice(known);
+  printer.result({ id, object, order_id: orderId, status, events }, () => {
+    const fields = fieldLines([
+      ["id", id],
+      ["order_id", orderId],
+      ["status", status],
+    ]);
+    const rows = events.map((event) => [event.created_at, event.type, event.event_id]);
+    return `${fields}\n\n${table(["AT", "TYPE", "EVENT"], rows)}`;
+  });
+}
+
+/** Tests every endpoint that is on. */
+async function testAll(context: Context, options: TriggerOptions): Promise<Outcome<void, Problem>> {
+  if (options.orderId !== undefined || options.priceId !== undefined) {
+    const message = `${TEST} is about no order: --order-id and --price-id do not go with it`;
+    return { ok: false, refusal: usageProblem(message, `checkout trigger ${TEST}`) };
+  }
+  const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
+  if (!listed.ok) return listed;
+  const enabled = listed.value.endpoints.filter(({ state }) => state === "enabled");
+  if (enabled.length === 0) return { ok: false, refusal: nobodyListens() };
+  const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
+  for (const { id, url } of enabled) {
+    const tested = await callSandbox(context, options, { name: "testEndpoint", id, body: {} });
+    if (!tested.ok) return tested;
+    tests.push({ endpoint_id: id, url, event_id: tested.value.event_id });
+  }
+  context.printer.result({ tests }, () =>
+    table(
+      ["TYPE", "EVENT", "ENDPOINT"],
+      tests.map(({ event_id: eventId, url }) => [TEST, eventId, url]),
+    ),
+  );
+  return accept(undefined);
+}
+
+function nobodyListens(): Problem {
+  return {
+    exitCode: EXIT.failed,
+    code: "no_endpoint",
+    message: "no endpoint is on, so there is nothing to test",
+    next: "add one: checkout endpoints add http://localhost:3000/hooks, or switch one on: checkout endpoints enable <id>",
+  };
+}

@@ -1,0 +1,60 @@
+import type { Option } from "commander";
+import { DEFAULT_WAIT_MS } from "../../client/api/wait.ts";
+import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import type { DeliveryWire } from "../../core/control/webhooks.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { switchOption, valueOption, type CommonOptions, type Context } from "../command.ts";
+import { controlOutcome, controlTarget, type NextAfter } from "../control-command.ts";
+import { parseDuration } from "../parsers.ts";
+import { EXIT, type Problem } from "../problem.ts";
+import { whileWaiting } from "../service-command.ts";
+
+/** Options of commands that can wait for events or for what becomes of them. */
+export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; readonly timeout?: number };
+
+/** What to do where the sandbox knows no event of an id. */
+export const NEXT_AFTER_EVENT: NextAfter = { not_found: "checkout events list shows those that there are" };
+
+/** `--wait` and how long; `what` says what for. */
+export function webhookWaitOptions(what: string): Option[] {
+  return [
+    switchOption("--wait", what),
+    valueOption("--timeout <duration>", "with --wait: for the whole wait (default: 60s)", parseDuration),
+  ];
+}
+
+/** An event once its deliveries are as they should be, or as it is when time is up: that is for the caller to see. */
+export async function eventOnceDelivered(
+  context: Context,
+  options: WebhookWaitOptions,
+  wanted: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryWire[]) => boolean },
+): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
+  const target = controlTarget(context, options);
+  if (!target.ok) return target;
+  const waitMs = waitMsOf(options);
+  const shown = await whileWaiting(context, options, ({ signal }) =>
+    waitForDeliveries(context.world, target.value, { ...wanted, waitMs, signal }),
+  );
+  return controlOutcome(shown, NEXT_AFTER_EVENT);
+}
+
+/** How long a command waits, in milliseconds. */
+export function waitMsOf({ timeout }: WebhookWaitOptions): number {
+  return timeout ?? DEFAULT_WAIT_MS;
+}
+
+/** What was waited for did not come: exit 7. */
+export function timeIsUp(
+  message: string,
+  next: string,
+  details: NonNullable<Problem["details"]> = {},
+): Problem {
+  return {
+    exitCode: EXIT.unreachable,
+    code: "wait_timeout",
+    message: `${message}; time is up`,
+    next,
+    details,
+  };
+}

@@ -1,0 +1,185 @@
+import type { Command } from "commander";
+import { parseJson } from "../../core/json.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
+import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
+import {
+  DEFAULT_TOLERANCE_SECONDS,
+  HEADERS,
+  signHeaders,
+  TIMESTAMP,
+  verifySignature,
+} from "../../core/webhook/signature.ts";
+import type { SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
+import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
+import { causeLine } from "./cause-line.ts";
+import { readInput } from "../input.ts";
+import { durationOf } from "../parsers.ts";
+import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { checkSecrets, findSecrets, secretOption, type SecretOptions } from "./signing-secrets.ts";
+
+type VerifyFlags = SecretOptions & {
+  readonly timestamp?: string;
+  readonly signature?: string;
+  readonly tolerance?: number;
+  readonly now?: number;
+};
+
+type SignFlags = SecretOptions & { readonly timestamp?: number; readonly eventId?: string };
+
+/** `checkout webhooks verify|sign`: the signature of one webhook, without a service. */
+export function registerWebhooks(parent: Command, registry: Registry): void {
+  const payload = () => valueOption("--payload-file <file>", "the body, byte for byte; - is standard input");
+  register<VerifyFlags>(parent, registry, {
+    name: "verify",
+    summary: "verify the signature of one webhook, and say why where it fails; exit 0 or 1",
+    examples: [
+      "checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file secret.txt",
+      "printenv SECRET | checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file -",
+    ],
+    options: [
+      payload(),
+      valueOption("--timestamp <value>", `the header ${HEADERS.timestamp}, as it came`),
+      valueOption("--signature <value>", `the header ${HEADERS.signature}, as it came`),
+      secretOption(),
+      valueOption("--tolerance <duration>", "how old or new it may be (default: 5m)", parseTolerance),
+      valueOption("--now <moment>", "verify as of then: Unix seconds or 2026-12-24T18:00:00Z", parseMoment),
+    ],
+    run: (context, options) => runVerify(context, options, () => registry.exit(EXIT.failed)),
+  });
+  register<SignFlags>(parent, registry, {
+    name: "sign",
+    summary: "print the three headers that a webhook with this body carries, for curl -H @FILE",
+    examples: [
+      "checkout webhooks sign --payload-file body.json --secret-file secret.txt > headers.txt",
+      "curl http://localhost:3000/hooks -H @headers.txt -H 'Content-Type: application/json' --data-binary @body.json",
+    ],
+    options: [
+      payload(),
+      valueOption("--timestamp <seconds>", "Unix seconds (default: now)", parseTimestamp),
+      valueOption("--event-id <id>", "default: the event_id of the body, or a new one", parseEventId),
+      secretOption(),
+    ],
+    run: runSign,
+  });
+}
+
+/** A signature that does not match is a result, not a failure of the command: it is printed, and the exit code tells. */
+async function runVerify(
+  context: Context,
+  options: VerifyFlags,
+  fail: () => void,
+): Promise<Outcome<void, Problem>> {
+  const { payloadFile, timestamp, signature } = options;
+  if (payloadFile === undefined || timestamp === undefined || signature === undefined)
+    return missing({ "--payload-file": payloadFile, "--timestamp": timestamp, "--signature": signature });
+  const secrets = await findSecrets(context, options);
+  if (!secrets.ok) return secrets;
+  const rawBody = await readInput(context.world, payloadFile, "--payload-file");
+  if (!rawBody.ok) return rawBody;
+  const request: VerifyOptions & { readonly now: number } = {
+    rawBody: rawBody.value,
+    headers: [HEADERS.timestamp, timestamp, HEADERS.signature, signature],
+    secrets: secrets.value,
+    toleranceSeconds: options.tolerance ?? DEFAULT_TOLERANCE_SECONDS,
+    now: options.now ?? context.world.now(),
+  };
+  const verdict = verifySignature(request);
+  if (!verdict.ok) fail();
+  report(context, { verdict, causes: diagnose(request), now: request.now });
+  return accept(undefined);
+}
+
+async function runSign(context: Context, options: SignFlags): Promise<Outcome<void, Problem>> {
+  const { world, printer } = context;
+  const { payloadFile } = options;
+  if (payloadFile === undefined) return missing({ "--payload-file": payloadFile });
+  const secrets = await findSecrets(context, options);
+  if (!secrets.ok) return secrets;
+  const usable = checkSecrets(secrets.value);
+  if (!usable.ok) return usable;
+  const rawBody = await readInput(world, payloadFile, "--payload-file");
+  if (!rawBody.ok) return rawBody;
+  const headers = signHeaders(secrets.value, {
+    eventId: options.eventId ?? eventIdOf(rawBody.value) ?? world.uuid(),
+    timestamp: options.timestamp ?? Math.floor(world.now() / 1000),
+    rawBody: rawBody.value,
+  });
+  printer.result(headers, () =>
+    Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join("\n"),
+  );
+  return accept(undefined);
+}
+
+type Report = {
+  readonly verdict: SignatureVerdict;
+  readonly causes: readonly Diagnosis[];
+  readonly now: number;
+};
+
+function report({ printer }: Context, { verdict, causes, now }: Report): void {
+  if (verdict.ok) {
+    const ageSeconds = Math.floor(now / 1000) - verdict.timestamp;
+    const age = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
+    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds };
+    printer.result(json, () => `${printer.style.green("✓")} the signature is valid; it was made ${age}`);
+    return;
+  }
+  const { code, message } = verdict;
+  printer.result({ valid: false, code, message, causes }, () =>
+    [
+      `${printer.style.red("✗")} not valid: ${message} ${printer.style.dim(`(${code})`)}`,
+      ...causes.map((cause) => causeLine(cause, printer.style)),
+    ].join("\n"),
+  );
+}
+
+function missing(flags: Readonly<Record<string, string | undefined>>): Outcome<never, Problem> {
+  const names = Object.entries(flags)
+    .filter(([, value]) => value === undefined)
+    .map(([name]) => name);
+  return {
+    ok: false,
+    refusal: usageProblem(`missing: ${names.join(", ")}`, "add what is missing; --help shows examples"),
+  };
+}
+
+/** The id that an event's body has, if a header can carry it. */
+function eventIdOf(rawBody: Uint8Array): string | undefined {
+  const body = parseJson(Buffer.from(rawBody).toString("utf8"));
+  if (typeof body !== "object" || body === null || !("event_id" in body)) return undefined;
+  const { event_id: id } = body;
+  return typeof id === "string" && EVENT_ID.test(id) ? id : undefined;
+}
+
+const EVENT_ID = /^[\x21-\x7e]{1,128}$/;
+
+function parseEventId(text: string): string {
+  if (!EVENT_ID.test(text)) throw invalidOption("1 to 128 visible ASCII characters without blanks", text);
+  return text;
+}
+
+function parseTimestamp(text: string): number {
+  if (!TIMESTAMP.test(text)) throw invalidOption("Unix seconds, ten digits", text);
+  return Number(text);
+}
+
+/** In seconds; 0 allows the same second alone. */
+function parseTolerance(text: string): number {
+  const milliseconds = /^0(?:s|m|h)?$/.test(text) ? 0 : durationOf(text);
+  if (milliseconds === undefined || milliseconds % 1000 !== 0)
+    throw invalidOption("a duration in whole seconds, such as 0s, 30s or 5m", text);
+  return milliseconds / 1000;
+}
+
+/** In milliseconds. A day that does not exist is not read as another one. */
+function parseMoment(text: string): number {
+  if (TIMESTAMP.test(text)) return Number(text) * 1000;
+  const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);
+  const moment = isMoment ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(moment) || !new Date(moment).toISOString().startsWith(text.slice(0, 19)))
+    throw invalidOption("Unix seconds, or a moment such as 2026-12-24T18:00:00Z", text);
+  return moment;
+}

@@ -1,0 +1,46 @@
+import type { Command } from "commander";
+import { redactKey } from "../core/credential.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { register, type Context, type Registry } from "./command.ts";
+import { table } from "./printer.ts";
+import type { Problem } from "./problem.ts";
+import { storeOption, targetOptions } from "./service-command.ts";
+import { shortPath } from "./state-folder.ts";
+import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
+
+/** `checkout whoami`. */
+export function registerWhoami(parent: Command, registry: Registry): void {
+  register<ServiceOptions>(parent, registry, {
+    name: "whoami",
+    summary: "show which service, store and key the other commands use, and why",
+    examples: ["checkout whoami", "CHECKOUT_BASE_URL=https://pay.example/v1 checkout whoami"],
+    options: [...targetOptions(), storeOption()],
+    run: runWhoami,
+  });
+}
+
+/** Shows every setting with its source; asks no service. */
+function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Outcome<void, Problem>> {
+  const resolved = resolveSettings(world, options);
+  if (!resolved.ok) return Promise.resolve(resolved);
+  const { folder, baseUrl, apiKey, storeId, timeoutMs, retries } = resolved.value;
+  const shown: Record<string, Sourced<string | number | null>> = {
+    base_url: baseUrl,
+    api_key: { ...apiKey, value: apiKey.value === null ? null : redactKey(apiKey.value) },
+    store_id: storeId,
+    dir: folder,
+    timeout_ms: timeoutMs,
+    retries,
+  };
+  printer.result(shown, () =>
+    table(
+      ["SETTING", "VALUE", "FROM"],
+      Object.entries(shown).map(([name, { value, source }]) => [
+        name,
+        name === "dir" ? shortPath(world, String(value)) : value,
+        shortPath(world, source),
+      ]),
+    ),
+  );
+  return Promise.resolve(accept(undefined));
+}
