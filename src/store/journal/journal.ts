@@ -48,7 +48,7 @@ CREATE TABLE entries (
 CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
-/** Events that a target of `checkout listen` has taken; `store/seen-events.ts` reads and writes them. */
+/** Events that a target of `checkout listen` has taken; `store/journal/seen-events.ts` reads and writes them. */
 const SEEN_EVENTS = `
 CREATE TABLE seen_events (
   event_id TEXT PRIMARY KEY CHECK (octet_length(event_id) BETWEEN 1 AND 1024),
