@@ -109,8 +109,8 @@ function webhookTypes(): string {
   writeFileSync(config, JSON.stringify({ ...project, compilerOptions }));
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   execFileSync(process.execPath, [tsc, "--project", config], { stdio: "inherit" });
-  const [types, functions] = [join(folder, "core/webhook/webhook.d.ts"), join(folder, "webhooks.d.ts")].map((path) =>
-    readFileSync(path, "utf8"),
+  const [types, functions] = [join(folder, "core/webhook/webhook.d.ts"), join(folder, "webhooks.d.ts")].map(
+    (path) => readFileSync(path, "utf8"),
   );
   for (const intermediate of [folder, config]) rmSync(intermediate, { recursive: true });
   return [

@@ -1,6 +1,5 @@
 import { UNSTATED_MOVE } from "../../core/readiness/assumptions.ts";
 import type { Checkout, Status } from "../../core/checkout/checkout.ts";
-import { storeNow } from "../../core/clock.ts";
 import { recordEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { advance, isDue, isFinal, type AttemptResult, type Command } from "../../core/checkout/payment.ts";
@@ -8,6 +7,7 @@ import { settlementOf, type PayOutcome } from "../../core/checkout/reserved-orde
 import { checkoutJson } from "../../core/checkout/wire.ts";
 import type { DueItem } from "../../store/checkout/settlements.ts";
 import { emit } from "../webhook/outbox.ts";
+import { atCheckout, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** A status that changed, with the event that says so. */
@@ -41,7 +41,7 @@ export function actAsPayer(
   checkoutId: string,
   act: PayerAct,
 ): Promise<Outcome<Change>> {
-  return onCheckout(context, checkoutId, (checkout, now) => {
+  return onCheckout(context, { storeId: null, checkoutId }, (checkout, now) => {
     const fromWallet = act.kind === "finish_late" || (act.kind === "cancel" && act.attempt !== null);
     if (fromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== act.attempt) {
       return refuse("state_conflict", `attempt ${act.attempt} of checkout ${checkoutId} is not open`);
@@ -58,27 +58,19 @@ function openAttempt({ store }: ServiceContext, { id }: Checkout): number | unde
 /** Acts in the payer's place, from wherever the checkout stands. Refuses with `session_not_found` or `state_conflict`. */
 export function payAs(
   context: ServiceContext,
-  checkoutId: string,
+  ref: CheckoutRef,
   outcome: PayOutcome,
 ): Promise<Outcome<Change>> {
-  return onCheckout(context, checkoutId, (checkout, now) => settle(context, { checkout, outcome }, now));
+  return onCheckout(context, ref, (checkout, now) => settle(context, { checkout, outcome }, now));
 }
 
-/** Runs a change of any store's checkout in one transaction with one `now`, after what time has brought it. */
+/** Opens a change of a checkout, after what time has brought it. */
 function onCheckout(
   context: ServiceContext,
-  checkoutId: string,
+  ref: CheckoutRef,
   change: (checkout: Checkout, now: number) => Outcome<Change>,
 ): Promise<Outcome<Change>> {
-  const { store, world } = context;
-  return store.write(() => {
-    const found = store.checkouts.findAny(checkoutId);
-    const clock = found && store.clocks.of(found.storeId);
-    if (found === undefined || clock === undefined)
-      return refuse("session_not_found", `there is no checkout session or order ${checkoutId}`);
-    const now = storeNow(clock, world.now());
-    return change(bringUpToDate(context, found, now), now);
-  });
+  return atCheckout(context, ref, (found, now) => change(bringUpToDate(context, found, now), now));
 }
 
 /** Whether time has brought a checkout something that nobody has done yet: its own settlement, or its end. */

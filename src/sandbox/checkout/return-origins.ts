@@ -1,5 +1,5 @@
-import { storeNow } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** A store, and an origin that passed `parseReturnOrigin`. */
@@ -18,28 +18,26 @@ export function listReturnOrigins({ store }: ServiceContext, storeId: string): s
  * with `not_found` where there is no such store, and with `state_conflict` where it has 20.
  */
 export function addReturnOrigin(
-  { store, world }: ServiceContext,
+  context: ServiceContext,
   { storeId, origin }: OriginOfStore,
 ): Promise<Outcome<string[]>> {
-  return store.write(() => {
-    const clock = store.clocks.of(storeId);
-    if (clock === undefined) return refuse("not_found", `there is no store ${storeId}`);
+  return atStore(context, storeId, (store, createdAt) => {
     const registered = store.returnOrigins.list(storeId);
     if (registered.includes(origin)) return accept(registered);
     if (registered.length >= MAX_RETURN_ORIGINS) {
       return refuse("state_conflict", `a store may have ${MAX_RETURN_ORIGINS} return origins, and has them`);
     }
-    store.returnOrigins.insert({ storeId, origin, createdAt: storeNow(clock, world.now()) });
+    store.returnOrigins.insert({ storeId, origin, createdAt });
     return accept([...registered, origin]);
   });
 }
 
 /** Takes an origin from a store, and answers those that are left. Refuses with `not_found` where it has no such origin. */
 export function removeReturnOrigin(
-  { store }: ServiceContext,
+  context: ServiceContext,
   { storeId, origin }: OriginOfStore,
 ): Promise<Outcome<string[]>> {
-  return store.write(() =>
+  return atStore(context, storeId, (store) =>
     store.returnOrigins.remove(storeId, origin)
       ? accept(store.returnOrigins.list(storeId))
       : refuse("not_found", `${origin} is no return origin of store ${storeId}`),

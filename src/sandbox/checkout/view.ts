@@ -1,10 +1,10 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import { storeNow } from "../../core/clock.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Attempt } from "../../core/checkout/payment.ts";
 import type { LateResult } from "../../store/checkout/attempts.ts";
 import type { StoreNames } from "../../store/stores.ts";
 import { currentCheckout, waitsToSettle } from "./payments.ts";
+import { checkoutOf, noStore, storeTime, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** Everything that there is to see of a checkout, at one moment of its store's clock. */
@@ -23,23 +23,23 @@ export type CheckoutView = {
 };
 
 /**
- * Looks at a checkout of any store: whoever knows its address may see it. What time has brought it is done first; nothing
+ * Looks at a checkout. What time has brought it is done first; nothing
  * else changes. Refuses with `session_not_found`.
  */
 export async function viewCheckout(
   context: ServiceContext,
-  checkoutId: string,
+  ref: CheckoutRef,
 ): Promise<Outcome<CheckoutView>> {
-  const { store, world } = context;
-  const found = store.checkouts.findAny(checkoutId);
-  const clock = found && store.clocks.of(found.storeId);
-  const names = found && store.stores.names(found.storeId);
-  if (found === undefined || clock === undefined || names === undefined) {
-    return refuse("session_not_found", `there is no checkout session or order ${checkoutId}`);
-  }
-  const now = storeNow(clock, world.now());
-  const checkout = await currentCheckout(context, found, now);
-  const [returnOrigin = null] = store.returnOrigins.list(found.storeId);
+  const { store } = context;
+  const found = checkoutOf(store, ref);
+  if (!found.ok) return found;
+  const { id: checkoutId, storeId } = found.value;
+  const clock = store.clocks.of(storeId);
+  const names = store.stores.names(storeId);
+  if (clock === undefined || names === undefined) return noStore(storeId);
+  const now = storeTime(context, storeId);
+  const checkout = await currentCheckout(context, found.value, now);
+  const [returnOrigin = null] = store.returnOrigins.list(storeId);
   return accept({
     checkout,
     attempts: store.attempts.of(checkoutId),

@@ -1,5 +1,5 @@
 import { ACTED_AS_PAYER, MOVED_CLOCK } from "../../core/readiness/assumptions.ts";
-import { iso, isoOrNull, storeNow } from "../../core/clock.ts";
+import { iso, isoOrNull } from "../../core/clock.ts";
 import type {
   AnswerOf,
   ClockRequest,
@@ -22,6 +22,7 @@ import { READINESS_HANDLERS } from "./readiness.ts";
 import { WEBHOOK_HANDLERS, type WebhookActs } from "./webhooks.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
 import type { Dispatched } from "../webhook/delivery-steps.ts";
+import { storeTime } from "../at-store.ts";
 import { inStore } from "../in-store.ts";
 import { payAs, type Change, type Move } from "../checkout/payments.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
@@ -39,16 +40,19 @@ type Handler<Name extends OperationName> = (
 
 /** What each operation of the control API does; from the wire to the verbs and back. */
 export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name> } = {
-  pay: async (context, { id, requestId, body }) => {
-    const paid = await payAs(context, id, body.outcome);
-    if (!paid.ok) return paid;
-    noteActing(context, { storeId: paid.value.checkout.storeId, requestId });
-    return accept(changeWire(paid.value));
-  },
-  inspectCheckout: async (context, { id }) => {
-    const view = await viewCheckout(context, id);
-    return view.ok ? accept(viewWire(context, view.value)) : view;
-  },
+  pay: (context, { id, requestId, body }) =>
+    inStore(context, async (storeId) => {
+      const paid = await payAs(context, { storeId, checkoutId: id }, body.outcome);
+      if (!paid.ok) return paid;
+      // Whoever pays here skips what a payer would do on the pages.
+      context.assumptions.note(ACTED_AS_PAYER, { storeId, requestId, at: storeTime(context, storeId) });
+      return accept(changeWire(paid.value));
+    }),
+  inspectCheckout: (context, { id }) =>
+    inStore(context, async (storeId) => {
+      const view = await viewCheckout(context, { storeId, checkoutId: id });
+      return view.ok ? accept(viewWire(context, view.value)) : view;
+    }),
   showClock: (context, { requestId }) => clock(context, { requestId, act: { action: "show" } }),
   moveClock: (context, { requestId, body }) => clock(context, { requestId, act: toAct(body) }),
   listReturnOrigins: (context) =>
@@ -65,16 +69,6 @@ export const CONTROL_HANDLERS: { readonly [Name in OperationName]: Handler<Name>
     return accept(describeControlApi());
   },
 };
-
-/** Whoever pays here skips what a payer would do on the pages. */
-function noteActing(
-  { store, world, assumptions }: ControlActs,
-  { storeId, requestId }: { readonly storeId: string; readonly requestId: string },
-): void {
-  const clockOfStore = store.clocks.of(storeId);
-  if (clockOfStore === undefined) return;
-  assumptions.note(ACTED_AS_PAYER, { storeId, requestId, at: storeNow(clockOfStore, world.now()) });
-}
 
 function clock(
   context: ControlActs,

@@ -21,25 +21,27 @@ export const IDEMPOTENCY_HANDLERS: { readonly [Name in IdempotencyOperation]: Ha
     inStore(context, (storeId) =>
       accept({ id: context.idempotencyWatch.begin(storeId, body.timeout_ms), store_id: storeId }),
     ),
-  closeIdempotencyDrill: async ({ idempotencyWatch }, { id, body }) => {
-    const closed = idempotencyWatch.close(id, { ending: body.ending, exitCode: body.exit_code });
-    if (!closed.ok) return closed;
-    const reuse = closed.value;
-    if (reuse === null) return accept({ reuse });
-    const { path, idempotencyKey, request } = reuse;
-    return accept({ reuse: { path, idempotency_key: idempotencyKey, body: request } });
-  },
-  judgeIdempotencyDrill: async (context, { id }) => {
-    const concluded = context.idempotencyWatch.conclude(id);
-    if (!concluded.ok) return concluded;
-    const { storeId, facts } = concluded.value;
-    const { verdict, steps } = judgeIdempotencyDrill(facts);
-    const answer = { verdict, steps: [...steps], creates: facts.seen.map(seenWire) };
-    // What shows nothing is not kept: the last drill that showed something stands.
-    if (verdict === "unknown") return accept({ ...answer, drill_id: null });
-    const kept = await keepDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
-    return kept.ok ? accept({ ...answer, drill_id: kept.value.id }) : kept;
-  },
+  closeIdempotencyDrill: (context, { id, body }) =>
+    inStore<AnswerOf<"closeIdempotencyDrill">>(context, (storeId) => {
+      const client = { ending: body.ending, exitCode: body.exit_code };
+      const closed = context.idempotencyWatch.close({ storeId, id }, client);
+      if (!closed.ok) return closed;
+      const reuse = closed.value;
+      if (reuse === null) return accept({ reuse });
+      const { path, idempotencyKey, request } = reuse;
+      return accept({ reuse: { path, idempotency_key: idempotencyKey, body: request } });
+    }),
+  judgeIdempotencyDrill: (context, { id }) =>
+    inStore<AnswerOf<"judgeIdempotencyDrill">>(context, async (storeId) => {
+      const concluded = context.idempotencyWatch.conclude({ storeId, id });
+      if (!concluded.ok) return concluded;
+      const { verdict, steps } = judgeIdempotencyDrill(concluded.value);
+      const answer = { verdict, steps: [...steps], creates: concluded.value.seen.map(seenWire) };
+      // What shows nothing is not kept: the last drill that showed something stands.
+      if (verdict === "unknown") return accept({ ...answer, drill_id: null });
+      const kept = await keepDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
+      return kept.ok ? accept({ ...answer, drill_id: kept.value.id }) : kept;
+    }),
 };
 
 function seenWire(create: SeenCreate): SeenCreateWire {

@@ -13,7 +13,7 @@ import {
   type webhookOperations,
 } from "../../core/control/webhooks.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Trouble } from "../../core/webhook/fault.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
@@ -24,6 +24,7 @@ import {
   addEndpoint,
   addTrouble,
   clearTroubles,
+  eventOf,
   registerListener,
   removeEndpoint,
   replayEvent,
@@ -33,6 +34,7 @@ import {
   testEndpoint,
   type EndpointsContext,
 } from "../webhook/endpoints.ts";
+import { endpointOf, type EndpointRef } from "../at-store.ts";
 import { inStore } from "../in-store.ts";
 
 /** What the operations on webhooks act with. */
@@ -62,40 +64,52 @@ export const WEBHOOK_HANDLERS: { readonly [Name in WebhookOperation]: Handler<Na
       const [secret = ""] = added.value.secrets.inForce;
       return accept({ ...endpointWire(added.value), signing_secret: secret });
     }),
-  showEndpoint: async ({ store }, { id }) => {
-    const endpoint = store.endpoints.find(id);
-    return endpoint === undefined
-      ? refuse("not_found", `there is no endpoint ${id}`)
-      : accept(endpointWire(endpoint));
-  },
-  setEndpointState: async (context, { id, body }) => {
-    const changed = await stateChange(context, id, body.action);
-    return changed.ok ? accept(endpointWire(changed.value)) : changed;
-  },
-  showSecret: async (context, { id }) => secretsAnswer(await showSecrets(context, id)),
-  rotateSecret: async (context, { id, body }) =>
-    secretsAnswer(await rotateSecret(context, id, body.overlap_ms ?? DEFAULT_OVERLAP_MS)),
-  testEndpoint: async (context, { id }) => {
-    const tested = await testEndpoint(context, id);
-    return tested.ok ? accept({ event_id: tested.value }) : tested;
-  },
-  makeTrouble: async (context, { id, body }) => {
-    const troubles = await makeTrouble(context, id, body);
-    return troubles.ok ? accept({ troubles: troubles.value.map(troubleWire) }) : troubles;
-  },
+  showEndpoint: (context, { id }) =>
+    inStore(context, (storeId) => {
+      const endpoint = endpointOf(context.store, { storeId, endpointId: id });
+      return endpoint.ok ? accept(endpointWire(endpoint.value)) : endpoint;
+    }),
+  setEndpointState: (context, { id, body }) =>
+    inStore(context, async (storeId) => {
+      const changed = await stateChange(context, { storeId, endpointId: id }, body.action);
+      return changed.ok ? accept(endpointWire(changed.value)) : changed;
+    }),
+  showSecret: (context, { id }) =>
+    inStore(context, async (storeId) =>
+      secretsAnswer(await showSecrets(context, { storeId, endpointId: id })),
+    ),
+  rotateSecret: (context, { id, body }) =>
+    inStore(context, async (storeId) => {
+      const overlapMs = body.overlap_ms ?? DEFAULT_OVERLAP_MS;
+      return secretsAnswer(await rotateSecret(context, { storeId, endpointId: id }, overlapMs));
+    }),
+  testEndpoint: (context, { id }) =>
+    inStore(context, async (storeId) => {
+      const tested = await testEndpoint(context, { storeId, endpointId: id });
+      return tested.ok ? accept({ event_id: tested.value }) : tested;
+    }),
+  makeTrouble: (context, { id, body }) =>
+    inStore(context, async (storeId) => {
+      const troubles = await makeTrouble(context, { storeId, endpointId: id }, body);
+      return troubles.ok ? accept({ troubles: troubles.value.map(troubleWire) }) : troubles;
+    }),
   registerListener: (context, { body }) => inStore(context, (storeId) => listen(context, storeId, body)),
   listEvents: (context, { body }) => inStore(context, (storeId) => listEvents(context, storeId, body)),
-  showEvent: async (context, { id }) => {
-    const event = context.store.events.find(id);
-    if (event === undefined) return refuse("not_found", `there is no event ${id}`);
-    const deliveries = listDeliveries(context, { storeId: event.storeId, eventId: id });
-    return accept({ ...eventWire(event), deliveries });
-  },
-  replayEvent: async (context, { id, body }) => {
-    const replayed = await replayEvent(context, id, body.endpoint_id);
-    if (!replayed.ok) return replayed;
-    return accept({ deliveries: replayed.value.map((one) => ({ id: one.id, endpoint_id: one.endpointId })) });
-  },
+  showEvent: (context, { id }) =>
+    inStore(context, (storeId) => {
+      const event = eventOf(context.store, storeId, id);
+      if (!event.ok) return event;
+      const deliveries = listDeliveries(context, { storeId, eventId: id });
+      return accept({ ...eventWire(event.value), deliveries });
+    }),
+  replayEvent: (context, { id, body }) =>
+    inStore(context, async (storeId) => {
+      const replayed = await replayEvent(context, { storeId, eventId: id }, body.endpoint_id);
+      if (!replayed.ok) return replayed;
+      return accept({
+        deliveries: replayed.value.map((one) => ({ id: one.id, endpoint_id: one.endpointId })),
+      });
+    }),
   listDeliveries: (context, { body }) =>
     inStore(context, (storeId) =>
       accept({
@@ -113,29 +127,29 @@ export const WEBHOOK_HANDLERS: { readonly [Name in WebhookOperation]: Handler<Na
 
 function stateChange(
   context: WebhookActs,
-  id: string,
+  ref: EndpointRef,
   action: RequestOf<"setEndpointState">["action"],
 ): Promise<Outcome<Endpoint>> {
   switch (action) {
     case "enable":
-      return setEndpointState(context, id, "enabled");
+      return setEndpointState(context, ref, "enabled");
     case "disable":
-      return setEndpointState(context, id, "disabled");
+      return setEndpointState(context, ref, "disabled");
     case "pause":
-      return setEndpointState(context, id, "paused");
+      return setEndpointState(context, ref, "paused");
     case "remove":
-      return removeEndpoint(context, id);
+      return removeEndpoint(context, ref);
   }
 }
 
 function makeTrouble(
   context: WebhookActs,
-  endpointId: string,
+  ref: EndpointRef,
   request: TroubleRequest,
 ): Promise<Outcome<readonly Trouble[]>> {
-  if (request.action === "clear") return clearTroubles(context, endpointId);
+  if (request.action === "clear") return clearTroubles(context, ref);
   const { kind, event_id: eventId = null, times = 1, delay_ms: delayMs = DEFAULT_TROUBLE_DELAY_MS } = request;
-  return addTrouble(context, { endpointId, eventId, kind, delayMs, remaining: times });
+  return addTrouble(context, { ...ref, eventId, kind, delayMs, remaining: times });
 }
 
 async function listen(

@@ -144,7 +144,7 @@ async function show(
   request: HttpRequest,
   { place, requestId }: { readonly place: Place; readonly requestId: string },
 ): Promise<Outcome<Answer>> {
-  const viewed = await viewCheckout(context, place.checkoutId);
+  const viewed = await viewCheckout(context, { storeId: null, checkoutId: place.checkoutId });
   if (!viewed.ok) return viewed;
   const language = languageOf(request);
   const page: PageContext = {

@@ -1,7 +1,7 @@
 import { decideAct, productionOf, type AdminAct, type RecordedAct } from "../../core/readiness/admin-act.ts";
-import { storeNow } from "../../core/clock.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
+import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** An act on a store, without its time. */
@@ -12,13 +12,11 @@ export type WantedAct = Omit<AdminAct, "at">;
  * and its row in the audit log. Refuses with `state_conflict` what would change nothing and what has no ground yet, with
  * `not_found` an unknown store or capability.
  */
-export function act({ store, world }: ServiceContext, wanted: WantedAct): Promise<Outcome<RecordedAct>> {
+export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome<RecordedAct>> {
   const { storeId } = wanted;
-  return store.write(() => {
+  return atStore(context, storeId, (store, at) => {
     const details = store.stores.details(storeId);
-    const clock = store.clocks.of(storeId);
-    if (details === undefined || clock === undefined)
-      return refuse("not_found", `there is no store ${storeId}`);
+    if (details === undefined) return noStore(storeId);
     const standing = {
       active: details.active,
       capabilities: store.capabilities.of(storeId),
@@ -27,7 +25,7 @@ export function act({ store, world }: ServiceContext, wanted: WantedAct): Promis
     const allowed = decideAct(standing, wanted);
     if (!allowed.ok) return allowed;
     apply(store, wanted);
-    return accept(store.adminActs.insert({ ...wanted, at: storeNow(clock, world.now()) }));
+    return accept(store.adminActs.insert({ ...wanted, at }));
   });
 }
 

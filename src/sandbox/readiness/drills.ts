@@ -1,4 +1,3 @@
-import { storeNow } from "../../core/clock.ts";
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
@@ -13,6 +12,7 @@ import { drillSteps } from "../../core/readiness/drills/webhook-causes.ts";
 import type { World } from "../../world.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "../webhook/post.ts";
+import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** What drills are run with. */
@@ -49,14 +49,12 @@ export async function runWebhookDrill(
 
 /** Keeps what a drill has shown. Refuses with `not_found` where there is no such store. */
 export function keepDrill(
-  { store, world }: DrillsContext,
+  context: DrillsContext,
   shown: Pick<Drill, "storeId" | "kind" | "subject" | "steps">,
 ): Promise<Outcome<Drill>> {
-  return store.write(() => {
-    const clock = store.clocks.of(shown.storeId);
-    if (clock === undefined) return refuse("not_found", `there is no store ${shown.storeId}`);
+  return atStore(context, shown.storeId, (store, at) => {
     const passed = shown.steps.every((step) => step.passed);
-    const drill = { ...shown, id: world.uuid(), passed, at: storeNow(clock, world.now()) };
+    const drill = { ...shown, id: context.world.uuid(), passed, at };
     store.drills.insert(drill);
     return accept(drill);
   });
@@ -67,13 +65,9 @@ function subjectsOf(
   storeId: string,
   endpointId: string | undefined,
 ): Promise<Outcome<readonly Subject[]>> {
-  const { store, world } = context;
-  return store.write(() => {
-    const clock = store.clocks.of(storeId);
-    if (clock === undefined) return refuse("not_found", `there is no store ${storeId}`);
+  return atStore(context, storeId, (store, now) => {
     const chosen = choose(store.endpoints.of(storeId), endpointId);
     if (!chosen.ok) return chosen;
-    const now = storeNow(clock, world.now());
     return accept(
       chosen.value.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);

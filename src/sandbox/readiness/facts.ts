@@ -1,11 +1,11 @@
 import { productionOf } from "../../core/readiness/admin-act.ts";
 import type { DrillFact, EndpointFact, KeyUseFact, ReadinessFacts } from "../../core/readiness/checklist.ts";
-import { storeNow } from "../../core/clock.ts";
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import type { IdempotencyUse } from "../../store/readiness/idempotency-uses.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
+import { noStore, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** What the facts are read from. */
@@ -16,12 +16,10 @@ export type Readiness = { readonly facts: ReadinessFacts; readonly now: number }
 
 /** Reads all that the launch checklist is judged by (decision 49). Refuses with `not_found` where there is no such store. */
 export function readReadiness(context: ReadinessContext, storeId: string): Outcome<Readiness> {
-  const { store, world } = context;
+  const { store } = context;
   const details = store.stores.details(storeId);
-  const clock = store.clocks.of(storeId);
-  if (details === undefined || clock === undefined)
-    return refuse("not_found", `there is no store ${storeId}`);
-  const now = storeNow(clock, world.now());
+  if (details === undefined) return noStore(storeId);
+  const now = storeTime(context, storeId);
   const acts = store.adminActs.of(storeId);
   const switched = acts.findLast(({ action }) => action === "activate" || action === "deactivate");
   const facts: ReadinessFacts = {

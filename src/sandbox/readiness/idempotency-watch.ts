@@ -33,10 +33,13 @@ export type IdempotencyWatch = {
   /** Whether a request is the drill's own, and not the client's. */
   readonly isOwn: (request: HttpRequest) => boolean;
   /** The client has ended: looks at nothing more. Returns what is to be tried with the lost create's key. Refuses with `not_found`. */
-  readonly close: (id: string, client: ClientEnd) => Outcome<Reuse | null>;
+  readonly close: (drill: DrillRef, client: ClientEnd) => Outcome<Reuse | null>;
   /** What was seen until it was closed, and what the tables say; then forgets it. Refuses with `not_found`. */
-  readonly conclude: (id: string) => Outcome<{ readonly storeId: string; readonly facts: IdempotencyFacts }>;
+  readonly conclude: (drill: DrillRef) => Outcome<IdempotencyFacts>;
 };
+
+/** A drill that is under way, and its store. */
+export type DrillRef = { readonly storeId: string; readonly id: string };
 
 type Watch = {
   readonly id: string;
@@ -93,20 +96,20 @@ export function createIdempotencyWatch(
       watch = { ...NOTHING_SEEN, id, storeId, until };
       return id;
     },
-    close: (id, client) => {
-      if (watch?.id !== id) return unknown(id);
+    close: (drill, client) => {
+      if (watch === undefined || !isSame(watch, drill)) return unknown(drill);
       watch = { ...watch, client, refusedBefore: lastRefused(watch.storeId)?.requestId };
       return accept(watch.reuse);
     },
-    conclude: (id) => {
-      if (watch?.id !== id || watch.client === null) return unknown(id);
+    conclude: (drill) => {
+      if (watch === undefined || !isSame(watch, drill) || watch.client === null) return unknown(drill);
       const { storeId, seen, made, reuse, client, refusedBefore } = watch;
       const refused = lastRefused(storeId);
       const isOurs = refused?.key === reuse?.idempotencyKey && refused?.requestId !== refusedBefore;
       const exist = made.filter((checkoutId) => store.checkouts.find(storeId, checkoutId) !== undefined);
       watch = undefined;
       const refusedRequestId = isOurs ? (refused?.requestId ?? null) : null;
-      return accept({ storeId, facts: { seen, made: exist.length, client, refusedRequestId } });
+      return accept({ seen, made: exist.length, client, refusedRequestId });
     },
   };
 }
@@ -155,7 +158,11 @@ function reuseOf(request: HttpRequest): Reuse {
   return { path: splitTarget(request.target).path, idempotencyKey, request: otherRequest(parsed.value) };
 }
 
-function unknown(id: string): Outcome<never> {
+function isSame(watch: Watch, { storeId, id }: DrillRef): boolean {
+  return watch.id === id && watch.storeId === storeId;
+}
+
+function unknown({ id }: DrillRef): Outcome<never> {
   return refuse(
     "not_found",
     `no drill ${id} is under way: another one took its place, or the sandbox was started anew`,

@@ -19,7 +19,7 @@ import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { ServiceContext } from "../context.ts";
-import { storeTime } from "../store-time.ts";
+import { storeTime } from "../at-store.ts";
 
 /** What deliveries are made with. */
 export type DispatchContext = ServiceContext &

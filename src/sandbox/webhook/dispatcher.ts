@@ -10,7 +10,7 @@ import {
   type Started,
 } from "./delivery-steps.ts";
 import type { ServiceContext } from "../context.ts";
-import { storeTime } from "../store-time.ts";
+import { storeTime } from "../at-store.ts";
 import { createWorkers } from "../runtime/workers.ts";
 
 /** Sends what the outbox holds: for each endpoint one at a time, endpoints beside each other (decision 13). */

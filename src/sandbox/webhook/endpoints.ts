@@ -1,4 +1,3 @@
-import { storeNow } from "../../core/clock.ts";
 import { ALL_EVENTS, parseEventTypes, wants, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { recordTestEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
@@ -11,9 +10,11 @@ import {
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { Trouble } from "../../core/webhook/fault.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
+import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
+import { atEndpoint, atStore, endpointOf, type EndpointRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** What the verbs on endpoints need. */
@@ -41,9 +42,8 @@ export function addEndpoint(
   storeId: string,
   wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },
 ): Promise<Outcome<EndpointWithSecrets>> {
-  const { store } = context;
   const form = checkForm(context, wanted);
-  return write(context, storeId, (now) => {
+  return atStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
     const known = store.endpoints.of(storeId).filter(({ kind }) => kind === "url");
     const same = known.find(({ url }) => url === form.value.url);
@@ -69,9 +69,8 @@ export function registerListener(
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
-  const { store, wakeDispatcher } = context;
   const form = checkForm(context, wanted);
-  return write(context, storeId, (now) => {
+  return atStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
     const events = eventsSince(context, storeId, wanted.since);
     if (!events.ok) return events;
@@ -82,7 +81,7 @@ export function registerListener(
     const current = { ...endpoint, ...form.value, state: "enabled", reason: null } as const;
     const replayed = replayAll(context, { endpoint: current, events: events.value }, now);
     store.deliveries.hurry(endpoint.id, now);
-    wakeDispatcher(endpoint.id);
+    context.wakeDispatcher(endpoint.id);
     return accept({ ...current, secrets: endpointSecrets(context, endpoint, now), replayed });
   });
 }
@@ -90,35 +89,29 @@ export function registerListener(
 /** Switches an endpoint on or off, or pauses it: then its deliveries wait. Refuses with `not_found`. */
 export function setEndpointState(
   context: EndpointsContext,
-  endpointId: string,
+  ref: EndpointRef,
   state: Endpoint["state"],
 ): Promise<Outcome<Endpoint>> {
-  const { store, wakeDispatcher } = context;
-  return store.write(() => {
-    const endpoint = store.endpoints.find(endpointId);
-    if (endpoint === undefined) return unknown(endpointId);
+  return atEndpoint(context, ref, (endpoint) => {
     const reason = state === "disabled" ? "it was switched off" : null;
-    store.endpoints.setState(endpointId, state, reason);
-    wakeDispatcher(endpointId);
+    context.store.endpoints.setState(endpoint.id, state, reason);
+    context.wakeDispatcher(endpoint.id);
     return accept({ ...endpoint, state, reason, failingSince: null });
   });
 }
 
 /** Removes an endpoint; what is on its way there is given up, its audit stays. Refuses with `not_found`. */
-export function removeEndpoint(context: EndpointsContext, endpointId: string): Promise<Outcome<Endpoint>> {
-  return onEndpoint(context, endpointId, (endpoint, now) => {
-    context.store.deliveries.dropAll(endpointId);
-    context.store.endpoints.remove(endpointId, now);
+export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
+  return atEndpoint(context, ref, (endpoint, now) => {
+    context.store.deliveries.dropAll(endpoint.id);
+    context.store.endpoints.remove(endpoint.id, now);
     return accept({ ...endpoint, state: "disabled", reason: "it was removed" });
   });
 }
 
 /** The signing secrets of an endpoint. Refuses with `not_found`. */
-export function showSecrets(
-  context: EndpointsContext,
-  endpointId: string,
-): Promise<Outcome<EndpointSecrets>> {
-  return onEndpoint(context, endpointId, (endpoint, now) => accept(endpointSecrets(context, endpoint, now)));
+export function showSecrets(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<EndpointSecrets>> {
+  return atEndpoint(context, ref, (endpoint, now) => accept(endpointSecrets(context, endpoint, now)));
 }
 
 /**
@@ -127,16 +120,16 @@ export function showSecrets(
  */
 export function rotateSecret(
   context: EndpointsContext,
-  endpointId: string,
+  ref: EndpointRef,
   overlapMs: number,
 ): Promise<Outcome<EndpointSecrets>> {
-  const { store } = context;
-  return onEndpoint(context, endpointId, (endpoint, now) => {
+  const { signingSecrets } = context.store;
+  return atEndpoint(context, ref, (endpoint, now) => {
     const [current] = endpointSecrets(context, endpoint, now).inForce;
-    const hasOwn = store.signingSecrets.ofEndpoint(endpointId).length > 0;
+    const hasOwn = signingSecrets.ofEndpoint(endpoint.id).length > 0;
     const over = now + overlapMs;
     // The store's secret stays what it is for others: the endpoint gets a copy that ends.
-    if (hasOwn) store.signingSecrets.retire(endpointId, over);
+    if (hasOwn) signingSecrets.retire(endpoint.id, over);
     else if (current !== undefined)
       keepSecret(context, endpoint, { secret: current, createdAt: now, retiredAt: over });
     const secret = formatSigningSecret(context.world.randomBytes(SIGNING_SECRET_BYTES));
@@ -146,9 +139,9 @@ export function rotateSecret(
 }
 
 /** Delivers an event `webhook.test` to one endpoint. Refuses with `not_found`, and with `state_conflict` where it is off. */
-export function testEndpoint(context: EndpointsContext, endpointId: string): Promise<Outcome<string>> {
+export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
-  return onEndpoint(context, endpointId, (endpoint, now) => {
+  return atEndpoint(context, ref, (endpoint, now) => {
     if (endpoint.state === "disabled") return isOff(endpoint);
     const event = recordTestEvent({ id: world.uuid(), storeId: endpoint.storeId }, now);
     store.events.insert(event);
@@ -163,30 +156,30 @@ export function testEndpoint(context: EndpointsContext, endpointId: string): Pro
  */
 export function replayEvent(
   context: EndpointsContext,
-  eventId: string,
+  { storeId, eventId }: { readonly storeId: string; readonly eventId: string },
   endpointId: string | undefined,
 ): Promise<Outcome<readonly { readonly id: string; readonly endpointId: string }[]>> {
-  const { store, world } = context;
-  return store.write(() => {
-    const event = store.events.find(eventId);
-    const clock = event && store.clocks.of(event.storeId);
-    if (event === undefined || clock === undefined)
-      return refuse("not_found", `there is no event ${eventId}`);
-    const known = store.endpoints.of(event.storeId);
-    const named = known.find(({ id }) => id === endpointId);
-    if (endpointId !== undefined && named === undefined) return unknown(endpointId);
+  return atStore(context, storeId, (store, now) => {
+    const event = eventOf(store, storeId, eventId);
+    if (!event.ok) return event;
+    const known = store.endpoints.of(storeId);
+    const chosen = endpointId === undefined ? undefined : endpointOf(store, { storeId, endpointId });
+    if (chosen?.ok === false) return chosen;
+    const named = chosen?.value;
     if (named?.state === "disabled") return isOff(named);
     const endpoints =
       named === undefined
-        ? known.filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.type))
+        ? known.filter(({ state, eventTypes }) => state !== "disabled" && wants(eventTypes, event.value.type))
         : [named];
     if (endpoints.length === 0) {
-      return refuse("state_conflict", `no endpoint is on and wants ${event.type}; add one, or name one`);
+      return refuse(
+        "state_conflict",
+        `no endpoint is on and wants ${event.value.type}; add one, or name one`,
+      );
     }
-    const now = storeNow(clock, world.now());
     return accept(
       endpoints.map((endpoint) => ({
-        id: enqueue(context, { event, endpoint, cause: "replay" }, now),
+        id: enqueue(context, { event: event.value, endpoint, cause: "replay" }, now),
         endpointId: endpoint.id,
       })),
     );
@@ -196,25 +189,24 @@ export function replayEvent(
 /** Lets the next deliveries to an endpoint go wrong (decision 45). Refuses with `not_found`. */
 export function addTrouble(
   context: EndpointsContext,
-  wanted: Pick<Trouble, "endpointId" | "eventId" | "kind" | "delayMs" | "remaining">,
+  wanted: Pick<Trouble, "storeId" | "endpointId" | "eventId" | "kind" | "delayMs" | "remaining">,
 ): Promise<Outcome<readonly Trouble[]>> {
   const { store, world } = context;
-  return onEndpoint(context, wanted.endpointId, ({ id, storeId }, createdAt) => {
-    if (wanted.eventId !== null && store.events.find(wanted.eventId) === undefined) {
-      return refuse("not_found", `there is no event ${wanted.eventId}`);
-    }
-    store.troubles.insert({ ...wanted, id: world.uuid(), storeId, createdAt });
-    return accept(troublesOf(context, { id, storeId }));
+  return atEndpoint(context, wanted, (endpoint, createdAt) => {
+    const event = wanted.eventId === null ? undefined : eventOf(store, wanted.storeId, wanted.eventId);
+    if (event?.ok === false) return event;
+    store.troubles.insert({ ...wanted, id: world.uuid(), createdAt });
+    return accept(troublesOf(context, endpoint));
   });
 }
 
 /** Takes back the trouble that is still to come for an endpoint. Refuses with `not_found`. */
 export function clearTroubles(
   context: EndpointsContext,
-  endpointId: string,
+  ref: EndpointRef,
 ): Promise<Outcome<readonly Trouble[]>> {
-  return onEndpoint(context, endpointId, (endpoint) => {
-    context.store.troubles.clear(endpointId);
+  return atEndpoint(context, ref, (endpoint) => {
+    context.store.troubles.clear(endpoint.id);
     return accept(troublesOf(context, endpoint));
   });
 }
@@ -233,14 +225,13 @@ function eventsSince(
   since: { readonly eventId: string } | { readonly at: number } | undefined,
 ): Outcome<readonly StoredEvent[]> {
   if (since === undefined) return accept([]);
-  const first = "eventId" in since ? store.events.find(since.eventId) : undefined;
-  if ("eventId" in since && first === undefined)
-    return refuse("not_found", `there is no event ${since.eventId}`);
+  const first = "eventId" in since ? eventOf(store, storeId, since.eventId) : undefined;
+  if (first?.ok === false) return first;
   const from = "at" in since ? since.at : 0;
   const limit = MAX_REPLAYED + 1;
   const events = store.events.after({
     storeId,
-    after: first?.position ?? 0,
+    after: first?.value.position ?? 0,
     from,
     type: null,
     checkoutId: null,
@@ -307,37 +298,16 @@ function checkForm(
   return eventTypes.ok ? accept({ url: target.value.url, eventTypes: eventTypes.value }) : eventTypes;
 }
 
-/** One transaction with one `now`, the store's. */
-function write<Value>(
-  { store, world }: EndpointsContext,
+/** An event of a store. Refuses with `not_found`, for another store's event too. */
+export function eventOf(
+  store: Pick<Store, "events">,
   storeId: string,
-  work: (now: number) => Outcome<Value>,
-): Promise<Outcome<Value>> {
-  return store.write(() => {
-    const clock = store.clocks.of(storeId);
-    return clock === undefined
-      ? refuse("not_found", `there is no store ${storeId}`)
-      : work(storeNow(clock, world.now()));
-  });
-}
-
-function onEndpoint<Value>(
-  context: EndpointsContext,
-  endpointId: string,
-  work: (endpoint: Endpoint, now: number) => Outcome<Value>,
-): Promise<Outcome<Value>> {
-  const { store, world } = context;
-  return store.write(() => {
-    const endpoint = store.endpoints.find(endpointId);
-    const clock = endpoint && store.clocks.of(endpoint.storeId);
-    return endpoint === undefined || clock === undefined
-      ? unknown(endpointId)
-      : work(endpoint, storeNow(clock, world.now()));
-  });
-}
-
-function unknown(endpointId: string): Outcome<never> {
-  return refuse("not_found", `there is no endpoint ${endpointId}`);
+  eventId: string,
+): Outcome<StoredEvent> {
+  const event = store.events.find(eventId);
+  return event === undefined || event.storeId !== storeId
+    ? refuse("not_found", `there is no event ${eventId}`)
+    : accept(event);
 }
 
 function isOff({ id, reason }: Endpoint): Outcome<never> {

@@ -1,0 +1,92 @@
+import type { Checkout } from "../core/checkout/checkout.ts";
+import { storeNow } from "../core/clock.ts";
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
+import type { Endpoint } from "../core/webhook/endpoint.ts";
+import type { Store } from "../store/store.ts";
+import type { ServiceContext } from "./context.ts";
+
+/** What opening a verb needs: the tables and the real time. */
+type Tables = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
+
+/** A checkout and the store it has to belong to; null where its address alone is enough, as on the payment page. */
+export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
+/** An endpoint and the store it has to belong to. */
+export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
+
+/**
+ * Opens a verb on a store: one transaction with one `now`, milliseconds by the store's clock. Refuses with `not_found`
+ * where there is no such store.
+ */
+export function atStore<Value>(
+  context: Tables,
+  storeId: string,
+  work: (store: Store, now: number) => Outcome<Value>,
+): Promise<Outcome<Value>> {
+  const { store } = context;
+  return store.write(() => {
+    const now = timeIn(context, storeId);
+    return now === undefined ? noStore(storeId) : work(store, now);
+  });
+}
+
+/** Opens a verb on an endpoint, as `atStore` does. Refuses with `not_found`, for another store's endpoint too. */
+export function atEndpoint<Value>(
+  context: Tables,
+  { storeId, endpointId }: EndpointRef,
+  work: (endpoint: Endpoint, now: number) => Outcome<Value>,
+): Promise<Outcome<Value>> {
+  return atStore(context, storeId, (store, now) => {
+    const endpoint = endpointOf(store, { storeId, endpointId });
+    return endpoint.ok ? work(endpoint.value, now) : endpoint;
+  });
+}
+
+/** Opens a verb on a checkout, as `atStore` does. Refuses with `session_not_found`, for another store's checkout too. */
+export function atCheckout<Value>(
+  context: Tables,
+  ref: CheckoutRef,
+  work: (checkout: Checkout, now: number) => Outcome<Value>,
+): Promise<Outcome<Value>> {
+  return context.store.write(() => {
+    const found = checkoutOf(context.store, ref);
+    return found.ok ? work(found.value, storeTime(context, found.value.storeId)) : found;
+  });
+}
+
+/** An endpoint of a store. Refuses with `not_found`, for another store's endpoint too. */
+export function endpointOf(
+  store: Pick<Store, "endpoints">,
+  { storeId, endpointId }: EndpointRef,
+): Outcome<Endpoint> {
+  const endpoint = store.endpoints.find(endpointId);
+  return endpoint === undefined || endpoint.storeId !== storeId
+    ? refuse("not_found", `there is no endpoint ${endpointId}`)
+    : accept(endpoint);
+}
+
+/** A checkout of a store. Refuses with `session_not_found`, for another store's checkout too. */
+export function checkoutOf(
+  store: Pick<Store, "checkouts">,
+  { storeId, checkoutId }: CheckoutRef,
+): Outcome<Checkout> {
+  const checkout =
+    storeId === null ? store.checkouts.findAny(checkoutId) : store.checkouts.find(storeId, checkoutId);
+  return checkout === undefined
+    ? refuse("session_not_found", `there is no checkout session or order ${checkoutId}`)
+    : accept(checkout);
+}
+
+/** The refusal of a store that does not exist. */
+export function noStore(storeId: string): Outcome<never> {
+  return refuse("not_found", `there is no store ${storeId}`);
+}
+
+/** What a store's clock shows now, in milliseconds; the real time where there is no such store. */
+export function storeTime(context: Tables, storeId: string): number {
+  return timeIn(context, storeId) ?? context.world.now();
+}
+
+function timeIn({ store, world }: Tables, storeId: string): number | undefined {
+  const clock = store.clocks.of(storeId);
+  return clock && storeNow(clock, world.now());
+}
