@@ -1,3 +1,4 @@
+import { isLoopback, localOrigin } from "../core/loopback.ts";
 import {
   callControl,
   type ControlCall,
@@ -19,7 +20,6 @@ import type { CommonOptions, Context } from "./command.ts";
 import { idOf } from "./parsers.ts";
 import { table } from "./printer.ts";
 import { EXIT, exitCodeOfStatus, usageProblem, type Problem } from "./problem.ts";
-import { isLoopback } from "./settings.ts";
 import { liveRun, locateStateFolder, readAdministratorToken, trustFolder } from "./state-folder.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
@@ -42,7 +42,7 @@ function targetAs(
   const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
   printer.hide(named);
   if (named !== "" && URL.canParse(baseUrl)) {
-    if (!isLoopback(baseUrl)) return { ok: false, refusal: notHere() };
+    if (!isLoopback(new URL(baseUrl).hostname)) return { ok: false, refusal: notHere() };
     return accept({ origin: new URL(baseUrl).origin, token: named });
   }
   const folder = locateStateFolder(world, options.dir);
@@ -55,7 +55,7 @@ function targetAs(
   const token = role === "control" ? accept(adminToken) : administratorTokenOf(world, { folder, named });
   if (!token.ok) return token;
   printer.hide(token.value);
-  return accept({ origin: `http://127.0.0.1:${port}`, token: token.value });
+  return accept({ origin: localOrigin(port), token: token.value });
 }
 
 function administratorTokenOf(

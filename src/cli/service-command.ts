@@ -1,3 +1,4 @@
+import { isLoopback } from "../core/loopback.ts";
 import type { Option } from "commander";
 import type { Target } from "../client/api/client.ts";
 import type { ApiRequest, Observer } from "../client/api/exchange.ts";
@@ -9,7 +10,7 @@ import { switchOption, valueOption, type Context } from "./command.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
 import { widthOf } from "./printer.ts";
 import type { Problem } from "./problem.ts";
-import { isLoopback, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
+import { targetOf, type ServiceOptions, type Settings } from "./settings.ts";
 
 /** Which service is meant, and how patient the client is. */
 export function targetOptions(): Option[] {
@@ -45,7 +46,7 @@ export function connect({ printer }: Context, settings: Settings): Outcome<Targe
   if (!target.ok) return target;
   const { baseUrl, apiKey } = target.value;
   printer.hide(apiKey);
-  if (baseUrl.startsWith("http:") && !isLoopback(baseUrl)) {
+  if (baseUrl.startsWith("http:") && !isLoopback(new URL(baseUrl).hostname)) {
     printer.trace(`warning: the API key goes to ${printable(baseUrl)} unencrypted; use https`);
   }
   return target;

@@ -1,3 +1,4 @@
+import { isLoopback, localOrigin } from "../core/loopback.ts";
 import type { Target } from "../client/api/client.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/api/retry.ts";
 import { redactKey } from "../core/credential.ts";
@@ -11,7 +12,7 @@ import { baseUrlOf, liveRun, locateStateFolder, readCredentials, trustFolder } f
 
 /** The port of a sandbox that was asked for none (decision 1). */
 export const DEFAULT_PORT = 4242;
-const DEFAULT_BASE_URL = `http://127.0.0.1:${DEFAULT_PORT}/v1`;
+const DEFAULT_BASE_URL = `${localOrigin(DEFAULT_PORT)}/v1`;
 
 /** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {
@@ -49,7 +50,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   const baseUrl = resolveBaseUrl(world, options, { folder, running: run.value && baseUrlOf(run.value) });
   if (!baseUrl.ok) return baseUrl;
 
-  const local = isLoopback(baseUrl.value.value);
+  const local = isLoopback(new URL(baseUrl.value.value).hostname);
   // The sandbox's key is worth nothing elsewhere, and is not to be shown to whoever listens there.
   const own = local ? stored.value : undefined;
   const ownSource = `${folder}/credentials.json`;
@@ -105,7 +106,7 @@ export function targetOf(settings: Settings): Outcome<Target, Problem> {
     const { baseUrl, service, storeId } = settings;
     return accept({ baseUrl: baseUrl.value, apiKey, service, storeId: storeId.value });
   }
-  const local = isLoopback(settings.baseUrl.value);
+  const local = isLoopback(new URL(settings.baseUrl.value).hostname);
   return {
     ok: false,
     refusal: {
@@ -137,10 +138,4 @@ function given<Value>(world: World, name: string, value: Value | undefined): Sou
 
 function byDefault<Value>(value: Value): Sourced<Value> {
   return { value, source: "default" };
-}
-
-/** Whether an address is on this machine. */
-export function isLoopback(baseUrl: string): boolean {
-  const { hostname } = new URL(baseUrl);
-  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }

@@ -1,3 +1,4 @@
+import { localOrigin } from "../core/loopback.ts";
 import { dirname, join, resolve } from "node:path";
 import { ADMIN_TOKEN_BYTES } from "../core/control/admin-token.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
@@ -169,7 +170,7 @@ export function claimFolder(world: World, folder: string, adminToken: string): O
 
 /** Where a sandbox is served: always this machine, whatever the file says. Undefined while it starts. */
 export function baseUrlOf({ port }: Run): string | undefined {
-  return port === null ? undefined : `http://127.0.0.1:${port}/v1`;
+  return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
 
 /** Tells other processes where this one serves. */

@@ -1,3 +1,4 @@
+import { localOrigin } from "../core/loopback.ts";
 import type { Refusal } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
@@ -9,7 +10,7 @@ import { splitTarget } from "../web/http.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
-import { createTurns } from "./runtime/mutex.ts";
+import { createMutex } from "../core/mutex.ts";
 import { answerRefusal, type Answer } from "./answer.ts";
 import { answerV1, type ApiContext } from "./api/v1.ts";
 import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control/control-api.ts";
@@ -62,7 +63,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const context: Context = {
     store: options.store,
     world,
-    checkoutOrigin: `http://127.0.0.1:${options.port}`,
+    checkoutOrigin: localOrigin(options.port),
     checkoutLifetimeMs: options.checkoutLifetimeMs,
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, (error) => options.report("assumptions", error)),
@@ -78,7 +79,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
       await timekeeper.wake();
       dispatcher.wakeAll();
     },
-    clockTurn: createTurns(),
+    clockMutex: createMutex(),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
   const dispatcher = createDispatcher(context, (error) => options.report("delivery", error));

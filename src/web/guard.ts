@@ -1,3 +1,4 @@
+import { LOOPBACK_NAMES } from "../core/loopback.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest } from "../world.ts";
@@ -51,7 +52,7 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
 
 /** The names that a server on a loopback port goes by, and those that its user added: `HOST` or `HOST:PORT`. */
 export function allowedHosts(port: number, added: readonly string[]): AllowedHosts {
-  const names = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port}`);
+  const names = LOOPBACK_NAMES.map((name) => `${name}:${port}`);
   const extra = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
   return new Set([...names, ...extra.map((host) => host.toLowerCase())]);
 }

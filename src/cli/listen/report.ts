@@ -1,3 +1,4 @@
+import { localOrigin } from "../../core/loopback.ts";
 import type { Fate, Heard } from "../../client/listen/listener.ts";
 import { ALL_EVENTS } from "../../core/webhook/endpoint.ts";
 import { parseStrictJson } from "../../core/json.ts";
@@ -32,7 +33,7 @@ export type ListenReady = {
 export function readyJson({ port, plan, pid, origin, endpointId, replayed }: ListenReady): object {
   return {
     event: "ready",
-    url: `http://127.0.0.1:${port}/`,
+    url: `${localOrigin(port)}/`,
     sandbox: origin,
     endpoint_id: endpointId,
     event_types: plan.eventTypes,
@@ -50,7 +51,7 @@ export function readyText(ready: ListenReady, style: Style): string {
   const { routes, forward } = plan;
   const rest = routes.length === 0 ? "events" : "other events";
   const fallback = forward ?? "nowhere; they are shown here";
-  const own = paths.map((path) => `http://127.0.0.1:${port}${path}`).join(" and ");
+  const own = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
   const fields: Field[] = [
     origin === null
       ? ["Address", `${own}: point the service, or a tunnel from it, here`]

@@ -1,3 +1,4 @@
+import { localOrigin } from "../../core/loopback.ts";
 import { createLink, type Beat, type Link } from "../../client/listen/registration.ts";
 import {
   createWebhookListener,
@@ -96,7 +97,7 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
   const { plan, sender, seen } = options;
   let made: Omit<Session, "listener"> | undefined;
   const service = (port: number) => {
-    const url = `http://127.0.0.1:${port}/`;
+    const url = `${localOrigin(port)}/`;
     const link = sender.kind === "sandbox" ? createLink(world, { ...sender, ...plan, url }) : undefined;
     let last: Heard | undefined;
     const webhooks = createWebhookListener(world, {

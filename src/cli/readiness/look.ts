@@ -1,3 +1,4 @@
+import { isLoopback } from "../../core/loopback.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { PROBE_TERMS, probeService } from "../../client/api/probe.ts";
 import type { ChecklistReport } from "../../core/readiness/report.ts";
@@ -12,7 +13,7 @@ import { controlOutcome, controlTarget } from "../control-command.ts";
 import { quote } from "../order/create-report.ts";
 import { EXIT, usageProblem, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
-import { isLoopback, resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
+import { resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
 
 /** What is judged, and by which items. */
 export type LookOptions = ServiceOptions & {
@@ -70,7 +71,7 @@ function elsewhere({ watch: again }: LookOptions, settings: Settings): Outcome<P
 /** Whether two addresses lead to one port of this machine. */
 function isSameServer(origin: string, baseUrl: string): boolean {
   const [one, other] = [new URL(origin), new URL(baseUrl)];
-  return isLoopback(baseUrl) && one.protocol === other.protocol && one.port === other.port;
+  return isLoopback(one.hostname) && one.protocol === other.protocol && one.port === other.port;
 }
 
 function sandboxLook({ world }: Context, control: ControlTarget): Look {

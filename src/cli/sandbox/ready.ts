@@ -1,3 +1,4 @@
+import { localOrigin } from "../../core/loopback.ts";
 import type { SeededStore } from "../../sandbox/runtime/seed.ts";
 import { VERSION } from "../../version.ts";
 import type { World } from "../../world.ts";
@@ -27,7 +28,7 @@ export function readyOf(
   served: { readonly port: number; readonly folder: string | undefined; readonly seeded: SeededStore },
 ): Ready {
   const { port, folder, seeded } = served;
-  const checkoutOrigin = `http://127.0.0.1:${port}`;
+  const checkoutOrigin = localOrigin(port);
   return {
     event: "ready",
     base_url: `${checkoutOrigin}/v1`,

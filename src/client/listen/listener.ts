@@ -1,3 +1,4 @@
+import { createMutex, type Mutex } from "../../core/mutex.ts";
 import type { DeliveryCause } from "../../core/webhook/delivery.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/rate-limit.ts";
@@ -91,7 +92,7 @@ type Context = ListenerOptions & {
   /** Whether there is time to look closer at what nobody signed. */
   readonly mayLookCloser: () => boolean;
   /** One delivery of an event after the other, so that a retry that overtakes its first try is known as a duplicate. */
-  readonly inTurn: Turns;
+  readonly inTurn: Mutex;
   /** Reports once the answer has left. */
   readonly later: (work: Promise<void>) => void;
 };
@@ -112,7 +113,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
       bucket = taken.bucket;
       return taken.outcome.ok;
     },
-    inTurn: createTurns(),
+    inTurn: createMutex(),
     later: (work) => {
       const done = work.catch(options.report).finally(() => pending.delete(done));
       pending.add(done);
@@ -262,20 +263,4 @@ function isTaken(result: Forwarded): boolean {
 /** The id that its signed body has; only where it has none, the one in the header, which nobody signed. */
 function eventIdOf({ claims, request }: Pick<Heard, "claims" | "request">): string | undefined {
   return claims.eventId ?? headerValues(request.rawHeaders, HEADERS.eventId)[0];
-}
-
-/** Runs pieces of work with the same name one after the other. */
-type Turns = <Value>(name: string, work: () => Promise<Value>) => Promise<Value>;
-
-function createTurns(): Turns {
-  const last = new Map<string, Promise<unknown>>();
-  return (name, work) => {
-    const turn = (last.get(name) ?? Promise.resolve()).then(work, work);
-    last.set(name, turn);
-    const forget = (): void => {
-      if (last.get(name) === turn) last.delete(name);
-    };
-    turn.then(forget, forget);
-    return turn;
-  };
 }

@@ -1,4 +1,5 @@
 import type { Checkout } from "./checkout.ts";
+import { LOOPBACK_NAMES } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
@@ -8,7 +9,7 @@ const MAX_HOST_CHARACTERS = 253;
 const MAX_PORT = 65_535;
 
 /** The hosts that plain HTTP is taken for: nothing on the way can change what is sent there. */
-const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
+const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(LOOPBACK_NAMES);
 const DEFAULT_PORTS = { http: "80", https: "443" } as const;
 const EXAMPLE = "for example https://shop.example, or http://localhost:3000 for this machine";
 

@@ -1,3 +1,4 @@
+import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen, type Production, type RecordedAct } from "./admin-act.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import type { Drill } from "./drills/drill.ts";
@@ -244,7 +245,7 @@ function originsItem({ returnOrigins, browserReturn }: ReadinessFacts, now: numb
 }
 
 function isOnThisMachine(origin: string): boolean {
-  return origin.startsWith("http:") || /^https:\/\/(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(origin);
+  return origin.startsWith("http:") || isLoopback(new URL(origin).hostname);
 }
 
 /** One drill proves one endpoint, and every endpoint that is on has to be proven. A listener is no endpoint of production. */

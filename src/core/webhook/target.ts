@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { loopbackAddresses } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
@@ -106,15 +107,6 @@ function isForbidden(
   // `process` makes the IPv4 address of one that is mapped into IPv6.
   const range = ipaddr.process(address).range();
   return NEVER.has(range) || (range === "loopback" && port === ownPort);
-}
-
-/** `localhost` is either of the two, whichever answers; its name is never looked up. */
-function loopbackAddresses(host: string): readonly string[] | undefined {
-  if (host === "localhost") return ["127.0.0.1", "::1"];
-  if (host === "[::1]") return ["::1"];
-  return ipaddr.IPv4.isValidFourPartDecimal(host) && ipaddr.IPv4.parse(host).range() === "loopback"
-    ? [host]
-    : undefined;
 }
 
 /** The host as it was typed; undefined where the text is no plain `scheme://host…`. */

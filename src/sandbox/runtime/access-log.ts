@@ -1,3 +1,4 @@
+import { iso } from "../../core/clock.ts";
 import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 
@@ -69,14 +70,14 @@ function lostLine(count: number, format: LogFormat): string {
 export const SILENT_LOG: AccessLog = { add: () => undefined, flush: () => undefined };
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
-  const time = new Date(at).toISOString().slice(11);
+  const time = iso(at).slice(11);
   const request = `${method} ${shownTarget(target)}`;
   return `${time}  ${status}  ${printable(request)}  ${milliseconds.toFixed(1)} ms  ${printable(redactSecrets(note))}  ${requestId}\n`;
 }
 
 function toJsonLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
   const line = {
-    time: new Date(at).toISOString(),
+    time: iso(at),
     status,
     method,
     target: shownTarget(target),

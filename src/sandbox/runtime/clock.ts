@@ -5,7 +5,7 @@ import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { settleDue, type Move } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
-import type { Turns } from "./mutex.ts";
+import type { Mutex } from "../../core/mutex.ts";
 
 /** What can be done to a store's clock (decision 18). Times and spans in milliseconds. */
 export type ClockAct =
@@ -31,7 +31,7 @@ export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
   /** Two moves at once would start from the same time, and one be lost. */
-  readonly clockTurn: Turns;
+  readonly clockMutex: Mutex;
 };
 
 /**
@@ -46,7 +46,7 @@ export function moveClock(
 ): Promise<Outcome<ClockState>> {
   return act.action === "show"
     ? move(context, storeId, act)
-    : context.clockTurn(() => move(context, storeId, act));
+    : context.clockMutex(storeId, () => move(context, storeId, act));
 }
 
 async function move(context: ClockContext, storeId: string, act: ClockAct): Promise<Outcome<ClockState>> {
