@@ -9,11 +9,18 @@ export type HttpRequest = {
   readonly body: Uint8Array;
 };
 
-/** An HTTP answer. `Content-Length` is added where it is sent. */
+/**
+ * The body of an answer: whole, or a stream that is sent as it comes. A stream is asked for its next bytes only when the
+ * reader has taken the last ones; its `return` is called when the reader goes away or the server's time to stop is over.
+ * One that fails cuts the connection, so that nobody takes a part for the whole.
+ */
+export type HttpBody = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+/** An HTTP answer. `Content-Length` is added where it is sent; a stream has none. */
 export type HttpResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array;
+  readonly body: HttpBody;
   /** The connection ends in its place: nobody gets this answer. */
   readonly dropped?: true;
 };
@@ -77,7 +84,7 @@ export type OutboundResult =
 /** A server that listens, until it is closed. */
 export type Listener = {
   readonly port: number;
-  /** Stops taking connections, lets requests in flight finish for at most `graceMs`, then ends the rest. */
+  /** Stops taking connections, lets requests and streams in flight finish for at most `graceMs`, then ends the rest. */
   readonly close: (graceMs: number) => Promise<void>;
 };
 

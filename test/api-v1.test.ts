@@ -2,7 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { HttpResponse } from "../src/world.ts";
+import type { Answered } from "./support/harness.ts";
 import { SEED, size } from "./support/campaign.ts";
 import { answerBreaches, breaches, listsStatus } from "./support/contract.ts";
 import { createHarness, type RunningSandbox } from "./support/harness.ts";
@@ -21,7 +21,7 @@ function post(
     readonly path?: string;
     readonly headers?: Readonly<Record<string, string>>;
   } = {},
-): Promise<HttpResponse> {
+): Promise<Answered> {
   return sandbox.request({
     path: options.path ?? "/v1/orders",
     body: typeof body === "string" ? body : JSON.stringify(body),
@@ -33,8 +33,8 @@ type Said = {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly error?: { readonly code: string; readonly message: string };
 };
-const said = (answer: HttpResponse): Said => JSON.parse(String(answer.body)) as Said;
-const outcome = (answer: HttpResponse): string =>
+const said = (answer: Answered): Said => JSON.parse(String(answer.body)) as Said;
+const outcome = (answer: Answered): string =>
   `${answer.status} ${said(answer).error?.code ?? String(said(answer).data?.["status"])}`;
 
 test("both endpoints and both forms answer as the contract says", async () => {
@@ -74,7 +74,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
   const sandbox = await createHarness().start();
   await post(sandbox, BODY, { key: "first-key-1" });
   const bad = "{";
-  const rows: readonly (readonly [string, Promise<HttpResponse>])[] = [
+  const rows: readonly (readonly [string, Promise<Answered>])[] = [
     [
       "403 host_not_allowed",
       post(sandbox, bad, {

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { ASSUMPTIONS } from "../src/core/readiness/assumptions.ts";
 import type { AssumptionWire } from "../src/core/control/assumptions.ts";
-import type { HttpResponse } from "../src/world.ts";
+import type { Answered } from "./support/harness.ts";
 import { createHarness, type ApiCall, type Harness } from "./support/harness.ts";
 
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
@@ -43,7 +43,7 @@ async function shop(args: readonly string[] = []) {
 
 type Shop = Awaited<ReturnType<typeof shop>>;
 
-function idOf({ body }: Pick<HttpResponse, "body">): string {
+function idOf({ body }: Pick<Answered, "body">): string {
   return (JSON.parse(String(body)) as { data: { id: string } }).data.id;
 }
 
@@ -130,7 +130,7 @@ test("refusals tell what was relied on", async () => {
   const check = async (
     decisions: readonly number[],
     code: string,
-    act: (site: Shop) => Promise<HttpResponse>,
+    act: (site: Shop) => Promise<Answered>,
     args: readonly string[] = [],
   ): Promise<void> => {
     const site = await shop(args);

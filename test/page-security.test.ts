@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { HttpResponse } from "../src/world.ts";
+import type { Answered } from "./support/harness.ts";
 import { createHarness, type RunningSandbox } from "./support/harness.ts";
 
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
@@ -27,7 +27,7 @@ async function openPage() {
   return { harness, sandbox, id, host, token, get, post, status: () => statusOf(sandbox, id) };
 }
 
-function tokenOf(page: HttpResponse): string {
+function tokenOf(page: Answered): string {
   return /name="token" value="([^"]+)"/.exec(String(page.body))?.[1] ?? "";
 }
 
@@ -284,7 +284,7 @@ test("money is paid to the shop only where it was paid", async () => {
   await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=succeeded`);
   const unpaid = await openPage();
   await unpaid.post(`/pay/${unpaid.id}/cancel`, `token=${unpaid.token}`);
-  const labels = ({ body }: HttpResponse): string[] =>
+  const labels = ({ body }: Answered): string[] =>
     [...String(body).matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, label = ""]) => label);
   const facts = ["Paid to", "Order", "Description", "Payment method", "Checkout id"];
   expect(labels(await get(`/pay/${id}`)).slice(0, 5)).toEqual(facts);

@@ -7,7 +7,9 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { accept, type Outcome } from "../core/outcome.ts";
+import { sendStream } from "./stream.ts";
 import type {
+  HttpBody,
   HttpRequest,
   HttpResponse,
   Listener,
@@ -113,7 +115,11 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
     const pending = pendingOf.get(incoming.socket) ?? new Set();
     const entry = { incoming, response };
     pendingOf.set(incoming.socket, pending.add(entry));
-    response.on("close", () => pending.delete(entry));
+    response.on("close", () => {
+      pending.delete(entry);
+      // A connection that was busy when the server was told to stop.
+      if (!server.listening) server.closeIdleConnections();
+    });
     if (pending.size > LIMITS.pipelined) incoming.socket.destroy();
     // A service never throws; if one does, the connection ends with it and not the process.
     else answer(service, entry, limits).catch(() => incoming.socket.destroy());
@@ -133,12 +139,16 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
   // The guard looks at Expect and at CONNECT: whoever may not speak here learns no more from them.
   server.on("checkExpectation", (incoming, response: ServerResponse) => {
     response.shouldKeepAlive = false;
-    void service.answer(requestOf(incoming, NO_BODY)).then((sent) => send(response, sent));
+    void service
+      .answer(requestOf(incoming, NO_BODY))
+      .then((sent) => send({ incoming, response }, sent, limits))
+      .catch(() => incoming.socket.destroy());
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
     void afterPending(socket)
       .then(() => service.answer(requestOf(incoming, NO_BODY)))
-      .then((sent) => write(socket, sent, after));
+      .then((sent) => write(socket, sent, after))
+      .catch(() => socket.destroy());
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     void afterPending(socket).then(() => {
@@ -161,12 +171,12 @@ async function answer(
     incoming.socket.setTimeout(0);
     const sent = await service.answer(requestOf(incoming, body));
     incoming.socket.setTimeout(limits.silenceMs);
-    send(response, sent);
+    await send({ incoming, response }, sent, limits);
     return;
   }
   const { method = "", url: target = "" } = incoming;
   response.shouldKeepAlive = false;
-  send(response, service.refuse({ ...body, method, target }));
+  await send({ incoming, response }, service.refuse({ ...body, method, target }), limits);
 }
 
 function requestOf(
@@ -221,14 +231,29 @@ function readBody(
   });
 }
 
-function send(response: ServerResponse, sent: HttpResponse): void {
-  if (sent.dropped === true) {
+async function send(
+  { incoming, response }: Pending,
+  { status, headers, body, dropped }: HttpResponse,
+  { silenceMs }: ServerLimits,
+): Promise<void> {
+  if (dropped === true) {
     response.destroy();
     return;
   }
-  const length = typeof sent.body === "string" ? Buffer.byteLength(sent.body) : sent.body.length;
-  response.writeHead(sent.status, { ...sent.headers, "Content-Length": length });
-  response.end(sent.body);
+  if (isWhole(body)) {
+    response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) });
+    response.end(body);
+    return;
+  }
+  response.writeHead(status, headers);
+  // At once, so that whoever waits for the first bytes sees that it was answered.
+  response.flushHeaders();
+  if (incoming.method === "HEAD") response.end();
+  await sendStream(body, { response, socket: incoming.socket, silenceMs });
+}
+
+function isWhole(body: HttpBody): body is string | Uint8Array {
+  return typeof body === "string" || body instanceof Uint8Array;
 }
 
 /** What Node's parser says is wrong. */
@@ -239,6 +264,7 @@ function parserFault(error: NodeJS.ErrnoException): Fault {
 
 /** Writes an answer where Node made no response object, and ends the connection for good. */
 function write(socket: Socket, { status, headers, body }: HttpResponse, after: World["after"]): void {
+  if (!isWhole(body)) throw new Error("what is no request is answered by a whole body");
   const lines = Object.entries({
     ...headers,
     "Content-Length": Buffer.byteLength(body),

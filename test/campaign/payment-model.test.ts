@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import type { AttemptResult } from "../../src/core/checkout/payment.ts";
 import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
-import type { HttpResponse } from "../../src/world.ts";
+import type { Answered } from "../support/harness.ts";
 import { seededRandom, SEED, size } from "../support/campaign.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "../support/harness.ts";
 import {
@@ -253,8 +253,8 @@ function nameOf(act: Act): string {
 async function actInOrder(
   site: Site,
   { id, acts, maxTurns }: { readonly id: string; readonly acts: readonly Act[]; readonly maxTurns: number },
-): Promise<HttpResponse[]> {
-  const answers: HttpResponse[] = [];
+): Promise<Answered[]> {
+  const answers: Answered[] = [];
   for (const act of acts) {
     const turns = Math.floor(site.random() * (maxTurns + 1));
     for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
@@ -264,7 +264,7 @@ async function actInOrder(
 }
 
 /** Does an act as its payer would: with a form of the page, or over the control API. */
-async function perform(site: Site, id: string, act: Act): Promise<HttpResponse> {
+async function perform(site: Site, id: string, act: Act): Promise<Answered> {
   if (act.kind === "pay") return control(site, `/checkouts/${id}/pay`, { outcome: act.outcome });
   if (act.kind === "walk_away") return visit(site, `/pay/${id}/wallet/${act.attempt}/closed`);
   const { path, outcome: said } = formOf(id, act);
@@ -343,7 +343,7 @@ async function retrieve(site: Site, id: string): Promise<string | undefined> {
   return statusIn(await send(site, { path: `/v1/checkout-sessions/${id}` }));
 }
 
-function control(site: Site, path: string, body?: object): Promise<HttpResponse> {
+function control(site: Site, path: string, body?: object): Promise<Answered> {
   const headers = { Authorization: `Bearer ${site.adminToken}` };
   return send(site, {
     path: `/__sandbox${path}`,
@@ -353,19 +353,19 @@ function control(site: Site, path: string, body?: object): Promise<HttpResponse>
 }
 
 /** Asks as a browser does. */
-function visit(site: Site, path: string, call: Partial<ApiCall> = {}): Promise<HttpResponse> {
+function visit(site: Site, path: string, call: Partial<ApiCall> = {}): Promise<Answered> {
   const { host } = new URL(site.sandbox.ready.checkout_origin);
   return send(site, { ...call, path, headers: { Host: host, Authorization: "", ...call.headers } });
 }
 
-async function send(site: Site, call: Partial<ApiCall> & Pick<ApiCall, "path">): Promise<HttpResponse> {
+async function send(site: Site, call: Partial<ApiCall> & Pick<ApiCall, "path">): Promise<Answered> {
   const answer = await site.sandbox.request(call);
   expect(answer.status, `${call.method ?? ""} ${call.path}: ${String(answer.body)}`).toBeLessThan(500);
   return answer;
 }
 
 /** The status that an answer in JSON tells; undefined for refusals and pages. */
-function statusIn({ headers, body }: HttpResponse): string | undefined {
+function statusIn({ headers, body }: Answered): string | undefined {
   if (headers["Content-Type"]?.startsWith("application/json") !== true) return undefined;
   const { data } = JSON.parse(String(body)) as { readonly data?: { readonly status: string } };
   return data?.status;

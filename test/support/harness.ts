@@ -39,9 +39,12 @@ export type RunningCommand = {
 /** A sandbox that runs in this process. */
 export type RunningSandbox = {
   readonly ready: Ready;
-  readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<HttpResponse>;
+  readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
   readonly stop: () => Promise<Result>;
 };
+
+/** An answer, read to its end. */
+export type Answered = HttpResponse & { readonly body: string | Uint8Array };
 
 export type ApiCall = {
   readonly method: string;
@@ -204,6 +207,9 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     occupy: (port: number, program: Service = NOT_OURS) => void ports.set(port, program),
     /** Ends a program on a port. */
     vacate: (port: number) => void ports.delete(port),
+    /** Sends a request to whatever is on a port. */
+    send: (outbound: Pick<OutboundRequest, "method" | "url" | "headers">) =>
+      deliver(ports, { ...outbound, timeoutMs: 1, maxResponseBytes: 1 }),
     /** The program on a port, as its clients reach it. */
     programOn: (port: number): Service | undefined => ports.get(port),
     /** The addresses that a name has from now on. */
@@ -347,14 +353,27 @@ async function deliver(
   } = await service.answer({ method: outbound.method, target, rawHeaders, body });
   if (dropped === true) return { ok: false, failure: "connection_lost", message: "socket hang up" };
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  return { ok: true, status, headers: Object.fromEntries(lowerCase), body: String(answer) };
+  return {
+    ok: true,
+    status,
+    headers: Object.fromEntries(lowerCase),
+    body: Buffer.from(await wholeOf(answer)).toString("utf8"),
+  };
 }
 
-function request(
+/** The whole of a body, of a stream too. */
+async function wholeOf(body: HttpResponse["body"]): Promise<string | Uint8Array> {
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function request(
   ports: ReadonlyMap<number, Service>,
   ready: Ready,
   call: Partial<ApiCall> & Pick<ApiCall, "path">,
-): Promise<HttpResponse> {
+): Promise<Answered> {
   const { host, port } = new URL(ready.base_url);
   const service = ports.get(Number(port));
   if (service === undefined) throw new Error("the sandbox has stopped");
@@ -369,5 +388,6 @@ function request(
     rawHeaders: Object.entries({ ...defaults, ...call.headers }).flat(),
     body: Buffer.from(call.body ?? ""),
   };
-  return service.answer(inbound);
+  const answer = await service.answer(inbound);
+  return { ...answer, body: await wholeOf(answer.body) };
 }

@@ -139,7 +139,8 @@ function describe(
   const create = { requestId, idempotencyKey: keys.length === 0 ? null : keys.join(", "), orderId, lost };
   if (!outcome.ok) return { ...create, result: outcome.refusal.code, checkoutId: null };
   const { headers, body: answer } = outcome.value;
-  const checkout = checkoutResponse.safeParse(parseJson(String(answer))).data?.data;
+  const checkout =
+    typeof answer === "string" ? checkoutResponse.safeParse(parseJson(answer)).data?.data : undefined;
   const result = headers["Idempotent-Replayed"] === "true" ? "replayed" : "created";
   return { ...create, result, checkoutId: checkout?.id ?? null };
 }
