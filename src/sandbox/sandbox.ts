@@ -1,23 +1,19 @@
 import { localOrigin } from "../core/loopback.ts";
 import type { Refusal } from "../core/outcome.ts";
-import { printableLiteral } from "../core/text.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { StorageUnavailable, asUnavailable } from "../store/connection/group-commit.ts";
 import type { Store } from "../store/store.ts";
-import { jsonHeaders } from "../web/answer.ts";
 import { allowedHosts, checkRequest } from "../web/guard.ts";
-import { splitTarget } from "../web/http.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
 import { answerRefusal, type Answer } from "./answer.ts";
-import { answerV1, type ApiContext } from "./api/v1.ts";
-import { answerControl, CONTROL_PREFIX, type ControlContext } from "./control/control-api.ts";
+import { areaOf, type AreasContext } from "./areas.ts";
+import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/delivery-steps.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
-import type { PagesContext } from "./pages/pages.ts";
 import { createRateLimiter } from "./api/rate-limiter.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
@@ -55,7 +51,7 @@ export type Sandbox = {
 };
 
 /** What the routes need. */
-type Context = ApiContext & ControlContext & PagesContext & DispatchContext;
+type Context = AreasContext & DispatchContext;
 
 /** Every request passes the guard first and is logged last, also one that could not be read. */
 export function createSandbox(world: World, options: SandboxOptions): Sandbox {
@@ -119,11 +115,12 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const allowed = checkRequest(request, hosts);
-      return allowed.ok ? await route(context, request) : refused(context, allowed.refusal);
+      if (!allowed.ok) return refused(context, allowed.refusal);
+      return await areaOf(request).answer(context, request);
     } catch (error) {
       const requestId = world.uuid();
       options.report(requestId, error);
-      return refusalFor(request, requestId, accidentOf(error, requestId));
+      return failureFor(request, requestId, accidentOf(error, requestId));
     }
   }
 }
@@ -145,48 +142,14 @@ function accidentOf(error: unknown, requestId: string): Refusal {
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
 }
 
-async function route(context: Context, request: HttpRequest): Promise<Answer> {
-  const { path } = splitTarget(request.target);
-  if (path.startsWith("/v1/")) return answerV1(context, request);
-  if (path.startsWith(CONTROL_PREFIX)) return answerControl(context, request);
-  if (isPagePath(path)) return (await pages()).answerPage(context, request);
-  if (path === "/healthz") return health(context, request);
-  return refused(context, { code: "not_found", message: notFound(request.method, path) });
-}
-
-function isPagePath(path: string): boolean {
-  return path.startsWith("/pay/") || path.startsWith("/assets/");
-}
-
-/** The pages are loaded with the first one that somebody opens: a start need not wait for them. */
-function pages() {
-  return import("./pages/pages.ts");
-}
-
-/** A person gets a refusal as a page, a program as the envelope; so does a person where the pages cannot be loaded. */
-async function refusalFor(request: HttpRequest, requestId: string, refusal: Refusal): Promise<Answer> {
-  if (!isPagePath(splitTarget(request.target).path)) return answerRefusal(requestId, refusal);
+/** A person gets an accident as a page; as the envelope where the pages cannot be loaded. */
+async function failureFor(request: HttpRequest, requestId: string, refusal: Refusal): Promise<Answer> {
   try {
-    return (await pages()).refusePage(request, requestId, refusal);
+    return await areaOf(request).fail(request, requestId, refusal);
   } catch {
     // What kept the pages from being loaded has been reported already.
     return answerRefusal(requestId, refusal);
   }
-}
-
-function notFound(method: string, path: string): string {
-  const what = `there is no ${printableLiteral(method)} ${printableLiteral(path)}`;
-  const later = path.startsWith("/portal");
-  return later ? `${what} yet: the portal comes with a later version` : `${what}; the API is under /v1`;
-}
-
-/** Says that the service is ready, and nothing else (design section 7). */
-function health(context: ApiContext, { method }: HttpRequest): Answer {
-  if (method === "GET") {
-    return { status: 200, headers: jsonHeaders(context.world.uuid()), body: '{"ok":true}' };
-  }
-  const message = `/healthz takes GET; got ${printableLiteral(method)}`;
-  return refused(context, { code: "method_not_allowed", message, allow: "GET" });
 }
 
 function refused(context: ApiContext, refusal: Refusal): Answer {

@@ -1,10 +1,17 @@
 import { parseAccept } from "hono/utils/accept";
+import type { HttpRequest } from "../world.ts";
+import { headerLines } from "./http.ts";
 
 /** The languages that pages are written in, English and Simplified Chinese, each with its tag for markup, headers and Intl. */
 export const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const;
 
 /** One of them, by the primary tag that asks for it. */
 export type Language = keyof typeof LANGUAGE_TAGS;
+
+/** The language of a browser's page. */
+export function languageOf(request: HttpRequest): Language {
+  return preferredLanguage(headerLines(request, "accept-language").join(","));
+}
 
 /** The language that a browser would rather see, by its Accept-Language header; English where it asks for none of ours. */
 export function preferredLanguage(acceptLanguage: string): Language {

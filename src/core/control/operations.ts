@@ -36,7 +36,6 @@ const NOTHING = z.undefined();
 
 /** A year of milliseconds: no clock is moved further at once. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
-const ID = /^[0-9a-f-]{36}$/;
 
 /** For readers of the description; a client takes whatever moment it is told. */
 const moment = z.string().meta({ format: "date-time" });
@@ -208,22 +207,6 @@ export function takes(name: OperationName): "nothing" | "body" | "query" {
   return method === "POST" ? "body" : "query";
 }
 
-/** Where a path leads; `id` is empty where the path has none. Refuses with `not_found` or `method_not_allowed`. */
-export function findOperation(
-  method: string,
-  path: string,
-): Outcome<{ readonly name: OperationName; readonly id: string }> {
-  const fitting = OPERATION_NAMES.flatMap((name) => {
-    const id = idIn(CONTROL_OPERATIONS[name].path, path);
-    return id === undefined ? [] : [{ name, id }];
-  });
-  if (fitting.length === 0) return refuse("not_found", `the control API has no ${printableLiteral(path)}`);
-  const found = fitting.find(({ name }) => CONTROL_OPERATIONS[name].method === method);
-  if (found !== undefined) return accept(found);
-  const allow = fitting.map(({ name }) => CONTROL_OPERATIONS[name].method).join(", ");
-  return refuse("method_not_allowed", `${path} takes ${allow}; got ${printableLiteral(method)}`, { allow });
-}
-
 /** Parses the body or the query of an operation. Refuses with `invalid_parameter`, naming the field. */
 export function parseControlRequest<Name extends OperationName>(
   name: Name,
@@ -247,12 +230,4 @@ export function readControlAnswer<Name extends OperationName>(
 ): AnswerOf<Name> | undefined {
   const { answer, bare } = CONTROL_OPERATIONS[name];
   return answer.safeParse(bare ? body : envelope.safeParse(body).data?.data).data;
-}
-
-/** The id in a path that fits a template: "" where the template has none, undefined where the path does not fit. */
-function idIn(template: string, path: string): string | undefined {
-  const [before = "", after] = template.split("{id}");
-  if (after === undefined) return path === template ? "" : undefined;
-  const id = path.slice(before.length, path.length - after.length);
-  return `${before}${id}${after}` === path && ID.test(id) ? id : undefined;
 }

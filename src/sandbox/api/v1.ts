@@ -18,22 +18,16 @@ import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
+import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
+import type { Area, AreaRoute, Call } from "../area.ts";
 import { callerOf } from "./caller.ts";
 import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
 
-/** What one endpoint of v1 is: the object it makes and the scope it asks for (interface: Endpoints; decision 15). */
-type CreateEndpoint = { readonly object: CheckoutObject; readonly scope: Scope };
-
-const CREATE_ENDPOINTS: Readonly<Record<string, CreateEndpoint>> = {
-  "/v1/orders": { object: "order", scope: "orders:write" },
-  "/v1/checkout-sessions": { object: "checkout_session", scope: "checkout_sessions:write" },
-};
-const SESSION_PREFIX = "/v1/checkout-sessions/";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
@@ -44,22 +38,37 @@ export type ApiContext = ServiceContext & {
 };
 
 /**
- * Answers a request of the v1 API (interface: Endpoints). Each step below is one rung of decision 3, in its order:
- * browser, route, credential, rate, scope, content; the verbs do the rest inside their transaction.
+ * The v1 API (interface: Endpoints; decision 15). Each step is one rung of decision 3, in its order: browser, route,
+ * credential, rate, scope, content; the verbs do the rest inside their transaction.
  */
-export async function answerV1(context: ApiContext, request: HttpRequest): Promise<Answer> {
-  const requestId = context.world.uuid();
-  const outcome = await route(context, request, requestId);
-  if (outcome.ok) return outcome.value;
-  noteRefusal(context, request, { requestId, refusal: outcome.refusal });
-  return answerRefusal(requestId, outcome.refusal);
-}
+const ROUTES: readonly AreaRoute<ApiContext>[] = [
+  creates("/v1/orders", "order", "orders:write"),
+  creates("/v1/checkout-sessions", "checkout_session", "checkout_sessions:write"),
+  {
+    methods: ["GET"],
+    path: "/v1/checkout-sessions/{session_id}",
+    role: "checkout_sessions:read",
+    answer: retrieve,
+  },
+];
+
+/** Everything under `/v1/`. */
+export const V1: Area<ApiContext> = {
+  routes: ROUTES,
+  find: createRouter(ROUTES, { owner: "v1" }),
+  admit: (_context, request) => refuseBrowsers(request),
+  refuse: (context, call, refusal) => {
+    noteRefusal(context, call, refusal);
+    return answerRefusal(call.requestId, refusal);
+  },
+  fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
+};
 
 /** Who sees a code of ours may come to rely on it. */
 function noteRefusal(
   { store, world, assumptions, idempotencyWatch }: ApiContext,
-  request: HttpRequest,
-  { requestId, refusal }: { readonly requestId: string; readonly refusal: Refusal },
+  { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
+  refusal: Refusal,
 ): void {
   const caller = callerOf(store, request);
   if (caller === undefined || idempotencyWatch.isOwn(request)) return;
@@ -71,58 +80,36 @@ function noteRefusal(
   });
 }
 
-async function route(context: ApiContext, request: HttpRequest, requestId: string): Promise<Outcome<Answer>> {
-  const browser = refuseBrowsers(request);
-  if (!browser.ok) return browser;
-  const { path } = splitTarget(request.target);
-  const endpoint = Object.hasOwn(CREATE_ENDPOINTS, path) ? CREATE_ENDPOINTS[path] : undefined;
-  if (endpoint !== undefined) {
-    if (request.method !== "POST") return wrongMethod("POST");
-    const outcome = await create(context, request, { path, endpoint, requestId });
-    return context.idempotencyWatch.look(request, { requestId, outcome });
-  }
-  const sessionId = path.startsWith(SESSION_PREFIX) ? path.slice(SESSION_PREFIX.length) : "";
-  if (sessionId !== "" && !sessionId.includes("/")) {
-    return request.method === "GET"
-      ? retrieve(context, request, { sessionId, requestId })
-      : wrongMethod("GET");
-  }
-  return refuse("not_found", `v1 has no ${printableLiteral(path)}`);
-
-  function wrongMethod(allow: string): Outcome<never> {
-    return refuse(
-      "method_not_allowed",
-      `${printableLiteral(path)} takes ${allow}; got ${printableLiteral(request.method)}`,
-      {
-        allow,
-      },
-    );
-  }
+/** A row that makes an object, for a credential with a scope. */
+function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
+  return {
+    methods: ["POST"],
+    path,
+    role: scope,
+    answer: async (context, call) => {
+      const { request, requestId } = call;
+      const outcome = await create(context, call, { object, scope });
+      return context.idempotencyWatch.look(request, { requestId, outcome });
+    },
+  };
 }
 
 async function create(
   context: ApiContext,
-  request: HttpRequest,
-  call: { readonly path: string; readonly endpoint: CreateEndpoint; readonly requestId: string },
+  { request, path, requestId: ownId }: Call,
+  { object, scope }: { readonly object: CheckoutObject; readonly scope: Scope },
 ): Promise<Outcome<Answer>> {
-  const { object, scope } = call.endpoint;
   const credential = authorize(context, request, scope);
   if (!credential.ok) return credential;
   const content = readCreate(request);
   if (!content.ok) return content;
   const { storeId, clock } = credential.value;
-  const { path } = call;
-  const created = await createCheckout(context, {
-    ...content.value,
-    storeId,
-    object,
-    path,
-    requestId: call.requestId,
-  });
+  const command = { ...content.value, storeId, object, path, requestId: ownId };
+  const created = await createCheckout(context, command);
   if (!created.ok) return created;
   context.assumptions.note(reliedOnByCreate(content.value.request, created.value), {
     storeId,
-    requestId: call.requestId,
+    requestId: ownId,
     at: storeNow(clock, context.world.now()),
   });
   // A replay carries the request_id of its first answer, in the header as in the body (decision 5).
@@ -138,30 +125,24 @@ async function create(
   });
 }
 
-async function retrieve(
-  context: ApiContext,
-  request: HttpRequest,
-  call: { readonly sessionId: string; readonly requestId: string },
-): Promise<Outcome<Answer>> {
+async function retrieve(context: ApiContext, { request, requestId, params }: Call): Promise<Outcome<Answer>> {
   const credential = authorize(context, request, "checkout_sessions:read");
   if (!credential.ok) return credential;
   const query = refuseQuery(request);
   if (!query.ok) return query;
-  if (!UUID.test(call.sessionId)) {
-    return refuse(
-      "invalid_session_id",
-      `the session id must be a UUID; got ${printableLiteral(call.sessionId)}`,
-    );
+  const { session_id: sessionId = "" } = params;
+  if (!UUID.test(sessionId)) {
+    return refuse("invalid_session_id", `the session id must be a UUID; got ${printableLiteral(sessionId)}`);
   }
-  const found = await retrieveCheckout(context, credential.value, call.sessionId.toLowerCase());
+  const found = await retrieveCheckout(context, credential.value, sessionId.toLowerCase());
   if (!found.ok) return found;
   if (found.value.object === "order") {
     const { storeId, clock } = credential.value;
     const at = storeNow(clock, context.world.now());
-    context.assumptions.note(RETRIEVED_ORDER, { storeId, requestId: call.requestId, at });
+    context.assumptions.note(RETRIEVED_ORDER, { storeId, requestId, at });
   }
-  const body = successBody(call.requestId, checkoutJson(found.value, context.checkoutOrigin));
-  return accept({ status: 200, headers: jsonHeaders(call.requestId), body, note: found.value.status });
+  const body = successBody(requestId, checkoutJson(found.value, context.checkoutOrigin));
+  return accept({ status: 200, headers: jsonHeaders(requestId), body, note: found.value.status });
 }
 
 /** Credential, rate, environment and scope (decision 3). */

@@ -1,7 +1,7 @@
 import { isSameSecret } from "../../core/constant-time.ts";
 import {
   CONTROL_OPERATIONS,
-  findOperation,
+  OPERATION_NAMES,
   parseControlRequest,
   roleOf,
   takes,
@@ -14,9 +14,11 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
-import { headerLines, splitTarget } from "../../web/http.ts";
+import { headerLines } from "../../web/http.ts";
+import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
-import { answerRefusal, type Answer } from "../answer.ts";
+import { answerRefusal } from "../answer.ts";
+import type { Area, AreaRoute } from "../area.ts";
 import { CONTROL_HANDLERS, type ControlActs } from "./handlers.ts";
 
 /** What the control API needs beside its acts: a credential of its own for each role. */
@@ -28,36 +30,36 @@ export type ControlContext = ControlActs & {
 /** Where the control API lives; it is the sandbox's alone, no part of v1 (design section 7). */
 export const CONTROL_PREFIX = "/__sandbox/";
 
-/** Answers a request of the control API: browser, token, route, role, body. */
-export async function answerControl(context: ControlContext, request: HttpRequest): Promise<Answer> {
-  const requestId = context.world.uuid();
-  const outcome = await route(context, request, requestId);
-  if (!outcome.ok) return answerRefusal(requestId, outcome.refusal);
-  const { bare, data } = outcome.value;
-  const body = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
-  return { status: 200, headers: jsonHeaders(requestId), body };
-}
+const ROUTES: readonly AreaRoute<ControlContext, ControlRole>[] = OPERATION_NAMES.map(routeOf);
 
-/** What an operation said, and whether it goes out as it is. */
-type Said = { readonly data: unknown; readonly bare: boolean };
+/** Everything under `/__sandbox/`: browser, token, route, role, body. */
+export const CONTROL: Area<ControlContext, ControlRole> = {
+  routes: ROUTES,
+  find: createRouter(ROUTES, { owner: "the control API", segments: { id: "[0-9a-f-]{36}" } }),
+  admit: (context, request) => {
+    const allowed = refuseBrowsers(request);
+    return allowed.ok ? identify(context, request) : allowed;
+  },
+  refuse: (_context, { requestId }, refusal) => answerRefusal(requestId, refusal),
+  fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
+};
 
-async function route(
-  context: ControlContext,
-  request: HttpRequest,
-  requestId: string,
-): Promise<Outcome<Said>> {
-  const allowed = refuseBrowsers(request);
-  if (!allowed.ok) return allowed;
-  const role = identify(context, request);
-  if (!role.ok) return role;
-  const { path, query } = splitTarget(request.target);
-  const found = findOperation(request.method, path);
-  if (!found.ok) return found;
-  const { name, id } = found.value;
-  const permitted = requireRole(role.value, name);
-  if (!permitted.ok) return permitted;
-  const data = await run(context, name, { id, query, bytes: request.body, requestId });
-  return data.ok ? accept({ data: data.value, bare: CONTROL_OPERATIONS[name].bare }) : data;
+function routeOf(name: OperationName): AreaRoute<ControlContext, ControlRole> {
+  const { method, path, bare } = CONTROL_OPERATIONS[name];
+  return {
+    methods: [method],
+    path,
+    role: roleOf(name),
+    answer: async (context, { request, requestId, query, params, caller }) => {
+      const permitted = requireRole(caller, name);
+      if (!permitted.ok) return permitted;
+      const { id = "" } = params;
+      const data = await run(context, name, { id, query, bytes: request.body, requestId });
+      if (!data.ok) return data;
+      const body = JSON.stringify(bare ? data.value : { ok: true, request_id: requestId, data: data.value });
+      return accept({ status: 200, headers: jsonHeaders(requestId), body });
+    },
+  };
 }
 
 async function run<Name extends OperationName>(

@@ -10,6 +10,7 @@ import {
   methodMark,
   price,
   quoted,
+  stateInWords,
   row,
   timeLeft,
   walletPath,
@@ -25,11 +26,23 @@ export function checkoutPage(context: PageContext): string {
   const titled = (title: string): string => `${title} · ${price(context)}`;
   if (isFinal(status)) {
     const content = result(context, status);
-    const main = liveMain(context, { address, isOver: true, style: "single", content });
+    const main = liveMain(context, {
+      state: stateInWords(context),
+      address,
+      isOver: true,
+      style: "single",
+      content,
+    });
     return layout(language, { title: titled(texts.result[status]), main });
   }
   const content = html`${summary(context)}${payment(context)}`;
-  const main = liveMain(context, { address, isOver: false, style: "checkout", content });
+  const main = liveMain(context, {
+    state: stateInWords(context),
+    address,
+    isOver: false,
+    style: "checkout",
+    content,
+  });
   return layout(language, { title: titled(texts.payTo(view.names.store)), main });
 }
 

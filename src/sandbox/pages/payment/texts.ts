@@ -1,12 +1,10 @@
 import type { PaymentMethod } from "../../../core/checkout/checkout.ts";
 import type { FinalStatus } from "../../../core/checkout/payment.ts";
 import type { Language } from "../../../web/language.ts";
+import { SHARED_TEXTS } from "../shared/texts.ts";
 
-/** What a page says, in English. */
+/** What the payment pages say, in English. */
 const ENGLISH = {
-  testMode: "Test mode",
-  noMoney: "No money moves. Everything here runs on this machine.",
-  noAnswer: "The sandbox does not answer. This page shows what was last known.",
   method: { alipay_plus: "Alipay+", wechat_pay: "WeChat Pay" } satisfies Record<PaymentMethod, string>,
   payTo: (store: string) => `Pay ${store}`,
   soldBy: (merchant: string) => `by ${merchant}`,
@@ -92,32 +90,18 @@ const ENGLISH = {
   walkedAway: "You walked away",
   walkedAwayHint: "Nothing was sent. The checkout stays open until its time is over.",
   backToWallet: "Back to the wallet",
-  backToCheckout: "Back to the checkout page",
   walletDeclined: "Payment declined",
   tryAgain,
   triesAgain: "The next attempt has been started.",
   payAnyway: "Pay anyway, too late",
-  errorTitle: {
-    400: "This request cannot be understood",
-    403: "This request was not accepted",
-    404: "There is no such page",
-    405: "This page cannot do that",
-    500: "Something went wrong here",
-    503: "The sandbox cannot use its database right now",
-  },
-  errorHint: "Go back to the shop and open the checkout again.",
-  errorReason: "What exactly was wrong:",
 };
 
 function tryAgain(left: number): string {
   return left === 1 ? "You can try once more." : `You can try again, up to ${left} times.`;
 }
 
-/** What a page says, in Simplified Chinese. */
+/** What the payment pages say, in Simplified Chinese. */
 const CHINESE: typeof ENGLISH = {
-  testMode: "测试模式",
-  noMoney: "不会产生真实扣款，一切都在本机运行。",
-  noAnswer: "沙箱没有响应，页面显示的是此前的状态。",
   method: { alipay_plus: "Alipay+", wechat_pay: "微信支付" },
   payTo: (store) => `向 ${store} 支付`,
   soldBy: (merchant) => `商户：${merchant}`,
@@ -195,25 +179,17 @@ const CHINESE: typeof ENGLISH = {
   walkedAway: "您已离开钱包",
   walkedAwayHint: "未提交任何结果，订单保持待支付状态，直至过期。",
   backToWallet: "返回钱包",
-  backToCheckout: "返回支付页面",
   walletDeclined: "支付被拒绝",
   tryAgain: (left) => `您还可以再试 ${left} 次。`,
   triesAgain: "已重新发起支付。",
   payAnyway: "仍要支付（订单已结束）",
-  errorTitle: {
-    400: "请求无效",
-    403: "请求被拒绝",
-    404: "页面不存在",
-    405: "该页面不支持此操作",
-    500: "系统出错了",
-    503: "沙箱暂时无法使用数据库",
-  },
-  errorHint: "请返回商家页面，重新打开支付页面。",
-  errorReason: "具体原因：",
 };
 
-/** Everything that the pages say, in one language. */
-export type Texts = typeof ENGLISH;
+/** Everything that the payment pages say, in one language. */
+export type Texts = typeof ENGLISH & (typeof SHARED_TEXTS)[Language];
 
 /** The texts of each language that pages are written in. */
-export const TEXTS: Readonly<Record<Language, Texts>> = { en: ENGLISH, zh: CHINESE };
+export const TEXTS: Readonly<Record<Language, Texts>> = {
+  en: { ...SHARED_TEXTS.en, ...ENGLISH },
+  zh: { ...SHARED_TEXTS.zh, ...CHINESE },
+};

@@ -8,6 +8,7 @@ import {
   methodMark,
   price,
   quoted,
+  stateInWords,
   walletPath,
   wasPaidLate,
   type PageContext,
@@ -25,7 +26,13 @@ export function walletPage(context: PageContext, attempt: Attempt): string {
     ${walletHead(context)} ${open ? choices(context, attempt) : ending(context, attempt)}
   </section>`;
   const address = walletPath(view.checkout, attempt.number);
-  const main = liveMain(context, { address, isOver: !open, style: "single", content });
+  const main = liveMain(context, {
+    state: stateInWords(context),
+    address,
+    isOver: !open,
+    style: "single",
+    content,
+  });
   return layout(language, { title: `${walletName(context)} · ${price(context)}`, main });
 }
 

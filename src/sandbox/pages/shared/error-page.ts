@@ -3,7 +3,7 @@ import type { Refusal } from "../../../core/outcome.ts";
 import { html } from "../../../web/html.ts";
 import type { Language } from "../../../web/language.ts";
 import { layout, stateLine } from "./layout.ts";
-import { TEXTS } from "../payment/texts.ts";
+import { SHARED_TEXTS } from "./texts.ts";
 
 /**
  * A refusal as a person reads it; the exact reason stays in English, as in the API. `leadsBack` is the page of the checkout
@@ -13,7 +13,7 @@ export function errorPage(
   language: Language,
   { refusal, leadsBack }: { readonly refusal: Refusal; readonly leadsBack: string | undefined },
 ): string {
-  const texts = TEXTS[language];
+  const texts = SHARED_TEXTS[language];
   const titles: Readonly<Record<number, string>> = texts.errorTitle;
   const title = titles[STATUS_OF[refusal.code]] ?? texts.errorTitle[400];
   const main = html`<main id="page" class="single">

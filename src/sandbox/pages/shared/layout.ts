@@ -1,7 +1,6 @@
 import { html, type Html } from "../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
-import { stateInWords, type PageContext } from "../payment/parts.ts";
-import { TEXTS } from "../payment/texts.ts";
+import { SHARED_TEXTS } from "./texts.ts";
 
 /** Where the pages' style and script are served. */
 export const STYLE_PATH = "/assets/checkout.css";
@@ -20,7 +19,7 @@ const HTMX_CONFIG = JSON.stringify({
 
 /** A whole page around its main part. */
 export function layout(language: Language, page: { readonly title: string; readonly main: Html }): string {
-  const texts = TEXTS[language];
+  const texts = SHARED_TEXTS[language];
   return String(
     html`<!doctype html>
       <html lang="${LANGUAGE_TAGS[language]}">
@@ -49,15 +48,16 @@ export function layout(language: Language, page: { readonly title: string; reado
  * starts to count anew: it shows itself when too many answers are missing.
  */
 export function liveMain(
-  context: PageContext,
+  { language, requestId }: { readonly language: Language; readonly requestId: string },
   page: {
+    /** Where it stands, in words. */
+    readonly state: string;
     readonly address: string;
     readonly isOver: boolean;
     readonly style: "checkout" | "single";
     readonly content: Html;
   },
 ): Html {
-  const { texts, requestId } = context;
   const pace = page.isOver ? "slow" : "fast";
   return html`<main
     id="page"
@@ -67,8 +67,8 @@ export function liveMain(
     hx-select="#page"
     hx-swap="outerMorph"
   >
-    ${stateLine(stateInWords(context))} ${page.content}
-    <p class="no-answer ${pace}" id="answer-${requestId}">${texts.noAnswer}</p>
+    ${stateLine(page.state)} ${page.content}
+    <p class="no-answer ${pace}" id="answer-${requestId}">${SHARED_TEXTS[language].noAnswer}</p>
   </main>`;
 }
 

@@ -1,0 +1,64 @@
+import type { Outcome, Refusal } from "../core/outcome.ts";
+import { splitTarget } from "../web/http.ts";
+import type { Route, Router } from "../web/router.ts";
+import type { HttpRequest } from "../world.ts";
+import type { Answer } from "./answer.ts";
+import type { ServiceContext } from "./context.ts";
+
+/** A request on its way to a handler. */
+export type Call<Caller = void> = {
+  readonly request: HttpRequest;
+  readonly requestId: string;
+  /** Of the request target, as they came. */
+  readonly path: string;
+  readonly query: string;
+  /** The segments of the path that have a name in the table. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Who asks, as far as the area knows before it looks for a route. */
+  readonly caller: Caller;
+};
+
+/** A row of an area's table, with what answers. */
+export type AreaRoute<Context, Caller = void> = Route & {
+  readonly answer: (context: Context, call: Call<Caller>) => Outcome<Answer> | Promise<Outcome<Answer>>;
+};
+
+/** A part of the server with paths, callers and a form of refusals of its own. */
+export type Area<Context, Caller = void> = {
+  readonly routes: readonly AreaRoute<Context, Caller>[];
+  readonly find: Router<AreaRoute<Context, Caller>>;
+  /** What is refused before anybody learns whether a route is there (decision 3). */
+  readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
+  readonly refuse: (
+    context: Context,
+    call: { readonly request: HttpRequest; readonly requestId: string },
+    refusal: Refusal,
+  ) => Answer;
+  /** An accident of ours, told without a look into the state. */
+  readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
+};
+
+/** Answers a request in its area: who may ask, the route, its handler; a refusal in the form of the area. */
+export async function answerIn<Context extends Pick<ServiceContext, "world">, Caller>(
+  area: Area<Context, Caller>,
+  context: Context,
+  request: HttpRequest,
+): Promise<Answer> {
+  const requestId = context.world.uuid();
+  const outcome = await answerFound(area, context, { request, requestId });
+  return outcome.ok ? outcome.value : area.refuse(context, { request, requestId }, outcome.refusal);
+}
+
+function answerFound<Context, Caller>(
+  { admit, find }: Area<Context, Caller>,
+  context: Context,
+  { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
+): Outcome<Answer> | Promise<Outcome<Answer>> {
+  const admitted = admit(context, request);
+  if (!admitted.ok) return admitted;
+  const { path, query } = splitTarget(request.target);
+  const found = find(request.method, path);
+  if (!found.ok) return found;
+  const { route, params } = found.value;
+  return route.answer(context, { request, requestId, path, query, params, caller: admitted.value });
+}

@@ -1,0 +1,184 @@
+import { OFFERED_RETURN } from "../../../core/readiness/assumptions.ts";
+import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
+import type { Attempt } from "../../../core/checkout/payment.ts";
+import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
+import { printableLiteral } from "../../../core/text.ts";
+import { requireOwnPage } from "../../../web/guard.ts";
+import { headerLines } from "../../../web/http.ts";
+import { languageOf } from "../../../web/language.ts";
+import { pageResponse, readForm, redirect } from "../../../web/page.ts";
+import type { HttpRequest } from "../../../world.ts";
+import type { Answer } from "../../answer.ts";
+import type { AreaRoute, Call } from "../../area.ts";
+import { viewCheckout } from "../../checkout/view.ts";
+import { actAsPayer, type PayerAct } from "../../checkout/payments.ts";
+import type { ServiceContext } from "../../context.ts";
+import { checkoutPage } from "./checkout-page.ts";
+import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
+import { TEXTS } from "./texts.ts";
+import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
+
+/** What the payment pages need beside the verbs: the key of their forms' tokens. */
+export type PagesContext = ServiceContext & { readonly masterKey: Uint8Array };
+
+/** What a payer sees and does (decisions 39 to 41): a page for each look, a form for each act. */
+export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
+  page("/pay/{checkout_id}", showCheckout),
+  form("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
+  form("/pay/{checkout_id}/cancel", () => accept({ kind: "cancel", attempt: null })),
+  page("/pay/{checkout_id}/wallet/{attempt}", showWallet(walletPage)),
+  page("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(walkedAwayPage)),
+  form("/pay/{checkout_id}/wallet/{attempt}", walletAct),
+];
+
+/** Makes the markup of a page from what there is to see of its checkout. */
+type Show = (context: PagesContext, shown: PageContext, call: Call) => Outcome<string>;
+
+function page(path: string, show: Show): AreaRoute<PagesContext> {
+  return {
+    methods: ["GET", "HEAD"],
+    path,
+    role: "payer",
+    answer: async (context, call) => {
+      const elsewhere = awayFromPortal(context, call);
+      if (elsewhere !== undefined) return accept(elsewhere);
+      const shown = await lookAt(context, call);
+      if (!shown.ok) return shown;
+      const markup = show(context, shown.value, call);
+      if (!markup.ok) return markup;
+      const { language, view, requestId } = shown.value;
+      const answer = pageResponse({ status: 200, markup: markup.value, language }, requestId);
+      const isPoll = call.request.method === "GET" && headerLines(call.request, "hx-request").length > 0;
+      return accept({ ...answer, note: view.checkout.status, ...(isPoll ? { unlogged: true } : {}) });
+    },
+  };
+}
+
+/** Reads from a form what the payer does. */
+type ReadAct = (form: ReadonlyMap<string, string>, call: Call) => Outcome<PayerAct>;
+
+/**
+ * A form is answered by a redirect to the page as it is now, so that reload and back never send it again; what came too
+ * late or twice leads there too and does nothing.
+ */
+function form(path: string, readAct: ReadAct): AreaRoute<PagesContext> {
+  return {
+    methods: ["POST"],
+    path,
+    role: "payer",
+    answer: async (context, call) => {
+      const elsewhere = awayFromPortal(context, call);
+      if (elsewhere !== undefined) return accept(elsewhere);
+      const fields = readOwnForm(context, call);
+      if (!fields.ok) return fields;
+      const act = readAct(fields.value, call);
+      if (!act.ok) return act;
+      const done = await actAsPayer(context, checkoutIdIn(call), act.value);
+      if (!done.ok && done.refusal.code !== "state_conflict") return done;
+      const name = act.value.kind === "finish" ? act.value.result : act.value.kind;
+      const result = done.ok ? (done.value.late ? "late" : done.value.checkout.status) : done.refusal.code;
+      return accept({
+        ...redirect(303, afterAct(context, call), call.requestId),
+        note: `${name}: ${result}`,
+      });
+    },
+  };
+}
+
+async function lookAt(context: PagesContext, call: Call): Promise<Outcome<PageContext>> {
+  const checkoutId = checkoutIdIn(call);
+  const viewed = await viewCheckout(context, { storeId: null, checkoutId });
+  if (!viewed.ok) return viewed;
+  const language = languageOf(call.request);
+  return accept({
+    language,
+    texts: TEXTS[language],
+    view: viewed.value,
+    token: formToken(context.masterKey, checkoutId),
+    origin: originOf(context, call.request),
+    requestId: call.requestId,
+  });
+}
+
+function showCheckout({ assumptions }: PagesContext, shown: PageContext): Outcome<string> {
+  const { checkout, returnOrigin, now } = shown.view;
+  if (returnOrigin !== null) {
+    const { requestId } = shown;
+    assumptions.note(OFFERED_RETURN, { storeId: checkout.storeId, requestId, at: now });
+  }
+  return accept(checkoutPage(shown));
+}
+
+function showWallet(render: (shown: PageContext, attempt: Attempt) => string): Show {
+  return (_context, shown, call) => {
+    const attempt = shown.view.attempts.find(({ number }) => number === attemptIn(call));
+    return attempt === undefined
+      ? refuse("not_found", `checkout ${checkoutIdIn(call)} has no attempt ${call.params["attempt"]}`)
+      : accept(render(shown, attempt));
+  };
+}
+
+/** The fields of a form that one of our own pages has sent. */
+function readOwnForm({ masterKey }: PagesContext, call: Call): Outcome<ReadonlyMap<string, string>> {
+  const own = requireOwnPage(call.request);
+  if (!own.ok) return own;
+  const fields = readForm(call.request);
+  if (!fields.ok || isFormToken(masterKey, checkoutIdIn(call), fields.value.get("token") ?? ""))
+    return fields;
+  return refuse(
+    "origin_not_allowed",
+    "the form does not carry the token of this checkout; load its page again",
+  );
+}
+
+/** Back to the wallet of the attempt, where there is one. */
+function afterAct({ store }: PagesContext, call: Call): string {
+  const id = checkoutIdIn(call);
+  const attempt = attemptIn(call);
+  const known = store.attempts.of(id).some(({ number }) => number === attempt);
+  return attempt !== null && known ? walletPath({ id }, attempt) : checkoutPath({ id });
+}
+
+function walletAct(fields: ReadonlyMap<string, string>, call: Call): Outcome<PayerAct> {
+  const field = fields.get("outcome");
+  const outcome = WALLET_OUTCOMES.find((one) => one === field);
+  const attempt = attemptIn(call);
+  if (outcome !== undefined && attempt !== null) return accept(actOf(outcome, attempt));
+  const got = printableLiteral(field ?? null);
+  return refuse("invalid_parameter", `outcome must be one of ${WALLET_OUTCOMES.join(", ")}; got ${got}`);
+}
+
+function actOf(outcome: WalletOutcome, attempt: number): PayerAct {
+  switch (outcome) {
+    case "succeeded":
+    case "declined":
+    case "failed":
+      return { kind: "finish", attempt, result: outcome };
+    case "cancelled":
+      return { kind: "cancel", attempt };
+    case "late":
+      return { kind: "finish_late", attempt };
+  }
+}
+
+function checkoutIdIn({ params }: Call): string {
+  return (params["checkout_id"] ?? "").toLowerCase();
+}
+
+/** The attempt whose wallet is meant; null for the checkout itself. */
+function attemptIn({ params }: Call): number | null {
+  return params["attempt"] === undefined ? null : Number(params["attempt"]);
+}
+
+/** A phone that scans the code reaches the page as this browser did: through a tunnel, where it has one. */
+function originOf({ checkoutOrigin }: PagesContext, request: HttpRequest): string {
+  const [host = ""] = headerLines(request, "host");
+  return host.startsWith("127.0.0.1") ? checkoutOrigin : `http://${host}`;
+}
+
+/** `localhost` belongs to the portal (decision 1): no page of a checkout may share its origin. */
+function awayFromPortal({ checkoutOrigin }: PagesContext, { request, requestId }: Call): Answer | undefined {
+  const [host = ""] = headerLines(request, "host");
+  if (!/^(localhost|\[::1\])(:|$)/i.test(host)) return undefined;
+  return redirect(307, `${checkoutOrigin}${request.target}`, requestId);
+}

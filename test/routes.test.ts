@@ -1,0 +1,175 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { AREAS, areaOf } from "../src/sandbox/areas.ts";
+import type { Route } from "../src/web/router.ts";
+import type { HttpBody } from "../src/world.ts";
+import { createHarness } from "./support/harness.ts";
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
+const SCOPES = new Set(["orders:write", "checkout_sessions:write", "checkout_sessions:read"]);
+const FORM = "application/x-www-form-urlencoded";
+
+/** A way into the server, with an address that fits its path. */
+type Way = Route & { readonly prefix: string; readonly address: string };
+
+type Sent = { readonly method?: string; readonly body?: string };
+
+/** A sandbox with an order under payment, all of its ways in, and what its credentials are. */
+async function openSite() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const create = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
+  const created = JSON.parse((await harness.run(create)).stdout) as { data: { id: string } };
+  await harness.run(["sandbox", "pay", created.data.id, "--outcome", "declined"]);
+  const values: Readonly<Record<string, string>> = {
+    checkout_id: created.data.id,
+    session_id: created.data.id,
+    id: created.data.id,
+    attempt: "1",
+  };
+  const tables = await Promise.all(
+    AREAS.map(async ({ prefix, routes }) => (await routes()).map((route) => wayOf(prefix, route))),
+  );
+  const ways = tables.flat();
+  function wayOf(prefix: string, { methods, path, role }: Route): Way {
+    const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? `no-${name}`);
+    return { prefix, methods, path, role, address };
+  }
+  const tokens = {
+    none: undefined,
+    merchant: sandbox.ready.api_key ?? "",
+    control: (JSON.parse(harness.readState("run.json")) as { admin_token: string }).admin_token,
+    administrator: (JSON.parse(harness.readState("administrator.json")) as { administrator_token: string })
+      .administrator_token,
+  };
+  const service = harness.programOn(Number(new URL(sandbox.ready.base_url).port));
+  if (service === undefined) throw new Error("the sandbox does not run");
+  const ask = (way: Way, headers: Readonly<Record<string, string>>, call: Sent = {}) => {
+    const { method = way.methods[0] ?? "", body = "" } = call;
+    const origin = way.role === "payer" ? sandbox.ready.checkout_origin : sandbox.ready.base_url;
+    const type = way.role === "payer" && method === "POST" ? { "Content-Type": FORM } : {};
+    const lines = Object.entries({ Host: new URL(origin).host, ...type, ...headers });
+    return service.answer({
+      method,
+      target: way.address,
+      rawHeaders: lines.flat(),
+      body: Buffer.from(body),
+    });
+  };
+  return { ways, tokens, ask, rows: () => allRows(join(harness.cwd, ".checkout", "sandbox.db")) };
+}
+
+/** Everything that stands in a database, as text. */
+function allRows(path: string): string {
+  const database = new Database(path, { readonly: true });
+  try {
+    const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+    const rows = names.map((name) =>
+      database
+        .prepare(`SELECT * FROM "${String(name)}"`)
+        .raw()
+        .all(),
+    );
+    return JSON.stringify([names, rows]);
+  } finally {
+    database.close();
+  }
+}
+
+function codeOf(text: HttpBody): string | undefined {
+  if (typeof text !== "string") return undefined;
+  return text.startsWith("{")
+    ? (JSON.parse(text) as { error?: { code: string } }).error?.code
+    : /<p class="notice warn"/.exec(text)?.[0] && "page";
+}
+
+function tokenFor({ role }: Way, tokens: Readonly<Record<string, string | undefined>>): string | undefined {
+  return SCOPES.has(role) ? tokens["merchant"] : tokens[role];
+}
+
+function bearer(token: string | undefined): Readonly<Record<string, string>> {
+  return token === undefined ? {} : { Authorization: `Bearer ${token}` };
+}
+
+test("every way in stands in one area, under its prefix, with a role that is known", async () => {
+  const { ways } = await openSite();
+  expect(ways.length).toBeGreaterThan(40);
+  const roles = new Set([...SCOPES, "control", "administrator", "payer", "anyone"]);
+  const strays = ways.filter(
+    ({ prefix, address, role }) => areaOf({ target: address }).prefix !== prefix || !roles.has(role),
+  );
+  // Both prefixes of the pages lead to one table.
+  const isPage = ({ address }: Way): boolean => /^\/(pay|assets)\//.test(address);
+  expect(strays.filter((way) => !isPage(way))).toEqual([]);
+  const names = ways.filter((way) => !isPage(way)).map(({ methods, path }) => `${methods.join()} ${path}`);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test("another method is refused on every path, with those that it takes", async () => {
+  const { ways, tokens, ask } = await openSite();
+  for (const way of ways) {
+    const allowed = ways
+      .filter(({ path, prefix }) => path === way.path && prefix === way.prefix)
+      .flatMap(({ methods }) => methods);
+    for (const method of METHODS.filter((one) => !allowed.includes(one))) {
+      const { status, headers } = await ask(way, bearer(tokenFor(way, tokens)), { method });
+      const got = [method, way.path, status, headers["Allow"]];
+      expect(got).toEqual([method, way.path, 405, allowed.join(", ")]);
+    }
+  }
+});
+
+test("a credential opens its own ways and no others", async () => {
+  const { ways, tokens, ask, rows } = await openSite();
+  const before = rows();
+  const closed = ways.filter(({ role }) => role !== "payer" && role !== "anyone");
+  expect(closed.length).toBeGreaterThan(30);
+  for (const way of closed) {
+    for (const [who, token] of Object.entries(tokens)) {
+      if (token === tokenFor(way, tokens)) continue;
+      const { status, body } = await ask(way, bearer(token));
+      const isOtherRole = !SCOPES.has(way.role) && (who === "control" || who === "administrator");
+      const expected = isOtherRole
+        ? [403, "scope_missing"]
+        : [401, who === "none" ? "credential_missing" : "credential_invalid"];
+      expect([way.path, who, status, codeOf(body)]).toEqual([way.path, who, ...expected]);
+    }
+  }
+  expect(rows()).toBe(before);
+});
+
+test("a foreign page opens nothing that is closed, and sends no form", async () => {
+  const { ways, tokens, ask, rows } = await openSite();
+  const before = rows();
+  const origins = ["https://evil.example", "null", "http://localhost:3000", "http://127.0.0.1:1"];
+  for (const way of ways) {
+    for (const origin of origins) {
+      const headers = { ...bearer(tokenFor(way, tokens)), Origin: origin };
+      const writes = way.role === "payer" && way.methods.includes("POST");
+      const call = writes ? { method: "POST", body: "outcome=succeeded" } : {};
+      const { status, headers: answered, body } = await ask(way, headers, call);
+      expect(Object.keys(answered).filter((name) => /^access-control/i.test(name))).toEqual([]);
+      const isOpen = way.role === "anyone" || (way.role === "payer" && !writes);
+      const expected = isOpen ? [200] : [403, writes ? "page" : "origin_not_allowed"];
+      expect([way.path, origin, status, ...(isOpen ? [] : [codeOf(body)])]).toEqual([
+        way.path,
+        origin,
+        ...expected,
+      ]);
+    }
+  }
+  expect(rows()).toBe(before);
+});
+
+test("a foreign host opens nothing at all", async () => {
+  const { ways, tokens, ask, rows } = await openSite();
+  const before = rows();
+  for (const way of ways) {
+    for (const host of ["evil.example", "127.0.0.1:1", "localhost.evil.example:4242"]) {
+      const { status } = await ask(way, { ...bearer(tokenFor(way, tokens)), Host: host });
+      expect([way.path, host, status]).toEqual([way.path, host, 403]);
+    }
+  }
+  expect(rows()).toBe(before);
+});
