@@ -26,7 +26,7 @@ export type Clock = { readonly now?: number };
 
 /**
  * Verifies a webhook over its raw body and returns its event, or a code and a sentence that say why not. Never throws on
- * what a request brings; a tolerance that is no number from 0 is a TypeError (interface: Events rules 2 and 3).
+ * what a request brings; a tolerance that is no number from 0 is a TypeError (interface 29, 30).
  */
 export function verifyWebhook(options: VerifyOptions & Clock): WebhookVerdict {
   return verifyAt({ ...options, now: options.now ?? Date.now() });

@@ -142,7 +142,7 @@ export type ShellResult = {
   readonly stderr: string;
 };
 
-/** Everything outside the program (design section 2). Tests pass one with a fake clock, seeded randomness and no socket. */
+/** Everything outside the program (decision 53). Tests pass one with a fake clock, seeded randomness and no socket. */
 export type World = {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -172,17 +172,35 @@ test("every file is reached from the program", () => {
   expect(sources.filter(({ path }) => !reached.has(path)).map(({ name }) => name)).toEqual([]);
 });
 
+test("every citation leads to a file of this repository", () => {
+  const numbered = { decision: entries("DECISIONS.md"), interface: entries("INTERFACE.md") };
+  for (const numbers of Object.values(numbered))
+    expect(numbers).toEqual(numbers.map((_n, index) => index + 1));
+  const unresolved = [...commented(), ...documents()].flatMap((path) => {
+    // A comment's line break may stand inside a citation.
+    const text = readFileSync(path, "utf8").replaceAll(/\n\s*(?:\*|\/\/)?\s*/g, " ");
+    const missing = citations(text)
+      .filter(({ kind, number }) => !numbered[kind].includes(number))
+      .map(({ kind, number }) => `${kind} ${number}`);
+    const elsewhere =
+      text.match(/[Dd]esign[ ]section|\bissues? (?:\d|of )|interface[:] (?:[A-Z`]|rule)/g) ?? [];
+    return missing.concat(elsewhere).map((what) => `${relative(ROOT, path)}: ${what}`);
+  });
+  expect(unresolved).toEqual([]);
+  const last = numbered.interface.length;
+  expect(citations(`(interface ${last}, ${last + 1}; decisions 4 to 6 and 9)`)).toEqual([
+    { kind: "interface", number: last },
+    { kind: "interface", number: last + 1 },
+    ...[4, 5, 6, 9].map((number) => ({ kind: "decision", number })),
+  ]);
+});
+
 test("no committed file names a machine's own paths", () => {
-  const here = [
-    ...sources.map(({ path }) => path),
-    ...files(join(ROOT, "test")),
-    ...files(join(ROOT, "bin")),
-  ];
-  const documents = readdirSync(ROOT)
+  const atTop = readdirSync(ROOT)
     .filter((name) => /\.(md|json|ts)$/.test(name))
     .map((name) => join(ROOT, name));
   const machine = /[/](?:work|root|home)[/]/;
-  const offenders = [...here, ...documents].filter((path) => machine.test(readFileSync(path, "utf8")));
+  const offenders = [...commented(), ...atTop].filter((path) => machine.test(readFileSync(path, "utf8")));
   expect(offenders).toEqual([]);
 });
 
@@ -286,6 +304,41 @@ function fake(text: string): SourceFile {
     text,
     tree: parse(text, { sourceType: "module", plugins: ["typescript"] }),
   };
+}
+
+/** Every file of ours that has comments. */
+function commented(): string[] {
+  return [SRC, join(ROOT, "test"), join(ROOT, "bin")].flatMap(files);
+}
+
+function documents(): string[] {
+  return readdirSync(ROOT)
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join(ROOT, name));
+}
+
+/** The numbers of the entries of a document: `**5. Title.** …`. */
+function entries(name: string): number[] {
+  const text = readFileSync(join(ROOT, name), "utf8");
+  return [...text.matchAll(/^\*\*(\d+)\. /gm)].map(([, number]) => Number(number));
+}
+
+type Citation = { readonly kind: "decision" | "interface"; readonly number: number };
+
+/** What a text cites: `decision 5`, `decisions 11 to 14, 45`, `interface 29`. */
+function citations(text: string): Citation[] {
+  return [...text.matchAll(/\b(decision|interface)s? (\d+(?:(?:, | and | to )\d+)*)/gi)].flatMap(
+    ([, word = "", numbers = ""]) => {
+      const kind = word.toLowerCase() === "decision" ? "decision" : "interface";
+      return numbers.split(/, | and /).flatMap((range) => {
+        const [first = 0, end = first] = range.split(" to ").map(Number);
+        return Array.from(
+          { length: end - first + 1 },
+          (_, index) => ({ kind, number: first + index }) as const,
+        );
+      });
+    },
+  );
 }
 
 function files(folder: string): string[] {

@@ -1,6 +1,6 @@
 import type { FileRefusal } from "../store/connection/database.ts";
 
-/** Exit codes of every command (design section 6). */
+/** Exit codes of every command (decision 57). */
 export const EXIT = {
   done: 0,
   failed: 1,

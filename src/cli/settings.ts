@@ -26,7 +26,7 @@ export type ServiceOptions = CommonOptions & {
 /** A value and where it comes from. */
 export type Sourced<Value> = { readonly value: Value; readonly source: string };
 
-/** Everything a client command depends on, each with its source (design section 6). */
+/** Everything a client command depends on, each with its source (decision 57). */
 export type Settings = {
   readonly folder: Sourced<string>;
   readonly baseUrl: Sourced<string>;

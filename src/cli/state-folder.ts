@@ -13,7 +13,7 @@ import {
 import type { World } from "../world.ts";
 import { EXIT, type Problem } from "./problem.ts";
 
-/** The folder's name in a project (design section 5). */
+/** The folder's name in a project (decision 54). */
 const FOLDER_NAME = ".checkout";
 
 /** What the state folder's own .gitignore holds: it is never committed. */

@@ -5,7 +5,7 @@ import { accept, refuse, type Outcome } from "./outcome.ts";
 export const SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What the service knows of a key: never the plaintext (interface: Authentication rule 3). */
+/** What the service knows of a key: never the plaintext (interface 24). */
 export type Credential = {
   readonly id: string;
   readonly storeId: string;
@@ -49,7 +49,7 @@ export function redactKey(apiKey: string): string {
 export type Presented = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
 
 /**
- * Reads the credential from the Authorization lines as they came (interface: Authentication rules 1 and 6).
+ * Reads the credential from the Authorization lines as they came (interface 22, 27).
  * Refuses with `credential_missing` or `credential_invalid`.
  */
 export function parseAuthorization(values: readonly string[]): Outcome<Presented> {
@@ -77,7 +77,7 @@ export function refuseUnknownKey(apiKey: string): Outcome<never> {
     : refuse("credential_invalid", "the API key has a wrong checksum: it was cut off or mistyped");
 }
 
-/** Refuses with `scope_missing` unless the credential has the scope (interface: Authentication rule 6). */
+/** Refuses with `scope_missing` unless the credential has the scope (interface 27). */
 export function requireScope(credential: Credential, scope: Scope): Outcome<Credential> {
   if (credential.scopes.includes(scope)) return accept(credential);
   const granted = credential.scopes.length === 0 ? "none" : credential.scopes.join(", ");

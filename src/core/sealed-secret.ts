@@ -11,7 +11,7 @@ const ALGORITHM = "aes-256-gcm";
 const AUTH_TAG_BYTES = 16;
 const PREFIX = "whsec_";
 
-/** A signing secret as it stands in the database: recoverable with the master key alone (interface: Events rule 4; decision 16). */
+/** A signing secret as it stands in the database: recoverable with the master key alone (interface 31; decision 16). */
 export type SealedSecret = {
   readonly id: string;
   readonly storeId: string;

@@ -3,7 +3,7 @@ import { parseJson } from "./json.ts";
 
 const credentials = z.object({ merchant_id: z.string(), store_id: z.string(), api_key: z.string() });
 
-/** `credentials.json`: the merchant's own copy of what the sandbox showed once (design section 5). */
+/** `credentials.json`: the merchant's own copy of what the sandbox showed once (decision 54). */
 export type Credentials = z.infer<typeof credentials>;
 
 const run = z.object({

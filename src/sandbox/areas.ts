@@ -27,7 +27,7 @@ const HEALTH: readonly AreaRoute<ServiceContext>[] = [
     methods: ["GET"],
     path: "/healthz",
     role: "anyone",
-    // That the service is ready, and nothing else (design section 7).
+    // That the service is ready, and nothing else (decision 43).
     answer: (_context, { requestId }) =>
       accept({ status: 200, headers: jsonHeaders(requestId), body: '{"ok":true}' }),
   },

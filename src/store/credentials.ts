@@ -17,7 +17,7 @@ type KeyRow = { readonly id: string; readonly last_four: string; readonly scopes
 /** What may be shown of an API key. */
 export type ShownKey = Pick<Credential, "id" | "scopes"> & { readonly lastFour: string };
 
-/** API keys, as hashes (interface: Authentication rule 3). */
+/** API keys, as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<[string, string, string, string, string, number]>(
     "INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at) VALUES (?, ?, ?, ?, ?, ?)",

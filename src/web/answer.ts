@@ -13,7 +13,7 @@ export function jsonHeaders(requestId: string): Record<string, string> {
   };
 }
 
-/** A refusal as an HTTP answer in the error envelope (interface: Error envelope). */
+/** A refusal as an HTTP answer in the error envelope (interface 17). */
 export function refusalResponse(requestId: string, refusal: Refusal): HttpResponse {
   const headers = jsonHeaders(requestId);
   if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);

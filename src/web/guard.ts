@@ -8,7 +8,7 @@ import { headerLines } from "./http.ts";
 export type AllowedHosts = ReadonlySet<string>;
 
 /**
- * The first check of every request (design section 8): exactly one Host, and it names this server. A page on another
+ * The first check of every request (decision 58): exactly one Host, and it names this server. A page on another
  * site that reaches the port by DNS rebinding carries its own name here. Then what this server does not do: be a proxy
  * (`method_not_allowed`), keep an expectation, take a target that is no path (`invalid_request`).
  */
@@ -40,7 +40,7 @@ export function checkRequest(request: HttpRequest, allowed: AllowedHosts): Outco
   return accept(undefined);
 }
 
-/** Refuses with `origin_not_allowed` whatever a browser sent from a page: an API is for servers (design section 8). */
+/** Refuses with `origin_not_allowed` whatever a browser sent from a page: an API is for servers (decision 58). */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
   if (origin === undefined) return accept(undefined);
@@ -59,7 +59,7 @@ export function allowedHosts(port: number, added: readonly string[]): AllowedHos
 
 /**
  * Lets only forms of our own pages write: `Sec-Fetch-Site: same-origin`, or, from a browser that does not send it, an
- * Origin that is this very host. Refuses with `origin_not_allowed` (design section 8).
+ * Origin that is this very host. Refuses with `origin_not_allowed` (decision 40).
  */
 export function requireOwnPage(request: HttpRequest): Outcome<void> {
   const sites = headerLines(request, "sec-fetch-site");

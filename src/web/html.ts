@@ -14,7 +14,7 @@ const JOINER =
 
 /**
  * Markup with its values filled in: `html`<p>${text}</p>``. Every string becomes text, also inside a quoted attribute,
- * with control, bidi and invisible characters visible as `\u{…}` (design section 8). Other than on a terminal, a line
+ * with control, bidi and invisible characters visible as `\u{…}` (decision 40). Other than on a terminal, a line
  * break is a blank here, and a joiner between letters or emoji stays.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {

@@ -5,7 +5,7 @@ import { headerLines } from "./http.ts";
 import { LANGUAGE_TAGS, type Language } from "./language.ts";
 
 /**
- * What a page may do (design section 8): its own style and script, requests and forms to its own origin, and be in
+ * What a page may do (decision 40): its own style and script, requests and forms to its own origin, and be in
  * nobody's frame. No inline script, no inline style.
  */
 const CONTENT_SECURITY_POLICY = [

@@ -23,7 +23,7 @@ import type {
 /** What a server of the API has where nothing else is asked for (decision 6). */
 const OWN_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 1024, silenceMs: 30_000 };
 
-/** Limits of every server (design section 8). Sizes in bytes, times in milliseconds. */
+/** Limits of every server (decision 58). Sizes in bytes, times in milliseconds. */
 const LIMITS = {
   headerBytes: 16 * 1024,
   headerLines: 100,

@@ -6,7 +6,7 @@ import type { Context } from "../command.ts";
 import { calledAs, fieldLines } from "../printer.ts";
 import { shortPath } from "../state-folder.ts";
 
-/** What the sandbox tells of itself when it is truly ready (design section 6). */
+/** What the sandbox tells of itself when it is truly ready (decision 57). */
 export type Ready = {
   readonly event: "ready";
   readonly base_url: string;

@@ -57,7 +57,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
  * Sends a request until it has a final answer or the tries are used up. Repeats after a timeout, a lost connection, an
- * answer that is cut or no envelope, 429, 5xx and `idempotency_in_progress` (design section 6); every repetition is
+ * answer that is cut or no envelope, 429, 5xx and `idempotency_in_progress` (decision 56); every repetition is
  * the same request, so that the key makes it harmless.
  */
 export async function exchange(

@@ -13,7 +13,7 @@ import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
 
-/** The sandbox's own API on this machine (design section 7), which no real service has, and the token of one role. */
+/** The sandbox's own API on this machine (decision 43), which no real service has, and the token of one role. */
 export type ControlTarget = { readonly origin: string; readonly token: string };
 
 /** An answer of the control API, or why there is none. */

@@ -1,15 +1,15 @@
 import { printableLiteral } from "../text.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 
-/** The six values of `status` (interface: States and transitions). */
+/** The six values of `status` (interface 13). */
 export const STATUSES = ["created", "pending", "succeeded", "failed", "cancelled", "expired"] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** Payment methods named in the request schema (interface: CreateCheckout). */
+/** Payment methods named in the request schema (interface 3). */
 export const PAYMENT_METHODS = ["alipay_plus", "wechat_pay"] as const;
 export type PaymentMethod = (typeof PAYMENT_METHODS)[number];
 
-/** What a checkout was created as (interface: `data.object`). */
+/** What a checkout was created as (interface 12). */
 export type CheckoutObject = "order" | "checkout_session";
 
 /** One order or hosted checkout session of a store. Times are milliseconds since the epoch. */

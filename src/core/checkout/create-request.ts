@@ -29,7 +29,7 @@ const byPrice = z.strictObject({
 
 const SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 
-/** The body of a create, in either of its two forms (interface: CreateCheckout; decision 7). */
+/** The body of a create, in either of its two forms (interface 9, 10; decision 7). */
 export type CreateRequest = z.infer<typeof bySum> | z.infer<typeof byPrice>;
 
 /**

@@ -1,7 +1,7 @@
 import { iso } from "../clock.ts";
 import type { Checkout, Status } from "./checkout.ts";
 
-/** The version that an event's body names (interface: Versioning). */
+/** The version that an event's body names (interface 34). */
 const API_VERSION = "1.0.0-test";
 
 /** An immutable fact about a checkout, with the exact bytes that every delivery of it carries (decision 11). */

@@ -18,7 +18,7 @@ export type StoredResponse = {
 const KEY = /^[\x20-\x7e]{8,128}$/;
 
 /**
- * The one Idempotency-Key of a create (interface: Idempotency rule 1, Limits; decision 5). `values` are the header
+ * The one Idempotency-Key of a create (interface 19; decision 5). `values` are the header
  * lines as they came, because a joined duplicate would look like one key.
  */
 export function parseIdempotencyKey(values: readonly string[]): Outcome<string> {
@@ -53,7 +53,7 @@ export function fingerprint(path: string, request: CreateRequest): string {
 /** Stands for the sandbox of a state folder: its port can move from run to run, its store identifies it. */
 export const LOCAL_SANDBOX = "local-sandbox";
 
-/** One logical create of a client: the same values always give the same key (design section 6). */
+/** One logical create of a client: the same values always give the same key (decision 21). */
 export type LogicalCreate = {
   /** The base URL of the service, or LOCAL_SANDBOX. */
   readonly service: string;

@@ -1,7 +1,7 @@
 import { deriveIdempotencyKey, IDEMPOTENCY_RETENTION_MS, type LogicalCreate } from "./idempotency-key.ts";
 import type { Outcome } from "../outcome.ts";
 
-/** What the client knows of one create, written before its first byte is sent (design section 6). */
+/** What the client knows of one create, written before its first byte is sent (decision 56). */
 export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   readonly key: string;
   /** Null where the user gave the key. */

@@ -9,7 +9,7 @@ const MAX_TEXT_CODE_POINTS = 500;
 const MAX_URL_LENGTH = 2048;
 const short = (text: string): string => cut(text, MAX_TEXT_CODE_POINTS);
 
-/** The fields of a checkout as the interface states them (interface: `data` object). */
+/** The fields of a checkout as the interface states them (interface 12). */
 export const checkoutWire = z.object({
   id: z.uuid(),
   object: z.enum(["order", "checkout_session"]),
@@ -23,11 +23,11 @@ export const checkoutWire = z.object({
 /** A checkout as it stands in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
-/** The success envelope (interface: CheckoutResponse). Fields that the interface does not state are let pass and dropped. */
+/** The success envelope (interface 11). Fields that the interface does not state are let pass and dropped. */
 export const checkoutResponse = z.object({ ok: z.literal(true), request_id: z.uuid(), data: checkoutWire });
 export type CheckoutResponse = z.infer<typeof checkoutResponse>;
 
-/** The error envelope (interface: Error envelope). */
+/** The error envelope (interface 17). */
 export const errorResponse = z.object({
   ok: z.literal(false),
   request_id: z.string(),

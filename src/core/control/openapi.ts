@@ -52,7 +52,7 @@ const REQUEST_ID: Json = {
 };
 const ALLOW: Json = { description: "The methods that the path has.", schema: { type: "string" } };
 
-/** The control API as an OpenAPI 3.1 document, made from the table that the router goes over (design section 7). */
+/** The control API as an OpenAPI 3.1 document, made from the table that the router goes over (decision 43). */
 export function describeControlApi(): AnswerOf<"describe"> {
   const paths: Record<string, Json> = {};
   for (const name of OPERATION_NAMES) {
@@ -143,7 +143,7 @@ function refused(status: number, codes: readonly ErrorCode[]): Json {
   };
 }
 
-/** The error envelope (interface: Error envelope), with the closed list of codes (decision 4). */
+/** The error envelope (interface 17), with the closed list of codes (decision 4). */
 function refusalSchema(): Json {
   const error = z.object({ code: z.enum(Object.keys(STATUS_OF)), message: z.string() });
   return schemaOf(z.object({ ok: z.literal(false), request_id: z.uuid(), error }), "output");

@@ -11,7 +11,7 @@ import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutWire } from "../checkout/wire.ts";
 
-/** One operation of the control API, as router, client and description read it (design section 7). */
+/** One operation of the control API, as router, client and description read it (decision 43). */
 type Operation<Body, Answer> = {
   readonly method: "GET" | "POST";
   /** May hold `{id}`. */

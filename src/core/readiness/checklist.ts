@@ -5,7 +5,7 @@ import type { Drill } from "./drills/drill.ts";
 import type { Endpoint } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
 
-/** The items of the launch checklist, in its order (interface: What the service does). */
+/** The items of the launch checklist, in its order (interface 6). */
 export const CHECKLIST_ITEMS = [
   "production_credential",
   "store_active",

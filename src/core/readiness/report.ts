@@ -21,7 +21,7 @@ export type ChecklistReport = Checklist & {
   readonly judgedAt: number;
 };
 
-/** What every report says, because no run of a test can show it (interface: What the service does). */
+/** What every report says, because no run of a test can show it (interface 5). */
 export const TEST_MODE_NOTE = "This is test mode: nothing here shows that live payments work.";
 
 /** The verdict in words. */

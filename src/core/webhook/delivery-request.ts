@@ -25,7 +25,7 @@ export type DeliveryParts = {
   readonly trouble: TroubleKind | null;
 };
 
-/** Signs one attempt (interface: Events rule 2; decision 12), with the trouble that was asked for. */
+/** Signs one attempt (interface 29; decision 12), with the trouble that was asked for. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, trouble } = parts;
   const timestamp = Math.floor(parts.realNow / 1000) - (trouble === "stale_timestamp" ? STALE_BY_SECONDS : 0);

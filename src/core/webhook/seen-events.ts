@@ -1,4 +1,4 @@
-/** Which events a target has taken, so that none is forwarded twice (issue 4: duplicates are dropped and marked). */
+/** Which events a target has taken, so that none is forwarded twice (decision 51). */
 export type SeenEvents = {
   readonly has: (eventId: string) => boolean;
   /** Notes that a target has taken an event; `now` is milliseconds since the epoch. */

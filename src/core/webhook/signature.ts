@@ -23,7 +23,7 @@ const SECRET = /^[\x21-\x7e]+$/;
 const API_KEY_PREFIX = "svc_";
 
 /**
- * The hex digest that a delivery carries (interface: Events rule 2): HMAC-SHA256 over the bytes of the timestamp header,
+ * The hex digest that a delivery carries (interface 29): HMAC-SHA256 over the bytes of the timestamp header,
  * a dot, and the raw body. The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included.
  */
 export function signatureOf(
@@ -54,7 +54,7 @@ export function signHeaders(
 }
 
 /**
- * Verifies a request over its raw body (interface: Events rule 3; decision 12). `now` is milliseconds since the epoch.
+ * Verifies a request over its raw body (interface 30; decision 12). `now` is milliseconds since the epoch.
  * Refuses in this order, whatever else is wrong: secrets, body, timestamp header, signature header, signature, age: the
  * age of a timestamp that nobody signed proves nothing. Throws a TypeError only for a tolerance, a time or headers that
  * no request can bring about.

@@ -59,10 +59,10 @@ export type SignatureVerdict =
     }
   | Rejection<SignatureCode>;
 
-/** The values of `status` (interface: States and transitions). */
+/** The values of `status` (interface 13). */
 export type WebhookStatus = "created" | "pending" | "succeeded" | "failed" | "cancelled" | "expired";
 
-/** What an order or a checkout session looked like when its event was made (interface: `data` object). */
+/** What an order or a checkout session looked like when its event was made (interface 12). */
 export type WebhookCheckout = {
   readonly id: string;
   readonly object: "order" | "checkout_session";

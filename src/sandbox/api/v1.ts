@@ -38,7 +38,7 @@ export type ApiContext = ServiceContext & {
 };
 
 /**
- * The v1 API (interface: Endpoints; decision 15). Each step is one rung of decision 3, in its order: browser, route,
+ * The v1 API (interface 14 to 16; decision 15). Each step is one rung of decision 3, in its order: browser, route,
  * credential, rate, scope, content; the verbs do the rest inside their transaction.
  */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [

@@ -33,7 +33,7 @@ export type CreateCommand = {
 export type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
 /**
- * Creates an order or a session, or answers again what its key is bound to (interface: Idempotency rules; decision 5).
+ * Creates an order or a session, or answers again what its key is bound to (interface 19 to 21; decision 5).
  * One transaction with one `now`: key, checkout, event; for a key that was used before, a row of the log. Refuses as
  * decision 3 orders.
  */

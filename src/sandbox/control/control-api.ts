@@ -27,7 +27,7 @@ export type ControlContext = ControlActs & {
   readonly administratorToken: string;
 };
 
-/** Where the control API lives; it is the sandbox's alone, no part of v1 (design section 7). */
+/** Where the control API lives; it is the sandbox's alone, no part of v1 (decision 43). */
 export const CONTROL_PREFIX = "/__sandbox/";
 
 const ROUTES: readonly AreaRoute<ControlContext, ControlRole>[] = OPERATION_NAMES.map(routeOf);

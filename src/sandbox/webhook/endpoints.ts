@@ -151,7 +151,7 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
 }
 
 /**
- * Delivers an event again, the same event_id and bytes (interface: Events rule 5): to one endpoint, or to all that want
+ * Delivers an event again, the same event_id and bytes (interface 32): to one endpoint, or to all that want
  * it and are on. No state changes. Refuses with `not_found`, and with `state_conflict` where nobody can get it.
  */
 export function replayEvent(

@@ -45,7 +45,7 @@ const BUSY_TIMEOUT_MS = 5000;
 const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
 /**
- * Opens a database file, making it if it is not there and migrating it if it is older (design section 5).
+ * Opens a database file, making it if it is not there and migrating it if it is older (decision 54).
  * Refuses a zero-byte, foreign, damaged or newer file without writing to it. Throws only where the disk fails.
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {

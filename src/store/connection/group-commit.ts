@@ -31,7 +31,7 @@ type Result =
   | { readonly ok: false; readonly error: unknown };
 
 /**
- * Group commit (design section 2): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and
+ * Group commit (decision 55): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and
  * every caller is answered only after the commit returned. Work that throws is undone alone: the batch is then run
  * again with a savepoint around each job, which costs every job two statements and is therefore not done before.
  */

@@ -1,6 +1,6 @@
 import type { Connection } from "../connection/database.ts";
 
-/** A create that met a key which was used before (interface: Idempotency rules). Times by the store's clock. */
+/** A create that met a key which was used before (interface 20). Times by the store's clock. */
 export type IdempotencyUse = {
   readonly storeId: string;
   readonly key: string;

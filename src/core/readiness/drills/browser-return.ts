@@ -44,7 +44,7 @@ export const RETURN_CAUSES = {
 export type ReturnCause = keyof typeof RETURN_CAUSES;
 
 /**
- * Judges what was seen (interface: a browser return never sets the final state). Both returns look the same: who takes the
+ * Judges what was seen (interface 4). Both returns look the same: who takes the
  * second for paid, and not the first, has asked the service, which is the other way to confirm a payment.
  */
 export function judgeReturn(facts: ReturnFacts): ReturnVerdict {

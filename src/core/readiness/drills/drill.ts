@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 
-/** What can be drilled (issue of launch readiness; decision 50). */
+/** What can be drilled (decision 50). */
 export const DRILL_KINDS = ["webhook", "idempotency", "browser_return"] as const;
 export type DrillKind = (typeof DRILL_KINDS)[number];
 

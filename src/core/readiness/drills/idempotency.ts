@@ -49,7 +49,7 @@ const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
 ]);
 
 /**
- * Judges how a client copes with an answer that is lost after the commit (interface: Idempotency rules 1 and 2). Where no
+ * Judges how a client copes with an answer that is lost after the commit (interface 19, 20). Where no
  * answer could be lost, nothing behind that is judged.
  */
 export function judgeIdempotencyDrill(facts: IdempotencyFacts): IdempotencyVerdict {

@@ -68,7 +68,7 @@ const cases = {
 /** The name of a case. */
 export type CaseName = keyof typeof cases;
 
-/** What the webhook drill sends (issue of launch readiness, item 2), in this order. */
+/** What the webhook drill sends (decision 50), in this order. */
 export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = cases;
 
 /** The names of all cases, in the order in which they are sent. */

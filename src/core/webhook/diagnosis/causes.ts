@@ -4,7 +4,7 @@ const TWO_SIDES =
   "The side that deviates is the one to correct: the receiver's framework, or whatever signed it.";
 
 /**
- * Every cause that a diagnosis can name (issue 4: when verification fails, say why), with the sentence for a person. The
+ * Every cause that a diagnosis can name (decision 46), with the sentence for a person. The
  * detail says what was found; it never holds a secret or a digest.
  */
 export const CAUSES = {
