@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
 const MAX_FUNCTION_LINES = 70;
+const MAX_PROSE_COLUMNS = 120;
 
 /** What each folder may import: other folders of ours, and packages (ARCHITECTURE.md has the same table). */
 const LAYERS: Readonly<
@@ -195,6 +196,17 @@ test("every citation leads to a file of this repository", () => {
   ]);
 });
 
+test("prose in Markdown is wrapped, so that a diff can be read", () => {
+  const long = documents().flatMap((path) =>
+    proseLines(readFileSync(path, "utf8"))
+      .filter(({ text }) => text.length > MAX_PROSE_COLUMNS)
+      .map(({ number }) => `${relative(ROOT, path)}:${number}`),
+  );
+  expect(long).toEqual([]);
+  const shown = proseLines("prose\n| a table |\n```sh\na command\n```\n* an item");
+  expect(shown.map(({ number }) => number)).toEqual([1, 6]);
+});
+
 test("no committed file names a machine's own paths", () => {
   const atTop = readdirSync(ROOT)
     .filter((name) => /\.(md|json|ts)$/.test(name))
@@ -315,6 +327,19 @@ function documents(): string[] {
   return readdirSync(ROOT)
     .filter((name) => name.endsWith(".md"))
     .map((name) => join(ROOT, name));
+}
+
+/** The lines of a document that are neither of a table nor of a block of code. */
+function proseLines(document: string): { readonly number: number; readonly text: string }[] {
+  let fenced = false;
+  return document
+    .split("\n")
+    .map((text, index) => ({ number: index + 1, text }))
+    .filter(({ text }) => {
+      const fence = text.trimStart().startsWith("```");
+      if (fence) fenced = !fenced;
+      return !fence && !fenced && !text.startsWith("|");
+    });
 }
 
 /** The numbers of the entries of a document: `**5. Title.** …`. */
