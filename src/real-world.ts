@@ -246,8 +246,8 @@ function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
       // The user's program is neither the sandbox's operator nor its administrator.
       env: {
         ...process.env,
+        CHECKOUT_CONTROL_TOKEN: undefined,
         CHECKOUT_ADMIN_TOKEN: undefined,
-        CHECKOUT_ADMINISTRATOR_TOKEN: undefined,
         ...env,
       },
       stdio: ["ignore", "pipe", "pipe"],

@@ -279,9 +279,9 @@ test("no secret is in any argument list, log or error", async () => {
   const processes =
     process.platform === "linux" ? readFileSync(`/proc/${sandbox.ready.pid}/cmdline`, "utf8") : "";
   const live = readFileSync(join(cwd, ".checkout/run.json"), "utf8");
-  const administrator = readFileSync(join(cwd, ".checkout/administrator.json"), "utf8");
+  const administrator = readFileSync(join(cwd, ".checkout/admin.json"), "utf8");
   await sandbox.stop("SIGTERM");
-  const tokens = [json(live)["admin_token"], json(administrator)["administrator_token"]];
+  const tokens = [json(live)["control_token"], json(administrator)["admin_token"]];
   for (const secret of [apiKey, sandbox.ready.signing_secret, ...tokens.map(String)]) {
     for (const text of [client.stdout, client.stderr, sandbox.output.stderr, processes])
       expect(text).not.toContain(secret);

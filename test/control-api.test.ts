@@ -30,18 +30,18 @@ const TAKES_ALL: Service = {
 const STEP = { name: "a", passed: true, expected: "b", got: "c", cause: null, reference: null };
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 
-function adminToken(harness: Harness): string {
-  return (JSON.parse(harness.readState("run.json")) as { admin_token: string }).admin_token;
+function controlToken(harness: Harness): string {
+  return (JSON.parse(harness.readState("run.json")) as { control_token: string }).control_token;
 }
 
-function administratorToken(harness: Harness): string {
-  const text = harness.readState("administrator.json");
-  return (JSON.parse(text) as { administrator_token: string }).administrator_token;
+function adminToken(harness: Harness): string {
+  const text = harness.readState("admin.json");
+  return (JSON.parse(text) as { admin_token: string }).admin_token;
 }
 
 /** Calls of the control API with the token that each of them wants. */
 function caller(harness: Harness, sandbox: RunningSandbox) {
-  const tokens = { control: adminToken(harness), administrator: administratorToken(harness) };
+  const tokens = { control: controlToken(harness), administrator: adminToken(harness) };
   return async (path: string, call: Partial<ApiCall> = {}): Promise<Answer> => {
     const role = path.startsWith("/__sandbox/admin/") ? "administrator" : "control";
     const headers = { Authorization: `Bearer ${tokens[role]}`, ...call.headers };
@@ -240,7 +240,7 @@ test("every refusal has its status and code, and both are described", async () =
 
   for (const name of OPERATION_NAMES) {
     await check("401 credential_invalid", name, { headers: { Authorization: "Bearer wrong" } });
-    await check("401 credential_invalid", name, { headers: { Authorization: adminToken(harness) } });
+    await check("401 credential_invalid", name, { headers: { Authorization: controlToken(harness) } });
     await check("401 credential_invalid", name, {
       headers: { Authorization: `Bearer ${sandbox.ready.api_key ?? ""}` },
     });

@@ -266,8 +266,8 @@ test("the API key is in the command's environment alone, and the control API's t
   `;
   const command = commandOf(look);
   const tokens = {
-    CHECKOUT_ADMIN_TOKEN: "admin-0123456789abcdef",
-    CHECKOUT_ADMINISTRATOR_TOKEN: "administrator-0123456789",
+    CHECKOUT_CONTROL_TOKEN: "admin-0123456789abcdef",
+    CHECKOUT_ADMIN_TOKEN: "administrator-0123456789",
   };
   const { code, stdout, stderr } = await run([...DRILL, "--client-command", command], {
     ...options,

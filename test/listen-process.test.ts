@@ -60,8 +60,8 @@ async function sell({ ready }: SandboxProcess, cwd: string, orderId: string): Pr
     });
     return (await answer.json()) as Event;
   };
-  const { admin_token: token } = JSON.parse(readFileSync(join(cwd, ".checkout/run.json"), "utf8")) as {
-    readonly admin_token: string;
+  const { control_token: token } = JSON.parse(readFileSync(join(cwd, ".checkout/run.json"), "utf8")) as {
+    readonly control_token: string;
   };
   const key = { Authorization: `Bearer ${ready.api_key ?? ""}`, "Idempotency-Key": `key-of-${orderId}` };
   const { data } = await post("/v1/orders", key, { order_id: orderId, price_id: "price_coffee" });

@@ -915,7 +915,10 @@ test("without a sandbox it says what to start; a port that is taken names who ha
 
 test("an ephemeral sandbox is named by the environment; then nothing is kept on disk", async () => {
   const harness = createHarness();
-  const env = { CHECKOUT_ADMIN_TOKEN: "a-token-of-the-test", CHECKOUT_BASE_URL: "http://127.0.0.1:4242/v1" };
+  const env = {
+    CHECKOUT_CONTROL_TOKEN: "a-token-of-the-test",
+    CHECKOUT_BASE_URL: "http://127.0.0.1:4242/v1",
+  };
   const sandbox = await harness.start(["--ephemeral"], { env });
   const got = record(harness, 3000);
   const listening = await startListening(harness, ["--forward", HOOKS], { env });

@@ -308,10 +308,7 @@ test("nobody but the administrator opens the gate, and only in its order", async
 
 test("of two acts that come at once, one changes something and the other is refused", async () => {
   const { harness, sandbox } = await openShop();
-  const { administrator_token: token = "" } = JSON.parse(harness.readState("administrator.json")) as Record<
-    string,
-    string
-  >;
+  const { admin_token: token = "" } = JSON.parse(harness.readState("admin.json")) as Record<string, string>;
   const act = (action: string): Promise<string> => control({ sandbox, token }, "admin/acts", { action });
   const once = ["200", "409 state_conflict"];
   expect(await Promise.all([act("deactivate"), act("deactivate")])).toEqual(once);
@@ -388,10 +385,11 @@ const ACTIVATE = { action: "deactivate" };
 
 test("each role has its own token, and no other credential does", async () => {
   const { harness, sandbox, type } = await openShop();
-  const { admin_token: run } = JSON.parse(harness.readState("run.json")) as Record<string, string>;
-  const { administrator_token: administrator } = JSON.parse(
-    harness.readState("administrator.json"),
-  ) as Record<string, string>;
+  const { control_token: run } = JSON.parse(harness.readState("run.json")) as Record<string, string>;
+  const { admin_token: administrator } = JSON.parse(harness.readState("admin.json")) as Record<
+    string,
+    string
+  >;
   const tokens = { run, administrator, key: sandbox.ready.api_key, nothing: "", wrong: "x".repeat(43) };
   const rows: readonly (readonly [who: keyof typeof tokens, path: string, said: string, body?: object])[] = [
     ["run", "readiness", "200"],
@@ -438,23 +436,17 @@ test("each role has its own token, and no other credential does", async () => {
   const twice = { Authorization: `Bearer ${administrator}`, authorization: `Bearer ${run}` };
   expect((await sandbox.request({ path: "/__sandbox/admin/acts", headers: twice })).status).toBe(401);
   // Only its own token reaches the command.
-  writeFileSync(
-    join(harness.cwd, ".checkout/administrator.json"),
-    JSON.stringify({ administrator_token: run }),
-  );
+  writeFileSync(join(harness.cwd, ".checkout/admin.json"), JSON.stringify({ admin_token: run }));
   const refused = await type("admin close-gate");
   expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining("scope_missing")]);
-  expect(refused.stderr).toContain("administrator.json");
+  expect(refused.stderr).toContain("admin.json");
 });
 
-test("the administrator's token is made once, kept, for its owner alone, and never shown", async () => {
+test("the admin token is made once, kept, for its owner alone, and never shown", async () => {
   const shop = await openShop();
   const { harness, sandbox, done, type } = shop;
-  const path = join(harness.cwd, ".checkout/administrator.json");
-  const { administrator_token: token = "" } = JSON.parse(readFileSync(path, "utf8")) as Record<
-    string,
-    string
-  >;
+  const path = join(harness.cwd, ".checkout/admin.json");
+  const { admin_token: token = "" } = JSON.parse(readFileSync(path, "utf8")) as Record<string, string>;
   expect(token).toMatch(/^[\w-]{43}$/);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const said = [
@@ -476,56 +468,58 @@ test("the administrator's token is made once, kept, for its owner alone, and nev
   // Nor is it in any other file, nor the API key in any but that of the merchant.
   for (const name of readdirSync(join(harness.cwd, ".checkout"))) {
     const text = readFileSync(join(harness.cwd, ".checkout", name), "latin1");
-    if (name !== "administrator.json") expect(text).not.toContain(token);
+    if (name !== "admin.json") expect(text).not.toContain(token);
     if (name !== "credentials.json") expect(text).not.toContain(sandbox.ready.api_key);
   }
   await harness.start();
-  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ administrator_token: token });
+  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ admin_token: token });
   await done("admin close-gate");
   rmSync(path);
   expect(await type("admin log")).toMatchObject({
     code: 4,
-    stderr: expect.stringContaining("administrator.json") as string,
+    stderr: expect.stringContaining("admin.json") as string,
   });
 });
 
-test("an administrator.json that is damaged stops the start, and nothing is made in its place", async () => {
+test("an admin.json that is damaged stops the start, and nothing is made in its place", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder, { mode: 0o700 });
-  writeFileSync(join(folder, "administrator.json"), '{"administrator_token":"short"}');
-  await expect(harness.start()).rejects.toThrow("administrator.json does not hold");
-  expect(harness.readState("administrator.json")).toBe('{"administrator_token":"short"}');
+  writeFileSync(join(folder, "admin.json"), '{"admin_token":"short"}');
+  await expect(harness.start()).rejects.toThrow("admin.json does not hold");
+  expect(harness.readState("admin.json")).toBe('{"admin_token":"short"}');
   expect(existsSync(join(folder, "run.json"))).toBe(false);
 });
 
-test("an ephemeral sandbox takes the administrator's token from the environment", async () => {
+test("an ephemeral sandbox takes the admin token from the environment", async () => {
   const harness = createHarness();
   const tokens = {
-    CHECKOUT_ADMIN_TOKEN: "control-token-0123456789",
-    CHECKOUT_ADMINISTRATOR_TOKEN: "administrator-0123456789",
+    CHECKOUT_CONTROL_TOKEN: "control-token-0123456789",
+    CHECKOUT_ADMIN_TOKEN: "administrator-0123456789",
   };
   const { ready } = await harness.start(["--ephemeral"], { env: tokens });
   const where = { CHECKOUT_BASE_URL: ready.base_url };
-  const { CHECKOUT_ADMINISTRATOR_TOKEN: token } = tokens;
-  const asAdministrator = typist(harness, { ...where, CHECKOUT_ADMINISTRATOR_TOKEN: token });
+  const { CHECKOUT_ADMIN_TOKEN: token } = tokens;
+  const asAdministrator = typist(harness, { ...where, CHECKOUT_ADMIN_TOKEN: token });
   await asAdministrator.done("admin approve-credential");
   const both = typist(harness, { ...where, ...tokens });
   expect((await both.check()).open).not.toContain("production_credential");
   await both.done("production request");
-  // With the administrator's token alone nothing else can be done, and with the control token nothing of his.
+  // With the admin token alone nothing else can be done, and with the control token nothing of his.
   expect((await asAdministrator.type("production request")).code).toBe(7);
-  expect((await typist(harness, { ...where, CHECKOUT_ADMIN_TOKEN: token }).type("store show")).code).toBe(4);
-  const swapped = { ...where, CHECKOUT_ADMINISTRATOR_TOKEN: tokens.CHECKOUT_ADMIN_TOKEN };
+  expect((await typist(harness, { ...where, CHECKOUT_CONTROL_TOKEN: token }).type("store show")).code).toBe(
+    4,
+  );
+  const swapped = { ...where, CHECKOUT_ADMIN_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
   expect((await typist(harness, swapped).type("admin log")).code).toBe(4);
   // It is sent to this machine alone.
-  const away = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_ADMINISTRATOR_TOKEN: token };
+  const away = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_ADMIN_TOKEN: token };
   harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
   expect((await typist(harness, away).type("admin log")).code).toBe(2);
 
   const refused: readonly (readonly [string, string, string])[] = [
-    ["short", "CHECKOUT_ADMINISTRATOR_TOKEN must have", "CHECKOUT_ADMINISTRATOR_TOKEN"],
-    [tokens.CHECKOUT_ADMIN_TOKEN, "must differ", "CHECKOUT_ADMINISTRATOR_TOKEN"],
+    ["short", "CHECKOUT_ADMIN_TOKEN must have", "CHECKOUT_ADMIN_TOKEN"],
+    [tokens.CHECKOUT_CONTROL_TOKEN, "must differ", "CHECKOUT_ADMIN_TOKEN"],
   ];
   for (const [given, said, name] of refused) {
     const result = await harness.run(["sandbox", "start", "--ephemeral"], {

@@ -39,9 +39,8 @@ async function openSite() {
   const tokens = {
     none: undefined,
     merchant: sandbox.ready.api_key ?? "",
-    control: (JSON.parse(harness.readState("run.json")) as { admin_token: string }).admin_token,
-    administrator: (JSON.parse(harness.readState("administrator.json")) as { administrator_token: string })
-      .administrator_token,
+    control: (JSON.parse(harness.readState("run.json")) as { control_token: string }).control_token,
+    administrator: (JSON.parse(harness.readState("admin.json")) as { admin_token: string }).admin_token,
   };
   const service = harness.programOn(Number(new URL(sandbox.ready.base_url).port));
   if (service === undefined) throw new Error("the sandbox does not run");

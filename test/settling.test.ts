@@ -278,10 +278,10 @@ test("a wait that fails does not lose what was created, and is over when it said
   expect(harness.clock.now() - began).toBeLessThan(8000);
 });
 
-test("the control API takes the admin token alone, and nothing from a browser", async () => {
+test("the control API takes the control token alone, and nothing from a browser", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
-  const { admin_token: token } = JSON.parse(harness.readState("run.json")) as { admin_token: string };
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
   const call = async (headers: Record<string, string>, body?: string): Promise<string> => {
     const answer = await sandbox.request({
       path: "/__sandbox/clock",
@@ -295,7 +295,7 @@ test("the control API takes the admin token alone, and nothing from a browser", 
   expect(await call({})).toBe("401 credential_invalid");
   expect(await call({ Authorization: `Bearer ${token}x` })).toBe("401 credential_invalid");
   expect(await call({ ...admin, Origin: "http://localhost:4242" })).toBe("403 origin_not_allowed");
-  const elsewhere = { CHECKOUT_ADMIN_TOKEN: token, CHECKOUT_BASE_URL: "http://pay.example/v1" };
+  const elsewhere = { CHECKOUT_CONTROL_TOKEN: token, CHECKOUT_BASE_URL: "http://pay.example/v1" };
   harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
   expect((await harness.run(["sandbox", "clock", "show"], { env: elsewhere })).code).toBe(2);
   for (const body of [
@@ -311,8 +311,8 @@ test("the control API takes the admin token alone, and nothing from a browser", 
 test("moves of a clock at the same time all count, and looking at it changes nothing", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--quiet"]);
-  const { admin_token: token } = JSON.parse(harness.readState("run.json")) as {
-    readonly admin_token: string;
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as {
+    readonly control_token: string;
   };
   const clock = async (body?: object): Promise<{ readonly now: string; readonly frozen: boolean }> => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };

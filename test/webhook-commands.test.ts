@@ -429,7 +429,7 @@ test("webhook.test is triggered for every endpoint that is on, and trigger works
   expect([one.got.length, two.got.length]).toEqual([2, 2]);
 
   const harness = createHarness();
-  const env = { CHECKOUT_ADMIN_TOKEN: "a-token-of-sixteen" };
+  const env = { CHECKOUT_CONTROL_TOKEN: "a-token-of-sixteen" };
   const { ready } = await harness.start(["--ephemeral", "--port", "0"], { env });
   const named = {
     ...env,

@@ -20,12 +20,12 @@ import type { CommonOptions, Context } from "./command.ts";
 import { idOf } from "./parsers.ts";
 import { table } from "./printer.ts";
 import { EXIT, exitCodeOfStatus, usageProblem, type Problem } from "./problem.ts";
-import { liveRun, locateStateFolder, readAdministratorToken, trustFolder } from "./state-folder.ts";
+import { liveRun, locateStateFolder, readAdminToken, trustFolder } from "./state-folder.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
 const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
-  control: "CHECKOUT_ADMIN_TOKEN",
-  administrator: "CHECKOUT_ADMINISTRATOR_TOKEN",
+  control: "CHECKOUT_CONTROL_TOKEN",
+  administrator: "CHECKOUT_ADMIN_TOKEN",
 };
 
 /** The sandbox that a command acts on: the live one of the folder, or the one that the environment names. */
@@ -50,23 +50,23 @@ function targetAs(
   if (!trusted.ok) return trusted;
   const run = liveRun(world, folder);
   if (!run.ok) return run;
-  const { port = null, admin_token: adminToken = "" } = run.value ?? {};
+  const { port = null, control_token: controlToken = "" } = run.value ?? {};
   if (port === null) return { ok: false, refusal: noSandbox(folder, role) };
-  const token = role === "control" ? accept(adminToken) : administratorTokenOf(world, { folder, named });
+  const token = role === "control" ? accept(controlToken) : adminTokenOf(world, { folder, named });
   if (!token.ok) return token;
   printer.hide(token.value);
   return accept({ origin: localOrigin(port), token: token.value });
 }
 
-function administratorTokenOf(
+function adminTokenOf(
   world: World,
   { folder, named }: { readonly folder: string; readonly named: string },
 ): Outcome<string, Problem> {
   if (named !== "") return accept(named);
-  const kept = readAdministratorToken(world, folder);
+  const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;
   if (kept.value !== undefined) return accept(kept.value);
-  const message = `there is no administrator.json in ${folder}, so nobody here is the administrator`;
+  const message = `there is no admin.json in ${folder}, so nobody here is the administrator`;
   const next = "the next start makes it: checkout sandbox start";
   return { ok: false, refusal: { exitCode: EXIT.credential, code: "credential_missing", message, next } };
 }

@@ -1,15 +1,9 @@
 import { localOrigin } from "../core/loopback.ts";
 import { dirname, join, resolve } from "node:path";
-import { ADMIN_TOKEN_BYTES } from "../core/control/admin-token.ts";
+import { CONTROL_TOKEN_BYTES } from "../core/control/control-token.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
-import {
-  parseAdministrator,
-  parseCredentials,
-  parseRun,
-  type Credentials,
-  type Run,
-} from "../core/state-files.ts";
+import { parseAdmin, parseCredentials, parseRun, type Credentials, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import { EXIT, type Problem } from "./problem.ts";
 
@@ -24,7 +18,7 @@ const FILES = {
   journal: "journal.db",
   masterKey: "master.key",
   credentials: "credentials.json",
-  administrator: "administrator.json",
+  admin: "admin.json",
   run: "run.json",
 } as const;
 
@@ -104,31 +98,31 @@ export function masterKey(
   return unreadable(path, "64 hexadecimal digits");
 }
 
-/** The administrator's token of a folder; undefined where no sandbox was started there yet. */
-export function readAdministratorToken(
+/** The admin token of a folder; undefined where no sandbox was started there yet. */
+export function readAdminToken(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<string | undefined, Problem> {
-  const read = readWith(world, stateFile(folder, "administrator"), parseAdministrator);
-  return read.ok ? accept(read.value?.administrator_token) : read;
+  const read = readWith(world, stateFile(folder, "admin"), parseAdmin);
+  return read.ok ? accept(read.value?.admin_token) : read;
 }
 
 /** The same, made on first use and kept: whoever has it is the administrator, through every restart. */
-export function administratorToken(
+export function adminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
 ): Outcome<string, Problem> {
-  const path = stateFile(folder, "administrator");
+  const path = stateFile(folder, "admin");
   const token = newToken(world);
-  world.files.createNew(path, `${JSON.stringify({ administrator_token: token }, null, 2)}\n`);
-  const kept = readAdministratorToken(world, folder);
+  world.files.createNew(path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
+  const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;
   return kept.value === undefined ? unreadable(path, "what checkout wrote there") : accept(kept.value);
 }
 
 /** A token that nobody can guess. */
 export function newToken({ randomBytes }: Pick<World, "randomBytes">): string {
-  return Buffer.from(randomBytes(ADMIN_TOKEN_BYTES)).toString("base64url");
+  return Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
 /** The live sandbox of a folder; undefined where none runs, also where one was killed. */
@@ -145,11 +139,11 @@ export function liveRun(
  * Takes the folder for this process; refuses while another sandbox serves it. A lock for convenience: the database
  * stays right without it.
  */
-export function claimFolder(world: World, folder: string, adminToken: string): Outcome<Run, Problem> {
+export function claimFolder(world: World, folder: string, controlToken: string): Outcome<Run, Problem> {
   const live = liveRun(world, folder);
   if (!live.ok) return live;
   const started = world.processStart(world.pid) ?? "";
-  const run: Run = { pid: world.pid, started, port: null, admin_token: adminToken };
+  const run: Run = { pid: world.pid, started, port: null, control_token: controlToken };
   const path = stateFile(folder, "run");
   if (live.value === undefined) world.files.remove(path);
   if (live.value === undefined && world.files.createNew(path, JSON.stringify(run))) return accept(run);
@@ -179,9 +173,9 @@ export function writeRun(world: Pick<World, "files">, folder: string, run: Run):
 }
 
 /** Gives the folder back, unless somebody else has taken it meanwhile. */
-export function releaseFolder(world: Pick<World, "files">, folder: string, adminToken: string): void {
+export function releaseFolder(world: Pick<World, "files">, folder: string, controlToken: string): void {
   const path = stateFile(folder, "run");
-  if (parseRun(world.files.read(path) ?? "")?.admin_token === adminToken) world.files.remove(path);
+  if (parseRun(world.files.read(path) ?? "")?.control_token === controlToken) world.files.remove(path);
 }
 
 /** A file that is missing, or that a crash left empty, says nothing; any other must be what was written. */

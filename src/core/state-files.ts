@@ -10,20 +10,20 @@ const run = z.object({
   pid: z.int(),
   started: z.string(),
   port: z.int().min(1).max(65_535).nullable(),
-  admin_token: z.string(),
+  control_token: z.string(),
 });
 
 /** `run.json`: the process that serves a folder. `started` tells it from a later one with the same pid. */
 export type Run = z.infer<typeof run>;
 
-const administrator = z.object({ administrator_token: z.string().regex(/^[\w-]{16,128}$/) });
+const admin = z.object({ admin_token: z.string().regex(/^[\w-]{16,128}$/) });
 
-/** `administrator.json`: the token of the service's administrator, a role of its own (decision 49). */
-export type Administrator = z.infer<typeof administrator>;
+/** `admin.json`: the token of the administrator (decision 49). */
+export type Admin = z.infer<typeof admin>;
 
 /** Undefined where the text is not what was written. */
-export function parseAdministrator(text: string): Administrator | undefined {
-  return parseAs(administrator, text);
+export function parseAdmin(text: string): Admin | undefined {
+  return parseAs(admin, text);
 }
 
 /** Undefined where the text is not what was written. */

@@ -32,9 +32,9 @@ export type SandboxOptions = {
   readonly deliveryTimeoutMs: number;
   readonly log: AccessLog;
   /** The credential of the control API. */
-  readonly adminToken: string;
+  readonly controlToken: string;
   /** The credential of the service's administrator: another role, with acts of its own. */
-  readonly administratorToken: string;
+  readonly adminToken: string;
   /** What the tokens of the pages' forms are made with. */
   readonly masterKey: Uint8Array;
   /** Told about failures that are ours, with the request_id that the caller got. */
@@ -64,8 +64,8 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, (error) => options.report("assumptions", error)),
     idempotencyWatch: createIdempotencyWatch(options.store, world),
+    controlToken: options.controlToken,
     adminToken: options.adminToken,
-    administratorToken: options.administratorToken,
     masterKey: options.masterKey,
     deliveryTimeoutMs: options.deliveryTimeoutMs,
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },

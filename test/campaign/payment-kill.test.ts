@@ -44,7 +44,7 @@ type Ledger = {
 type Load = {
   readonly cycle: number;
   readonly service: Service;
-  readonly adminToken: string;
+  readonly controlToken: string;
   readonly random: () => number;
   readonly ledger: Ledger;
   readonly answered: Map<Kind, number>;
@@ -147,13 +147,13 @@ async function loadAndKill(
 
 function openLoad(sandbox: SandboxProcess, options: Pick<Load, "cycle" | "random" | "ledger">): Load {
   const run = readFileSync(join(sandbox.ready.data_dir ?? "", "run.json"), "utf8");
-  const { admin_token: adminToken } = JSON.parse(run) as { readonly admin_token: string };
+  const { control_token: controlToken } = JSON.parse(run) as { readonly control_token: string };
   const { cycle, random, ledger } = options;
   return {
     cycle,
     random,
     ledger,
-    adminToken,
+    controlToken,
     service: connect(sandbox, CONNECTIONS),
     answered: new Map(),
     inFlight: [],
@@ -356,7 +356,7 @@ function control(
   kind: Kind,
   { path, body }: { readonly path: string; readonly body: unknown },
 ): Promise<Answer | undefined> {
-  const headers = bearer(load.adminToken);
+  const headers = bearer(load.controlToken);
   return send(load, kind, { path: `/__sandbox${path}`, headers, body: JSON.stringify(body) });
 }
 

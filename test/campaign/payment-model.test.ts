@@ -41,7 +41,7 @@ type Site = {
   /** The token of each checkout's forms, as its first page has it. */
   readonly tokens: Map<string, string>;
   sandbox: RunningSandbox;
-  adminToken: string;
+  controlToken: string;
   rows: Database.Database;
   keys: number;
 };
@@ -309,11 +309,11 @@ async function restart(site: Site): Promise<void> {
   Object.assign(site, await start(site.harness));
 }
 
-async function start(harness: Harness): Promise<Pick<Site, "sandbox" | "adminToken" | "rows">> {
+async function start(harness: Harness): Promise<Pick<Site, "sandbox" | "controlToken" | "rows">> {
   const sandbox = await harness.start(["--quiet", "--rate-limit", "off"]);
-  const run = JSON.parse(harness.readState("run.json")) as { readonly admin_token: string };
+  const run = JSON.parse(harness.readState("run.json")) as { readonly control_token: string };
   const rows = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
-  return { sandbox, adminToken: run.admin_token, rows };
+  return { sandbox, controlToken: run.control_token, rows };
 }
 
 /** Creates an order and opens its page. Undefined where the order is open or paid. */
@@ -344,7 +344,7 @@ async function retrieve(site: Site, id: string): Promise<string | undefined> {
 }
 
 function control(site: Site, path: string, body?: object): Promise<Answered> {
-  const headers = { Authorization: `Bearer ${site.adminToken}` };
+  const headers = { Authorization: `Bearer ${site.controlToken}` };
   return send(site, {
     path: `/__sandbox${path}`,
     headers,

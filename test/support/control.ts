@@ -28,10 +28,10 @@ export type Control = {
   readonly call: <Name extends OperationName>(name: Name, call: Call<Name>) => Promise<AnswerOf<Name>>;
 };
 
-/** Reads the admin token from the state folder of the sandbox on a port. */
+/** Reads the control token from the state folder of the sandbox on a port. */
 export function openControl(port: number, folder: string): Control {
-  const { admin_token: token } = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
-    readonly admin_token: string;
+  const { control_token: token } = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
+    readonly control_token: string;
   };
   const target = { origin: `http://127.0.0.1:${port}`, token };
   const attempt: Control["attempt"] = (name, { id, body }) =>

@@ -56,8 +56,8 @@ export async function openWebhookSite(args: readonly string[] = []) {
   let orders = 0;
 
   const control = async <Data>(path: string, body?: object): Promise<Told<Data>> => {
-    const { admin_token: token } = JSON.parse(harness.readState("run.json")) as {
-      readonly admin_token: string;
+    const { control_token: token } = JSON.parse(harness.readState("run.json")) as {
+      readonly control_token: string;
     };
     const headers = { Authorization: `Bearer ${token}` };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };

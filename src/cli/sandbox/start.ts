@@ -116,41 +116,41 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   const given = givenTokens(world);
   if (!given.ok) return given;
   // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
-  const adminToken = given.value.admin ?? state.newToken(world);
+  const controlToken = given.value.control ?? state.newToken(world);
   if (folder === undefined) {
-    const tokens = { adminToken, administratorToken: given.value.administrator ?? state.newToken(world) };
+    const tokens = { controlToken, adminToken: given.value.admin ?? state.newToken(world) };
     return serveFolder(context, options, { held: undefined, tokens, stopped });
   }
   const made = state.makeStateFolder(world, folder);
   if (!made.ok) return made;
-  const run = state.claimFolder(world, folder, adminToken);
+  const run = state.claimFolder(world, folder, controlToken);
   if (!run.ok) return run;
   const held = { path: folder, run: run.value };
   try {
-    const kept = state.administratorToken(world, folder);
+    const kept = state.adminToken(world, folder);
     if (!kept.ok) return kept;
-    const tokens = { adminToken, administratorToken: given.value.administrator ?? kept.value };
+    const tokens = { controlToken, adminToken: given.value.admin ?? kept.value };
     return await serveFolder(context, options, { held, tokens, stopped });
   } finally {
-    state.releaseFolder(world, folder, adminToken);
+    state.releaseFolder(world, folder, controlToken);
   }
 }
 
 /** The credentials of the control API. */
-type Tokens = Pick<SandboxOptions, "adminToken" | "administratorToken">;
+type Tokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /** The tokens that the environment sets, each undefined where it sets none. */
-type GivenTokens = { readonly admin: string | undefined; readonly administrator: string | undefined };
+type GivenTokens = { readonly control: string | undefined; readonly admin: string | undefined };
 
 /** One token for both would make one role of two. */
 function givenTokens({ env }: World): Outcome<GivenTokens, Problem> {
+  const control = givenToken(env, "CHECKOUT_CONTROL_TOKEN");
+  if (!control.ok) return control;
   const admin = givenToken(env, "CHECKOUT_ADMIN_TOKEN");
   if (!admin.ok) return admin;
-  const administrator = givenToken(env, "CHECKOUT_ADMINISTRATOR_TOKEN");
-  if (!administrator.ok) return administrator;
-  if (admin.value === undefined || admin.value !== administrator.value)
-    return accept({ admin: admin.value, administrator: administrator.value });
-  const message = "CHECKOUT_ADMIN_TOKEN and CHECKOUT_ADMINISTRATOR_TOKEN must differ: they are two roles";
+  if (control.value === undefined || control.value !== admin.value)
+    return accept({ control: control.value, admin: admin.value });
+  const message = "CHECKOUT_CONTROL_TOKEN and CHECKOUT_ADMIN_TOKEN must differ: they are two roles";
   return { ok: false, refusal: usageProblem(message, "set another one, or unset one of them") };
 }
 

@@ -74,8 +74,8 @@ function runClient(
     // For whoever wants a new order each time.
     CHECKOUT_ORDER_ID: `drill-${Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex")}`,
     // The merchant's program is neither of them.
+    CHECKOUT_CONTROL_TOKEN: undefined,
     CHECKOUT_ADMIN_TOKEN: undefined,
-    CHECKOUT_ADMINISTRATOR_TOKEN: undefined,
   };
   return world.run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal });
 }

@@ -62,21 +62,21 @@ export function describeControlApi(): AnswerOf<"describe"> {
   return {
     openapi: "3.1.0",
     info: INFO,
-    security: [{ adminToken: [] }],
+    security: [{ controlToken: [] }],
     paths,
     components: {
       securitySchemes: {
+        controlToken: {
+          type: "http",
+          scheme: "bearer",
+          description:
+            "The control_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_CONTROL_TOKEN as it was set before the start.",
+        },
         adminToken: {
           type: "http",
           scheme: "bearer",
           description:
-            "The admin_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_ADMIN_TOKEN as it was set before the start.",
-        },
-        administratorToken: {
-          type: "http",
-          scheme: "bearer",
-          description:
-            "The administrator_token of .checkout/administrator.json, or CHECKOUT_ADMINISTRATOR_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
+            "The admin_token of .checkout/admin.json, or CHECKOUT_ADMIN_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
         },
       },
       schemas: { Refusal: refusalSchema() },
@@ -94,7 +94,7 @@ function describeOperation(name: OperationName): Json {
   return {
     operationId: name,
     summary,
-    ...(roleOf(name) === "administrator" ? { security: [{ administratorToken: [] }] } : {}),
+    ...(roleOf(name) === "administrator" ? { security: [{ adminToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(takes(name) === "body"
       ? { requestBody: { required: true, content: jsonContent(schemaOf(request, "input")) } }

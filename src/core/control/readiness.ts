@@ -92,7 +92,7 @@ const actRequest = z.discriminatedUnion("action", [
 /** What an administrator wants to do, as the control API takes it. */
 export type ActRequest = z.infer<typeof actRequest>;
 
-/** The operations on launch readiness (decisions 20, 49): the merchant's, and those that want the administrator's token. */
+/** The operations on launch readiness (decisions 20, 49): the merchant's, and those that want the admin token. */
 export const readinessOperations = {
   readiness: {
     method: "GET",

@@ -23,8 +23,8 @@ import { CONTROL_HANDLERS, type ControlActs } from "./handlers.ts";
 
 /** What the control API needs beside its acts: a credential of its own for each role. */
 export type ControlContext = ControlActs & {
+  readonly controlToken: string;
   readonly adminToken: string;
-  readonly administratorToken: string;
 };
 
 /** Where the control API lives; it is the sandbox's alone, no part of v1 (decision 43). */
@@ -92,18 +92,15 @@ function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
 }
 
 /** Whose token came: each is compared in constant time, and neither is the other's. */
-function identify(
-  { adminToken, administratorToken }: ControlContext,
-  request: HttpRequest,
-): Outcome<ControlRole> {
+function identify({ controlToken, adminToken }: ControlContext, request: HttpRequest): Outcome<ControlRole> {
   const lines = headerLines(request, "authorization");
   const [, token = ""] = /^bearer +(\S+)$/i.exec(lines[0] ?? "") ?? [];
-  if (lines.length === 1 && isSameSecret(token, adminToken)) return accept("control");
-  if (lines.length === 1 && isSameSecret(token, administratorToken)) return accept("administrator");
+  if (lines.length === 1 && isSameSecret(token, controlToken)) return accept("control");
+  if (lines.length === 1 && isSameSecret(token, adminToken)) return accept("administrator");
   const code = lines.length === 0 ? "credential_missing" : "credential_invalid";
   return refuse(
     code,
-    "the control API takes the admin token that is in .checkout/run.json, and for acts of the administrator the token in .checkout/administrator.json, as Authorization: Bearer <token>",
+    "the control API takes the control token that is in .checkout/run.json, and for acts of the administrator the token in .checkout/admin.json, as Authorization: Bearer <token>",
   );
 }
 
@@ -114,7 +111,7 @@ function requireRole(role: ControlRole, name: OperationName): Outcome<void> {
   return refuse(
     "scope_missing",
     wanted === "administrator"
-      ? `${name} is the administrator's: it takes the token in .checkout/administrator.json, not the one in run.json`
-      : `${name} is not the administrator's: it takes the admin token in .checkout/run.json`,
+      ? `${name} is the administrator's: it takes the token in .checkout/admin.json, not the one in run.json`
+      : `${name} is not the administrator's: it takes the control token in .checkout/run.json`,
   );
 }
