@@ -1,5 +1,5 @@
 import { localOrigin } from "../../core/loopback.ts";
-import type { Fate, Heard } from "../../client/listen/listener.ts";
+import type { DeliveryResult, HandledDelivery } from "../../client/listen/listener.ts";
 import { ALL_EVENTS } from "../../core/webhook/endpoint.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { cut, printable } from "../../core/text.ts";
@@ -67,9 +67,9 @@ export function readyText(ready: ListenReady, style: Style): string {
 }
 
 /** What became of a delivery, for programs. */
-export function heardJson(heard: Heard): object {
-  const { at, claims, verified, fault, fate, answered, milliseconds, next } = heard;
-  const went = fate.kind === "answered" || fate.kind === "unanswered" ? fate : undefined;
+export function deliveryJson(delivery: HandledDelivery): object {
+  const { at, claims, verified, fault, result, answered, milliseconds, next } = delivery;
+  const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
     event: "delivery",
     at: new Date(at).toISOString(),
@@ -78,13 +78,13 @@ export function heardJson(heard: Heard): object {
     object_id: short(claims.objectId),
     order_id: short(claims.orderId),
     verified,
-    outcome: OUTCOMES[fate.kind],
-    code: fault?.code ?? (fate.kind === "unanswered" ? fate.failure : null),
-    message: fault?.message ?? (fate.kind === "unanswered" ? fate.message : null),
-    causes: fate.kind === "not_verified" ? fate.causes : [],
+    outcome: OUTCOMES[result.kind],
+    code: fault?.code ?? (result.kind === "unanswered" ? result.failure : null),
+    message: fault?.message ?? (result.kind === "unanswered" ? result.message : null),
+    causes: result.kind === "not_verified" ? result.causes : [],
     replay: went?.again ?? false,
     target: went?.url ?? null,
-    target_status: fate.kind === "answered" ? fate.status : null,
+    target_status: result.kind === "answered" ? result.status : null,
     answered,
     ms: milliseconds,
     next_try_at: next?.at ?? null,
@@ -98,29 +98,29 @@ const OUTCOMES = {
   not_wanted: "not_wanted",
   no_target: "no_target",
   not_verified: "not_verified",
-} as const satisfies Record<Fate["kind"], string>;
+} as const satisfies Record<DeliveryResult["kind"], string>;
 
 /** How lines look: with the target's address where there can be several. */
 type Look = { readonly style: Style; readonly plan: ListenPlan };
 
 /** The same for people: one line, and below it the causes where it is not verified. */
-export function heardLine(heard: Heard, look: Look): string {
+export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   const { style } = look;
-  const { at, claims, verified, fault, fate } = heard;
+  const { at, claims, verified, fault, result } = delivery;
   const type = shown(claims.type).padEnd(TYPE_WIDTH);
   const verdict = verified ? style.green("✓ verified") : style.red(`✗ not verified: ${fault?.message ?? ""}`);
   const parts = [timeOf(at), type, shown(claims.objectId), shown(claims.orderId), verdict];
-  const line = [...parts, ...fateParts(heard, look)].join("  ");
-  const causes = fate.kind === "not_verified" ? fate.causes : [];
+  const line = [...parts, ...resultParts(delivery, look)].join("  ");
+  const causes = result.kind === "not_verified" ? result.causes : [];
   const strange = verified && fault !== undefined ? [`  ${style.cyan("→")} ${fault.message}`] : [];
   return [line, ...causes.map((cause) => causeLine(cause, style)), ...strange].join("\n");
 }
 
-function fateParts({ fate, milliseconds, next, at }: Heard, { style, plan }: Look): string[] {
+function resultParts({ result, milliseconds, next, at }: HandledDelivery, { style, plan }: Look): string[] {
   const where = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
   const took = style.dim(`${milliseconds} ms`);
   const again = next === undefined ? [] : [style.red(nextText(next.at, at))];
-  switch (fate.kind) {
+  switch (result.kind) {
     case "not_verified":
       return [style.red("not forwarded"), ...again];
     case "duplicate":
@@ -130,11 +130,11 @@ function fateParts({ fate, milliseconds, next, at }: Heard, { style, plan }: Loo
     case "no_target":
       return [style.dim("no target")];
     case "unanswered":
-      return [style.red(`✗ no answer${where(fate.url)} (${printable(fate.message)})`), took, ...again];
+      return [style.red(`✗ no answer${where(result.url)} (${printable(result.message)})`), took, ...again];
     case "answered": {
-      const colour = fate.status < 300 ? style.green : style.red;
-      const replay = fate.again ? [style.dim("replay")] : [];
-      return [`${colour(`→ ${fate.status}`)}${where(fate.url)}`, took, ...replay, ...again];
+      const colour = result.status < 300 ? style.green : style.red;
+      const replay = result.again ? [style.dim("replay")] : [];
+      return [`${colour(`→ ${result.status}`)}${where(result.url)}`, took, ...replay, ...again];
     }
   }
 }
@@ -146,12 +146,12 @@ function nextText(next: string | null, now: number): string {
 }
 
 /** Everything about a delivery: its headers without the whole signature, its body, and what the target answered. */
-export function detailLines({ request, fate, answered }: Heard): string {
+export function detailLines({ request, result, answered }: HandledDelivery): string {
   const headers = request.rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [`> ${name}: ${shownHeader(name, request.rawHeaders[index + 1] ?? "")}`] : [],
   );
   const body = prettyBody(request.body).map((line) => `> ${line}`);
-  const said = fate.kind === "answered" ? fate.answer : "";
+  const said = result.kind === "answered" ? result.answer : "";
   const answer = cut(said.replace(/\r?\n$/, ""), MAX_SHOWN_BODY)
     .split("\n")
     .map((line) => `< ${line}`);

@@ -1,9 +1,9 @@
 import { localOrigin } from "../../core/loopback.ts";
-import { createLink, type Beat, type Link } from "../../client/listen/registration.ts";
+import { createLink, type ConnectionChange, type Link } from "../../client/listen/registration.ts";
 import {
   createWebhookListener,
   type DeliverySource,
-  type Heard,
+  type HandledDelivery,
   type WebhookListener,
 } from "../../client/listen/listener.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
@@ -16,7 +16,7 @@ import type { Context } from "../command.ts";
 import { controlOutcome } from "../control-command.ts";
 import { readKeys, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
-import { detailLines, heardJson, heardLine, readyJson, readyText, timeOf } from "./report.ts";
+import { detailLines, deliveryJson, deliveryLine, readyJson, readyText, timeOf } from "./report.ts";
 import { portProblem } from "../sandbox/port-problem.ts";
 import { EXIT, type Problem } from "../problem.ts";
 
@@ -45,11 +45,11 @@ type Session = {
   readonly listener: Listener;
   readonly webhooks: WebhookListener;
   readonly link: Link | undefined;
-  readonly last: () => Heard | undefined;
+  readonly last: () => HandledDelivery | undefined;
 };
 
 /** So often it looks whether the sandbox is still there. */
-const BEAT_MS = 1000;
+const CHECK_MS = 1000;
 /** A stop takes at most this long; deliveries in flight get a bit less. */
 const STOP_MS = 1000;
 const DRAIN_MS = 800;
@@ -99,16 +99,16 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
   const service = (port: number) => {
     const url = `${localOrigin(port)}/`;
     const link = sender.kind === "sandbox" ? createLink(world, { ...sender, ...plan, url }) : undefined;
-    let last: Heard | undefined;
+    let last: HandledDelivery | undefined;
     const webhooks = createWebhookListener(world, {
       source: hideSecrets(context, link ?? fixedSource(sender)),
       seen,
       plan,
       forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
       paths: pathsOf(plan),
-      onHeard: (heard) => {
-        last = heard;
-        printer.result(heardJson(heard), () => heardLine(heard, { style: printer.style, plan }));
+      onHandled: (delivery) => {
+        last = delivery;
+        printer.result(deliveryJson(delivery), () => deliveryLine(delivery, { style: printer.style, plan }));
       },
       onStray: (why) =>
         printer.talk(`${timeOf(world.now())}  not a delivery: ${printable(cut(why, MAX_WHY))}`),
@@ -180,25 +180,29 @@ type Watch = SessionOptions & { readonly session: Session; readonly unlessStoppe
 async function watch(context: Context, options: Watch): Promise<Outcome<void, Problem>> {
   const { session, unlessStopped } = options;
   for (;;) {
-    const pause = new Promise<void>((resolve) => context.world.after(BEAT_MS, resolve));
+    const pause = new Promise<void>((resolve) => context.world.after(CHECK_MS, resolve));
     if ((await unlessStopped(pause)) === "stopped") return accept(undefined);
     if (session.link === undefined) continue;
-    const beat = await unlessStopped(session.link.beat());
-    if (beat === "stopped") return accept(undefined);
-    const problem = tell(context, options, beat);
+    const change = await unlessStopped(session.link.check());
+    if (change === "stopped") return accept(undefined);
+    const problem = tellChange(context, options, change);
     if (problem !== undefined) return { ok: false, refusal: problem };
   }
 }
 
 /** Says what has changed; returns why it is over, where it is. */
-function tell({ world, printer }: Context, options: Watch, beat: Beat): Problem | undefined {
+function tellChange(
+  { world, printer }: Context,
+  options: Watch,
+  change: ConnectionChange,
+): Problem | undefined {
   const at = world.now();
   const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
     printer.result({ event, at: new Date(at).toISOString(), ...fields }, () =>
       [timeOf(at), printer.style.bold(event), printable(text)].join("  "),
     );
-  switch (beat.kind) {
-    case "steady":
+  switch (change.kind) {
+    case "unchanged":
       return undefined;
     case "lost":
       say("disconnected", {}, "the sandbox is gone; what happens meanwhile comes when it is back");
@@ -212,8 +216,8 @@ function tell({ world, printer }: Context, options: Watch, beat: Beat): Problem 
     case "off":
       say(
         "disabled",
-        { reason: beat.reason },
-        `the sandbox sends nothing here any more: ${beat.reason}; start listen again`,
+        { reason: change.reason },
+        `the sandbox sends nothing here any more: ${change.reason}; start listen again`,
       );
       return undefined;
     case "taken_over":
@@ -243,8 +247,8 @@ function keyHandler(
 ): (key: Key) => void {
   let asking = false;
   const replay = async (): Promise<void> => {
-    const heard = last();
-    const eventId = heard?.verified === true ? heard.claims.eventId : null;
+    const delivery = last();
+    const eventId = delivery?.verified === true ? delivery.claims.eventId : null;
     if (link === undefined) return printer.talk("only the service can send an event again");
     if (eventId === null) return printer.talk("there is no verified event to replay yet");
     asking = true;
@@ -258,8 +262,8 @@ function keyHandler(
   return (key) => {
     if (key === "quit") return stopping.abort();
     if (key === "replay") return asking ? undefined : void replay();
-    const heard = last();
-    printer.talk(heard === undefined ? "there was no delivery yet" : detailLines(heard));
+    const delivery = last();
+    printer.talk(delivery === undefined ? "there was no delivery yet" : detailLines(delivery));
   };
 }
 

@@ -89,7 +89,7 @@ async function runChecklist(
   };
   try {
     const seeing = { look: look.value, show, signal: interruption.signal };
-    return options.watch === true ? await watch(context.world, seeing) : await seeOnce(seeing);
+    return options.watch === true ? await watch(context.world, seeing) : await showOnce(seeing);
   } finally {
     unsubscribe();
   }
@@ -108,13 +108,13 @@ function checkOptions({ json, markdown, watch: again, probe }: ChecklistOptions)
   return accept(undefined);
 }
 
-type Seeing = {
+type Viewing = {
   readonly look: Look;
   readonly show: (report: ChecklistReport) => Outcome<void, Problem>;
   readonly signal: AbortSignal;
 };
 
-async function seeOnce({ look, show, signal }: Seeing): Promise<Outcome<void, Problem>> {
+async function showOnce({ look, show, signal }: Viewing): Promise<Outcome<void, Problem>> {
   const report = await look(signal);
   return report.ok ? show(report.value) : report;
 }
@@ -122,7 +122,7 @@ async function seeOnce({ look, show, signal }: Seeing): Promise<Outcome<void, Pr
 /** Shows what is there, and again whatever differs from it; ends with Ctrl-C, or where nothing can be seen any more. */
 async function watch(
   { sleep }: Pick<World, "sleep">,
-  { look, show, signal }: Seeing,
+  { look, show, signal }: Viewing,
 ): Promise<Outcome<void, Problem>> {
   for (let before = ""; ;) {
     const report = await look(signal);

@@ -185,7 +185,7 @@ async function serveFolder(
   }
   const log = createLog(world, options);
   try {
-    const made = await patiently(() =>
+    const made = await retryWhileLocked(() =>
       seed(store, world, { masterKey, keep: (fresh) => keepCredentials(world, held, fresh) }),
     );
     if (!made.ok) return made;
@@ -197,7 +197,7 @@ async function serveFolder(
     if (!listening.ok) return listening;
     const { listener, sandbox } = listening.value;
     const { port } = listener;
-    const awake = await patiently(sandbox.start);
+    const awake = await retryWhileLocked(sandbox.start);
     if (!awake.ok) return awake;
     const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey } });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port });
@@ -213,7 +213,7 @@ async function serveFolder(
 }
 
 /** Waits while another process keeps the database locked: each try of a write waits 2 s. */
-async function patiently<Value>(write: () => Promise<Value>): Promise<Outcome<Value, Problem>> {
+async function retryWhileLocked<Value>(write: () => Promise<Value>): Promise<Outcome<Value, Problem>> {
   for (let tries = 1; ; tries += 1) {
     try {
       return accept(await write());

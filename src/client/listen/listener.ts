@@ -36,14 +36,14 @@ export type DeliverySource = {
 };
 
 /** What became of a delivery. `not_wanted`: its type was not asked for. `no_target`: it is shown and goes nowhere. */
-export type Fate =
+export type DeliveryResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
   /** `again`: a replay of an event that a target has taken before. */
   | (Forwarded & { readonly again: boolean });
 
 /** A delivery that reached the listener, and what it did with it. */
-export type Heard = {
+export type HandledDelivery = {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly request: HttpRequest;
@@ -51,7 +51,7 @@ export type Heard = {
   readonly verified: boolean;
   /** Why it is not verified, or what is strange about it although it is. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
-  readonly fate: Fate;
+  readonly result: DeliveryResult;
   /** The status that the sender got. */
   readonly answered: number;
   readonly milliseconds: number;
@@ -66,7 +66,7 @@ export type ListenerOptions = {
   readonly forwarding: ForwardOptions;
   /** Paths that deliveries are taken at. */
   readonly paths: readonly string[];
-  readonly onHeard: (heard: Heard) => void;
+  readonly onHandled: (delivery: HandledDelivery) => void;
   /** Told about requests that are no deliveries, and why. */
   readonly onStray: (why: string) => void;
   /** Told about failures that are ours. */
@@ -157,7 +157,7 @@ const REFUSED = {
   headers_too_large: 431,
 } as const;
 
-type Received = Pick<Heard, "at" | "request" | "claims" | "verified" | "fault"> & {
+type Received = Pick<HandledDelivery, "at" | "request" | "claims" | "verified" | "fault"> & {
   /** When it came, by the clock that never goes back. */
   readonly since: number;
 };
@@ -184,52 +184,56 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
       retired: true,
     }));
     const causes = context.mayLookCloser() ? diagnose({ ...asked, known }) : [];
-    return conclude(context, received, { kind: "not_verified", causes });
+    return answerAndReport(context, received, { kind: "not_verified", causes });
   }
   const eventId = eventIdOf(received);
-  const work = async (): Promise<HttpResponse> => conclude(context, received, await treat(context, received));
+  const work = async (): Promise<HttpResponse> =>
+    answerAndReport(context, received, await handle(context, received));
   return eventId === undefined ? work() : context.inTurn(eventId, work);
 }
 
 /** What becomes of a delivery that is verified. */
-async function treat({ world, source, seen, plan, forwarding }: Context, received: Received): Promise<Fate> {
+async function handle(
+  { world, source, seen, plan, forwarding }: Context,
+  received: Received,
+): Promise<DeliveryResult> {
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(received);
   const again = eventId !== undefined && seen.has(eventId);
   // The sender alone knows whether somebody asked for it again, or it came twice.
   if (again && (await source.underway(eventId))?.cause !== "replay") return { kind: "duplicate" };
-  const result = await forward(world, { request: received.request, url: target.url }, forwarding);
+  const forwarded = await forward(world, { request: received.request, url: target.url }, forwarding);
   // Not before: what no target has taken must come again.
-  if (eventId !== undefined && isTaken(result)) seen.add(eventId, world.now());
-  return { ...result, again };
+  if (eventId !== undefined && isTaken(forwarded)) seen.add(eventId, world.now());
+  return { ...forwarded, again };
 }
 
 /** Answers, and reports: at once, or where it will be tried again as soon as the sender says when. */
-async function conclude(
-  { world, source, onHeard, later }: Context,
+async function answerAndReport(
+  { world, source, onHandled, later }: Context,
   received: Received,
-  fate: Fate,
+  result: DeliveryResult,
 ): Promise<HttpResponse> {
-  const response = answerOf(fate);
+  const response = answerOf(result);
   const { since, ...told } = received;
-  const heard = {
+  const delivery = {
     ...told,
-    fate,
+    result,
     answered: response.status,
     milliseconds: Math.round(world.monotonic() - since),
   };
   const eventId = eventIdOf(received);
   const comesAgain = response.status < 200 || response.status > 299;
   const tried = comesAgain && eventId !== undefined ? await source.underway(eventId) : undefined;
-  if (tried === undefined) onHeard({ ...heard, next: undefined });
-  else later(source.nextTry(tried).then((next) => onHeard({ ...heard, next })));
+  if (tried === undefined) onHandled({ ...delivery, next: undefined });
+  else later(source.nextTry(tried).then((next) => onHandled({ ...delivery, next })));
   return response;
 }
 
 /** The sender gets what the target said; what goes to no target is settled. */
-function answerOf(fate: Fate): HttpResponse {
-  switch (fate.kind) {
+function answerOf(result: DeliveryResult): HttpResponse {
+  switch (result.kind) {
     case "not_verified":
       return plain(400, "not verified");
     case "duplicate":
@@ -240,7 +244,7 @@ function answerOf(fate: Fate): HttpResponse {
     case "unanswered":
       return plain(502, "the target did not answer");
     case "answered": {
-      const { status, answer, retryAfter } = fate;
+      const { status, answer, retryAfter } = result;
       const hasBody = status !== 204 && status !== 205 && status !== 304;
       return plain(
         status,
@@ -256,11 +260,11 @@ function plain(status: number, body: string, headers: Record<string, string> = {
   return { status, headers: { ...own, ...headers }, body };
 }
 
-function isTaken(result: Forwarded): boolean {
-  return result.kind === "answered" && result.status < 300;
+function isTaken(forwarded: Forwarded): boolean {
+  return forwarded.kind === "answered" && forwarded.status < 300;
 }
 
 /** The id that its signed body has; only where it has none, the one in the header, which nobody signed. */
-function eventIdOf({ claims, request }: Pick<Heard, "claims" | "request">): string | undefined {
+function eventIdOf({ claims, request }: Pick<HandledDelivery, "claims" | "request">): string | undefined {
   return claims.eventId ?? headerValues(request.rawHeaders, HEADERS.eventId)[0];
 }

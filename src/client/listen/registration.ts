@@ -4,9 +4,9 @@ import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextTry, Secrets, Underway } from "./listener.ts";
 
-/** What a look at the sandbox brought; everything but `steady` is said once. */
-export type Beat =
-  | { readonly kind: "steady" | "lost" | "back" | "taken_over" }
+/** What a look at the sandbox brought; everything but `unchanged` is said once. */
+export type ConnectionChange =
+  | { readonly kind: "unchanged" | "lost" | "back" | "taken_over" }
   /** The sandbox sends nothing here any more, and says why. */
   | { readonly kind: "off"; readonly reason: string };
 
@@ -17,7 +17,7 @@ export type Link = DeliverySource & {
     since?: ListenerRequest["since"],
   ) => Promise<ControlResult<AnswerOf<"registerListener">>>;
   /** Looks whether the sandbox is there and still sends here; registers again where it has to. */
-  readonly beat: () => Promise<Beat>;
+  readonly check: () => Promise<ConnectionChange>;
   /** Asks for an event once more, for this listener alone. */
   readonly replay: (eventId: string) => Promise<ControlResult<AnswerOf<"replayEvent">>>;
   /** Lets deliveries wait for the next registration, unless another listener has come. */
@@ -63,7 +63,7 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
     secrets: () => secretsOf(place),
     underway: (eventId) => openTry(place, eventId),
     nextTry: (tried) => nextTry(place, tried),
-    beat: () => beat(place),
+    check: () => check(place),
     replay: (id) => ask(place, { name: "replayEvent", id, body: { endpoint_id: place.endpointId } }),
     leave: () => leave(place),
   };
@@ -139,33 +139,33 @@ async function nextTry(place: Place, tried: Underway): Promise<NextTry | undefin
   return undefined;
 }
 
-async function beat(place: Place): Promise<Beat> {
+async function check(place: Place): Promise<ConnectionChange> {
   const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: undefined });
-  if (place.state === "left") return STEADY;
+  if (place.state === "left") return UNCHANGED;
   // Another database knows nothing of this endpoint: it is a new one there.
-  if (shown.end === "refusal" && shown.error.code === "not_found") return comeBack(place);
-  if (shown.end !== "success") return lose(place);
+  if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(place);
+  if (shown.end !== "success") return markLost(place);
   const { url, state, reason } = shown.value;
   if (url !== place.url) return { kind: "taken_over" };
   // Paused with a reason is the dispatcher's doing; without one it is somebody's wish, as of a drill that holds events back.
-  if (place.state === "lost" || (state === "paused" && reason !== null)) return comeBack(place);
+  if (place.state === "lost" || (state === "paused" && reason !== null)) return reconnect(place);
   const before = place.state;
   place.state = state === "enabled" ? "connected" : "off";
-  if (place.state === "connected" || before === "off") return STEADY;
+  if (place.state === "connected" || before === "off") return UNCHANGED;
   return { kind: "off", reason: reason ?? (state === "paused" ? "it was paused" : "it was switched off") };
 }
 
-async function comeBack(place: Place): Promise<Beat> {
+async function reconnect(place: Place): Promise<ConnectionChange> {
   const wasLost = place.state === "lost";
   const registered = await register(place);
-  if (registered.end !== "success") return lose(place);
-  return wasLost ? { kind: "back" } : STEADY;
+  if (registered.end !== "success") return markLost(place);
+  return wasLost ? { kind: "back" } : UNCHANGED;
 }
 
-function lose(place: Place): Beat {
+function markLost(place: Place): ConnectionChange {
   const before = place.state;
   place.state = "lost";
-  return before === "lost" ? STEADY : { kind: "lost" };
+  return before === "lost" ? UNCHANGED : { kind: "lost" };
 }
 
 async function leave(place: Place): Promise<void> {
@@ -175,7 +175,7 @@ async function leave(place: Place): Promise<void> {
   await ask(place, { name: "setEndpointState", id: place.endpointId, body: { action: "pause" } });
 }
 
-const STEADY: Beat = { kind: "steady" };
+const UNCHANGED: ConnectionChange = { kind: "unchanged" };
 
 /** Something to wait for until it is opened. */
 type Gate = { readonly opened: Promise<void>; readonly open: () => void };

@@ -45,7 +45,7 @@ export type Production = {
 };
 
 /** What a store is when somebody acts on it. */
-export type Standing = {
+export type StoreStatus = {
   readonly active: boolean;
   readonly capabilities: readonly Capability[];
   readonly production: Production;
@@ -78,7 +78,7 @@ function isRequested({ request, approval, gate }: Production): boolean {
  * ground to be opened on; with `not_found` a capability that the store does not have.
  */
 export function decideAct(
-  { active, capabilities, production }: Standing,
+  { active, capabilities, production }: StoreStatus,
   { action, subject }: Pick<AdminAct, "action" | "subject">,
 ): Outcome<void> {
   switch (action) {

@@ -169,8 +169,8 @@ function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFact
     { what: `store ${activity(active)}`, reference: storeId, at: activeSince },
     ...capabilityLines(capabilities).map((what) => ({ what, reference: null, at: null })),
   ];
-  const lack = active ? lackOf(capabilities) : INACTIVE;
-  if (lack !== undefined) return item(name, { status: "fail", evidence, ...lack });
+  const missing = active ? missingCapability(capabilities) : INACTIVE;
+  if (missing !== undefined) return item(name, { status: "fail", evidence, ...missing });
   const reason = `the store is active, with all its ${capabilities.length} capabilities`;
   return item(name, { status: "pass", reason, evidence, next: LIST_CAPABILITIES });
 }
@@ -194,22 +194,22 @@ function activity(isOn: boolean): string {
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
 
-type Lack = Pick<ChecklistItem, "reason" | "next">;
+type Missing = Pick<ChecklistItem, "reason" | "next">;
 
 const LIST_CAPABILITIES = "checkout capabilities list";
-const INACTIVE: Lack = {
+const INACTIVE: Missing = {
   reason: "the store is not active, so it takes no orders",
   next: "checkout admin activate",
 };
 
 /** Every capability that a store has must be active, and there must be one of each kind. */
-function lackOf(capabilities: readonly Capability[]): Lack | undefined {
+function missingCapability(capabilities: readonly Capability[]): Missing | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
   if (first !== undefined)
     return { reason: `not active: ${off.join(", ")}`, next: `checkout admin enable-capability ${first}` };
-  const missing = CAPABILITY_KINDS.find((kind) => capabilities.every((one) => one.kind !== kind));
-  return missing && { reason: `the store has no ${missing}`, next: LIST_CAPABILITIES };
+  const absent = CAPABILITY_KINDS.find((kind) => capabilities.every((one) => one.kind !== kind));
+  return absent && { reason: `the store has no ${absent}`, next: LIST_CAPABILITIES };
 }
 
 function originsItem({ returnOrigins, browserReturn }: ReadinessFacts, now: number): ChecklistItem {

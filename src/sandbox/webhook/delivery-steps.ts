@@ -159,13 +159,13 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
   const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
   const now = storeTime(context, delivery.storeId);
   const outcome = outcomeOf(result, world.now());
-  const isAway =
+  const isPaused =
     endpoint.kind === "listener" &&
     endpoint.url === ended.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  const tries = isAway ? delivery.tries : delivery.tries + 1;
-  const verdict = isAway
+  const tries = isPaused ? delivery.tries : delivery.tries + 1;
+  const verdict = isPaused
     ? ({ state: "due", nextAt: now } as const)
     : afterTry(outcome, { tries, jitter: world.random(), now });
   if (verdict.state === "succeeded") {
@@ -188,7 +188,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
-  if (isAway) store.endpoints.setState(endpoint.id, "paused", "its listener went away");
+  if (isPaused) store.endpoints.setState(endpoint.id, "paused", "its listener went away");
   else
     judgeEndpoint(
       context,

@@ -148,9 +148,9 @@ function triedAgain(later: readonly SeenCreate[], { ending }: ClientEnd): DrillS
 }
 
 /** What a later create is to the lost one. */
-type Kinship = "right" | "no_key" | "other_body" | "new_key" | "new_purchase" | "says_nothing";
+type Relation = "right" | "no_key" | "other_body" | "new_key" | "new_purchase" | "says_nothing";
 
-const WRONG: Readonly<Record<Exclude<Kinship, "right">, string>> = {
+const WRONG: Readonly<Record<Exclude<Relation, "right">, string>> = {
   no_key: KEY_MISSING,
   other_body:
     "sends another body under the key: something in it is made anew for each try, such as a time or a description",
@@ -162,17 +162,17 @@ const WRONG: Readonly<Record<Exclude<Kinship, "right">, string>> = {
 
 function sameKey(lost: SeenCreate, later: readonly SeenCreate[]): DrillStep {
   const expected = "the same key";
-  const told = later.map((create) => ({ ...create, kinship: kinshipOf(lost, create) }));
-  const first = (kinship: Kinship) => told.find((create) => create.kinship === kinship);
+  const told = later.map((create) => ({ ...create, relation: relationOf(lost, create) }));
+  const first = (relation: Relation) => told.find((create) => create.relation === relation);
   const wrong = first("no_key") ?? first("other_body") ?? first("new_key");
   const right = first("right");
   if (wrong === undefined && right !== undefined) {
     return passed("same_key", { expected, got: "the same key: replayed", reference: right.requestId });
   }
   const shown = wrong ?? first("new_purchase") ?? first("says_nothing");
-  if (shown === undefined || shown.kinship === "right") throw new Error("a later create is right or wrong");
+  if (shown === undefined || shown.relation === "right") throw new Error("a later create is right or wrong");
   const found = { expected, got: `${keyOf(lost, shown)}: ${shown.result}`, reference: shown.requestId };
-  return failed("same_key", found, WRONG[shown.kinship]);
+  return failed("same_key", found, WRONG[shown.relation]);
 }
 
 function keyOf(lost: SeenCreate, { idempotencyKey: key }: SeenCreate): string {
@@ -180,7 +180,7 @@ function keyOf(lost: SeenCreate, { idempotencyKey: key }: SeenCreate): string {
   return key === lost.idempotencyKey ? "the same key" : `another key, ${printableLiteral(key)}`;
 }
 
-function kinshipOf(lost: SeenCreate, { result, idempotencyKey, orderId }: SeenCreate): Kinship {
+function relationOf(lost: SeenCreate, { result, idempotencyKey, orderId }: SeenCreate): Relation {
   if (result === "idempotency_key_missing") return "no_key";
   if (idempotencyKey === lost.idempotencyKey) {
     if (result === "idempotency_key_reused") return "other_body";
