@@ -15,7 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
 import type { Files, OutboundRequest, OutboundResult, ShellCommand, ShellResult, World } from "./world.ts";
 
-/** Modules of Node that few commands need are loaded when one does; at the top they would cost each command some ms. */
+/** Node modules that few commands need are loaded on demand, because loading them costs every command some ms. */
 const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 const sea = (): typeof import("node:sea") => process.getBuiltinModule("node:sea");
 const childProcess = (): typeof import("node:child_process") =>
@@ -24,12 +24,12 @@ const childProcess = (): typeof import("node:child_process") =>
 /** Name of the SQLite addon inside the single executable. */
 export const SQLITE_ASSET = "better_sqlite3.node";
 
-/** The world as it is: this process, its clock, its disk and its network. Everything that it writes is its user's alone. */
+/** The real world: this process, its clock, its disk and its network. Only the user can read what it writes. */
 export function realWorld(): World {
-  // Before the first file is opened: SQLite makes its files with the mode that the umask leaves.
+  // Before the first file is opened: SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
   for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
-  // Whatever ends the program before a command returned is a failure.
+  // An end of the program before the command returned is a failure.
   process.exitCode = 1;
   return {
     argv: process.argv.slice(2),
@@ -68,7 +68,7 @@ const RANDOM_POOL_BYTES = 4096;
 const UUID_RANDOM_BYTES = 16;
 let randomPool = new Uint8Array(0);
 
-/** Random bytes are drawn many at a time: a call for each id was a twelfth of the time of a create. */
+/** Random bytes are generated in blocks: one call for each id took a twelfth of the time of a create. */
 function uuidV7(): string {
   if (randomPool.length < UUID_RANDOM_BYTES) randomPool = crypto().randomBytes(RANDOM_POOL_BYTES);
   const random = randomPool.subarray(0, UUID_RANDOM_BYTES);
@@ -80,10 +80,10 @@ function after(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds);
 }
 
-/** So long the last words may take to be read before the program ends without them, in milliseconds. */
+/** How long the program waits at its end until its output was read, in milliseconds. */
 const LAST_WORDS_MS = 500;
 
-/** Ends the program once what it printed was taken, or nobody takes it. */
+/** Ends the program after its output was read, or cannot be read. */
 export async function leave(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
@@ -107,7 +107,7 @@ const files: Files = {
   },
   createNew: (path, content) => {
     if (existsSync(path)) return false;
-    // Written whole under another name first: a crash must not leave an empty file that bears the name.
+    // Written under another name first: a crash must not leave an empty file under this name.
     const unfinished = `${path}.${process.pid}.new`;
     rmSync(unfinished, { force: true });
     writeNew(unfinished, content);
@@ -147,7 +147,7 @@ function writeNew(path: string, content: string | Uint8Array): void {
   }
 }
 
-/** Sends within the time that the request allows. */
+/** Sends a request within its timeout. */
 async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp } = await import("./web/send.ts");
   const { timeoutMs, signal } = request;
@@ -164,18 +164,18 @@ async function addressesOf(host: string): Promise<readonly string[]> {
       .promises.lookup(host.replace(/^\[|\]$/g, ""), { all: true });
     return found.map(({ address }) => address);
   } catch {
-    // A name without an address is no accident: the caller says so.
+    // A name without an address is not an exception: the caller reports it.
     return [];
   }
 }
 
 /**
- * So long the system's opener is listened to, in milliseconds: one that found no browser ends with an error before, one
- * that runs on has become the browser. On Windows it has to end, because our own end would be its end.
+ * How long to wait for the system's opener, in milliseconds. If it found no browser, it ends with an error before; if
+ * it still runs, it has become the browser. On Windows it must end first, because it ends with us.
  */
 const OPENER_MS = process.platform === "win32" ? 10_000 : 1000;
 
-/** Opens an address with what the system has for that, which gets none of our streams and can outlive us. */
+/** Opens an address with the system's opener, which does not inherit our streams and can outlive us. */
 async function openBrowser(url: string): ReturnType<World["openBrowser"]> {
   try {
     const { default: open } = await import("open");
@@ -195,10 +195,10 @@ async function endingOf(child: ChildProcess): Promise<number | string> {
   return child.exitCode ?? child.signalCode ?? "no exit code";
 }
 
-/** So long the outputs of a command that has ended may still be held open, in milliseconds. */
+/** How long the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
 
-/** Runs a user's command line in a process group of its own, so that what it started can be ended with it. */
+/** Runs a user's command line in its own process group, so that its child processes can be ended with it. */
 function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResult> {
   const { timeoutMs, maxOutputBytes, signal } = command;
   const child = spawnShell(command, usersMask);
@@ -227,7 +227,7 @@ function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResu
     child.once("exit", (exitCode) => {
       stopWatching();
       if (process.platform !== "win32") killTree(child);
-      // Who left the group and still holds an output is not waited for.
+      // Do not wait for a process that left the group and still holds an output.
       const letGo = setTimeout(() => outputs.forEach((stream) => stream.destroy()), OUTPUT_GRACE_MS);
       child.once("close", () => {
         clearTimeout(letGo);
@@ -238,12 +238,12 @@ function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResu
 }
 
 function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
-  // Files that it makes are the user's, not ours.
+  // Files that it creates belong to the user, so the user's umask applies.
   const ownMask = process.umask(usersMask);
   try {
     return childProcess().spawn(commandLine, {
       shell: true,
-      // The user's program is neither the sandbox's operator nor its administrator.
+      // The user's program must not get the control token or the admin token.
       env: {
         ...process.env,
         CHECKOUT_CONTROL_TOKEN: undefined,
@@ -266,7 +266,7 @@ function keepEnd(stream: NodeJS.ReadableStream, maxBytes: number): () => string 
   return () => kept.toString("utf8");
 }
 
-/** Ends a process and all that it has started. */
+/** Ends a process and all its child processes. */
 function killTree({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   if (process.platform === "win32") {
@@ -276,13 +276,13 @@ function killTree({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch (error) {
-    // Nothing of it is left; macOS says EPERM where only what nobody has waited for yet is.
+    // It has already ended; macOS says EPERM if only zombies are left.
     if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
   }
 }
 
 function onStop(stop: (signal: "SIGINT" | "SIGTERM") => void): () => void {
-  // A terminal that is closed ends what ran in it.
+  // Closing a terminal ends what runs in it.
   const hangUp = (): void => stop("SIGTERM");
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
@@ -299,13 +299,16 @@ function processStart(pid: number): string | undefined {
   return capture("ps", ["-o", "lstart=", "-p", String(pid)]);
 }
 
-/** Fields of /proc/PID/stat behind the name, which can hold spaces and brackets: the state first, the start time 20th. */
+/**
+ * Fields of /proc/PID/stat after the name, which can contain spaces and brackets: the state is first, the start time
+ * 20th.
+ */
 const START_FIELD = 19;
 
 function linuxProcessStart(pid: number): string | undefined {
   const stat = files.read(`/proc/${pid}/stat`) ?? "";
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // A zombie has ended; only its parent has not looked yet.
+  // A zombie has ended; its parent has not waited for it yet.
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
 }
 
@@ -331,7 +334,7 @@ function holdsSocket(pid: string, inode: string): boolean {
       (fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`,
     );
   } catch {
-    // The process ended, a descriptor was closed meanwhile, or the process is another user's.
+    // The process ended, a descriptor was closed, or the process is another user's.
     return false;
   }
 }
@@ -344,14 +347,14 @@ function capture(command: string, args: readonly string[]): string | undefined {
         .trim() || undefined
     );
   } catch {
-    // The command is not there, or it found nothing; either way there is nothing to say.
+    // The command does not exist, or it found nothing.
     return undefined;
   }
 }
 
 /**
- * Where the executable's SQLite addon is, for SQLite to load: written once for each content into a private cache folder.
- * Where there is none that only we can write to, into a new folder for this run.
+ * The path of the executable's SQLite addon: written once for each content into a private cache folder. If there is no
+ * folder that only we can write to, it is written into a new folder for this run.
  */
 function unpackAddon(): string {
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
@@ -361,7 +364,7 @@ function unpackAddon(): string {
   try {
     return keepAddon(folder, addon);
   } catch {
-    // No home, a read-only one, or a folder of somebody else: containers look like this.
+    // No home, a read-only one, or another user's folder, as in containers.
     return keepAddon(mkdtempSync(join(os.tmpdir(), "hosted-checkout-")), addon);
   }
 }
@@ -380,7 +383,7 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
 }
 
-/** Whoever read our output has gone; that is no reason to fail. */
+/** The reader of our output has closed it; that is not a failure. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
 }

@@ -1,6 +1,6 @@
 /**
- * `hosted-checkout/webhooks`: what a merchant's server verifies webhooks with. It stands outside the World on purpose: it
- * runs in another program, whose clock it takes where none is given.
+ * `hosted-checkout/webhooks`: for a merchant's server, to verify webhooks. It does not use the World, because it
+ * runs in another program; its default clock is that program's.
  */
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
 import { verifySignature as verifySignatureAt } from "./core/webhook/signature.ts";
@@ -21,18 +21,18 @@ export type {
   WebhookVerdict,
 } from "./core/webhook/webhook.ts";
 
-/** Milliseconds since the epoch, where another clock than the machine's is to count. */
+/** Milliseconds since the epoch. Default: the machine's clock. */
 export type Clock = { readonly now?: number };
 
 /**
- * Verifies a webhook over its raw body and returns its event, or a code and a sentence that say why not. Never throws on
- * what a request brings; a tolerance that is no number from 0 is a TypeError (interface 29, 30).
+ * Verifies a webhook over its raw body and returns its event, or a code and a sentence that say why not. No request
+ * makes it throw; a tolerance that is not a number from 0 is a TypeError (interface 29, 30).
  */
 export function verifyWebhook(options: VerifyOptions & Clock): WebhookVerdict {
   return verifyAt({ ...options, now: options.now ?? Date.now() });
 }
 
-/** Verifies the signature alone, for a service whose bodies are not the events of version 1.0.0-test. */
+/** Verifies only the signature, for a service whose bodies are not events of version 1.0.0-test. */
 export function verifySignature(options: VerifyOptions & Clock): SignatureVerdict {
   return verifySignatureAt({ ...options, now: options.now ?? Date.now() });
 }

@@ -1,9 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 
-/** An HTTP request as it came: header lines in their order, names and values alternating, duplicates kept. */
+/** An HTTP request as received: raw headers in their order, names and values alternating, with duplicates. */
 export type HttpRequest = {
   readonly method: string;
-  /** The request target as it stands in the request line. */
+  /** The request target of the request line. */
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
@@ -28,11 +28,11 @@ export type HttpResponse = {
 /** A service as functions. They never throw. */
 export type Service = {
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
-  /** Answers what could not be read as a request, and why. */
+  /** Answers bytes that could not be read as a request. */
   readonly refuse: (refusal: Unreadable) => HttpResponse;
 };
 
-/** Why bytes on a connection were no request: a code of the closed list, and a sentence. */
+/** Why bytes on a connection are not a request: a code of the closed list, and a sentence. */
 export type Unreadable = {
   readonly code: "invalid_request" | "request_timeout" | "body_too_large" | "headers_too_large";
   readonly message: string;
@@ -50,52 +50,55 @@ export type OutboundRequest = {
   /** Milliseconds from the first byte sent to the last byte received. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
-  /** What a larger answer is: no answer at all (as where nothing is said), or cut there. */
+  /** What happens to a larger answer: the request fails (default), or the answer is cut. */
   readonly larger?: "refused" | "cut";
-  /** The only addresses to connect to, the next where one takes no connection. Without it the host's name is looked up. */
+  /** The only addresses to connect to, tried in order. Default: the host's name is looked up. */
   readonly addresses?: readonly string[] | undefined;
-  /** Whom to believe behind https; what the system believes where nothing is said. */
+  /** Certificates to trust for https. Default: those that the system trusts. */
   readonly tls?: TlsTrust | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** `ca`: the only certificates that are believed, in PEM. `unchecked`: whoever answers is believed. */
+/** `ca`: the only CA certificates to trust, in PEM. `unchecked`: certificates are not verified. */
 export type TlsTrust = { readonly ca: string } | { readonly unchecked: true };
 
-/** A whole answer, or what came in between. */
+/** A whole answer, or the reason why there is none. */
 export type OutboundResult =
   | {
       readonly ok: true;
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
-      /** The address that it came from. */
+      /** The address that answered. */
       readonly address?: string | undefined;
     }
   | {
       readonly ok: false;
-      /** `unreachable`: no connection was made, so nothing was sent. All others leave open what the receiver did. */
+      /**
+       * `unreachable`: no connection was made, so nothing was sent. After any other failure it is unknown what the
+       * receiver did.
+       */
       readonly failure: "unreachable" | "timeout" | "connection_lost" | "aborted" | "bad_answer";
       readonly message: string;
       /** The address that was connected to. */
       readonly address?: string | undefined;
     };
 
-/** A server that listens, until it is closed. */
+/** A server that listens until it is closed. */
 export type Listener = {
   readonly port: number;
   /** Stops taking connections, lets requests and streams in flight finish for at most `graceMs`, then ends the rest. */
   readonly close: (graceMs: number) => Promise<void>;
 };
 
-/** Limits that a server can have of its own: bytes of a body, connections, and milliseconds without a sign of life on one. */
+/** Limits of one server: bytes of a body, number of connections, and idle milliseconds of a connection. */
 export type ServerLimits = {
   readonly bodyBytes: number;
   readonly connections: number;
   readonly silenceMs: number;
 };
 
-/** Why a port could not be taken. */
+/** Why a port cannot be used. */
 export type ListenFailure = {
   readonly reason: "in_use" | "not_permitted" | "other";
   readonly message: string;
@@ -105,38 +108,38 @@ export type ListenFailure = {
 export type Files = {
   readonly read: (path: string) => string | undefined;
   readonly readBytes: (path: string) => Uint8Array | undefined;
-  /** Replaces a file whole: a reader sees the old content or the new, and a crash leaves one of them. */
+  /** Replaces a file atomically: readers and crashes see the old content or the new. */
   readonly write: (path: string, content: string | Uint8Array) => void;
   /** Makes a file; false if it is already there. */
   readonly createNew: (path: string, content: string | Uint8Array) => boolean;
   readonly remove: (path: string) => void;
   /** Makes a folder, and those above it, for its owner alone. */
   readonly makeFolder: (path: string) => void;
-  /** What stands at a path, links not followed. `shared_folder`: another user owns it or can write to it. */
+  /** What is at a path, without following links. `shared_folder`: another user owns it or can write to it. */
   readonly kindOf: (path: string) => "nothing" | "no_folder" | "private_folder" | "shared_folder";
   readonly list: (path: string) => readonly string[];
-  /** Takes the rights to a file from everyone but its owner, if the file is there. */
+  /** Removes all rights to a file except the owner's, if the file exists. */
   readonly makePrivate: (path: string) => void;
   readonly exists: (path: string) => boolean;
 };
 
-/** A command line of the user's own, as it would be typed. */
+/** A user's command line, as typed. */
 export type ShellCommand = {
   readonly commandLine: string;
-  /** Added to the environment of this program; what is undefined is taken out of it. */
+  /** Changes to this program's environment; undefined removes a variable. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** For all of it, in milliseconds. */
+  /** Timeout for the whole command, in milliseconds. */
   readonly timeoutMs: number;
-  /** So much of each of its two outputs is kept: the end of it. */
+  /** Maximum size of each of its two outputs that is kept; the beginning is dropped. */
   readonly maxOutputBytes: number;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** What became of a command line. */
+/** The result of a command line. */
 export type ShellResult = {
   /** `timeout`, `aborted`: it was killed. `not_run`: there is no shell to run it; `stderr` says why. */
   readonly ending: "exited" | "timeout" | "aborted" | "not_run";
-  /** null where a signal ended it, or it was not run. */
+  /** Null if a signal ended it, or it was not run. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -153,7 +156,7 @@ export type World = {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly files: Files;
-  /** Path of the native SQLite addon where the program carries it itself (the single executable). */
+  /** Path of the native SQLite addon in the single executable; undefined elsewhere. */
   readonly sqliteAddon: () => string | undefined;
 
   /** Whole milliseconds since the epoch. */
@@ -163,7 +166,7 @@ export type World = {
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   /** Runs a function once, later. */
   readonly after: (milliseconds: number, run: () => void) => void;
-  /** Runs a function once the input that already arrived was read. */
+  /** Runs a function after the input that has already arrived was read. */
   readonly soon: (run: () => void) => void;
 
   /** A UUID v7, lower case (decision 2). */
@@ -173,28 +176,28 @@ export type World = {
   readonly random: () => number;
 
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
-  /** The addresses that a name has right now; none where it has none. */
+  /** The addresses that a name has now; empty if it has none. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
-  /** Serves on the loopback addresses; the service is made once the port is known. */
+  /** Serves on the loopback addresses; the service is made when the port is known. */
   readonly listen: (
     makeService: (port: number) => Service,
     options: { readonly port: number; readonly limits?: ServerLimits },
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
   >;
-  /** Opens an address in the person's browser, or says why it could not; the browser itself is not waited for. */
+  /** Opens an address in the user's browser, or says why it could not; does not wait for the browser. */
   readonly openBrowser: (
     url: string,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly message: string }>;
   /**
-   * Runs a command line through the platform's shell until it ends, with nothing to read. What it started and left behind
-   * is killed with its end, or when the time is up.
+   * Runs a command line in the platform's shell until it ends, with empty stdin. Processes that it leaves behind are
+   * killed when it ends or its time is up.
    */
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
-  /** Names the process that listens on a port, as well as the system lets it be known. */
+  /** Names the process that listens on a port, as far as the system shows it. */
   readonly portOwner: (port: number) => string | undefined;
 
-  /** When a process started, as text to compare; undefined where there is no such process. */
+  /** When a process started, as text to compare; undefined if there is no such process. */
   readonly processStart: (pid: number) => string | undefined;
   /** Calls back on SIGINT and SIGTERM until the returned function is called. */
   readonly onStop: (stop: (signal: "SIGINT" | "SIGTERM") => void) => () => void;

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 
-/** Whether a presented secret is the right one; takes the same time wherever they differ. */
+/** Compares a presented secret with the right one in constant time. */
 export function isSameSecret(presented: string, expected: string): boolean {
   return timingSafeEqual(digest(presented), digest(expected));
 }

@@ -5,7 +5,7 @@ import { accept, refuse, type Outcome } from "./outcome.ts";
 export const SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What the service knows of a key: never the plaintext (interface 24). */
+/** What the service stores of a key, without the plaintext (interface 24). */
 export type Credential = {
   readonly id: string;
   readonly storeId: string;
@@ -25,7 +25,7 @@ const TEST_KEY = new RegExp(
 );
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 
-/** Spells 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
+/** Formats 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
 export function formatTestKey(random: Uint8Array): string {
   if (random.length !== API_KEY_RANDOM_BYTES)
     throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
@@ -33,7 +33,7 @@ export function formatTestKey(random: Uint8Array): string {
   return TEST_PREFIX + secret + checksum(secret);
 }
 
-/** The hash that stands in the database in place of the key. */
+/** The hash that the database stores in place of the key. */
 export function hashKey(apiKey: string): string {
   return hash("sha256", apiKey, "hex");
 }
@@ -45,12 +45,12 @@ export function redactKey(apiKey: string): string {
     : "…";
 }
 
-/** What a request presented as its credential: a test key, or that it is a live one. */
+/** The credential of a request: a test key, or the fact that it is a live one. */
 export type Presented = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
 
 /**
- * Reads the credential from the Authorization lines as they came (interface 22, 27).
- * Refuses with `credential_missing` or `credential_invalid`.
+ * Reads the credential from the Authorization lines as they came (interface 22, 27). Refuses with `credential_missing`
+ * or `credential_invalid`.
  */
 export function parseAuthorization(values: readonly string[]): Outcome<Presented> {
   const [value] = values;
@@ -69,7 +69,7 @@ export function parseAuthorization(values: readonly string[]): Outcome<Presented
   return refuse("credential_invalid", `the API key does not have the form ${TEST_PREFIX}… of a test key`);
 }
 
-/** Why a key of the right form is not known: the checksum in it tells a mistyped one from one that was never made here. */
+/** Why a well-formed key is unknown: its checksum tells a mistyped key from one that was not made here. */
 export function refuseUnknownKey(apiKey: string): Outcome<never> {
   const [, secret = "", digits] = TEST_KEY.exec(apiKey) ?? [];
   return checksum(secret) === digits

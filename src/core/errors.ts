@@ -1,6 +1,6 @@
 /**
  * Every error code that the service can answer, with its status (decision 4). 400, 401, 403, 409 and 429 are the
- * interface's own statuses (interface 18); the others appear only where the interface has no meaning for the case.
+ * interface's own statuses (interface 18); the others are used only for cases that the interface does not describe.
  */
 export const STATUS_OF = {
   /** The HTTP request is malformed. */

@@ -9,9 +9,9 @@ const TOKEN = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*|[{}[\]]/g;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Parses a body as strict JSON (decision 6): UTF-8 without a byte order mark, no duplicate keys, no lone surrogates,
- * at most 8 levels, and no number that JavaScript would silently change into another integer.
- * Refuses with `invalid_json`, or with `invalid_parameter` where a number of a named field cannot be kept exactly.
+ * Parses a body as strict JSON (decision 6): UTF-8 without a byte order mark, no duplicate keys, no lone surrogates, at
+ * most 8 levels, and no number that JavaScript would silently change into another integer. Refuses with `invalid_json`,
+ * or with `invalid_parameter` where a number of a named field cannot be kept exactly.
  */
 export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   const text = decodeUtf8(bytes);
@@ -23,24 +23,26 @@ export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   return findFault(text) ?? value;
 }
 
-/** What a text says as JSON, or undefined where it says nothing: for answers and files, whose content is checked next. */
+/** Parses a text as JSON; undefined if it is not JSON. For answers and files, whose content is checked next. */
 export function parseJson(text: string): unknown {
   const parsed = parseText(text);
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** Refuses with `invalid_json` where the text is none. */
+/** Refuses with `invalid_json` if the text is not JSON. */
 function parseText(text: string): Outcome<unknown> {
   try {
     return accept(JSON.parse(text) as unknown);
   } catch (error) {
-    // The engine's message quotes the body behind a comma; what it quotes may be a secret, or no text at all.
+    // The engine's message quotes the body after a comma; the quoted part may be a secret or binary.
     const message = error instanceof Error ? error.message : String(error);
     return invalid(printable(message.replace(/, (\.\.\.)?".*$/s, "")));
   }
 }
 
-/** What `JSON.parse` lets pass. The text is known to be JSON, so its tokens can be read one by one. */
+/**
+ * Finds what `JSON.parse` accepts and we do not. The text is known to be JSON, so its tokens can be read one by one.
+ */
 function findFault(text: string): ReturnType<typeof refuse> | undefined {
   const open: (Set<string> | undefined)[] = [];
   let field = "a value";

@@ -7,8 +7,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * The addresses that a loopback host stands for, in the order to try; undefined for any other host. `localhost` is either
- * of the two, whichever answers; its name is never looked up.
+ * The addresses that a loopback host stands for, in the order to try; undefined for any other host. `localhost` is
+ * either of the two, and is never looked up.
  */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (hostname === "localhost") return ["127.0.0.1", "::1"];

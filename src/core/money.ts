@@ -1,6 +1,6 @@
 /**
- * The currencies that have other than two minor-unit decimals in ISO 4217, which payment services count by. Intl follows
- * the habits of cash instead: it gives HUF, IDR and COP none.
+ * The currencies whose number of decimals in ISO 4217 is not two. Payment services follow ISO 4217. Intl follows cash:
+ * it gives HUF, IDR and COP no decimals.
  */
 const DECIMALS: Readonly<Record<number, readonly string[]>> = {
   0: [
@@ -29,7 +29,7 @@ const DECIMALS_OF = new Map(
   Object.entries(DECIMALS).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
 );
 
-/** The number of decimals of a currency: 2 for EUR, none for JPY and KRW, 3 for KWD. Undefined where the code is no currency code. */
+/** The number of decimals of a currency: 2 for EUR, none for JPY and KRW, 3 for KWD. Undefined for an invalid code. */
 export function currencyDecimals(currency: string): number | undefined {
   return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_OF.get(currency) ?? 2) : undefined;
 }
@@ -44,14 +44,14 @@ export function formatAmount(amountMinor: number, currency: string): string {
 }
 
 /**
- * An amount as a customer reads it: the currency's sign and place in a locale, the decimals of ISO 4217, exactly. Yen are
- * `JP¥` in every language, because a bare ¥ beside a Chinese payment method is read as yuan.
+ * An amount as a customer reads it: the currency's sign and place in a locale, the decimals of ISO 4217, exactly. Yen
+ * are `JP¥` in every language, because a bare ¥ beside a Chinese payment method is read as yuan.
  */
 export function formatPrice(amountMinor: number, currency: string, locale: string): string {
   return pricePieces(amountMinor, currency, locale).join("");
 }
 
-/** The same in pieces that a line may be broken between: behind a separator, never inside a group of digits. */
+/** The same in pieces between which a line may break: after a separator, never inside a group of digits. */
 export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");
@@ -62,7 +62,7 @@ export function pricePieces(amountMinor: number, currency: string, locale: strin
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });
-  // As text, so that no amount passes through a floating-point number.
+  // As text: an amount must not become a floating-point number.
   const exact = `${whole}.${digits.slice(digits.length - decimals)}` as `${number}`;
   const pieces = [""];
   for (const { type, value } of format.formatToParts(exact)) {

@@ -1,6 +1,9 @@
 import type { ErrorCode } from "./errors.ts";
 
-/** An expected "no": a code of the closed list and a sentence that says what was expected and what came (decision 4). */
+/**
+ * An expected refusal: a code of the closed list, and a sentence that says what was expected and what came (decision
+ * 4).
+ */
 export type Refusal = {
   readonly code: ErrorCode;
   readonly message: string;
@@ -10,7 +13,7 @@ export type Refusal = {
   readonly allow?: string;
 };
 
-/** A value, or the reason why there is none. Expected refusals are values; only accidents are thrown. */
+/** A value, or the reason why there is none. Expected refusals are values; only unexpected failures are thrown. */
 export type Outcome<Value, Reason = Refusal> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly refusal: Reason };

@@ -1,15 +1,18 @@
 import { accept, refuse, type Outcome } from "./outcome.ts";
 
-/** A token bucket's rule: so many requests a second, and so many at once after a pause (decision 17). */
+/** The rule of a token bucket: requests per second, and the burst after a pause (decision 17). */
 export type RateLimit = { readonly perSecond: number; readonly burst: number };
 
 /** The state of one bucket: tokens left at a moment in milliseconds. */
 export type Bucket = { readonly tokens: number; readonly at: number };
 
-/** So high that no test suite meets it by accident (decision 17). */
+/** The default limit, too high for a test suite to reach by accident (decision 17). */
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
-/** Takes one token; refuses with `rate_limited` and the whole seconds until one is there. A clock that went back gives none. */
+/**
+ * Takes one token; refuses with `rate_limited` and the whole seconds until the next token. A clock that was set back
+ * adds none.
+ */
 export function takeToken(
   limit: RateLimit,
   bucket: Bucket | undefined,

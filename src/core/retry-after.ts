@@ -1,4 +1,4 @@
-/** `Retry-After` in milliseconds, from seconds or from an HTTP date; 0 where there is none or it makes no sense. */
+/** `Retry-After` in milliseconds, from seconds or from an HTTP date; 0 if it is missing or invalid. */
 export function parseRetryAfter(value: string | undefined, now: number): number {
   if (value === undefined) return 0;
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;

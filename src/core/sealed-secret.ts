@@ -11,7 +11,7 @@ const ALGORITHM = "aes-256-gcm";
 const AUTH_TAG_BYTES = 16;
 const PREFIX = "whsec_";
 
-/** A signing secret as it stands in the database: recoverable with the master key alone (interface 31; decision 16). */
+/** A signing secret as the database stores it: only the master key recovers it (interface 31; decision 16). */
 export type SealedSecret = {
   readonly id: string;
   readonly storeId: string;
@@ -20,12 +20,12 @@ export type SealedSecret = {
   readonly sealed: Uint8Array;
 };
 
-/** Spells random bytes as a signing secret. */
+/** Formats random bytes as a signing secret. */
 export function formatSigningSecret(random: Uint8Array): string {
   return PREFIX + Buffer.from(random).toString("base64url");
 }
 
-/** Encrypts a secret; its id and its store are bound to it, so that a row moved to another store does not open. */
+/** Encrypts a secret; bound to its id and store, so that a row copied to another store cannot be decrypted. */
 export function sealSecret(
   secret: string,
   place: Pick<SealedSecret, "id" | "storeId" | "nonce">,
@@ -37,7 +37,7 @@ export function sealSecret(
   return { ...place, sealed: Buffer.concat([ciphertext, cipher.getAuthTag()]) };
 }
 
-/** Recovers a secret. Undefined where the master key is another one or the row was changed. */
+/** Recovers a secret. Undefined if the master key is wrong or the row was changed. */
 export function openSecret(sealed: SealedSecret, masterKey: Uint8Array): string | undefined {
   const ciphertext = sealed.sealed.subarray(0, -AUTH_TAG_BYTES);
   const tag = sealed.sealed.subarray(-AUTH_TAG_BYTES);

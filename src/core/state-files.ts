@@ -3,7 +3,7 @@ import { parseJson } from "./json.ts";
 
 const credentials = z.object({ merchant_id: z.string(), store_id: z.string(), api_key: z.string() });
 
-/** `credentials.json`: the merchant's own copy of what the sandbox showed once (decision 54). */
+/** `credentials.json`: the merchant's copy of the API key, which the sandbox shows once (decision 54). */
 export type Credentials = z.infer<typeof credentials>;
 
 const run = z.object({
@@ -13,7 +13,7 @@ const run = z.object({
   control_token: z.string(),
 });
 
-/** `run.json`: the process that serves a folder. `started` tells it from a later one with the same pid. */
+/** `run.json`: the process that serves a folder. `started` distinguishes it from a later process with the same pid. */
 export type Run = z.infer<typeof run>;
 
 const admin = z.object({ admin_token: z.string().regex(/^[\w-]{16,128}$/) });
@@ -21,17 +21,17 @@ const admin = z.object({ admin_token: z.string().regex(/^[\w-]{16,128}$/) });
 /** `admin.json`: the token of the administrator (decision 49). */
 export type Admin = z.infer<typeof admin>;
 
-/** Undefined where the text is not what was written. */
+/** Reads `admin.json`; undefined if the text is invalid. */
 export function parseAdmin(text: string): Admin | undefined {
   return parseAs(admin, text);
 }
 
-/** Undefined where the text is not what was written. */
+/** Reads `credentials.json`; undefined if the text is invalid. */
 export function parseCredentials(text: string): Credentials | undefined {
   return parseAs(credentials, text);
 }
 
-/** Undefined where the text is not what was written. */
+/** Reads `run.json`; undefined if the text is invalid. */
 export function parseRun(text: string): Run | undefined {
   return parseAs(run, text);
 }

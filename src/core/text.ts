@@ -1,4 +1,4 @@
-/** Control and bidi characters, and those that nobody sees; emoji need the variation selectors. */
+/** Control, bidi and invisible characters, without the variation selectors that emoji need. */
 const UNPRINTABLE =
   /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/gv;
 /** East Asian scripts and symbols, which terminals show two places wide. */
@@ -12,12 +12,12 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escapeCodePoint);
 }
 
-/** A value as one line of JSON that is safe for a terminal: what `printable` would escape stands as \uXXXX. */
+/** A value as one line of JSON that is safe for a terminal: what `printable` would escape is written as \uXXXX. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, escapeUnits);
 }
 
-/** Text cut to a number of characters, with a mark where something is missing. */
+/** Text cut to a number of characters, with a mark at the cut. */
 export function cut(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints) return text;
   const codePoints = Array.from(text);
@@ -29,12 +29,14 @@ export function displayWidth(text: string): number {
   return codePointLength(text) + (text.match(WIDE)?.length ?? 0);
 }
 
-/** Text without what looks like an API key or a signing secret: people paste them into the wrong place. */
+/**
+ * Text with everything redacted that looks like an API key or a signing secret: people paste them into the wrong place.
+ */
 export function redactSecrets(text: string): string {
   return text.replace(SECRET, "$1…");
 }
 
-/** A value that came from outside, as it may stand in a message: quoted, escaped, redacted, at most 60 characters. */
+/** A value from outside, safe for a message: quoted, escaped, redacted, at most 60 characters. */
 export function printableLiteral(value: unknown): string {
   const text = redactSecrets(printable(JSON.stringify(value) ?? String(value)));
   const codePoints = Array.from(text);
@@ -42,7 +44,7 @@ export function printableLiteral(value: unknown): string {
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;
 }
 
-/** The beginning of what came from outside, as it may stand on a line: escaped, redacted, at most 60 characters. */
+/** The beginning of a text from outside, safe for one line: escaped, redacted, at most 60 characters. */
 export function excerpt(text: string): string {
   return cut(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
 }

@@ -2,7 +2,7 @@ import type { Refusal } from "../core/outcome.ts";
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** An answer, with what the log says about it beside its status. `unlogged`: a page that looks again each second. */
+/** An answer, with its note for the log. `unlogged`: a page that polls every second. */
 export type Answer = HttpResponse & { readonly note?: string; readonly unlogged?: true };
 
 /** A refusal as an answer, with its code in the log. */

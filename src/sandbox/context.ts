@@ -7,12 +7,12 @@ export type ServiceContext = {
   readonly store: Store;
   readonly world: Pick<World, "now" | "uuid">;
   readonly checkoutOrigin: string;
-  /** How long a checkout that is created now can be paid (decision 10). */
+  /** Lifetime of new checkouts (decision 10). */
   readonly checkoutLifetimeMs: number;
-  /** Told when something of a store falls due: milliseconds by the real clock. */
+  /** Called when something of a store is due at a time: milliseconds by the real clock. */
   readonly expectDue: (realTime: number) => void;
-  /** Told when something for an endpoint may be due. */
+  /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
-  /** Told what integrations rely on that the interface leaves open. */
+  /** Records the gaps of the interface that integrations rely on. */
   readonly assumptions: AssumptionLog;
 };

@@ -17,43 +17,43 @@ import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createRateLimiter } from "./api/rate-limiter.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
-/** What a sandbox is made of. */
+/** What a sandbox needs. */
 export type SandboxOptions = {
   readonly store: Store;
   readonly port: number;
   readonly rateLimit: RateLimit | "off";
-  /** How long a checkout can be paid, from its creation on. */
+  /** Lifetime of checkouts. */
   readonly checkoutLifetimeMs: number;
-  /** Names beside the loopback ones that a Host header may carry. */
+  /** Allowed names in the Host header besides loopback. */
   readonly allowHosts: readonly string[];
-  /** Hosts beside the loopback ones that events may be sent to (decision 14). */
+  /** Allowed hosts of endpoints besides loopback (decision 14). */
   readonly allowTargets: readonly string[];
-  /** How long a receiver of events has for its whole answer. */
+  /** Timeout for a receiver's whole answer. */
   readonly deliveryTimeoutMs: number;
   readonly log: AccessLog;
-  /** The credential of the control API. */
+  /** The control token: it runs the sandbox. */
   readonly controlToken: string;
-  /** The credential of the service's administrator: another role, with acts of its own. */
+  /** The admin token: only for the administrator's acts. */
   readonly adminToken: string;
-  /** What the tokens of the pages' forms are made with. */
+  /** The key for signing secrets and for the tokens of the pages' forms. */
   readonly masterKey: Uint8Array;
-  /** Told about failures that are ours, with the request_id that the caller got. */
+  /** Called for our own failures, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
-/** The whole service: what answers requests, and what happens by itself. */
+/** The whole service: it answers requests, and does what is due. */
 export type Sandbox = {
   readonly service: Service;
-  /** Does what fell due while nothing ran, and from then on what falls due. */
+  /** Does what became due while nothing ran, and from then on what becomes due. */
   readonly start: () => Promise<void>;
-  /** Starts nothing new; waits for deliveries on their way, at most this long. */
+  /** Starts nothing new; waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
 /** What the routes need. */
 type Context = AreasContext & DispatchContext;
 
-/** Every request passes the guard first and is logged last, also one that could not be read. */
+/** Every request passes the guard first and is logged last, also an unreadable one. */
 export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const hosts = allowedHosts(options.port, options.allowHosts);
   const context: Context = {
@@ -111,7 +111,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     return answer;
   }
 
-  /** The one catch of the service: an accident becomes 503 where the disk failed, 500 elsewhere. */
+  /** The only catch of the service: an unexpected failure becomes 503 if the disk failed, else 500. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
       const allowed = checkRequest(request, hosts);
@@ -147,7 +147,7 @@ async function failureFor(request: HttpRequest, requestId: string, refusal: Refu
   try {
     return await areaOf(request).fail(request, requestId, refusal);
   } catch {
-    // What kept the pages from being loaded has been reported already.
+    // The failure to load the pages has already been reported.
     return answerRefusal(requestId, refusal);
   }
 }

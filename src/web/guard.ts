@@ -4,13 +4,13 @@ import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** The hosts that a server answers for, as they stand in a Host header: lower case, with their port. */
+/** The allowed values of the Host header: lower case, with port. */
 export type AllowedHosts = ReadonlySet<string>;
 
 /**
  * The first check of every request (decision 58): exactly one Host, and it names this server. A page on another
- * site that reaches the port by DNS rebinding carries its own name here. Then what this server does not do: be a proxy
- * (`method_not_allowed`), keep an expectation, take a target that is no path (`invalid_request`).
+ * site that reaches the port by DNS rebinding sends its own name as Host. Refuses also CONNECT (`method_not_allowed`),
+ * expectations, and targets that are not a path (`invalid_request`).
  */
 export function checkRequest(request: HttpRequest, allowed: AllowedHosts): Outcome<void> {
   const hosts = headerLines(request, "host");
@@ -40,7 +40,10 @@ export function checkRequest(request: HttpRequest, allowed: AllowedHosts): Outco
   return accept(undefined);
 }
 
-/** Refuses with `origin_not_allowed` whatever a browser sent from a page: an API is for servers (decision 58). */
+/**
+ * Refuses with `origin_not_allowed` a request with an Origin: it is from a page, and the API is for servers (decision
+ * 58).
+ */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
   if (origin === undefined) return accept(undefined);
@@ -50,7 +53,7 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   );
 }
 
-/** The names that a server on a loopback port goes by, and those that its user added: `HOST` or `HOST:PORT`. */
+/** The names of a server on a loopback port, and those that the user added: `HOST` or `HOST:PORT`. */
 export function allowedHosts(port: number, added: readonly string[]): AllowedHosts {
   const names = LOOPBACK_NAMES.map((name) => `${name}:${port}`);
   const extra = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
@@ -58,8 +61,8 @@ export function allowedHosts(port: number, added: readonly string[]): AllowedHos
 }
 
 /**
- * Lets only forms of our own pages write: `Sec-Fetch-Site: same-origin`, or, from a browser that does not send it, an
- * Origin that is this very host. Refuses with `origin_not_allowed` (decision 40).
+ * Accepts a form only from our own pages: `Sec-Fetch-Site: same-origin`, or, from a browser that does not send it, an
+ * Origin that equals this host. Refuses with `origin_not_allowed` (decision 40).
  */
 export function requireOwnPage(request: HttpRequest): Outcome<void> {
   const sites = headerLines(request, "sec-fetch-site");

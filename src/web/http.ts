@@ -1,6 +1,6 @@
 import type { HttpRequest } from "../world.ts";
 
-/** All values of a header, one for each line, as they came. */
+/** All values of a header, one for each header line. */
 export function headerLines(request: HttpRequest, lowerCaseName: string): string[] {
   const values: string[] = [];
   const { rawHeaders } = request;

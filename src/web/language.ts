@@ -2,10 +2,10 @@ import { parseAccept } from "hono/utils/accept";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** The languages that pages are written in, English and Simplified Chinese, each with its tag for markup, headers and Intl. */
+/** The languages of the pages, English and Simplified Chinese, each with its tag for markup, headers and Intl. */
 export const LANGUAGE_TAGS = { en: "en", zh: "zh-Hans" } as const;
 
-/** One of them, by the primary tag that asks for it. */
+/** A language, named by its primary tag. */
 export type Language = keyof typeof LANGUAGE_TAGS;
 
 /** The language of a browser's page. */

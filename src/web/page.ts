@@ -5,8 +5,8 @@ import { headerLines } from "./http.ts";
 import { LANGUAGE_TAGS, type Language } from "./language.ts";
 
 /**
- * What a page may do (decision 40): its own style and script, requests and forms to its own origin, and be in
- * nobody's frame. No inline script, no inline style.
+ * What a page may do (decision 40): style, script, requests and forms only from and to its own origin, no frames, no
+ * inline script, no inline style.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -23,14 +23,14 @@ const SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
-  // Not no-referrer: with that a form of ours comes with `Origin: null`, as one of anybody's.
+  // Not no-referrer: our own forms would then be sent with `Origin: null`, like those of other sites.
   "Referrer-Policy": "same-origin",
   "X-Content-Type-Options": "nosniff",
 } as const;
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(; *charset=utf-8 *)?$/i;
 
-/** A page as an answer; it is never kept, so that going back shows what is true now. */
+/** A page as an answer; it is never cached, so that going back shows the present state. */
 export function pageResponse(
   page: {
     readonly status: number;
@@ -52,7 +52,7 @@ export function pageResponse(
   return { status: page.status, headers, body: page.markup };
 }
 
-/** Sends a browser elsewhere. 303: to look at what its form has done; 307: to the same thing at its right address. */
+/** Redirects a browser. 303: to the result of its form; 307: to the right address of the same page. */
 export function redirect(status: 303 | 307, location: string, requestId: string): HttpResponse {
   const headers = {
     ...SECURITY_HEADERS,
@@ -63,7 +63,7 @@ export function redirect(status: 303 | 307, location: string, requestId: string)
   return { status, headers, body: "" };
 }
 
-/** A part of the pages that is the same for everybody. */
+/** A static file of the pages. */
 export function assetResponse(contentType: string, body: string): HttpResponse {
   const headers = {
     ...SECURITY_HEADERS,

@@ -6,17 +6,17 @@ import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 type Failure = Extract<OutboundResult, { ok: false }>;
 
 /**
- * Sends one request and collects its whole answer; follows no redirect and repeats nothing. A failure before the
- * connection stands is `unreachable`: only then is it certain that nothing was sent. `signal` ends it at any point.
+ * Sends one request and reads its whole answer; follows no redirect and repeats nothing. A failure before the
+ * connection is established is `unreachable`: only then it is certain that nothing was sent. `signal` aborts it.
  */
 export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<OutboundResult> {
-  // Node loads TLS only for those who need it.
+  // TLS is loaded only when it is needed.
   const { request } = outbound.url.startsWith("https:")
     ? await import("node:https")
     : await import("node:http");
   const { method, url, body, addresses, tls } = outbound;
   const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
-  // An agent of its own: the shared one can be sent through a proxy by the environment, with the API key.
+  // A separate agent: the environment could send the global one, and so the API key, through a proxy.
   const options: RequestOptions = {
     method,
     signal,
@@ -27,7 +27,7 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
       : {
           lookup: pinnedLookup(addresses),
           autoSelectFamily: true,
-          // Node gives each address but a moment, and a busy moment is no reason to give one up.
+          // Node's default timeout for each address is short; a busy machine may need longer.
           autoSelectFamilyAttemptTimeout: outbound.timeoutMs,
         }),
     ...(tls === undefined ? {} : trust(tls)),
@@ -48,7 +48,7 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
       upgraded.destroy();
       end({ ok: false, failure: "bad_answer", message: "status 101 is no answer to this request" });
     });
-    // Whatever else ends it: nobody may wait for ever.
+    // Any other end of the connection: the caller must not wait for ever.
     sent.on("close", () =>
       end({ ok: false, failure: "connection_lost", message: "the connection was closed" }),
     );
@@ -60,7 +60,7 @@ function trust(tls: TlsTrust): RequestOptions {
   return "ca" in tls ? { ca: tls.ca } : { rejectUnauthorized: false };
 }
 
-/** Answers every question for a name with the same addresses, so that nothing can lead elsewhere. */
+/** Resolves every name to these addresses, so that the connection cannot go elsewhere. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, { all }, answer) => {
@@ -83,7 +83,7 @@ function collect(
     end({ ok: true, status: response.statusCode ?? 0, headers: Object.fromEntries(lines), body });
   };
   response.on("data", (chunk: Buffer) => {
-    // What was read already keeps coming after the end.
+    // Data that was already read can still arrive after the end.
     if (size > maxResponseBytes) return;
     size += chunk.length;
     chunks.push(chunk);

@@ -20,7 +20,7 @@ import type {
   World,
 } from "../world.ts";
 
-/** What a server of the API has where nothing else is asked for (decision 6). */
+/** Default limits of a server (decision 6). */
 const OWN_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 1024, silenceMs: 30_000 };
 
 /** Limits of every server (decision 58). Sizes in bytes, times in milliseconds. */
@@ -30,11 +30,11 @@ const LIMITS = {
   headersMs: 5000,
   requestMs: 10_000,
   keepAliveMs: 30_000,
-  /** Node looks for late requests only this often. */
+  /** How often Node looks for late requests. */
   checkEveryMs: 500,
-  /** Requests of one connection that are not answered yet. */
+  /** Maximum number of unanswered requests on one connection. */
   pipelined: 128,
-  /** How long a refused connection may still send: closed at once, it would lose the answer. */
+  /** How long a refused connection stays open: closed at once, the client would lose the answer. */
   lingerMs: 1000,
 } as const;
 
@@ -87,11 +87,11 @@ function createHttpServer({ connections, silenceMs }: ServerLimits): Server {
     requestTimeout: LIMITS.requestMs,
     keepAliveTimeout: LIMITS.keepAliveMs,
     connectionsCheckingInterval: LIMITS.checkEveryMs,
-    // The guard answers for a missing Host, in our envelope.
+    // The guard refuses a missing Host, in our envelope.
     requireHostHeader: false,
     noDelay: true,
   });
-  // 0 means all: Node would drop the headers past its own limit, and with them what we have to see.
+  // 0 means all: Node would silently drop headers over its limit.
   server.maxHeadersCount = 0;
   server.maxConnections = connections;
   server.timeout = silenceMs;
@@ -101,14 +101,14 @@ function createHttpServer({ connections, silenceMs }: ServerLimits): Server {
 /** A request that is not answered yet. */
 type Pending = { readonly incoming: IncomingMessage; readonly response: ServerResponse };
 
-/** Who answers, and the connections that are open. */
+/** The service, and the open connections. */
 type Connections = {
   readonly service: Service;
   readonly sockets: Set<Socket>;
   readonly limits: ServerLimits;
 } & Pick<World, "after">;
 
-/** Gives every request to the service, in whichever way Node announces it, and answers what could not be read. */
+/** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
 function attach(server: Server, { service, sockets, after, limits }: Connections): void {
   const pendingOf = new WeakMap<Socket, Set<Pending>>();
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
@@ -121,22 +121,22 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
       if (!server.listening) server.closeIdleConnections();
     });
     if (pending.size > LIMITS.pipelined) incoming.socket.destroy();
-    // A service never throws; if one does, the connection ends with it and not the process.
+    // A service must not throw; if it does, only the connection ends and not the process.
     else answer(service, entry, limits).catch(() => incoming.socket.destroy());
   };
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    // Node takes its own listener away where it hands a connection over (CONNECT), and a reset may come at any time.
+    // Node removes its own error listener when it hands a connection over (CONNECT), and a reset may come at any time.
     socket.on("error", () => socket.destroy());
   });
   server.on("request", take);
-  // What came whole on a connection is answered before anything that follows it: its work may be done already.
+  // A complete request is answered before anything after it on the connection: its work may already be done.
   const afterPending = (socket: Socket): Promise<unknown> => {
     const whole = [...(pendingOf.get(socket) ?? [])].filter(({ incoming }) => incoming.complete);
     return Promise.all(whole.map(({ response }) => closed(response)));
   };
-  // The guard looks at Expect and at CONNECT: whoever may not speak here learns no more from them.
+  // The guard checks Expect and CONNECT too, so that a forbidden client learns nothing from them.
   server.on("checkExpectation", (incoming, response: ServerResponse) => {
     response.shouldKeepAlive = false;
     void service
@@ -167,7 +167,7 @@ async function answer(
   const body = fault ?? (await readBody(incoming, limits.bodyBytes));
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
-    // While it is worked on the silence is ours: whoever asked for long work may wait for it.
+    // While the service works the idle timeout is off: a long request may take its time.
     incoming.socket.setTimeout(0);
     const sent = await service.answer(requestOf(incoming, body));
     incoming.socket.setTimeout(limits.silenceMs);
@@ -186,7 +186,7 @@ function requestOf(
   return { method, target, rawHeaders, body };
 }
 
-/** What Node's parser lets pass, and no server of HTTP/1.1 may guess about. */
+/** Faults that Node's parser does not report: HTTP version, number of headers, transfer coding, declared size. */
 function faultOf(
   { httpVersion, headers, rawHeaders }: IncomingMessage,
   bodyBytes: number,
@@ -211,7 +211,7 @@ function tooLarge(bodyBytes: number): Fault {
   return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
 }
 
-/** The whole body, a fault where it is over the limit, or undefined where the client went away. */
+/** The whole body; a fault if it is over the limit; undefined if the client disconnected. */
 function readBody(
   incoming: IncomingMessage,
   bodyBytes: number,
@@ -262,7 +262,7 @@ function parserFault(error: NodeJS.ErrnoException): Fault {
   return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
 }
 
-/** Writes an answer where Node made no response object, and ends the connection for good. */
+/** Writes an answer when Node made no response object, and closes the connection. */
 function write(socket: Socket, { status, headers, body }: HttpResponse, after: World["after"]): void {
   if (!isWhole(body)) throw new Error("what is no request is answered by a whole body");
   const lines = Object.entries({
@@ -295,7 +295,7 @@ function reasonOf(error: NodeJS.ErrnoException): ListenFailure["reason"] {
   return error.code === "EACCES" ? "not_permitted" : "other";
 }
 
-/** Lets requests in flight finish for a while, then ends every connection, whatever it is doing. */
+/** Waits a while for requests in flight, then closes every connection. */
 async function close(
   servers: readonly Server[],
   sockets: ReadonlySet<Socket>,

@@ -6,12 +6,12 @@ import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "
 
 /** The service that a client talks to. */
 export type Target = {
-  /** With the version segment and without a slash at the end: `http://127.0.0.1:4242/v1`. */
+  /** With the version segment, without a slash at the end: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
   /** What stands for the service in a managed key: its base URL, or LOCAL_SANDBOX. */
   readonly service: string;
-  /** The store of the key where it is known; part of what a managed key is derived from. */
+  /** The store of the key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
 };
 
@@ -26,17 +26,20 @@ export type CreateIntent = {
   readonly idempotencyKey: string | null;
 };
 
-/** How a create ended, with the key that every later try must carry. */
+/** How a create ended, with the key that every later try must use. */
 export type CreateResult =
   | {
       readonly end: "sent";
       readonly entry: JournalEntry;
       readonly exchange: Exchange;
-      /** Whether the service may have made a checkout that nobody here knows of, in this run or an earlier one. */
+      /** Whether the service may have made a checkout without our knowledge, in this run or an earlier one. */
       readonly inDoubt: boolean;
-      /** The answer is about another checkout than the one that was asked for. */
+      /** The answer is about a different checkout. */
       readonly mismatch: boolean;
-      /** Why the final answer is not in the journal; undefined where it is. The next run asks the service again. */
+      /**
+       * Why the final answer could not be written to the journal; undefined if it was. The next run asks the service
+       * again.
+       */
       readonly journalFailure: string | undefined;
     }
   /** The key must not be sent. */
@@ -44,7 +47,7 @@ export type CreateResult =
 
 /**
  * Creates an order or a session, and never two for one intent: the key is in the journal before the first byte is
- * sent, is the same on every try, and is the same again when the command is run again, whatever happened in between.
+ * sent, and is the same on every try and on every later run of the command.
  */
 export async function create(
   world: ClientWorld,
@@ -66,7 +69,7 @@ export async function create(
   return { end: "sent", entry, exchange: result, inDoubt, mismatch, journalFailure };
 }
 
-/** The order exists, or not, whether or not the disk takes the note: what was learned is told in any case. */
+/** A failed write to the journal must not hide the answer of the service. */
 function settle(
   journal: Journal,
   key: string,
@@ -120,7 +123,7 @@ export function createRequest(
   };
 }
 
-/** What the journal and the derived key know of a create. */
+/** The parts of a create that the journal and the derived key use. */
 export function journalIntent(target: Target, intent: CreateIntent): Intent {
   return {
     service: target.service,
@@ -132,7 +135,7 @@ export function journalIntent(target: Target, intent: CreateIntent): Intent {
   };
 }
 
-/** What the journal learns. While an earlier try may have been taken, a refusal settles nothing unless it is proof. */
+/** The entry for the journal. If an earlier try may have succeeded, only a refusal that is proof settles it. */
 function settlementOf(result: Exchange): Settlement | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, proof: true };

@@ -9,7 +9,7 @@ import { parseRetryAfter } from "../../core/retry-after.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
-/** A request of the v1 API, without what every one of them has. */
+/** A request of the v1 API, without limits and signal. */
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers"> & { readonly body?: string };
 
 /** An answer that no further try would change. */
@@ -23,7 +23,7 @@ type Final =
     }
   | { readonly end: "interrupted" };
 
-/** Why a try brought nothing final: a code of the service, or what happened on the way. */
+/** Why a try had no final answer: a code of the service, or a failure of the connection. */
 type Failure = {
   readonly code: string;
   readonly status: number | undefined;
@@ -34,19 +34,19 @@ type Failure = {
 /** How an exchange ended, after all its tries. */
 export type Exchange = {
   readonly tries: number;
-  /** Whether some try may have reached the service without a final answer: then nobody here knows what it did. */
+  /** Whether a try may have reached the service without a final answer: then its effect is unknown. */
   readonly uncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
 } & (Final | ({ readonly end: "gave_up" } & Failure));
 
-/** Callbacks of an exchange, for whoever watches. */
+/** Callbacks of an exchange. */
 export type Observer = {
   readonly onTry?: (request: ApiRequest) => void;
   readonly onAnswer?: (result: OutboundResult) => void;
   readonly onRetry?: (why: string, delayMs: number) => void;
 };
 
-/** How patient an exchange is, who may end it, and who watches. */
+/** Retry policy, abort signal and callbacks of an exchange. */
 export type ExchangeOptions = {
   readonly policy: RetryPolicy;
   readonly signal?: AbortSignal | undefined;
@@ -57,8 +57,8 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
  * Sends a request until it has a final answer or the tries are used up. Repeats after a timeout, a lost connection, an
- * answer that is cut or no envelope, 429, 5xx and `idempotency_in_progress` (decision 56); every repetition is
- * the same request, so that the key makes it harmless.
+ * answer that is incomplete or has no envelope, 429, 5xx and `idempotency_in_progress` (decision 56); every repetition
+ * is the same request, so the key makes it safe.
  */
 export async function exchange(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
@@ -112,11 +112,11 @@ function judge(result: OutboundResult, now: number): Verdict {
   }
   const { error, request_id: requestId } = refused.data;
   if (!isPassing(status, error.code)) return { end: "refusal", status, error, requestId };
-  // A limiter turns a request away before it is worked on; all others can come after.
+  // A rate limiter refuses a request before it has an effect; other failures can come after.
   return again({ ...error, uncertain: status !== 429, status, retryAfterMs });
 }
 
-/** Whether the same request can have another answer later. */
+/** Whether the same request can have another answer later, so that a retry makes sense. */
 function isPassing(status: number, code: string): boolean {
   return status === 408 || status === 429 || status >= 500 || code === "idempotency_in_progress";
 }

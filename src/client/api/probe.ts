@@ -14,7 +14,7 @@ import type { OutboundResult, World } from "../../world.ts";
 import { createRequest, retrieveRequest, type Target } from "./client.ts";
 import type { ApiRequest } from "./exchange.ts";
 
-/** What is ordered: once, by nobody, and paid by nobody. */
+/** The order that the probe creates; it is never paid. */
 export const PROBE_TERMS = { amount_minor: 100, currency: "CNY", payment_method: "alipay_plus" } as const;
 
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -25,8 +25,8 @@ type ProbeWorld = Pick<World, "send" | "now" | "uuid" | "randomBytes">;
 type ProbeOptions = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
 /**
- * Asks a service for what v1 shows of launch readiness: whether it takes the credential and, where it does and the
- * credential is no live one, how it answers one order that is sent twice, and once with another body. Nothing is tried again.
+ * Asks a service what v1 shows about launch readiness: whether it accepts the credential and, if so and it is not a
+ * live one, how it answers an order that is sent twice, and once with another body. Nothing is retried.
  */
 export async function probeService(
   world: ProbeWorld,

@@ -1,17 +1,17 @@
-/** How often and how patiently a request is repeated. Times in milliseconds. */
+/** Number of retries and timeout of a request. Times in milliseconds. */
 export type RetryPolicy = {
   /** Tries beyond the first. */
   readonly retries: number;
-  /** For each try, from the first byte sent to the last byte received. */
+  /** Timeout of each try, from the first byte sent to the last byte received. */
   readonly timeoutMs: number;
 };
 
-/** Patient enough for a restart of the service, not for a person. */
+/** Default: long enough for a restart of the service, not for a person. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000 };
 
 const BASE_DELAY_MS = 200;
 const MAX_DELAY_MS = 5000;
-/** A service that asks for more patience than this gets none: the command ends and says when to come back. */
+/** If `Retry-After` is longer, the command ends and says when to try again. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
 /**

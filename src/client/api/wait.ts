@@ -8,21 +8,21 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 /** What a wait is for: any final status, or a certain one. */
 export type Goal = "final" | Status;
 
-/** How a wait ended. `unreachable_goal`: the status is final, and another one than was waited for. */
+/** How a wait ended. `unreachable_goal`: the status is final and not the expected one. */
 export type WaitResult =
   | { readonly end: "reached" | "unreachable_goal"; readonly response: CheckoutResponse }
-  /** `response` is the last answer; undefined where there was none in all that time. */
+  /** `response` is the last answer; undefined if there was none. */
   | { readonly end: "out_of_time"; readonly response: CheckoutResponse | undefined }
   | { readonly end: "failed"; readonly exchange: Exclude<Exchange, { end: "success" }> };
 
-/** A wait takes this long at most unless it is told otherwise, in milliseconds. */
+/** Default timeout of a wait, in milliseconds. */
 export const DEFAULT_WAIT_MS = 60_000;
 
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
 const PAUSE_GROWTH = 1.5;
 
-/** Asks for a checkout again and again until it is what was waited for, can no longer be, or time is up. */
+/** Polls a checkout until it has the expected status, can no longer get it, or time is up. */
 export async function waitFor(
   world: ClientWorld & Pick<World, "after">,
   target: Target,

@@ -13,10 +13,10 @@ import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
 
-/** The sandbox's own API on this machine (decision 43), which no real service has, and the token of one role. */
+/** The address of a sandbox's control API (decision 43), and the token of one role. */
 export type ControlTarget = { readonly origin: string; readonly token: string };
 
-/** An answer of the control API, or why there is none. */
+/** An answer of the control API, or the reason why there is none. */
 export type ControlResult<Value> =
   | { readonly end: "success"; readonly value: Value }
   | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"] }
@@ -24,7 +24,7 @@ export type ControlResult<Value> =
   | { readonly end: "interrupted" };
 
 const TIMEOUT_MS = 30_000;
-/** A clock that moves sends what falls due on the way, and receivers may take their time. */
+/** Moving the clock delivers events, and receivers may be slow. */
 const CLOCK_TIMEOUT_MS = 600_000;
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
@@ -59,12 +59,12 @@ export function returnOrigins(
     : callControl(world, target, { name: "changeReturnOrigins", body: act });
 }
 
-/** An operation with what it takes. */
+/** An operation with its input. */
 export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
   readonly body: RequestOf<Name>;
-  /** For the whole answer; 30 s where nothing is said. */
+  /** Timeout for the whole answer; default: 30 s. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 };
@@ -104,7 +104,7 @@ export async function callControl<Name extends OperationName>(
   };
 }
 
-/** The fields that are given, as a query. */
+/** The fields that are set, as a query. */
 function queryOf(fields: object | undefined): string {
   const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
   return given.length === 0

@@ -3,7 +3,7 @@ import { MAX_EVENT_WAIT_MS, type DeliveryWire, type EventsQuery } from "../../co
 import type { World } from "../../world.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
 
-/** How long a wait takes at most, in milliseconds, and who may end it. */
+/** Timeout of a wait, in milliseconds, and its abort signal. */
 export type WaitLimits = { readonly waitMs: number; readonly signal: AbortSignal };
 
 type WaitWorld = Pick<World, "send" | "sleep" | "monotonic">;
@@ -12,7 +12,10 @@ const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
 const PAUSE_GROWTH = 1.5;
 
-/** Asks for events until there are some, or time is up: then there are none. The sandbox holds each request back. */
+/**
+ * Polls events until there are some, or time is up: then the list is empty. The sandbox answers each request late (long
+ * poll).
+ */
 export async function waitForEvents(
   world: WaitWorld,
   target: ControlTarget,
@@ -29,7 +32,7 @@ export async function waitForEvents(
   }
 }
 
-/** Asks for an event until its deliveries are as they should be, or time is up; brings the last answer. */
+/** Polls an event until its deliveries are as expected, or time is up; returns the last answer. */
 export async function waitForDeliveries(
   world: WaitWorld,
   target: ControlTarget,

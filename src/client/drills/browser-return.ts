@@ -7,14 +7,14 @@ import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import { callControl, pay, type ControlResult, type ControlTarget } from "../control/control.ts";
 
-/** How the merchant says what it thinks of an order: by an address or a command, with `{order_id}` and `{session_id}` filled in. */
+/** How to ask the merchant about an order: a URL or a command with `{order_id}` and `{session_id}`. */
 export type OrderViewSource = {
   readonly from: { readonly url: string } | { readonly commandLine: string };
-  /** What its answer has to match where the order is paid. */
+  /** The pattern that matches the answer if the order is paid. */
   readonly paidWhen: RegExp;
 };
 
-/** A customer who comes back: with which checkout, to which page, and where the merchant's view of it is. */
+/** A customer who returns: the checkout, the page, and how to ask the merchant about it. */
 export type BrowserReturn = {
   readonly checkout: Pick<Checkout, "id" | "orderId">;
   readonly page: string;
@@ -24,20 +24,20 @@ export type BrowserReturn = {
 
 type ReturnWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
 
-/** For each request and each run of the command, in milliseconds. */
+/** Timeout of each request and each run of the command, in milliseconds. */
 const TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Redirects that a browser follows and a drill too. */
+/** Maximum number of redirects to follow, as in a browser. */
 const MAX_REDIRECTS = 5;
-/** So long after a create or a return the merchant may still make up its mind, in milliseconds. */
+/** How long the merchant may need after a create or a return, in milliseconds. */
 const SETTLE_MS = 1000;
-/** So long the merchant has to take the webhooks once they are let go, in milliseconds. */
+/** How long the merchant has to accept the webhooks after they are released, in milliseconds. */
 const CONFIRM_MS = 15_000;
 const LOOK_AGAIN_MS = 250;
 
 /**
- * Lets a customer come back without having paid, and once more after the payment but before the webhooks, and looks each
- * time what the merchant thinks. The endpoints of the store are paused meanwhile, so that all webhooks wait.
+ * Simulates a customer who returns without paying, and again after the payment but before the webhooks, and asks the
+ * merchant each time. The store's endpoints are paused during this, so that all webhooks wait.
  */
 export async function drillBrowserReturn(
   world: ReturnWorld,
@@ -45,7 +45,7 @@ export async function drillBrowserReturn(
   wanted: BrowserReturn,
 ): Promise<ControlResult<ReturnFacts>> {
   const { checkout, signal } = wanted;
-  // What a new checkout brings with it, such as a webhook, comes first.
+  // First wait for what a new checkout causes, such as a webhook.
   await world.sleep(SETTLE_MS, signal);
   const before = await readView(world, target, wanted);
   const unpaid = await comeBack(world, target, wanted);
@@ -63,13 +63,13 @@ export async function drillBrowserReturn(
   };
 }
 
-/** Where this drill may go: this machine, and not to the sandbox itself (the rules of decision 14). */
+/** Addresses that this drill may open: this machine, but not the sandbox (the rules of decision 14). */
 export function drillTarget({ origin }: ControlTarget, url: string): Outcome<Target> {
   const { port } = new URL(origin);
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
 }
 
-/** An address or a command line with the ids in their places. */
+/** A URL or a command line with the ids filled in. */
 export function fillIn(
   template: string,
   { id, orderId }: BrowserReturn["checkout"],
@@ -78,7 +78,7 @@ export function fillIn(
   return template.replaceAll("{order_id}", () => quote(orderId)).replaceAll("{session_id}", () => quote(id));
 }
 
-/** Holds all webhooks back while something runs, and lets them go whatever came of it. */
+/** Holds all webhooks back while something runs, and always releases them after it. */
 async function whileHeld<Value>(
   world: ReturnWorld,
   target: ControlTarget,
@@ -93,7 +93,7 @@ async function whileHeld<Value>(
   return result.end === "success" && released.end !== "success" ? released : result;
 }
 
-/** Does the same to several endpoints, to all of them even where one refuses; brings the first refusal. */
+/** Does the same to several endpoints, to all of them even if one refuses; returns the first refusal. */
 async function setAll(
   world: ReturnWorld,
   target: ControlTarget,
@@ -107,7 +107,7 @@ async function setAll(
   return end;
 }
 
-/** Opens the page as the customer's browser does, and looks at the order a moment later. */
+/** Opens the page as the customer's browser does, and asks about the order a moment later. */
 async function comeBack(
   world: ReturnWorld,
   target: ControlTarget,
@@ -143,7 +143,7 @@ const AS_A_BROWSER = {
   "Sec-Fetch-Site": "cross-site",
 };
 
-/** Looks until the merchant says paid, or time is up. */
+/** Asks until the merchant says paid, or time is up. */
 async function awaitPaid(
   world: ReturnWorld,
   target: ControlTarget,
@@ -172,7 +172,7 @@ function readView(world: ReturnWorld, target: ControlTarget, wanted: BrowserRetu
       });
 }
 
-/** 404 is an answer too: an order that the merchant does not know yet is not paid for it. */
+/** A 404 counts as an answer: an order that the merchant does not know yet is not paid. */
 async function askPage(
   world: ReturnWorld,
   target: ControlTarget,
@@ -218,7 +218,7 @@ function judgeText(text: string, paidWhen: RegExp): OrderView {
   return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text) };
 }
 
-/** A GET to this machine; another address is as good as unreachable. */
+/** A GET to this machine; any other address counts as unreachable. */
 async function get(
   world: ReturnWorld,
   target: ControlTarget,

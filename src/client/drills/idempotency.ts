@@ -5,22 +5,22 @@ import { callControl, type ControlResult, type ControlTarget } from "../control/
 import { exchange } from "../api/exchange.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
-/** What a drill has shown, and what became of the merchant's command. */
+/** The result of a drill, and how the merchant's command ended. */
 export type IdempotencyDrill = {
   readonly drill: AnswerOf<"judgeIdempotencyDrill">;
   readonly client: ShellResult;
 };
 
-/** So much of each of the command's outputs is kept, in bytes. */
+/** Maximum size of each of the command's outputs that is kept, in bytes. */
 const MAX_OUTPUT_BYTES = 4096;
-/** The service watches longer than the command may run, so that it misses nothing of it. */
+/** The service watches longer than the command may run, so that it sees all of it. */
 const WATCH_MARGIN_MS = 60_000;
 const ORDER_ID_BYTES = 6;
 
 /**
- * Runs a merchant's command against a service that drops the answer of its first create after the commit, then reuses the
- * key for another body, and has the service judge it all by its own log. The API key is in the command's environment
- * alone; the tokens of the control API are not.
+ * Runs a merchant's command against a service that drops the answer of its first create after the commit, then reuses
+ * the key for another body, and lets the service decide from its log. The command's environment has the API key, and
+ * not the tokens of the control API.
  */
 export async function drillIdempotency(
   world: Pick<World, "send" | "run" | "sleep" | "random" | "randomBytes" | "now">,
@@ -34,12 +34,12 @@ export async function drillIdempotency(
 ): Promise<ControlResult<IdempotencyDrill>> {
   const { target, signal } = wanted;
   const timeout = { timeout_ms: wanted.commandTimeoutMs + WATCH_MARGIN_MS };
-  // Not to be interrupted: a drill that began without our knowing would take somebody's answer.
+  // Not interruptible: a drill that began without our knowledge would drop an unrelated answer.
   const begun = await callControl(world, control, { name: "beginIdempotencyDrill", body: timeout });
   if (begun.end !== "success") return begun;
   const { id, store_id: storeId } = begun.value;
   const client = await runClient(world, { ...wanted, storeId }).catch(notRun);
-  // Also after an interruption: the next create of anybody must get its answer.
+  // Also after an interruption: the next create must get its answer.
   const ended = { ending: client.ending, exit_code: client.exitCode };
   const closed = await callControl(world, control, { name: "closeIdempotencyDrill", id, body: ended });
   if (client.ending === "aborted") return { end: "interrupted" };
@@ -50,7 +50,7 @@ export async function drillIdempotency(
   return judged.end === "success" ? { ...judged, value: { drill: judged.value, client } } : judged;
 }
 
-/** A command that could not even be started; the drill is closed all the same. */
+/** The command could not be started; the drill is closed anyway. */
 function notRun(error: unknown): ShellResult {
   const stderr = error instanceof Error ? error.message : String(error);
   return { ending: "not_run", exitCode: null, stdout: "", stderr };
@@ -71,16 +71,16 @@ function runClient(
     CHECKOUT_BASE_URL: target.baseUrl,
     CHECKOUT_API_KEY: target.apiKey,
     CHECKOUT_STORE_ID: storeId,
-    // For whoever wants a new order each time.
+    // An unused order_id for each run.
     CHECKOUT_ORDER_ID: `drill-${Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex")}`,
-    // The merchant's program is neither of them.
+    // The merchant's program has neither role.
     CHECKOUT_CONTROL_TOKEN: undefined,
     CHECKOUT_ADMIN_TOKEN: undefined,
   };
   return world.run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal });
 }
 
-/** What came of it stands in the service's log, which is what counts. */
+/** Only the service's log of it matters. */
 async function sendReuse(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
   wanted: {

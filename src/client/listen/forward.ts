@@ -7,12 +7,12 @@ import type { HttpRequest, OutboundResult, TlsTrust, World } from "../../world.t
 export type ForwardOptions = {
   readonly targets: TargetPolicy;
   readonly headers: readonly AddedHeader[];
-  /** For the target's whole answer. */
+  /** Timeout for the target's whole answer. */
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
 };
 
-/** What a target said, or why it said nothing. */
+/** The answer of a target, or the reason why there is none. */
 export type Forwarded =
   | {
       readonly kind: "answered";
@@ -29,15 +29,15 @@ export type Forwarded =
       readonly message: string;
     };
 
-/** `forbidden`: the address is none that events may be sent to. */
+/** `forbidden`: events may not be sent to the address. */
 type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
 
-/** So much of a target's answer is read, in bytes. */
+/** Maximum size of a target's answer that is read, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Sends a delivery on as it came: the same bytes, the three headers of its signature and the content type, and nothing
- * else of it. Goes to addresses that the policy allows at this moment, follows no redirect and repeats nothing.
+ * Forwards a delivery unchanged: the same bytes, the three headers of its signature and the content type, and nothing
+ * else. Connects only to addresses that the policy allows now, follows no redirect and repeats nothing.
  */
 export async function forward(
   world: Pick<World, "send" | "resolve">,
@@ -61,13 +61,13 @@ export async function forward(
   });
   if (!sent.ok) return { kind: "unanswered", url, failure: sent.failure, message: sent.message };
   const { status, body: answer, headers } = sent;
-  // Any other number is no status that could be passed on.
+  // Other numbers are not valid statuses to pass on.
   if (status >= 200 && status <= 599)
     return { kind: "answered", url, status, answer, retryAfter: headers["retry-after"] };
   return { kind: "unanswered", url, failure: "bad_answer", message: `${status} is no status of an answer` };
 }
 
-/** The addresses to connect to, or why there are none. */
+/** The addresses to connect to, or the reason why there are none. */
 async function addressesOf(
   world: Pick<World, "resolve">,
   url: string,
@@ -80,7 +80,7 @@ async function addressesOf(
   return addresses.ok ? addresses.value : addresses.refusal.message;
 }
 
-/** What belongs to the delivery. It was verified, so each of the signed headers is there once. */
+/** The headers to forward. The delivery was verified, so each signed header is there once. */
 function ownHeaders({ rawHeaders }: HttpRequest): Record<string, string> {
   const names = [HEADERS.eventId, HEADERS.timestamp, HEADERS.signature, "Content-Type"];
   return Object.fromEntries(

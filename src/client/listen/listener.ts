@@ -12,10 +12,10 @@ import type { WebhookCode } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 import { forward, type Forwarded, type ForwardOptions } from "./forward.ts";
 
-/** Signing secrets: those that deliveries are verified with, newest first, and those that are over. */
+/** Signing secrets: the active ones, newest first, and those that were rotated out. */
 export type Secrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
 
-/** The try of a delivery that is on its way here. */
+/** The try of a delivery that is being sent now. */
 export type Underway = {
   readonly deliveryId: string;
   readonly eventId: string;
@@ -23,33 +23,33 @@ export type Underway = {
   readonly cause: DeliveryCause;
 };
 
-/** When a delivery that failed is tried again: an ISO moment, or null where it is given up. */
+/** When a failed delivery is tried again: an ISO time, or null if it is given up. */
 export type NextTry = { readonly at: string | null };
 
-/** Whoever sends the deliveries, as far as it can be asked. */
+/** The sender of the deliveries, as far as it can be asked. */
 export type DeliverySource = {
   readonly secrets: () => Promise<Secrets>;
-  /** Undefined where nobody can tell. */
+  /** Undefined if unknown. */
   readonly underway: (eventId: string) => Promise<Underway | undefined>;
-  /** Asked once the try was answered. Undefined where nobody can tell. */
+  /** Asked after the try was answered. Undefined if unknown. */
   readonly nextTry: (tried: Underway) => Promise<NextTry | undefined>;
 };
 
-/** What became of a delivery. `not_wanted`: its type was not asked for. `no_target`: it is shown and goes nowhere. */
+/** The result of a delivery. `not_wanted`: its type was not asked for. `no_target`: it is shown and not forwarded. */
 export type DeliveryResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
-  /** `again`: a replay of an event that a target has taken before. */
+  /** `again`: a replay of an event that a target accepted before. */
   | (Forwarded & { readonly again: boolean });
 
-/** A delivery that reached the listener, and what it did with it. */
+/** A delivery that reached the listener, and its result. */
 export type HandledDelivery = {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly request: HttpRequest;
   readonly claims: Claims;
   readonly verified: boolean;
-  /** Why it is not verified, or what is strange about it although it is. */
+  /** Why it is not verified, or what is wrong with it although it is. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   readonly result: DeliveryResult;
   /** The status that the sender got. */
@@ -64,42 +64,46 @@ export type ListenerOptions = {
   readonly seen: Pick<SeenEvents, "has" | "add">;
   readonly plan: ForwardPlan;
   readonly forwarding: ForwardOptions;
-  /** Paths that deliveries are taken at. */
+  /** Paths that accept deliveries. */
   readonly paths: readonly string[];
   readonly onHandled: (delivery: HandledDelivery) => void;
-  /** Told about requests that are no deliveries, and why. */
+  /** Called for requests that are not deliveries, with the reason. */
   readonly onStray: (why: string) => void;
-  /** Told about failures that are ours. */
+  /** Called for our own failures. */
   readonly report: (error: unknown) => void;
 };
 
 /** A listener as a service. */
 export type WebhookListener = {
   readonly service: Service;
-  /** Resolves once everything that was answered is reported. */
+  /** Resolves when everything that was answered is reported. */
   readonly settled: () => Promise<void>;
 };
 
-/** Deliveries that are worked on at once; their bodies are in memory. */
+/** Maximum number of deliveries at once; their bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
-/** Causes are searched for, and strays told, this often: a port that the internet reaches must not be kept busy. */
+/** Limit for searching causes and reporting other requests, because the port may be open to the internet. */
 const SEARCHES = { perSecond: 1, burst: 60 };
 
 const VERIFIED_ALL_THE_SAME: ReadonlySet<WebhookCode> = new Set(["event_invalid"]);
 
 type Context = ListenerOptions & {
   readonly world: Pick<World, "now" | "monotonic" | "send" | "resolve">;
-  /** Whether there is time to look closer at what nobody signed. */
+  /** Whether the limit allows to diagnose an unverified request. */
   readonly mayLookCloser: () => boolean;
-  /** One delivery of an event after the other, so that a retry that overtakes its first try is known as a duplicate. */
+  /**
+   * Deliveries of one event run one after the other, so that a retry that overtakes its first try is found as a
+   * duplicate.
+   */
   readonly inTurn: Mutex;
-  /** Reports once the answer has left. */
+  /** Reports after the answer was sent. */
   readonly later: (work: Promise<void>) => void;
 };
 
 /**
- * Receives deliveries: verifies each over its raw bytes, forwards those that its target has not taken yet, and answers
- * what the target answered, so that the sender tries again where it should. What is not verified never reaches a target.
+ * Receives deliveries: verifies each over its raw bytes, forwards those that the target has not accepted yet, and
+ * answers with the target's answer, so that the sender retries when it should. Unverified requests never reach a
+ * target.
  */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions): WebhookListener {
   const pending = new Set<Promise<void>>();
@@ -126,7 +130,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const { method, target } = request;
     const [path = ""] = target.split("?");
-    // Whatever a browser sends from a page is no delivery.
+    // A request from a page in a browser is not a delivery.
     if (headerValues(request.rawHeaders, "origin").length > 0) return stray(403, "a browser sent a request");
     if (!options.paths.includes(path))
       return stray(404, `${method} ${path}: deliveries are taken at ${options.paths.join(" and ")}`);
@@ -158,7 +162,7 @@ const REFUSED = {
 } as const;
 
 type Received = Pick<HandledDelivery, "at" | "request" | "claims" | "verified" | "fault"> & {
-  /** When it came, by the clock that never goes back. */
+  /** Time of arrival by the monotonic clock. */
   readonly since: number;
 };
 
@@ -192,7 +196,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   return eventId === undefined ? work() : context.inTurn(eventId, work);
 }
 
-/** What becomes of a delivery that is verified. */
+/** Forwards a verified delivery, unless it is a duplicate or has no target. */
 async function handle(
   { world, source, seen, plan, forwarding }: Context,
   received: Received,
@@ -201,15 +205,15 @@ async function handle(
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(received);
   const again = eventId !== undefined && seen.has(eventId);
-  // The sender alone knows whether somebody asked for it again, or it came twice.
+  // Only the sender knows whether this is a requested replay or a duplicate.
   if (again && (await source.underway(eventId))?.cause !== "replay") return { kind: "duplicate" };
   const forwarded = await forward(world, { request: received.request, url: target.url }, forwarding);
-  // Not before: what no target has taken must come again.
+  // Not before: an event that no target accepted must come again.
   if (eventId !== undefined && isTaken(forwarded)) seen.add(eventId, world.now());
   return { ...forwarded, again };
 }
 
-/** Answers, and reports: at once, or where it will be tried again as soon as the sender says when. */
+/** Answers, and reports: at once, or, if it will be tried again, when the sender says when. */
 async function answerAndReport(
   { world, source, onHandled, later }: Context,
   received: Received,
@@ -231,7 +235,7 @@ async function answerAndReport(
   return response;
 }
 
-/** The sender gets what the target said; what goes to no target is settled. */
+/** The sender gets the target's answer; without a target it gets a 2xx. */
 function answerOf(result: DeliveryResult): HttpResponse {
   switch (result.kind) {
     case "not_verified":
@@ -264,7 +268,7 @@ function isTaken(forwarded: Forwarded): boolean {
   return forwarded.kind === "answered" && forwarded.status < 300;
 }
 
-/** The id that its signed body has; only where it has none, the one in the header, which nobody signed. */
+/** The event id of the signed body; if it has none, that of the header, which is not signed. */
 function eventIdOf({ claims, request }: Pick<HandledDelivery, "claims" | "request">): string | undefined {
   return claims.eventId ?? headerValues(request.rawHeaders, HEADERS.eventId)[0];
 }

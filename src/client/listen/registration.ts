@@ -4,29 +4,31 @@ import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextTry, Secrets, Underway } from "./listener.ts";
 
-/** What a look at the sandbox brought; everything but `unchanged` is said once. */
+/** How the connection to the sandbox changed since the last check. */
 export type ConnectionChange =
   | { readonly kind: "unchanged" | "lost" | "back" | "taken_over" }
-  /** The sandbox sends nothing here any more, and says why. */
+  /** The sandbox no longer delivers here; `reason` says why. */
   | { readonly kind: "off"; readonly reason: string };
 
-/** A listener's registration with a sandbox: always the same endpoint, wherever listener and sandbox are. */
+/** A listener's registration with a sandbox. It is always the same endpoint, also when addresses change. */
 export type Link = DeliverySource & {
-  /** Says where the listener is; from then on deliveries come. */
+  /** Registers the listener's address; deliveries start. */
   readonly register: (
     since?: ListenerRequest["since"],
   ) => Promise<ControlResult<AnswerOf<"registerListener">>>;
-  /** Looks whether the sandbox is there and still sends here; registers again where it has to. */
+  /** Checks whether the sandbox runs and still delivers here; registers again if necessary. */
   readonly check: () => Promise<ConnectionChange>;
-  /** Asks for an event once more, for this listener alone. */
+  /** Asks for an event again, for this listener only. */
   readonly replay: (eventId: string) => Promise<ControlResult<AnswerOf<"replayEvent">>>;
-  /** Lets deliveries wait for the next registration, unless another listener has come. */
+  /** Pauses deliveries until the next registration, unless another listener has taken over. */
   readonly leave: () => Promise<void>;
 };
 
-/** A sandbox that hangs is as good as gone. */
+/** Timeout of a request: a sandbox that hangs counts as disconnected. */
 const TIMEOUT_MS = 5000;
-/** What a try led to is on disk a moment after it was answered: looked for so many times, each after twice the wait. */
+/**
+ * The result of a try is on disk shortly after the answer. It is polled this often, with the delay doubled each time.
+ */
 const MAX_LOOKS = 8;
 const FIRST_WAIT_MS = 10;
 
@@ -36,7 +38,7 @@ type LinkOptions = {
   readonly locate: () => ControlTarget | undefined;
 };
 
-/** What a link knows, and what it asks with. */
+/** The state of a link. */
 type Place = LinkOptions & {
   readonly world: Pick<World, "send" | "sleep">;
   readonly registeredOnce: Gate;
@@ -46,7 +48,7 @@ type Place = LinkOptions & {
   state: "connected" | "lost" | "off" | "left";
 };
 
-/** Links a listener at an address of this machine to whichever sandbox `locate` finds at that moment. */
+/** Connects a listener on this machine to the sandbox that `locate` finds at that moment. */
 export function createLink(world: Place["world"], options: LinkOptions): Link {
   const registeredOnce = createGate();
   const place: Place = {
@@ -104,9 +106,9 @@ async function registerNow(
   return registered;
 }
 
-/** Asked for each delivery, so that one that is signed with a secret that has just been retired is not taken. */
+/** Asked for each delivery, so that a secret that was just retired is no longer accepted. */
 async function secretsOf(place: Place): Promise<Secrets> {
-  // A delivery can be faster than the answer to the registration that it follows from.
+  // A delivery can arrive before the answer to the registration.
   await place.registeredOnce.opened;
   await place.registering;
   const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });
@@ -115,7 +117,7 @@ async function secretsOf(place: Place): Promise<Secrets> {
   return place.secrets;
 }
 
-/** An endpoint has one delivery on its way at a time, so the open try of an event is the one that came. */
+/** An endpoint gets one delivery at a time, so the open try of an event is this one. */
 async function openTry(place: Place, eventId: string): Promise<Underway | undefined> {
   const body = { event_id: eventId, endpoint_id: place.endpointId };
   const listed = await ask(place, { name: "listDeliveries", body });
@@ -142,12 +144,12 @@ async function nextTry(place: Place, tried: Underway): Promise<NextTry | undefin
 async function check(place: Place): Promise<ConnectionChange> {
   const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: undefined });
   if (place.state === "left") return UNCHANGED;
-  // Another database knows nothing of this endpoint: it is a new one there.
+  // Another database does not know this endpoint, so register again.
   if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(place);
   if (shown.end !== "success") return markLost(place);
   const { url, state, reason } = shown.value;
   if (url !== place.url) return { kind: "taken_over" };
-  // Paused with a reason is the dispatcher's doing; without one it is somebody's wish, as of a drill that holds events back.
+  // The dispatcher pauses with a reason; a pause without one was requested, for example by a drill.
   if (place.state === "lost" || (state === "paused" && reason !== null)) return reconnect(place);
   const before = place.state;
   place.state = state === "enabled" ? "connected" : "off";
@@ -177,7 +179,7 @@ async function leave(place: Place): Promise<void> {
 
 const UNCHANGED: ConnectionChange = { kind: "unchanged" };
 
-/** Something to wait for until it is opened. */
+/** A promise that is resolved by `open`. */
 type Gate = { readonly opened: Promise<void>; readonly open: () => void };
 
 function createGate(): Gate {

@@ -1,6 +1,6 @@
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 
-/** So many events are remembered where nothing is kept on disk, or the disk fails; the oldest are forgotten first. */
+/** Maximum number of events in memory, without a disk or when it fails; the oldest are forgotten first. */
 const MAX_REMEMBERED = 100_000;
 
 /** A memory of events that ends with the process. */
@@ -17,7 +17,7 @@ export function rememberSeenEvents(): SeenEvents {
   };
 }
 
-/** A memory that holds while the disk does not: what a target has taken was forwarded, whether or not that can be noted. */
+/** A memory that also works while the disk fails: an event was forwarded, even if that cannot be recorded. */
 export function keepDespiteFailure(kept: SeenEvents, report: (error: unknown) => void): SeenEvents {
   const remembered = rememberSeenEvents();
   const attempt = <Value>(work: () => Value, otherwise: Value): Value => {

@@ -42,7 +42,7 @@ export type StoreFacts = {
   readonly currencies: readonly string[];
 };
 
-/** What a store may be paid with, and whether that is switched on. */
+/** A payment method or currency of a store, and whether it is enabled. */
 export type Capability = {
   readonly kind: "payment_method" | "currency";
   /** `wechat_pay`, `EUR`. */
@@ -50,12 +50,12 @@ export type Capability = {
   readonly active: boolean;
 };
 
-/** Whether a checkout keeps its order_id from having another: it is open, or paid (decision 8). */
+/** Whether a checkout blocks a second checkout of its order_id: it is open, or paid (decision 8). */
 export function isLive(status: Status): boolean {
   return status === "created" || status === "pending" || status === "succeeded";
 }
 
-/** How long a checkout can be paid where nothing else is set, in milliseconds: one hour (decision 10). */
+/** Default lifetime of a checkout, in milliseconds: one hour (decision 10). */
 export const DEFAULT_CHECKOUT_LIFETIME_MS = 3_600_000;
 /** The shortest lifetime that can be set: 5 minutes (decision 10). */
 export const MIN_CHECKOUT_LIFETIME_MS = 300_000;

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { isSameSecret } from "../constant-time.ts";
 
-/** The token in every form of a checkout's pages: whoever has it has read such a page (decision 40). */
+/** The token in every form of a checkout's pages. A request that carries it comes from such a page (decision 40). */
 export function formToken(masterKey: Uint8Array, checkoutId: string): string {
   return createHmac("sha256", masterKey).update(`form of ${checkoutId}`).digest("base64url");
 }

@@ -6,7 +6,7 @@ import { printableLiteral } from "../text.ts";
 /** How long the service remembers a key, in milliseconds by the store's clock: 30 days (decision 5). */
 export const IDEMPOTENCY_RETENTION_MS = 30 * 24 * 3_600_000;
 
-/** The answer that a key is bound to: sent again, byte for byte, whenever the same request comes again. */
+/** The answer stored for a key. A repeated request gets the same bytes. */
 export type StoredResponse = {
   readonly fingerprint: string;
   readonly status: 201;
@@ -18,8 +18,8 @@ export type StoredResponse = {
 const KEY = /^[\x20-\x7e]{8,128}$/;
 
 /**
- * The one Idempotency-Key of a create (interface 19; decision 5). `values` are the header
- * lines as they came, because a joined duplicate would look like one key.
+ * The one Idempotency-Key of a create (interface 19; decision 5). `values` are the header lines as they came, because a
+ * joined duplicate would look like one key.
  */
 export function parseIdempotencyKey(values: readonly string[]): Outcome<string> {
   const [key] = values;
@@ -67,8 +67,8 @@ export type LogicalCreate = {
 };
 
 /**
- * The key of a logical create. It is derived, not drawn, so that a client that lost its journal still sends the key
- * of its first try.
+ * The key of a logical create. It is derived and not random, so that a client that lost its journal still sends the
+ * key of its first try.
  */
 export function deriveIdempotencyKey(create: LogicalCreate): string {
   const { service, storeId, endpoint, orderId, attempt } = create;
@@ -77,5 +77,5 @@ export function deriveIdempotencyKey(create: LogicalCreate): string {
   return `co-${digest.slice(0, 40)}-${attempt}`;
 }
 
-/** How the keys of `checklist --probe` begin: they say nothing of anybody's client. */
+/** Prefix of the keys that `checklist --probe` sends. They prove nothing about the merchant's client. */
 export const PROBE_KEY_PREFIX = "checkout-checklist-";

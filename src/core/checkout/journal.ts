@@ -26,7 +26,10 @@ export type Intent = Omit<LogicalCreate, "attempt"> & {
   readonly idempotencyKey: string | null;
 };
 
-/** A final answer, as the journal keeps it. `proof`: it proves that the key made nothing, whatever was in doubt. */
+/**
+ * A final answer, as the journal stores it. `proof`: it proves that nothing was created with this key, also by earlier
+ * tries.
+ */
 export type Settlement = Pick<JournalEntry, "state" | "checkoutId" | "code"> & { readonly proof: boolean };
 
 /** The latest attempt of a logical create that was not refused. */
@@ -53,9 +56,9 @@ const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
 
 /**
  * Which key a create carries: the user's own, or the one derived from the create and its attempt. The attempt is the
- * latest known one, so that a repeated command repeats its request. `newAttempt` goes one further, unless the latest
- * one has no final answer yet: then that one is asked for again. Where none is known, the first may have been sent from
- * another machine, so a new one is the second.
+ * latest known one, so that a repeated command repeats its request. `newAttempt` takes the next number, unless the
+ * latest attempt has no final answer yet: then that attempt is repeated. If no attempt is known, the first may have
+ * been sent from another machine, so a new one is number 2.
  */
 export function chooseKey(
   intent: Intent,
@@ -75,7 +78,7 @@ export function keyRefusal(entry: JournalEntry, intent: Intent, now: number): Ke
     entry.endpoint === intent.endpoint &&
     entry.orderId === intent.orderId;
   if (!same) return { reason: "other_create", entry };
-  // What was refused made nothing, so that it may be forgotten.
+  // A refused create made nothing, so the service may have forgotten its key.
   const old = entry.state !== "refused" && now - entry.firstSentAt > MAX_KEY_AGE_MS;
   return old ? { reason: "too_old", entry } : undefined;
 }

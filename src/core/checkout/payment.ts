@@ -14,7 +14,7 @@ export const TRANSITIONS = {
   expired: [],
 } as const satisfies Record<Status, readonly Status[]>;
 
-/** How often a payer may try; the last decline fails the checkout (decision 10). */
+/** Maximum number of payment attempts. If the last one is declined, the checkout fails (decision 10). */
 export const MAX_ATTEMPTS = 5;
 
 /** How one payment attempt can end. `abandoned`: the checkout ended while the attempt was open. */
@@ -28,7 +28,7 @@ export type Attempt = {
   readonly finishedAt: number | null;
 };
 
-/** What the payment network can say of an attempt. */
+/** Results of an attempt that the payment network can report. */
 export type AttemptResult = Exclude<AttemptOutcome, "abandoned">;
 
 /** What can happen to a checkout. */
@@ -47,17 +47,17 @@ export type Advance = {
   readonly late: { readonly attempt: number; readonly result: AttemptResult } | null;
 };
 
-/** A status that nothing can change any more: it leads nowhere in the table. */
+/** A final status: the table has no transition from it. */
 export type FinalStatus = {
   [From in Status]: (typeof TRANSITIONS)[From] extends readonly [] ? From : never;
 }[Status];
 
-/** Whether nothing can change a status any more. */
+/** Whether a status is final. */
 export function isFinal(status: Status): status is FinalStatus {
   return TRANSITIONS[status].length === 0;
 }
 
-/** Whether a checkout's time is over although nobody has said so yet. */
+/** Whether a checkout has expired but its status does not say so yet. */
 export function isDue({ status, expiresAt }: Pick<Checkout, "status" | "expiresAt">, now: number): boolean {
   return !isFinal(status) && now >= expiresAt;
 }
@@ -85,7 +85,7 @@ export function advance(
   }
 }
 
-/** A second tab, or a second click, goes on with the attempt that is open. */
+/** A second tab or a second click continues the open attempt. */
 function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<Advance> {
   const open = attempts.find(({ outcome }) => outcome === null);
   if (open !== undefined && !isFinal(checkout.status)) return accept(unchanged(checkout));
@@ -103,7 +103,7 @@ function finish(
   if (attempt === undefined) {
     return refuse("state_conflict", `checkout ${checkout.id} has no attempt ${said.attempt}`);
   }
-  // The same button pressed twice.
+  // The same button was pressed twice.
   if (attempt.outcome === result) return accept(unchanged(checkout));
   if (isFinal(checkout.status)) {
     return accept({ ...unchanged(checkout), late: { attempt: attempt.number, result } });

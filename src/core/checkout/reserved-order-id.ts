@@ -1,13 +1,13 @@
 import type { Checkout } from "./checkout.ts";
 
-/** What a payer does by himself with a reserved order_id, and the outcome of an act in the payer's place (decision 37). */
+/** Outcomes that a reserved order_id or `sandbox pay` can ask for (decision 37). */
 export const PAY_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "expired"] as const;
 export type PayOutcome = (typeof PAY_OUTCOMES)[number];
 
 /** How long a checkout with a reserved order_id waits before it settles itself: milliseconds by the store's clock. */
 const SETTLE_AFTER_MS = 1000;
 
-/** What a checkout settles itself with, and when; undefined for all that wait for a payer. */
+/** The outcome and time of an automatic settlement; undefined for checkouts that wait for a payer. */
 export function settlementOf(
   checkout: Pick<Checkout, "orderId" | "createdAt">,
 ): { readonly outcome: PayOutcome; readonly dueAt: number } | undefined {

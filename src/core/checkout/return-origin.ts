@@ -8,17 +8,17 @@ const MAX_ORIGIN_CHARACTERS = 261;
 const MAX_HOST_CHARACTERS = 253;
 const MAX_PORT = 65_535;
 
-/** The hosts that plain HTTP is taken for: nothing on the way can change what is sent there. */
+/** The hosts for which plain HTTP is accepted: their traffic does not leave this machine. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(LOOPBACK_NAMES);
 const DEFAULT_PORTS = { http: "80", https: "443" } as const;
 const EXAMPLE = "for example https://shop.example, or http://localhost:3000 for this machine";
 
 const PARTS = /^(https?):\/\/([^/?#]*)(.*)$/i;
 const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
-/** Browsers read a host whose last part is a number as an IPv4 address, whatever stands before. */
+/** Browsers read a host as an IPv4 address if its last part is a number. */
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
-/** Something that a text may not hold, and the rule that it breaks. */
+/** A forbidden part of an origin, and the rule that it breaks. */
 type Fault = readonly [held: RegExp, rule: string];
 
 const TEXT_FAULTS: readonly Fault[] = [
@@ -38,8 +38,9 @@ const LABEL_FAULTS: readonly Fault[] = [
 ];
 
 /**
- * Parses the origin that customers may be sent back to (decision 19): exactly as browsers write it, https with a name, or
- * http on this machine. Refuses with `invalid_parameter`; the message says what was expected, what came, what to write.
+ * Parses the origin that customers may be sent back to (decision 19): exactly as browsers write it, https with a name,
+ * or http on this machine. Refuses with `invalid_parameter`; the message says what was expected, what came, what to
+ * write.
  */
 export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
@@ -49,7 +50,7 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   return refuse("invalid_parameter", `a return origin must ${rule}; got ${got}; write ${instead}`);
 }
 
-/** The origin that a refused text means, where that is beyond doubt; undefined where it may be a trick. */
+/** The origin that a refused text clearly means; undefined if it is ambiguous. */
 export function meantOrigin(text: string): string | undefined {
   const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
   const origin = isDoubtful ? undefined : originOf(text);
@@ -67,7 +68,7 @@ export function returnPage(page: string, { orderId, id }: Pick<Checkout, "orderI
   return `${page}${page.includes("?") ? "&" : "?"}${query}`;
 }
 
-/** The first rule that a text breaks, from the text as a whole to its parts. */
+/** The first rule that a text breaks: rules for the whole text first, then for its parts. */
 function brokenRule(text: string): string | undefined {
   if (text.length > MAX_ORIGIN_CHARACTERS) return `have at most ${MAX_ORIGIN_CHARACTERS} characters`;
   const fault = firstRule(TEXT_FAULTS, [text]);
@@ -84,7 +85,7 @@ function brokenRule(text: string): string | undefined {
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
     return `begin with https://: http:// is for this machine alone, as ${[...LOOPBACK_HOSTS].join(", ")}`;
   }
-  // The rule itself; what stands above only names the reason.
+  // This is the rule; the checks above only name the reason.
   return originOf(text) === text ? undefined : "be written as browsers write it";
 }
 
@@ -127,7 +128,7 @@ function originOf(text: string): string | undefined {
   return URL.canParse(text) ? new URL(text).origin : undefined;
 }
 
-/** Passwords do not belong in messages. */
+/** A message must not show a password. */
 function withoutUser(text: string): string {
   const at = text.lastIndexOf("@");
   return at === -1 ? text : `…${text.slice(at)}`;

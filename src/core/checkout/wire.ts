@@ -3,9 +3,9 @@ import { STATUSES, type Checkout } from "./checkout.ts";
 import type { Refusal } from "../outcome.ts";
 import { cut } from "../text.ts";
 
-/** So much of a service's text is shown; a broken one may send a megabyte. */
+/** Maximum length of a service's text that is shown; a broken service may send a megabyte. */
 const MAX_TEXT_CODE_POINTS = 500;
-/** No browser takes a longer address everywhere. */
+/** Longer addresses do not work in all browsers. */
 const MAX_URL_LENGTH = 2048;
 const short = (text: string): string => cut(text, MAX_TEXT_CODE_POINTS);
 
@@ -23,7 +23,7 @@ export const checkoutWire = z.object({
 /** A checkout as it stands in answers. */
 export type CheckoutWire = z.infer<typeof checkoutWire>;
 
-/** The success envelope (interface 11). Fields that the interface does not state are let pass and dropped. */
+/** The success envelope (interface 11). Other fields are accepted and dropped. */
 export const checkoutResponse = z.object({ ok: z.literal(true), request_id: z.uuid(), data: checkoutWire });
 export type CheckoutResponse = z.infer<typeof checkoutResponse>;
 
@@ -55,7 +55,7 @@ export function errorBody(requestId: string, { code, message }: Pick<Refusal, "c
   } satisfies ErrorResponse);
 }
 
-/** A checkout as it goes out. `livemode` is false for good (decision 20). */
+/** A checkout as it goes out. `livemode` is always false (decision 20). */
 export function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
   return {
     id: checkout.id,

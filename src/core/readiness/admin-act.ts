@@ -15,7 +15,7 @@ export const ADMINISTRATOR_ACTIONS = [
 ] as const;
 export type AdministratorAction = (typeof ADMINISTRATOR_ACTIONS)[number];
 
-/** The most characters of a note: UTF-16 units, as JSON counts them. */
+/** Maximum length of a note, in UTF-16 units. */
 export const MAX_NOTE_LENGTH = 500;
 
 /** One entry of the audit log. */
@@ -23,50 +23,50 @@ export type AdminAct = {
   readonly storeId: string;
   readonly actor: "merchant" | "administrator";
   readonly action: AdministratorAction | "request_production";
-  /** The capability that is meant (`wechat_pay`, `EUR`); null where the action is about none. */
+  /** The capability (`wechat_pay`, `EUR`); null if the action concerns none. */
   readonly subject: string | null;
-  /** What whoever did it had to say. */
+  /** The note of the person who did it. */
   readonly note: string | null;
   /** Milliseconds by the store's clock. */
   readonly at: number;
 };
 
-/** An entry with its place among all of them. */
+/** An entry with its number in the log. */
 export type RecordedAct = AdminAct & { readonly number: number };
 
-/** Where production stands, each as the act that brought it there; null where there was none. */
+/** The state of production: the last act of each kind; null if there was none. */
 export type Production = {
-  /** The last time that the merchant asked for it. */
+  /** The merchant's last request. */
   readonly request: RecordedAct | null;
   /** The last `approve_credential` or `revoke_credential`. */
   readonly approval: RecordedAct | null;
-  /** The last `open_gate`, or what closed the gate: `close_gate`, or the `revoke_credential` that took its ground. */
+  /** The last `open_gate`, or the act that closed the gate: `close_gate` or `revoke_credential`. */
   readonly gate: RecordedAct | null;
 };
 
-/** What a store is when somebody acts on it. */
+/** The state of a store when somebody acts on it. */
 export type StoreStatus = {
   readonly active: boolean;
   readonly capabilities: readonly Capability[];
   readonly production: Production;
 };
 
-/** Where production stands after these acts, first to last. */
+/** The state of production after these acts, in order. */
 export function productionOf(acts: readonly RecordedAct[]): Production {
   return acts.reduce<Production>(afterAct, { request: null, approval: null, gate: null });
 }
 
-/** Whether the production credential is approved, and was not revoked since. */
+/** Whether the production credential is approved and not revoked. */
 export function isApproved({ approval }: Production): boolean {
   return approval?.action === "approve_credential";
 }
 
-/** Whether an administrator has opened the production gate, and nothing has closed it since. */
+/** Whether the production gate is open. */
 export function isGateOpen({ gate }: Production): boolean {
   return gate?.action === "open_gate";
 }
 
-/** Whether the merchant's last request stands: it was made, and neither a closed gate nor a revocation came after it. */
+/** Whether the merchant's last request is still valid: no closed gate and no revocation came after it. */
 function isRequested({ request, approval, gate }: Production): boolean {
   if (request === null) return false;
   const answers = [approval, gate].filter((act) => act !== null && act.number > request.number);
@@ -74,8 +74,8 @@ function isRequested({ request, approval, gate }: Production): boolean {
 }
 
 /**
- * Decides whether an act may be done. Refuses with `state_conflict` what would change nothing, and a gate that has no
- * ground to be opened on; with `not_found` a capability that the store does not have.
+ * Decides whether an act may be done. Refuses with `state_conflict` an act that would change nothing, and to open a
+ * gate without approval or request; with `not_found` a capability that the store does not have.
  */
 export function decideAct(
   { active, capabilities, production }: StoreStatus,
@@ -112,7 +112,7 @@ function afterAct(before: Production, act: RecordedAct): Production {
     case "approve_credential":
       return { ...before, approval: act };
     case "revoke_credential":
-      // A gate that stayed open would be open again with the next approval, without an act that opened it.
+      // If the gate stayed open, the next approval would open it again without an act of its own.
       return { ...before, approval: act, gate: isGateOpen(before) ? act : before.gate };
     case "open_gate":
     case "close_gate":

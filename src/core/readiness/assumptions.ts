@@ -2,21 +2,24 @@ import type { CreateRequest } from "../checkout/create-request.ts";
 import type { ErrorCode } from "../errors.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
-/** Something that the interface leaves open, and what we chose: a real service may choose otherwise. */
+/** A gap of the interface and our choice; a real service may choose differently. */
 export type Assumption = {
   /** Its number in DECISIONS.md. */
   readonly number: number;
   /** Its heading there. */
   readonly title: string;
-  /** What we chose, in a sentence. */
+  /** Our choice, in a sentence. */
   readonly chosen: string;
-  /** What changes it here; null where nothing does. */
+  /** The setting that changes it; null if there is none. */
   readonly setting: string | null;
-  /** What shows that an integration relied on it; null where the service cannot see that. */
+  /** What shows that an integration relied on it; null if the service cannot see that. */
   readonly shownBy: string | null;
 };
 
-/** Every decision that fills a gap in the interface, in its order, and those of the sandbox's tools that an integration can lean on. */
+/**
+ * All decisions that fill a gap in the interface, in their order, and those about the sandbox's tools that an
+ * integration can rely on.
+ */
 export const ASSUMPTIONS: readonly Assumption[] = [
   {
     number: 1,
@@ -181,18 +184,18 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
 ];
 
-/** Numbers of decisions that something relied on. */
+/** Numbers of the decisions that were relied on. */
 export type Relied = readonly number[];
 
-/** What an integration relies on that asks for an order by its id. */
+/** Decisions that retrieving an order by its id relies on. */
 export const RETRIEVED_ORDER: Relied = [9];
-/** What it relies on where a checkout expires, an attempt is declined, or a result comes late. */
+/** Decisions that an expired checkout, a declined attempt or a late result relies on. */
 export const UNSTATED_MOVE: Relied = [10];
-/** What it relies on where it moves the clock. */
+/** Decisions that moving the clock relies on. */
 export const MOVED_CLOCK: Relied = [18];
-/** What it relies on where its customers are offered the way back. */
+/** Decisions that the link back to the merchant relies on. */
 export const OFFERED_RETURN: Relied = [19];
-/** What it relies on where the control API acts in the payer's place. */
+/** Decisions that paying through the control API relies on. */
 export const ACTED_AS_PAYER: Relied = [38];
 
 const NONE: Relied = [];
@@ -200,7 +203,7 @@ const REPLAYED: Relied = [5];
 const TAKEN: Relied = [11, 12];
 const TAKEN_LATER: Relied = [11, 12, 13];
 
-/** What a request relied on that was refused, beside that there are codes. */
+/** Decisions that a refused request relied on, in addition to the list of codes. */
 const BY_REFUSAL: Readonly<Partial<Record<ErrorCode, number>>> = {
   idempotency_key_reused: 5,
   invalid_json: 6,
@@ -212,13 +215,13 @@ const BY_REFUSAL: Readonly<Partial<Record<ErrorCode, number>>> = {
   rate_limited: 17,
 };
 
-/** What an integration relied on that got this refusal. */
+/** Decisions that an integration relied on when it got this refusal. */
 export function reliedOnByRefusal(code: ErrorCode): Relied {
   const further = BY_REFUSAL[code];
   return further === undefined ? [4] : [4, further];
 }
 
-/** What an integration relied on whose create was answered. */
+/** Decisions that an answered create relied on. */
 export function reliedOnByCreate(
   request: CreateRequest,
   { replayed }: { readonly replayed: boolean },
@@ -230,7 +233,7 @@ export function reliedOnByCreate(
   return [...(replayed ? REPLAYED : NONE), ...(isPriced ? [7] : NONE), ...(isReserved ? [37] : NONE)];
 }
 
-/** What an integration relied on that took a delivery; `tries` counts all that it was sent in. */
+/** Decisions that an accepted delivery relied on; `tries` is the number of its tries. */
 export function reliedOnByTaking(tries: number): Relied {
   return tries > 1 ? TAKEN_LATER : TAKEN;
 }

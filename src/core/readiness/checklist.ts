@@ -16,7 +16,7 @@ export const CHECKLIST_ITEMS = [
 ] as const;
 export type ItemName = (typeof CHECKLIST_ITEMS)[number];
 
-/** The items as the interface words them. */
+/** The titles of the items (interface 6). */
 export const ITEM_TITLES: Readonly<Record<ItemName, string>> = {
   production_credential: "Production credential approved",
   store_active: "Store and capabilities active",
@@ -26,48 +26,48 @@ export const ITEM_TITLES: Readonly<Record<ItemName, string>> = {
   production_gate: "Production gate opened by an administrator",
 };
 
-/** What was seen: its id where it has one, and when (milliseconds by the store's clock) where that is known. */
+/** A piece of evidence: what, its id if it has one, and when (milliseconds by the store's clock) if known. */
 export type Evidence = {
   readonly what: string;
   readonly reference: string | null;
   readonly at: number | null;
 };
 
-/** One item as it stands. `unknown`: nothing that still counts says so, and nothing says otherwise. */
+/** The result for one item. `unknown`: there is no valid evidence for it or against it. */
 export type ChecklistItem = {
   readonly name: ItemName;
   readonly status: "pass" | "fail" | "unknown";
   readonly reason: string;
   readonly evidence: readonly Evidence[];
-  /** The risks that a pass leans on; none for other items. */
+  /** Risks of a pass; empty for other items. */
   readonly assumptions: readonly string[];
-  /** A whole command to type. */
+  /** The complete next command. */
   readonly next: string;
 };
 
-/** What the items come to. `ready_with_risks`: all pass, and one of them leans on a risk. */
+/** The result of all items. `ready_with_risks`: all pass, and at least one has a risk. */
 export type Verdict = "ready" | "ready_with_risks" | "not_ready";
 
-/** The items, and what they come to. */
+/** The items and their result. */
 export type Checklist = { readonly verdict: Verdict; readonly items: readonly ChecklistItem[] };
 
 /** A drill as evidence. */
 export type DrillFact = Omit<Drill, "storeId">;
 
-/** An endpoint, what a drill of it as it is now would be a proof of, and the last drill of it, as it was then. */
+/** An endpoint, what a drill of its present state would prove, and its last drill. */
 export type EndpointFact = Pick<Endpoint, "id" | "kind" | "url" | "state"> & {
   readonly subject: string;
   readonly drill: DrillFact | null;
 };
 
-/** A create that met a key which was used before. */
+/** A create with a key that was used before. */
 export type KeyUseFact = { readonly key: string; readonly requestId: string; readonly at: number };
 
-/** All that readiness is judged by. Times are milliseconds by the store's clock. */
+/** All facts that decide readiness. Times are milliseconds by the store's clock. */
 export type ReadinessFacts = {
   readonly storeId: string;
   readonly active: boolean;
-  /** Since when it is as active or inactive as it is. */
+  /** Time of the last change between active and inactive. */
   readonly activeSince: number;
   readonly capabilities: readonly Capability[];
   readonly production: Production;
@@ -78,11 +78,11 @@ export type ReadinessFacts = {
     readonly refused: KeyUseFact | null;
     readonly drill: DrillFact | null;
   };
-  /** The last drill of a browser's return; no item needs one, but a failed one is a risk. */
+  /** The last browser-return drill; no item needs one, but a failed one is a risk. */
   readonly browserReturn: DrillFact | null;
 };
 
-/** So long what was shown counts, by the store's clock, in milliseconds: 7 days. */
+/** How long evidence is valid by the store's clock, in milliseconds: 7 days. */
 export const EVIDENCE_MS = 7 * 24 * 3_600_000;
 
 const REQUEST = "checkout production request";
@@ -91,7 +91,7 @@ const RUN_WEBHOOKS = "checkout checklist run webhooks";
 const RUN_IDEMPOTENCY = "checkout checklist run idempotency";
 const RUN_BROWSER_RETURN = "checkout checklist run browser-return --help";
 
-/** Judges all items by the facts; `now` is the store's. */
+/** Decides all items from the facts; `now` is the store's. */
 export function judge(facts: ReadinessFacts, now: number): Checklist {
   return checklistOf([
     credentialItem(facts.production),
@@ -103,7 +103,7 @@ export function judge(facts: ReadinessFacts, now: number): Checklist {
   ]);
 }
 
-/** What some items come to. */
+/** The result of some items. */
 export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   if (items.some(({ status }) => status !== "pass")) return { verdict: "not_ready", items };
   const leans = items.some(({ assumptions }) => assumptions.length > 0);
@@ -152,7 +152,7 @@ function gateItem(production: Production): ChecklistItem {
   return item(name, { status: "fail", reason, evidence: actsAs(gate), next });
 }
 
-/** Acts as evidence, those that there are. */
+/** The acts as evidence, without those that are missing. */
 function actsAs(...acts: readonly (RecordedAct | null)[]): Evidence[] {
   return acts
     .filter((act) => act !== null)
@@ -175,7 +175,7 @@ function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFact
   return item(name, { status: "pass", reason, evidence, next: LIST_CAPABILITIES });
 }
 
-/** The capabilities of each kind, those that are on before those that are off. */
+/** The capabilities of each kind, active ones first. */
 function capabilityLines(capabilities: readonly Capability[]): string[] {
   const lines = CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].map((isOn) => {
@@ -202,7 +202,7 @@ const INACTIVE: Missing = {
   next: "checkout admin activate",
 };
 
-/** Every capability that a store has must be active, and there must be one of each kind. */
+/** What a store's capabilities lack: all must be active, and there must be at least one of each kind. */
 function missingCapability(capabilities: readonly Capability[]): Missing | undefined {
   const off = capabilities.filter(({ active }) => !active).map(({ name }) => name);
   const [first] = off;
@@ -248,7 +248,7 @@ function isOnThisMachine(origin: string): boolean {
   return origin.startsWith("http:") || isLoopback(new URL(origin).hostname);
 }
 
-/** One drill proves one endpoint, and every endpoint that is on has to be proven. A listener is no endpoint of production. */
+/** Every enabled endpoint needs a passed drill of its own. Listeners do not count, because production has none. */
 function webhookItem(endpoints: readonly EndpointFact[], now: number): ChecklistItem {
   const name = "webhook_verification";
   const known = endpoints.filter(({ kind }) => kind === "url");
@@ -293,8 +293,8 @@ function drilled({ url, subject, drill }: EndpointFact, now: number): State {
 }
 
 /**
- * The log of the merchant's own client, or a drill of it. A drill that failed makes what was seen before it worthless:
- * the client was not what the log made it look like.
+ * The log of the merchant's client, or a drill of it. A failed drill outweighs earlier log entries: the client is not
+ * as correct as the log suggested.
  */
 function idempotencyItem({ storeId, idempotency }: ReadinessFacts, now: number): ChecklistItem {
   const name = "idempotency_replay";
@@ -335,10 +335,10 @@ function keyUse(what: string, use: KeyUseFact | null): Evidence[] {
   return use === null ? [] : [{ what: `${what}: key ${use.key}`, reference: use.requestId, at: use.at }];
 }
 
-/** So many failed steps of a drill are shown; all of them are in the drill itself. */
+/** Maximum number of failed steps that are shown; the drill has all of them. */
 const MAX_STEPS_SHOWN = 5;
 
-/** A drill as evidence, with the first steps that failed. */
+/** A drill as evidence, with its first failed steps. */
 function drillAs(what: string, { id, passed, steps, at }: DrillFact): Evidence[] {
   const failed = steps.filter((step) => !step.passed);
   const count = `${steps.length - failed.length} of ${steps.length} steps`;
@@ -360,13 +360,16 @@ function failureOf({ steps }: DrillFact): string {
   return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
 }
 
-/** Why evidence counts no more; undefined while it does. What a clock that was put back has not reached counts neither. */
+/**
+ * Why evidence is no longer valid; undefined while it is. Evidence from the future (a clock was set back) is invalid
+ * too.
+ */
 function staleness({ at }: { readonly at: number }, now: number): string | undefined {
   if (at > now) return "is of a moment that the store's clock has not reached";
   return now - at < EVIDENCE_MS ? undefined : "was 7 days ago or more";
 }
 
-/** A failure tells something even where the clock went back behind it: nothing has made it good since. */
+/** A failure stays valid when the clock is set back: nothing has corrected it since. */
 function stillTells(drill: { readonly at: number; readonly passed: boolean }, now: number): boolean {
   return isCurrent(drill, now) || (!drill.passed && drill.at > now);
 }

@@ -8,14 +8,14 @@ import {
 
 /** One answer of a service to a probe. `at` is by this machine's clock, in milliseconds. */
 export type ProbeAnswer = {
-  /** Null where no answer came; `code` says why. */
+  /** Null if no answer came; `code` says why. */
   readonly status: number | null;
-  /** The error code, or what happened on the way; null where the answer is a checkout. */
+  /** The error code, or the failure of the connection; null if the answer is a checkout. */
   readonly code: string | null;
   readonly requestId: string | null;
-  /** The order that the answer is about. */
+  /** The id of the order in the answer. */
   readonly checkoutId: string | null;
-  /** Whether the service calls that order a live one. */
+  /** Whether the service says that the order is live. */
   readonly live: boolean;
   readonly at: number;
 };
@@ -24,10 +24,10 @@ export type ProbeAnswer = {
 export type CreateProbe = {
   readonly key: string;
   readonly orderId: string;
-  /** What it would be paid with: `alipay_plus in CNY`. */
+  /** Its payment method and currency: `alipay_plus in CNY`. */
   readonly terms: string;
   readonly first: ProbeAnswer;
-  /** Null where the first made no test order, so that there was nothing to repeat. */
+  /** Null if the first request made no test order, so that there was nothing to repeat. */
   readonly repeats: {
     readonly same: ProbeAnswer;
     readonly sameBytes: boolean;
@@ -35,7 +35,7 @@ export type CreateProbe = {
   } | null;
 };
 
-/** What a service showed of itself through v1. `create` is null where the credential was not accepted, or is a live one. */
+/** What a service showed through v1. `create` is null if the credential was not accepted or is a live one. */
 export type ServiceProbe = { readonly retrieve: ProbeAnswer; readonly create: CreateProbe | null };
 
 const PORTAL = "look in the merchant portal of that service";
@@ -44,8 +44,8 @@ const OWN_REQUESTS =
 const OTHER_BYTES = "a replay came with other bytes than the first answer; the sandbox repeats them";
 
 /**
- * Judges what v1 shows of a service that is no sandbox; `probe` is null where it was not asked. What v1 does not show is
- * `unknown`, the production gate in any case. `probeCommand` is what asks it.
+ * Decides the items for a service that is not a sandbox; `probe` is null if it was not asked. What v1 does not show is
+ * `unknown`, always also the production gate. `probeCommand` is the command that asks.
  */
 export function judgeService(probe: ServiceProbe | null, probeCommand: string): Checklist {
   const hidden = (name: ItemName, what: string, next: string): ChecklistItem =>
@@ -88,7 +88,7 @@ function concluded(name: ItemName, conclusion: Conclusion): ChecklistItem {
   return { name, assumptions: [], ...conclusion };
 }
 
-/** A test credential that is accepted says nothing of a production credential. */
+/** An accepted test credential proves nothing about a production credential. */
 function credentialItem(retrieve: ProbeAnswer): ChecklistItem {
   const { status, code } = retrieve;
   const evidence = [seen("GET of an unknown session", retrieve)];
@@ -107,10 +107,10 @@ function credentialItem(retrieve: ProbeAnswer): ChecklistItem {
   return conclude("unknown", `the service did not say whether it accepts the credential: ${told(retrieve)}`);
 }
 
-/** The code of an answer that has no envelope of the interface. */
+/** The code of an answer without the envelope of the interface. */
 export const BAD_ANSWER = "bad_answer";
 
-/** Whether an answer shows that the credential was taken: whatever is refused behind that is about something else. */
+/** Whether an answer shows that the credential was accepted: later refusals have other reasons. */
 export function isAccepted({ status, code }: ProbeAnswer): boolean {
   if (status === null || code === BAD_ANSWER) return false;
   return status < 500 && ![401, 403, 408, 429].includes(status);
@@ -173,7 +173,7 @@ function faultOf(same: ProbeAnswer, checkoutId: string): Fault | undefined {
   return { status: isAccepted(same) ? "fail" : "unknown", reason };
 }
 
-/** Interface, Idempotency rule 3: an idempotency conflict is 409. */
+/** An idempotency conflict is a 409 (interface 21). */
 function reuseFaultOf(other: ProbeAnswer): Fault | undefined {
   if (other.status === 409) return undefined;
   if (other.checkoutId !== null)

@@ -9,19 +9,19 @@ import {
 } from "./checklist.ts";
 import { printable, redactSecrets } from "../text.ts";
 
-/** A judged checklist with what it is of. */
+/** The result of a checklist, and what it was decided from. */
 export type ChecklistReport = Checklist & {
-  /** `sandbox`: by all its facts. `service`: by what v1 shows of it. */
+  /** `sandbox`: from all its facts. `service`: from what v1 shows. */
   readonly source: "sandbox" | "service";
   /** The service's base URL. */
   readonly service: string;
-  /** Null for a service that does not tell. */
+  /** Null for a service, which does not tell it. */
   readonly storeId: string | null;
   /** Milliseconds: by the store's clock for a sandbox, by this machine's for a service. */
   readonly judgedAt: number;
 };
 
-/** What every report says, because no run of a test can show it (interface 5). */
+/** A note in every report, because a test cannot show more (interface 5). */
 export const TEST_MODE_NOTE = "This is test mode: nothing here shows that live payments work.";
 
 /** The verdict in words. */
@@ -52,7 +52,7 @@ export function reportJson({ verdict, source, service, storeId, judgedAt, items 
   };
 }
 
-/** How much is missing, in one sentence. */
+/** The number of missing items, in one sentence. */
 export function verdictLine({ verdict, items }: Checklist): string {
   const passed = items.filter(({ status }) => status === "pass").length;
   const risks = items.flatMap(({ assumptions }) => assumptions).length;
@@ -64,15 +64,15 @@ export function verdictLine({ verdict, items }: Checklist): string {
   return `${VERDICTS[verdict]}${count}${leaning}`;
 }
 
-/** One piece of evidence as a line: what, its id, when. */
+/** One piece of evidence as a line: what, id, time. */
 export function evidenceLine({ what, reference, at }: Evidence): string {
   const details = [reference, at === null ? null : iso(at)].filter((detail) => detail !== null);
   return details.length === 0 ? what : `${what} (${details.join(", ")})`;
 }
 
 /**
- * The report as JUnit XML. An item that is unknown is an error, so that no tool takes it for a test that passed; whoever
- * reads the file alone finds risks in the output of the items that lean on them, and the verdict in the properties.
+ * The report as JUnit XML. An unknown item is an error, so that no tool takes it for a passed test. Risks are in the
+ * output of their items, the verdict is in the properties.
  */
 export function junitXml(report: ChecklistReport): string {
   const { verdict, items, service, storeId, judgedAt } = report;
@@ -118,7 +118,7 @@ function testCase(item: ChecklistItem): string {
   ].join("\n");
 }
 
-/** The report as Markdown, for a pull request: everything from outside is text there, and names nobody. */
+/** The report as Markdown, for a pull request: everything from outside is plain text, without mentions. */
 export function reportMarkdown(report: ChecklistReport): string {
   const { items, service, storeId, judgedAt } = report;
   const of = storeId === null ? "" : `store ${code(storeId)} at `;
@@ -156,7 +156,7 @@ function xml(text: string): string {
   return shown(text).replace(/[&<>"']/g, (character) => XML_NAMES[character] ?? "");
 }
 
-/** Text between backticks, of which it may hold some itself. */
+/** Text between backticks; the text may hold backticks too. */
 function code(text: string): string {
   const inside = shown(text);
   const longest = Math.max(0, ...Array.from(inside.matchAll(/`+/g), ([run]) => run.length));
@@ -172,7 +172,7 @@ function markdown(text: string): string {
     .replaceAll("@", "@&#8203;");
 }
 
-/** A report is published: what looks like a secret is left out, what nobody would see stands as `\u{…}`. */
+/** Reports are published: what looks like a secret is redacted, invisible characters are shown as `\u{…}`. */
 function shown(text: string): string {
   return redactSecrets(printable(text)).replace(/[\ufffe\uffff]/g, "\ufffd");
 }

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { changedBody, STALE_BY_SECONDS, type TroubleKind } from "./fault.ts";
 import { HEADERS, signHeaders } from "./signature.ts";
 
-/** What is sent to an endpoint, and what the audit keeps of it. */
+/** The request to an endpoint, and the parts of it that the audit keeps. */
 export type DeliveryRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -16,16 +16,16 @@ export type DeliveryRequest = {
 export type DeliveryParts = {
   readonly eventId: string;
   readonly body: string;
-  /** In force, newest first. */
+  /** Active secrets, newest first. */
   readonly secrets: readonly string[];
-  /** No longer in force. */
+  /** Secrets that were rotated out. */
   readonly retiredSecrets: readonly string[];
   /** Real time, in milliseconds: receivers compare it with theirs (decision 18). */
   readonly realNow: number;
   readonly trouble: TroubleKind | null;
 };
 
-/** Signs one attempt (interface 29; decision 12), with the trouble that was asked for. */
+/** Signs one attempt (interface 29; decision 12), with the fault that was injected, if any. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, trouble } = parts;
   const timestamp = Math.floor(parts.realNow / 1000) - (trouble === "stale_timestamp" ? STALE_BY_SECONDS : 0);
@@ -41,7 +41,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   };
 }
 
-/** The secrets to sign with: right ones, one that is over, or one that never was. */
+/** The secrets to sign with: the active ones, a retired one, or one that never existed. */
 function secretsFor({ secrets, retiredSecrets, trouble, eventId }: DeliveryParts): readonly string[] {
   const never = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
   if (trouble === "bad_signature") return [never];

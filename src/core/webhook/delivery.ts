@@ -1,4 +1,4 @@
-/** How long each try waits after the one before, in milliseconds (decision 13). */
+/** Delay before each try, counted from the one before, in milliseconds (decision 13). */
 const RETRY_BASES_MS = [
   0,
   5_000,
@@ -10,22 +10,22 @@ const RETRY_BASES_MS = [
   10 * 3_600_000,
 ] as const;
 
-/** Tries of one delivery; after the last one it has failed. */
+/** Maximum number of tries; after the last one the delivery has failed. */
 export const MAX_TRIES = RETRY_BASES_MS.length;
 
-/** Milliseconds that a receiver has for its whole answer, where nothing is said (decision 13). */
+/** Default timeout for a receiver's whole answer, in milliseconds (decision 13). */
 export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 
-/** So much of an answer is kept, in bytes. */
+/** Maximum size of the part of an answer that is kept, in bytes. */
 export const KEPT_ANSWER_BYTES = 4096;
 
-/** An endpoint that has failed for so long without one success is disabled (decision 13). */
+/** An endpoint without a success for this long is disabled, in milliseconds (decision 13). */
 const DISABLE_AFTER_MS = 120 * 3_600_000;
 
-/** Waits differ by up to a fifth, so that many deliveries do not come back at once. */
+/** Jitter: delays vary by up to a fifth, so that many deliveries are not repeated at once. */
 const JITTER = 0.2;
 
-/** Why a delivery got no answer. `interrupted`: the sandbox itself ended in between. */
+/** Why a delivery got no answer. `interrupted`: the sandbox ended in between. */
 export const DELIVERY_ERRORS = [
   "unreachable",
   "timeout",
@@ -36,14 +36,14 @@ export const DELIVERY_ERRORS = [
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
-/** Why an event is delivered. `duplicate`: trouble on purpose. */
+/** Why an event is delivered. `duplicate`: an injected fault. */
 export type DeliveryCause = "event" | "replay" | "duplicate";
 
-/** How far a delivery has come. `dropped`: trouble on purpose, or its endpoint was removed. */
+/** The state of a delivery. `dropped`: by an injected fault, or because its endpoint was removed. */
 export const DELIVERY_STATES = ["due", "succeeded", "failed", "dropped"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** What became of one try: the receiver's answer with the `Retry-After` that it asks for, or why there was none. */
+/** The result of one try: the receiver's answer with its `Retry-After`, or why there was no answer. */
 export type DeliveryResult =
   | { readonly status: number; readonly retryAfterMs: number }
   | { readonly error: DeliveryError };
@@ -54,7 +54,7 @@ export type DeliveryVerdict =
   | { readonly state: "due"; readonly nextAt: number }
   | { readonly state: "failed"; readonly gone: boolean };
 
-/** Whether a receiver has taken a delivery: any 2xx. A redirect is no answer, and is not followed. */
+/** Whether a receiver accepted a delivery: any 2xx. A redirect is a failure and is not followed. */
 export function isTaken(result: DeliveryResult): boolean {
   return "status" in result && result.status >= 200 && result.status < 300;
 }
@@ -77,7 +77,7 @@ export function afterTry(
   return { state: "due", nextAt: now + Math.round(wait) };
 }
 
-/** Whether an endpoint has failed for so long that it is to be disabled. */
+/** Whether an endpoint has failed long enough to be disabled. */
 export function isHopeless(failingSince: number, now: number): boolean {
   return now - failingSince >= DISABLE_AFTER_MS;
 }

@@ -2,41 +2,43 @@ import { STATUSES } from "../checkout/checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
-/** Every event type that there is (decision 11). */
+/** All event types (decision 11). */
 export const EVENT_TYPES: readonly string[] = [
   ...STATUSES.map((status) => `order.${status}`),
   ...STATUSES.map((status) => `checkout_session.${status}`),
   "webhook.test",
 ];
 
-/** What stands for every event type. */
+/** The pattern for all event types. */
 export const ALL_EVENTS = "*";
 
-/** `disabled`: it failed for too long, or said 410, or somebody switched it off. `paused`: its listener is away. */
+/**
+ * `disabled`: it failed for too long, answered 410, or was disabled by hand. `paused`: its listener is disconnected.
+ */
 export type EndpointState = "enabled" | "paused" | "disabled";
 
 /** Where events of a store are delivered. Times are milliseconds by the store's clock. */
 export type Endpoint = {
   readonly id: string;
   readonly storeId: string;
-  /** `listener`: a `checkout listen`, which comes and goes. */
+  /** `listener`: a `checkout listen`, which is connected only while it runs. */
   readonly kind: "url" | "listener";
   readonly url: string;
   /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
   readonly eventTypes: readonly string[];
   readonly state: EndpointState;
   readonly reason: string | null;
-  /** Since when every try has failed; null after a success. */
+  /** Time of the first failure since the last success; null after a success. */
   readonly failingSince: number | null;
   readonly createdAt: number;
 };
 
-/** Whether an event type is among those that an endpoint wants. */
+/** Whether an event type matches an endpoint's patterns. */
 export function wants(patterns: readonly string[], type: string): boolean {
   return patterns.some((pattern) => matches(pattern, type));
 }
 
-/** Checks patterns of event types. Refuses with `invalid_parameter` what no event could ever match. */
+/** Checks patterns of event types. Refuses with `invalid_parameter` a pattern that no event type matches. */
 export function parseEventTypes(patterns: readonly string[]): Outcome<readonly string[]> {
   const unknown = patterns.find((pattern) => !EVENT_TYPES.some((type) => matches(pattern, type)));
   if (unknown === undefined && patterns.length > 0) return accept([...new Set(patterns)]);

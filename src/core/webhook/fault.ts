@@ -1,4 +1,4 @@
-/** Ways in which a delivery can go wrong on purpose, so that a receiver shows what it does then (decision 45). */
+/** Faults that can be injected into a delivery, to test how a receiver handles them (decision 45). */
 export const TROUBLE_KINDS = [
   "duplicate",
   "reorder",
@@ -11,17 +11,17 @@ export const TROUBLE_KINDS = [
 ] as const;
 export type TroubleKind = (typeof TROUBLE_KINDS)[number];
 
-/** Trouble that waits for the next deliveries to an endpoint, of one event or of any. */
+/** A fault that is scheduled for the next deliveries to an endpoint, of one event or of any. */
 export type Trouble = {
   readonly id: string;
   readonly storeId: string;
   readonly endpointId: string;
-  /** Null for whatever comes next. */
+  /** Null for any event. */
   readonly eventId: string | null;
   readonly kind: TroubleKind;
   /** How long `delay` and `reorder` hold a delivery back, in milliseconds by the store's clock. */
   readonly delayMs: number;
-  /** How many deliveries it is still for. */
+  /** How many more deliveries it applies to. */
   readonly remaining: number;
   readonly createdAt: number;
 };
@@ -29,7 +29,9 @@ export type Trouble = {
 /** How old the timestamp of a stale delivery is, in seconds. */
 export const STALE_BY_SECONDS = 3600;
 
-/** A body with one character changed: an amount where there is one, so that who does not verify books a wrong sum. */
+/**
+ * A body with one character changed: in the amount if there is one, so that a receiver that does not verify books it.
+ */
 export function changedBody(body: string): string {
   const amount = body.replace(
     /("amount_minor":)(\d)/,

@@ -5,23 +5,23 @@ import { printableLiteral } from "../text.ts";
 /** Where events of some types go: `order.*=http://localhost:3000/orders`. */
 export type Route = { readonly pattern: string; readonly url: string };
 
-/** A header that goes with every forwarded event. */
+/** A header to add to every forwarded event. */
 export type AddedHeader = readonly [name: string, value: string];
 
-/** What to forward and where to: the first route that fits, else `forward`, where there is one. */
+/** What to forward and where: the first route that matches, else `forward`, if given. */
 export type ForwardPlan = {
   readonly eventTypes: readonly string[];
   readonly routes: readonly Route[];
   readonly forward: string | undefined;
 };
 
-/** The form of a header's name, and of a value that fits on one line of Latin-1 (RFC 9110). */
+/** The syntax of a header's name and of its value (RFC 9110). */
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
 /** Headers that belong to the delivery itself or to the connection. */
 const RESERVED =
   /^(checkout-.*|content-.*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-.*)$/i;
 
-/** Where an event goes. `not_wanted`: its type is none of those that were asked for. `no_target`: it is only shown. */
+/** Where an event goes. `not_wanted`: its type was not asked for. `no_target`: it is only shown. */
 export function targetFor(
   { eventTypes, routes, forward }: ForwardPlan,
   type: string,
@@ -31,7 +31,7 @@ export function targetFor(
   return url === undefined ? "no_target" : { url };
 }
 
-/** Reads `type=URL`; the URL itself is checked where it is used. Refuses a type that no event has. */
+/** Reads `type=URL`; the URL is checked where it is used. Refuses a pattern that no event type matches. */
 export function parseRoute(text: string): Outcome<Route> {
   const [, pattern = "", url = ""] = /^([^=]*)=(.+)$/.exec(text) ?? [];
   if (url === "")
@@ -43,7 +43,7 @@ export function parseRoute(text: string): Outcome<Route> {
   return types.ok ? accept({ pattern, url }) : types;
 }
 
-/** Reads `Name: value`. Refuses what is no header, and one that is not the user's to set. Its value is never shown. */
+/** Reads `Name: value`. Refuses an invalid header, and one that the user may not set. Its value is never shown. */
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER.exec(text) ?? [];
   if (name === undefined)

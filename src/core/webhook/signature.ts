@@ -9,10 +9,10 @@ export const HEADERS: HeaderNames = {
   signature: "Checkout-Signature",
 };
 
-/** How far a timestamp may lie from now, in seconds, before and after (decision 12). */
+/** Default tolerance of a timestamp, in seconds, before and after now (decision 12). */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
 
-/** Signatures that one header can carry: so many secrets are in force while they are rotated (decision 12). */
+/** Maximum number of signatures in one header, and of active secrets during a rotation (decision 12). */
 export const MAX_SIGNATURES = 3;
 
 /** The strict form of the timestamp header: Unix seconds, plain digits. */
@@ -55,9 +55,9 @@ export function signHeaders(
 
 /**
  * Verifies a request over its raw body (interface 30; decision 12). `now` is milliseconds since the epoch.
- * Refuses in this order, whatever else is wrong: secrets, body, timestamp header, signature header, signature, age: the
- * age of a timestamp that nobody signed proves nothing. Throws a TypeError only for a tolerance, a time or headers that
- * no request can bring about.
+ * Refuses in this order: secrets, body, timestamp header, signature header, signature, age. Age comes last, because the
+ * age of an unsigned timestamp proves nothing. Throws a TypeError only for a wrong call: a tolerance, a time or headers
+ * that no request can cause.
  */
 export function verifySignature(options: VerifyOptions & { readonly now: number }): SignatureVerdict {
   const { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, headerNames = HEADERS } = options;
@@ -84,7 +84,7 @@ export function verifySignature(options: VerifyOptions & { readonly now: number 
   return { ok: true, timestamp: Number(timestamp.value) };
 }
 
-/** The values of a header, one for each time that it came, as far as the headers tell. Names have no case. */
+/** All values of a header. Names are compared without case. */
 export function headerValues(headers: WebhookHeaders, name: string): readonly string[] {
   if (isLines(headers))
     return headers.filter((_, at) => at % 2 === 1 && sameName(headers[at - 1] ?? "", name));
@@ -97,16 +97,16 @@ export function headerValues(headers: WebhookHeaders, name: string): readonly st
     .flatMap(([, value]) => value ?? []);
 }
 
-/** The bytes of a body; undefined where it is no longer what arrived. */
+/** The bytes of a body; undefined if it was parsed, so that the original bytes are lost. */
 export function bytesOf(rawBody: unknown): Uint8Array | undefined {
   if (typeof rawBody === "string") return Buffer.from(rawBody);
-  // Not instanceof: test runners run code in realms of their own, each with its own Uint8Array.
+  // Not instanceof: test runners use several realms, each with its own Uint8Array.
   return ArrayBuffer.isView(rawBody)
     ? new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
     : undefined;
 }
 
-/** Why a text cannot be a signing secret; undefined where it can be one. The message never shows it. */
+/** Why a text cannot be a signing secret; undefined if it can be one. The message never shows it. */
 export function secretFault(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
   if (typeof secret !== "string" || secret === "") return SECRET_MISSING;
   if (secret.startsWith(API_KEY_PREFIX))
@@ -132,7 +132,7 @@ const MISMATCH = reject(
   "no signature matches: another secret, or the body is not the one that was signed, byte for byte",
 );
 
-/** Mistakes in the call itself, which no request can bring about. */
+/** Mistakes in the call, which no request can cause. */
 function checkCall(call: {
   readonly headers: unknown;
   readonly now: number;

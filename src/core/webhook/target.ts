@@ -3,17 +3,17 @@ import { loopbackAddresses } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
-/** The most characters of an endpoint's address. */
+/** Maximum length of an endpoint's address, in characters. */
 const MAX_URL_LENGTH = 2048;
 
-/** Kinds of addresses that no name may lead to, even one that was allowed: they are nobody's receiver. */
+/** Kinds of addresses that are never connected to, even for an allowed name: no receiver has such an address. */
 const NEVER = new Set([
   "unspecified",
   "broadcast",
   "multicast",
   "linkLocal",
   "reserved",
-  // They carry an IPv4 address, which may be any of these.
+  // They embed an IPv4 address, which may be any of these.
   "rfc6052",
   "rfc6145",
   "6to4",
@@ -22,24 +22,26 @@ const NEVER = new Set([
 
 /** Where the sandbox may send to (decision 14). */
 export type TargetPolicy = {
-  /** Hosts beside the loopback ones, as `--allow-target` names them. */
+  /** Further hosts besides loopback, from `--allow-target`. */
   readonly allowedHosts: readonly string[];
   /** The sandbox's own port: it never sends to itself. */
   readonly ownPort: number;
 };
 
-/** An address to deliver to, and what it may connect to: fixed addresses, or those that a name has at that moment. */
+/**
+ * An address to deliver to, and the IP addresses it may connect to: fixed ones, or those of its name at that moment.
+ */
 export type Target = {
   readonly url: string;
   readonly port: number;
   readonly host: string;
-  /** The only addresses of a loopback target, in the order to try; null for a name that was allowed. */
+  /** The only addresses of a loopback target, in the order to try; null for an allowed name. */
   readonly addresses: readonly string[] | null;
 };
 
 /**
- * Reads the address of an endpoint. It must be spelled as it is meant: a URL parser that silently turns `0x7f.1` or
- * `①27.0.0.1` into something else is how filters are passed. Refuses with `invalid_parameter`.
+ * Reads the address of an endpoint. It must be in canonical form, because a URL parser silently turns `0x7f.1` or
+ * `①27.0.0.1` into another address, which bypasses filters. Refuses with `invalid_parameter`.
  */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target> {
   const url = text.length <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
@@ -84,8 +86,8 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
 }
 
 /**
- * The addresses that a target may be connected to, of those that its name has right now; asked for each try, and the
- * connection goes to these and no others, so that a name cannot change its answer in between. Refuses with `invalid_parameter`.
+ * The allowed addresses among those that a target's name has now. They are resolved for each try, and the connection
+ * goes to these and no others, so that DNS cannot change in between. Refuses with `invalid_parameter`.
  */
 export function allowedAddresses(
   target: Target,
@@ -104,12 +106,12 @@ function isForbidden(
   { port, ownPort }: { readonly port: number; readonly ownPort: number },
 ): boolean {
   if (!ipaddr.isValid(address)) return true;
-  // `process` makes the IPv4 address of one that is mapped into IPv6.
+  // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
   const range = ipaddr.process(address).range();
   return NEVER.has(range) || (range === "loopback" && port === ownPort);
 }
 
-/** The host as it was typed; undefined where the text is no plain `scheme://host…`. */
+/** The host as it was typed; undefined if the text is not `scheme://host…`. */
 function hostSpelledIn(text: string): string | undefined {
   return /^https?:\/\/([^/?#@\\\s]+?)(?::\d+)?(?:[/?]|$)/.exec(text)?.[1];
 }

@@ -11,8 +11,8 @@ import type {
 } from "./webhook.ts";
 
 /**
- * Verifies a webhook and reads its event (decisions 11 and 12): after `verifySignature` the body must be an event, and the
- * event id header, which nothing signs, must not contradict it. `now` is milliseconds since the epoch.
+ * Verifies a webhook and reads its event (decisions 11 and 12): after `verifySignature` the body must be an event, and
+ * the event id header, which is not signed, must not contradict it. `now` is milliseconds since the epoch.
  */
 export function verifyWebhook(options: VerifyOptions & { readonly now: number }): WebhookVerdict {
   const verdict = verifySignature(options);
@@ -69,7 +69,7 @@ const CHECKOUT: Checks<WebhookCheckout> = {
   livemode: isBoolean,
 };
 
-/** The first field that is not what an event has; undefined where all are. Further fields are let pass. */
+/** The first field that is invalid for an event; undefined if all are valid. Additional fields are accepted. */
 function faultyField(body: unknown): string | undefined {
   if (!isRecord(body)) return "the whole";
   const envelope = firstFault(body, ENVELOPE);
@@ -96,12 +96,12 @@ function invalid(field: string): Rejection<"event_invalid"> {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** What the body says as JSON; undefined where it says nothing. */
+/** The body as JSON; undefined if it is not JSON. */
 function parseBody(rawBody: Uint8Array | string): unknown {
   try {
     return JSON.parse(utf8.decode(bytesOf(rawBody))) as unknown;
   } catch {
-    // Not UTF-8, or not JSON; either way it is no event.
+    // Not UTF-8 or not JSON, so it is not an event.
     return undefined;
   }
 }

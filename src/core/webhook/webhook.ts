@@ -1,4 +1,4 @@
-/** What a webhook is, and what a verification says of it. Types alone: they are also the types of `hosted-checkout/webhooks`. */
+/** Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`. */
 /** Names of the headers that a delivery carries (decision 12). The interface names none, so they are a setting. */
 export type HeaderNames = {
   readonly eventId: string;
@@ -7,24 +7,24 @@ export type HeaderNames = {
 };
 
 /**
- * The headers of a request: as Fetch has them, as Node has them (`request.headers`), or as they stood on the wire, names
- * and values alternating (`request.rawHeaders`). Only the last shows for certain that one came twice.
+ * The headers of a request: as in Fetch, as in Node (`request.headers`), or as raw lines, names and values alternating
+ * (`request.rawHeaders`). Only raw lines show reliably that a header was repeated.
  */
 export type WebhookHeaders =
   | { readonly get: (name: string) => string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | readonly string[];
 
-/** What a request is verified by. */
+/** The input of a verification. */
 export type VerifyOptions = {
-  /** The body exactly as it arrived, before any parser; text stands for its UTF-8 bytes. */
+  /** The body exactly as it arrived, before any parser; a string means its UTF-8 bytes. */
   readonly rawBody: Uint8Array | string;
   readonly headers: WebhookHeaders;
-  /** The signing secrets in force, `whsec_` included. One is enough; during a rotation give both. */
+  /** The active signing secrets, with `whsec_`. One is enough; during a rotation give both. */
   readonly secrets: string | readonly string[];
-  /** Seconds that the timestamp may lie before or after now; 0 means the same second. Default: 300. */
+  /** Maximum difference between timestamp and now, in seconds; 0 means the same second. Default: 300. */
   readonly toleranceSeconds?: number;
-  /** Where the service names its headers otherwise. */
+  /** Header names, if the service uses other names. */
   readonly headerNames?: HeaderNames;
 };
 
@@ -43,18 +43,18 @@ export type SignatureCode =
   | "timestamp_too_old"
   | "timestamp_too_new";
 
-/** A refusal: its code, and a sentence for the person who has to find the fault. */
+/** A refusal: its code, and a sentence for the developer. */
 export type Rejection<Code extends string> = {
   readonly ok: false;
   readonly code: Code;
   readonly message: string;
 };
 
-/** The request was signed with one of the secrets within the tolerance, or why that is not so. */
+/** The request was signed with one of the secrets within the tolerance, or the reason why not. */
 export type SignatureVerdict =
   | {
       readonly ok: true;
-      /** Unix seconds at which this attempt was signed. */
+      /** Unix time at which this attempt was signed, in seconds. */
       readonly timestamp: number;
     }
   | Rejection<SignatureCode>;
@@ -62,7 +62,7 @@ export type SignatureVerdict =
 /** The values of `status` (interface 13). */
 export type WebhookStatus = "created" | "pending" | "succeeded" | "failed" | "cancelled" | "expired";
 
-/** What an order or a checkout session looked like when its event was made (interface 12). */
+/** An order or a checkout session at the time of its event (interface 12). */
 export type WebhookCheckout = {
   readonly id: string;
   readonly object: "order" | "checkout_session";
@@ -74,7 +74,7 @@ export type WebhookCheckout = {
   readonly livemode: boolean;
 };
 
-/** What every event says of itself (decision 11). */
+/** Fields of every event (decision 11). */
 export type WebhookEnvelope = {
   /** The same in every delivery of the event: handle it once. */
   readonly event_id: string;
@@ -87,9 +87,9 @@ export type WebhookEnvelope = {
 
 /** Something happened to an order or a checkout session. */
 export type WebhookChange = WebhookEnvelope & {
-  /** A type that is not listed can come from a later version of the service: ignore it. */
+  /** A later version of the service may send other types: ignore them. */
   readonly type: `${WebhookCheckout["object"]}.${WebhookStatus}`;
-  /** Counts from 1 for each order or session: a lower one that arrives later is old news. */
+  /** Counts from 1 for each order or session. Ignore an event with a lower number than one you have handled. */
   readonly sequence: number;
   readonly previous_status: WebhookStatus | null;
   readonly data: WebhookCheckout;
@@ -104,13 +104,13 @@ export type WebhookEvent = WebhookChange | WebhookTest;
 /** Why a webhook is refused: its signature, or a signed body that is no event, or a header that contradicts it. */
 export type WebhookCode = SignatureCode | "event_invalid" | "event_id_doubled" | "event_id_mismatch";
 
-/** A webhook that can be trusted, or why it cannot. */
+/** A trusted webhook, or the reason why it cannot be trusted. */
 export type WebhookVerdict =
   | {
       readonly ok: true;
       /** The event_id of the signed body. */
       readonly eventId: string;
-      /** Unix seconds at which this attempt was signed. */
+      /** Unix time at which this attempt was signed, in seconds. */
       readonly timestamp: number;
       readonly event: WebhookEvent;
     }

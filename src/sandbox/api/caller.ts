@@ -4,7 +4,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** Whose key a request carries, whatever else is wrong with it; undefined where it has none that is known. */
+/** The owner of a request's key, even if the request is refused; undefined if the key is missing or unknown. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: HttpRequest,

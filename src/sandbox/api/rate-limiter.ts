@@ -4,7 +4,7 @@ import { takeToken, type Bucket, type RateLimit } from "../../core/rate-limit.ts
 /** One bucket for each credential (decision 17). */
 export type RateLimiter = { readonly take: (credentialId: string, now: number) => Outcome<void> };
 
-/** Buckets live in memory: a restart gives everyone a full one. A limit of `off` refuses nobody. */
+/** Buckets live in memory: a restart gives everyone a full one. A limit of `off` refuses nothing. */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();
   return {

@@ -31,7 +31,7 @@ import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
-/** What the v1 API needs beside the verbs. */
+/** What the v1 API needs in addition to the verbs. */
 export type ApiContext = ServiceContext & {
   readonly rateLimiter: RateLimiter;
   readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
@@ -64,7 +64,7 @@ export const V1: Area<ApiContext> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** Who sees a code of ours may come to rely on it. */
+/** An integration that gets one of our codes may rely on it. */
 function noteRefusal(
   { store, world, assumptions, idempotencyWatch }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
@@ -157,7 +157,7 @@ function authorize(
   const { apiKey } = presented.value;
   const credential = context.store.credentials.byApiKey(apiKey);
   if (credential === undefined) return refuseUnknownKey(apiKey);
-  // A bucket of a clock that stands still would never fill again (decision 17).
+  // With a frozen clock the bucket would never refill (decision 17).
   const realNow = context.world.now();
   const { clock } = credential;
   const rate = context.rateLimiter.take(
@@ -169,7 +169,10 @@ function authorize(
   return scoped.ok ? accept(credential) : scoped;
 }
 
-/** v1 takes test credentials alone, whatever an administrator has approved. A live key names no store: the first is meant. */
+/**
+ * v1 accepts only test credentials, also after an approval for production. A live key names no store: the first is
+ * meant.
+ */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const first = store.stores.first();
   if (first !== undefined && isApproved(productionOf(store.adminActs.of(first.id)))) {
@@ -199,7 +202,7 @@ function readCreate(request: HttpRequest): Outcome<{ idempotencyKey: string; req
   return accept({ idempotencyKey: idempotencyKey.value, request: body.value });
 }
 
-/** v1 states no query parameter, and what it does not state is not silently ignored. */
+/** v1 states no query parameters, and unknown input is not silently ignored. */
 function refuseQuery(request: HttpRequest): Outcome<void> {
   const { query } = splitTarget(request.target);
   if (query === "") return accept(undefined);

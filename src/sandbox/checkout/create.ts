@@ -18,24 +18,24 @@ import type { ServiceContext } from "../context.ts";
 import { emit } from "../webhook/outbox.ts";
 import { bringUpToDate, currentCheckout, isBehind } from "./payments.ts";
 
-/** A create that passed every check of its form. */
+/** A create whose syntax is valid. */
 export type CreateCommand = {
   readonly storeId: string;
   readonly object: CheckoutObject;
-  /** The path it was sent to: part of what the key is bound to (decision 5). */
+  /** The path it was sent to: the key is bound to it (decision 5). */
   readonly path: string;
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
   readonly requestId: string;
 };
 
-/** The bytes to send, and whether they were sent before. */
+/** The bytes to send, and whether they are a replay. */
 export type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
 /**
- * Creates an order or a session, or answers again what its key is bound to (interface 19 to 21; decision 5).
- * One transaction with one `now`: key, checkout, event; for a key that was used before, a row of the log. Refuses as
- * decision 3 orders.
+ * Creates an order or a session, or repeats the answer of its key (interface 19 to 21; decision 5). One transaction
+ * with one `now`: key, checkout, event; for a key that was used before, a row of the log. Refuses in the order of
+ * decision 3.
  */
 export function createCheckout(context: ServiceContext, command: CreateCommand): Promise<Outcome<Created>> {
   const { store, world, checkoutOrigin, checkoutLifetimeMs: lifetimeMs } = context;
@@ -74,8 +74,8 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
 }
 
 /**
- * The current state of a checkout of the store (decision 9). What time has brought it is done first, whether the timer
- * has noticed or not. Refuses with `session_not_found`, for another store's id too.
+ * The current state of a checkout of the store (decision 9). Settlement or expiry that is due is done first, even if
+ * the timer has not run. Refuses with `session_not_found`, for another store's id too.
  */
 export async function retrieveCheckout(
   context: ServiceContext,
@@ -91,7 +91,7 @@ export async function retrieveCheckout(
   return accept(await currentCheckout(context, checkout, now));
 }
 
-/** A reserved order_id settles itself after a moment (decision 37). */
+/** A reserved order_id is settled automatically after a second (decision 37). */
 function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
   const { id: checkoutId, storeId, expiresAt } = checkout;
   const settlement = settlementOf(checkout);
@@ -101,8 +101,8 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
 }
 
 /**
- * Answers a create whose key was used before, and notes it in the service's own log: under the request_id of this very
- * request, though a replay carries that of the first. A refusal is an outcome, so its row is kept; runs inside a write.
+ * Answers a create whose key was used before, and records it with the request_id of this request, although a replay
+ * carries that of the first. A refusal is a value, so its row is kept; runs inside a write.
  */
 function answerUsed(
   { store }: ServiceContext,
@@ -120,7 +120,7 @@ function answerUsed(
   );
 }
 
-/** What is bought: the sum as sent, or the catalog's (decision 7). An unknown price is a fault of the content. */
+/** What is bought: the amount as sent, or that of the catalog (decision 7). An unknown price is a 400. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
   if (!("price_id" in request)) {
     return accept({

@@ -20,19 +20,19 @@ export type Move = {
   readonly eventId: string;
 };
 
-/** What became of a checkout: its state, the moves that led there, and whether a result came too late to be applied. */
+/** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
 export type Change = { readonly checkout: Checkout; readonly moves: readonly Move[]; readonly late: boolean };
 
-/** So many due items at most are worked on in one transaction. */
+/** Maximum number of due items in one transaction. */
 const MAX_DUE_AT_ONCE = 1000;
 
-/** What a payer does on the hosted pages; `attempt` is the one that the page was about. */
+/** What a payer does on the hosted pages; `attempt` is the one that the page showed. */
 export type PayerAct =
   | { readonly kind: "start" }
   /** `attempt`: from the wallet of that attempt; null: from the page itself. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
-  /** The confirmation comes when the checkout's time is over: the late result is recorded (decision 10). */
+  /** The confirmation comes after the checkout has expired: it is recorded as a late result (decision 10). */
   | { readonly kind: "finish_late"; readonly attempt: number };
 
 /** Does what a payer did on a page. Refuses with `session_not_found` or `state_conflict`. */
@@ -55,7 +55,9 @@ function openAttempt({ store }: ServiceContext, { id }: Checkout): number | unde
   return store.attempts.of(id).find(({ outcome }) => outcome === null)?.number;
 }
 
-/** Acts in the payer's place, from wherever the checkout stands. Refuses with `session_not_found` or `state_conflict`. */
+/**
+ * Acts in the payer's place, from the checkout's present status. Refuses with `session_not_found` or `state_conflict`.
+ */
 export function payAs(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -64,7 +66,7 @@ export function payAs(
   return onCheckout(context, ref, (checkout, now) => settle(context, { checkout, outcome }, now));
 }
 
-/** Opens a change of a checkout, after what time has brought it. */
+/** Opens a change of a checkout; does first what is due. */
 function onCheckout(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -73,18 +75,18 @@ function onCheckout(
   return atCheckout(context, ref, (found, now) => change(bringUpToDate(context, found, now), now));
 }
 
-/** Whether time has brought a checkout something that nobody has done yet: its own settlement, or its end. */
+/** Whether the settlement or the expiry of a checkout is due. */
 export function isBehind(context: ServiceContext, checkout: Checkout, now: number): boolean {
   return isDue(checkout, now) || (waitsToSettle(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
-/** What a checkout will settle itself with; undefined where it waits for a payer, or has settled. */
+/** The outcome of an automatic settlement; undefined if the checkout waits for a payer, or is settled. */
 export function waitsToSettle({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
   if (isFinal(checkout.status) || settlementOf(checkout) === undefined) return undefined;
   return store.settlements.of(checkout.id);
 }
 
-/** A checkout as it is by now: what time has brought it is done first, and written only where there is something. */
+/** A checkout as it is now: what is due is done first. Writes only if something is due. */
 export function currentCheckout(
   context: ServiceContext,
   checkout: Checkout,
@@ -94,7 +96,7 @@ export function currentCheckout(
   return context.store.write(() => bringUpToDate(context, checkout, now));
 }
 
-/** Does to a checkout what time has brought it, each thing at its own moment; runs inside a write. */
+/** Does what is due for a checkout, each thing with its own time; runs inside a write. */
 export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: number): Checkout {
   const { checkouts, settlements } = context.store;
   const { id } = checkout;
@@ -107,8 +109,8 @@ export function bringUpToDate(context: ServiceContext, checkout: Checkout, now: 
 }
 
 /**
- * Does what falls due in a store until a moment, in its order, and says whether there is more; runs inside a write, which
- * must not take for ever.
+ * Does what is due in a store until a time, in order, and says whether there is more, so that a write stays short; runs
+ * inside a write.
  */
 export function settleDue(
   context: ServiceContext,
@@ -139,7 +141,7 @@ function settleItem(context: ServiceContext, { checkoutId, dueAt, outcome }: Due
   return changed.value.moves;
 }
 
-/** Everything that a payer does for one outcome, from where the checkout stands; runs inside a write. */
+/** All steps of a payer for one outcome, from the checkout's present status; runs inside a write. */
 function settle(
   context: ServiceContext,
   wanted: { readonly checkout: Checkout; readonly outcome: PayOutcome },
@@ -165,14 +167,14 @@ function settle(
   return accept({ ...finished.value, moves: [...started.value.moves, ...finished.value.moves] });
 }
 
-/** The payer walks away for good: what is left of the checkout's time is taken from it. */
+/** The payer does not return: the checkout's remaining time is taken away, so it expires now. */
 function expireNow(context: ServiceContext, checkout: Checkout, now: number): Outcome<Change> {
   const expiresAt = Math.min(checkout.expiresAt, Math.max(now, checkout.createdAt + 1));
   if (!isFinal(checkout.status)) context.store.checkouts.setExpiry(checkout.id, expiresAt);
   return apply(context, { checkout: { ...checkout, expiresAt }, command: { kind: "expire" } }, expiresAt);
 }
 
-/** The checkout's time ends while the payer still looks at the wallet, and then the confirmation comes. */
+/** The checkout expires while the payer is in the wallet, and the confirmation comes after that. */
 function finishLate(
   context: ServiceContext,
   wanted: { readonly checkout: Checkout; readonly attempt: number },

@@ -5,7 +5,7 @@ import type { ServiceContext } from "../context.ts";
 /** A store, and an origin that passed `parseReturnOrigin`. */
 export type OriginOfStore = { readonly storeId: string; readonly origin: string };
 
-/** So many places to go back to are plenty for one store. */
+/** Maximum number of return origins of one store. */
 const MAX_RETURN_ORIGINS = 20;
 
 /** Where the customers of a store may be sent back to, oldest first (decision 19). */
@@ -14,8 +14,8 @@ export function listReturnOrigins({ store }: ServiceContext, storeId: string): s
 }
 
 /**
- * Lets the customers of a store be sent back to an origin, and answers all of them; what is there already stays. Refuses
- * with `not_found` where there is no such store, and with `state_conflict` where it has 20.
+ * Adds a return origin to a store and returns all of them; an existing one is kept. Refuses with `not_found` if there
+ * is no such store, and with `state_conflict` if it has 20.
  */
 export function addReturnOrigin(
   context: ServiceContext,
@@ -32,7 +32,9 @@ export function addReturnOrigin(
   });
 }
 
-/** Takes an origin from a store, and answers those that are left. Refuses with `not_found` where it has no such origin. */
+/**
+ * Removes a return origin and returns those that are left. Refuses with `not_found` if the store has no such origin.
+ */
 export function removeReturnOrigin(
   context: ServiceContext,
   { storeId, origin }: OriginOfStore,

@@ -7,24 +7,24 @@ import { currentCheckout, waitsToSettle } from "./payments.ts";
 import { checkoutOf, noStore, storeTime, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Everything that there is to see of a checkout, at one moment of its store's clock. */
+/** Everything that a page shows of a checkout, at one time of its store's clock. */
 export type CheckoutView = {
   readonly checkout: Checkout;
   readonly attempts: readonly Attempt[];
   readonly lateResults: readonly LateResult[];
   readonly names: StoreNames;
-  /** Where its customers may be sent back to (decision 19); null where the store has registered nothing. */
+  /** Where its customers may be sent back to (decision 19); null if the store has registered none. */
   readonly returnOrigin: string | null;
   /** Milliseconds by the store's clock. */
   readonly now: number;
   readonly clockStands: boolean;
-  /** Whether it will settle itself (decision 37). */
+  /** Whether it will be settled automatically (decision 37). */
   readonly settlesItself: boolean;
 };
 
 /**
- * Looks at a checkout. What time has brought it is done first; nothing
- * else changes. Refuses with `session_not_found`.
+ * Reads a checkout. Settlement or expiry that is due is done first; nothing else changes. Refuses with
+ * `session_not_found`.
  */
 export async function viewCheckout(
   context: ServiceContext,

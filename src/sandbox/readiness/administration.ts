@@ -8,9 +8,9 @@ import type { ServiceContext } from "../context.ts";
 export type WantedAct = Omit<AdminAct, "at">;
 
 /**
- * Does what an administrator wants, or notes what a merchant asks for (decision 49): one transaction writes the change
- * and its row in the audit log. Refuses with `state_conflict` what would change nothing and what has no ground yet, with
- * `not_found` an unknown store or capability.
+ * Does an act of the administrator, or records a request of the merchant (decision 49): one transaction writes the
+ * change and its row in the audit log. Refuses with `state_conflict` an act that would change nothing or is not allowed
+ * yet, with `not_found` an unknown store or capability.
  */
 export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome<RecordedAct>> {
   const { storeId } = wanted;
@@ -29,7 +29,7 @@ export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome
   });
 }
 
-/** What an act changes beside the audit log; approvals, requests and the gate are nothing but their rows there. */
+/** What an act changes in addition to the audit log; approvals, requests and the gate exist only as rows of the log. */
 function apply({ stores, capabilities }: Store, { storeId, action, subject }: WantedAct): void {
   switch (action) {
     case "activate":

@@ -3,29 +3,29 @@ import type { AssumptionUse } from "../../store/readiness/assumption-uses.ts";
 import type { Store } from "../../store/store.ts";
 import { createWorkers } from "../runtime/workers.ts";
 
-/** What relied on a decision, and when: milliseconds by the store's clock. */
+/** The first use of a decision, and its time: milliseconds by the store's clock. */
 export type Reliance = {
   readonly storeId: string;
-  /** The request; where there was none, the event or the checkout. */
+  /** The id of the request; without a request, of the event or the checkout. */
   readonly requestId: string;
   readonly at: number;
 };
 
-/** Notes what integrations relied on that the interface leaves open. */
+/** Records which gaps of the interface integrations rely on. */
 export type AssumptionLog = {
-  /** Costs a look into memory, but for the first time of a decision in a store. */
+  /** A look-up in memory, except for the first use of a decision in a store. */
   readonly note: (relied: Relied, reliance: Reliance) => void;
-  /** What was relied on in a store, with everything that was noted before. */
+  /** The decisions that a store's integration relied on, including all earlier notes. */
   readonly of: (storeId: string) => Promise<readonly AssumptionUse[]>;
-  /** Settles when everything that was noted is on disk, or could not be written. */
+  /** Resolves when all notes are on disk, or could not be written. */
   readonly idle: () => Promise<void>;
 };
 
 const WORK = "assumptions";
 
 /**
- * Keeps what is known in memory, so that requests do not write it again. A note is written in the commit after the one
- * that it belongs to: a crash in between forgets it, and the next use notes it.
+ * Keeps known uses in memory, so that requests do not write them again. A note is written in a commit of its own, after
+ * that of its request: a crash in between loses it, and the next use records it.
  */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
@@ -47,7 +47,7 @@ export function createAssumptionLog(
     const written = waiting;
     if (written.length === 0) return;
     await store.write(() => written.forEach(store.assumptionUses.note));
-    // What came meanwhile is behind it.
+    // Later notes are behind it in the queue.
     waiting = waiting.slice(written.length);
   }
 

@@ -15,15 +15,15 @@ import { deliveryErrorOf, post, type PostContext, type Posted } from "../webhook
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** What drills are run with. */
+/** What drills need. */
 export type DrillsContext = Pick<ServiceContext, "store"> &
   SecretsContext &
   PostContext & { readonly world: Pick<World, "now" | "uuid"> };
 
-/** A drill, and the endpoint that it was of. */
+/** A drill and its endpoint. */
 export type EndpointDrill = { readonly endpoint: Endpoint; readonly drill: Drill };
 
-/** An endpoint as it is when its drill begins; `now` is the store's. */
+/** An endpoint at the start of its drill; `now` is the store's. */
 type Subject = {
   readonly endpoint: Endpoint;
   readonly secret: string;
@@ -32,9 +32,9 @@ type Subject = {
 };
 
 /**
- * Drills one endpoint, or each that is an address and on: what is good must be taken, what is bad refused. Its requests
- * are no deliveries: nothing happened, no event is written, and the steps are their audit. Refuses with `not_found`, and
- * with `state_conflict` where there is nothing to drill.
+ * Drills one endpoint, or all enabled ones with an address: valid requests must be accepted, invalid ones refused. The
+ * requests are not deliveries: no event is written, and the steps are the audit. Refuses with `not_found`, and with
+ * `state_conflict` if there is nothing to drill.
  */
 export async function runWebhookDrill(
   context: DrillsContext,
@@ -43,11 +43,11 @@ export async function runWebhookDrill(
 ): Promise<Outcome<readonly EndpointDrill[]>> {
   const subjects = await subjectsOf(context, storeId, endpointId);
   if (!subjects.ok) return subjects;
-  // As deliveries: one at a time to an endpoint, endpoints beside each other.
+  // As for deliveries: one at a time to an endpoint, endpoints in parallel.
   return accept(await Promise.all(subjects.value.map((subject) => drillEndpoint(context, subject))));
 }
 
-/** Keeps what a drill has shown. Refuses with `not_found` where there is no such store. */
+/** Stores the result of a drill. Refuses with `not_found` if there is no such store. */
 export function keepDrill(
   context: DrillsContext,
   shown: Pick<Drill, "storeId" | "kind" | "subject" | "steps">,
@@ -71,7 +71,7 @@ function subjectsOf(
     return accept(
       chosen.value.map((endpoint) => {
         const { inForce, retired } = endpointSecrets(context, endpoint, now);
-        // The newest one alone: what the receiver takes then, it takes after the overlap of a rotation too.
+        // Only the newest secret: then the result also holds after the overlap of a rotation.
         const [secret] = inForce;
         if (secret === undefined) throw new Error(`endpoint ${endpoint.id} has no signing secret`);
         return { endpoint, secret, retiredSecret: retired[0], now };
@@ -80,7 +80,7 @@ function subjectsOf(
   });
 }
 
-/** A listener is nobody's receiver in production, so it cannot be drilled. */
+/** A listener is not a receiver of production, so it cannot be drilled. */
 function choose(
   endpoints: readonly Endpoint[],
   endpointId: string | undefined,
@@ -119,7 +119,7 @@ async function drillEndpoint(context: DrillsContext, subject: Subject): Promise<
   return { endpoint, drill: kept.value };
 }
 
-/** One after the other, outside of any transaction, until too many got no answer. */
+/** Sends the cases one after the other, outside of any transaction, until too many got no answer. */
 async function sendAll(context: DrillsContext, subject: Subject): Promise<readonly CaseResult[]> {
   const { world } = context;
   const { endpoint, secret, retiredSecret, now } = subject;

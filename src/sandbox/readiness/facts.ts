@@ -8,13 +8,13 @@ import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secret
 import { noStore, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** What the facts are read from. */
+/** What reading the facts needs. */
 export type ReadinessContext = Pick<ServiceContext, "world"> & SecretsContext;
 
-/** The facts of a store, and the time that they are of: milliseconds by the store's clock. */
+/** The facts of a store, and their time: milliseconds by the store's clock. */
 export type Readiness = { readonly facts: ReadinessFacts; readonly now: number };
 
-/** Reads all that the launch checklist is judged by (decision 49). Refuses with `not_found` where there is no such store. */
+/** Reads all facts for the launch checklist (decision 49). Refuses with `not_found` if there is no such store. */
 export function readReadiness(context: ReadinessContext, storeId: string): Outcome<Readiness> {
   const { store } = context;
   const details = store.stores.details(storeId);

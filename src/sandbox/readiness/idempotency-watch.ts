@@ -14,31 +14,34 @@ import type { HttpRequest, World } from "../../world.ts";
 import type { Answer } from "../answer.ts";
 import { callerOf } from "../api/caller.ts";
 
-/** A request that reuses the lost create's key for something else. */
+/** A request that reuses the lost create's key for another body. */
 export type Reuse = {
   readonly path: string;
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
 };
 
-/** The service's eyes during an idempotency drill, of which there is one at a time; and the hand that drops one answer. */
+/** Watches creates during an idempotency drill, and drops one answer. There is one drill at a time. */
 export type IdempotencyWatch = {
-  /** Watches the creates of a store from now on, for at most so long. The drill before it, if one is under way, ends. */
+  /** Watches the creates of a store from now on, at most this long. A drill that is running ends. */
   readonly begin: (storeId: string, timeoutMs: number) => string;
-  /** Looks at a create that is on disk and not answered yet; the first one that succeeds gets no answer. */
+  /** Sees a create that is committed and not answered yet; the first one that succeeds gets no answer. */
   readonly look: (
     request: HttpRequest,
     answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
   ) => Outcome<Answer>;
-  /** Whether a request is the drill's own, and not the client's. */
+  /** Whether a request is the drill's and not the client's. */
   readonly isOwn: (request: HttpRequest) => boolean;
-  /** The client has ended: looks at nothing more. Returns what is to be tried with the lost create's key. Refuses with `not_found`. */
+  /**
+   * Stops watching, because the client has ended. Returns the request to try with the lost create's key. Refuses with
+   * `not_found`.
+   */
   readonly close: (drill: DrillRef, client: ClientEnd) => Outcome<Reuse | null>;
-  /** What was seen until it was closed, and what the tables say; then forgets it. Refuses with `not_found`. */
+  /** Returns what was seen, and what the tables say; then forgets it. Refuses with `not_found`. */
   readonly conclude: (drill: DrillRef) => Outcome<IdempotencyFacts>;
 };
 
-/** A drill that is under way, and its store. */
+/** A running drill and its store. */
 export type DrillRef = { readonly storeId: string; readonly id: string };
 
 type Watch = {
@@ -47,20 +50,20 @@ type Watch = {
   /** Monotonic milliseconds. */
   readonly until: number;
   readonly seen: readonly SeenCreate[];
-  /** Ids of the checkouts that were made. */
+  /** Ids of the created checkouts. */
   readonly made: readonly string[];
-  /** null until an answer was dropped. */
+  /** Null until an answer was dropped. */
   readonly reuse: Reuse | null;
-  /** null while the client runs. */
+  /** Null while the client runs. */
   readonly client: ClientEnd | null;
   /** The last refusal of a reused key before the drill's own. */
   readonly refusedBefore: string | undefined;
 };
 
-/** So many creates of one drill are remembered: a client that loops shall not fill the memory. */
+/** Maximum number of creates that a drill keeps, so that a client in a loop does not fill the memory. */
 const MAX_SEEN = 100;
 
-/** Makes a watch that watches nothing yet. It lives in memory: a drill does not outlive the sandbox, its result does. */
+/** Makes a watch without a drill. It is in memory: a running drill ends with the sandbox, its result is stored. */
 export function createIdempotencyWatch(
   store: Pick<Store, "credentials" | "checkouts" | "idempotencyUses">,
   world: Pick<World, "monotonic" | "uuid">,
@@ -127,7 +130,7 @@ function remember(watch: Watch, create: SeenCreate): Watch {
   };
 }
 
-/** A create as it stood on the wire, in both directions. */
+/** A create with its request and its answer. */
 function describe(
   request: HttpRequest,
   answered: { readonly requestId: string; readonly outcome: Outcome<Answer>; readonly lost: boolean },
@@ -150,7 +153,7 @@ function orderIdOf(body: unknown): string | null {
   return isObject && typeof body.order_id === "string" ? body.order_id : null;
 }
 
-/** The key and path of a create that succeeded, with another meaning. */
+/** The key and path of a successful create, with a different body. */
 function reuseOf(request: HttpRequest): Reuse {
   const [idempotencyKey] = headerLines(request, "idempotency-key");
   const body = parseStrictJson(request.body);

@@ -2,7 +2,7 @@ import { iso } from "../../core/clock.ts";
 import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 
-/** One answered request. Of its body nothing but the order_id is in it, of its credential nothing. */
+/** One answered request. It holds only the order_id of the body, and nothing of the credential. */
 export type AccessEntry = {
   readonly at: number;
   readonly method: string;
@@ -10,24 +10,24 @@ export type AccessEntry = {
   readonly status: number;
   readonly milliseconds: number;
   readonly requestId: string;
-  /** The error code; of a create its order_id and whether it was a replay; of a retrieve the status. */
+  /** The error code; for a create the order_id and whether it was a replay; for a retrieve the status. */
   readonly note: string;
 };
 
 /** How lines are written. */
 export type LogFormat = "text" | "json";
 
-/** Where answered requests are noted. */
+/** A log of answered requests. */
 export type AccessLog = { readonly add: (entry: AccessEntry) => void; readonly flush: () => void };
 
-/** Lines are written together: a write for each request can halve the service. */
+/** Lines are written in batches: a write for each request can halve the throughput. */
 const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
 /**
- * Writes one line for each request, a moment later; `flush` writes what is left. Where nobody reads the stream, lines
- * are dropped and counted: a log must not fill the memory of what it describes.
+ * Writes one line for each request, with a short delay; `flush` writes the rest. If the stream is blocked, lines are
+ * dropped and counted, so that the log does not fill the memory.
  */
 export function createAccessLog(
   world: Pick<World, "after">,
@@ -63,10 +63,10 @@ export function createAccessLog(
 function lostLine(count: number, format: LogFormat): string {
   return format === "json"
     ? `${JSON.stringify({ dropped_lines: count })}\n`
-    : `(${count} lines dropped: nobody read the log)\n`;
+    : `(${count} log lines dropped: stderr was blocked)\n`;
 }
 
-/** The log that nobody reads. */
+/** A log that writes nothing. */
 export const SILENT_LOG: AccessLog = { add: () => undefined, flush: () => undefined };
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {

@@ -1,19 +1,19 @@
 import type { World } from "../../world.ts";
 
-/** A timer that does something when it is due, and looks again where that failed. */
+/** A timer that runs work when it is due, and tries again after a failure. */
 export type Alarm = {
-  /** Something falls due at this real time. */
+  /** Sets the timer to this real time, if it is earlier. */
   readonly expect: (realTime: number) => void;
   readonly stop: () => void;
 };
 
-/** Timers run on while a laptop sleeps and clocks are set; looking again this often keeps the delay short. */
+/** Timers are wrong after a laptop slept or a clock was set; checking this often keeps the delay short. */
 const MAX_WAIT_MS = 60_000;
 
-/** After a failure, such as a locked database, it looks again so soon. */
+/** Delay before the next try after a failure, such as a locked database. */
 const RETRY_MS = 1000;
 
-/** Keeps at most one useful timer; none while nothing is expected. */
+/** Keeps at most one timer; none while nothing is expected. */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
   options: { readonly ring: () => Promise<void>; readonly report: (error: unknown) => void },
@@ -26,7 +26,7 @@ export function createAlarm(
     if (at >= armedFor || stopped) return;
     armedFor = at;
     world.after(Math.max(0, at - world.now()), () => {
-      // A timer that a nearer one overtook has nothing to say.
+      // A timer for an earlier time has replaced this one.
       if (armedFor !== at || stopped) return;
       armedFor = Number.POSITIVE_INFINITY;
       options.ring().catch((error: unknown) => {

@@ -13,31 +13,30 @@ export type ClockAct =
   | { readonly action: "advance"; readonly by: number }
   | { readonly action: "set"; readonly to: number };
 
-/** Where a clock stands, and what fired on the way: statuses that changed and deliveries that were tried, each in its order. */
+/** The new time, and what happened on the way: changes of status and tries of deliveries, in order. */
 export type ClockState = {
   readonly now: number;
   readonly frozen: boolean;
   readonly fired: readonly Move[];
   readonly delivered: readonly Dispatched[];
-  /** Deliveries that are due and still on their way: receivers took longer than a move waits. */
+  /** Number of deliveries that are due and not finished, because receivers took longer than a move waits. */
   readonly undelivered: number;
 };
 
-/** So long a move waits for receivers, in real milliseconds; what they take longer for goes on without it. */
+/** How long a move waits for receivers, in real milliseconds; slower deliveries continue after it. */
 const DRAIN_BUDGET_MS = 20_000;
 
-/** What moving a clock needs: what is due by then is also sent. */
+/** What moving a clock needs; due deliveries are sent too. */
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
-  /** Two moves at once would start from the same time, and one be lost. */
+  /** Two moves at once would start from the same time, and one would be lost. */
   readonly clockMutex: Mutex;
 };
 
 /**
- * Moves a store's clock. Going forward does everything that falls due on the way, each thing at its own time, and sends
- * what is due to be delivered, before it returns. Going back undoes nothing. Refuses with `not_found` where there is no
- * such store.
+ * Moves a store's clock. Going forward does everything that is due on the way, each thing at its own time, and sends
+ * due deliveries, before it returns. Going back undoes nothing. Refuses with `not_found` if there is no such store.
  */
 export function moveClock(
   context: ClockContext,
@@ -60,7 +59,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
     if (goesOn && budgetMs > 0) delivered.push(...(await context.dispatcher.drain(storeId, budgetMs)));
   };
   await drain();
-  // Read when the sending is over: it takes real time.
+  // Read after sending, because sending takes real time.
   const realNow = world.now();
   const before = store.clocks.of(storeId) ?? REAL_CLOCK;
   const after = moved(before, act, realNow);
@@ -68,7 +67,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   const fired: Move[] = [];
   let reached = storeNow(before, realNow);
   for (let arrived = act.action === "show"; !arrived;) {
-    // On the way the clock stops wherever something is sent: what follows from it counts from there.
+    // The clock stops at each time when something is sent, because retries count from there.
     const stop = nextStop(context, storeId, reached) ?? now;
     arrived = stop >= now || world.monotonic() >= until;
     const clock = arrived ? after : setTo(before, stop, realNow);
@@ -80,13 +79,16 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   return accept({ now, frozen: after.frozenAt !== null, fired, delivered, undelivered });
 }
 
-/** How many deliveries of a store are due and not sent yet, to endpoints that are on. */
+/** Number of due deliveries of a store to enabled endpoints. */
 function countDue({ store }: ServiceContext, storeId: string, now: number): number {
   const on = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   return on.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
-/** Does what falls due until a moment. The clock moves with the last of it, so that nobody sees the new time before that is done. */
+/**
+ * Does what is due until a time. The clock moves in the same write as the last item, so the new time is not visible
+ * before.
+ */
 async function moveTo(
   context: ServiceContext,
   { storeId, clock }: { readonly storeId: string; readonly clock: StoreClock },
@@ -106,7 +108,7 @@ async function moveTo(
   return fired;
 }
 
-/** When something of a store is to be sent, or happens that is, after a moment; undefined where nobody gets anything. */
+/** The next time after a given one at which something happens or is sent; undefined if no endpoint gets deliveries. */
 function nextStop({ store }: ServiceContext, storeId: string, after: number): number | undefined {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return undefined;

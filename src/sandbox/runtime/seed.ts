@@ -12,7 +12,7 @@ import type { Store } from "../../store/store.ts";
 import type { StoreIdentity } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
 
-/** What a new store can be paid in. */
+/** The currencies of a new store. */
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
 
 /** The catalog of a new store. */
@@ -26,16 +26,19 @@ const SEEDED_PRICES: readonly Price[] = [
   price("price_bento", "A bento box", { amountMinor: 1200, currency: "JPY", paymentMethod: "alipay_plus" }),
 ];
 
-/** The store that the sandbox shows, with its secrets. `apiKey` is null unless it was made just now: only its hash is kept. */
+/**
+ * The store that the sandbox shows, with its secrets. `apiKey` is null unless the store is new: only its hash is
+ * stored.
+ */
 export type SeededStore = StoreIdentity & { readonly apiKey: string | null; readonly signingSecret: string };
 
-/** A store that was made just now. */
+/** A new store, with its key. */
 export type NewStore = SeededStore & { readonly apiKey: string };
 
 /**
- * Makes the first merchant and store of an empty file, in one transaction; of any other file reads them. `keep` gets the
- * new key before its hash is committed: a crash in between leaves a key without a store, never a store without its key.
- * Undefined where the master key does not open the store's signing secret.
+ * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keep`
+ * gets the new key before its hash is committed: a crash in between leaves a key without a store, never a store without
+ * its key. Undefined if the master key does not decrypt the store's signing secret.
  */
 export async function seed(
   store: Store,

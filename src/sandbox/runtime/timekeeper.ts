@@ -4,16 +4,16 @@ import { createAlarm } from "./alarm.ts";
 import { settleDue } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Does what falls due without anybody asking. Reads do not rely on it: they look at the time themselves. */
+/** Settles and expires checkouts when they are due. Reads do not rely on it: they check the time themselves. */
 export type Timekeeper = {
-  /** Something falls due at this real time. */
+  /** Something is due at this real time. */
   readonly expect: (realTime: number) => void;
-  /** Does what is due now, and waits for what comes next: at the start, and after a clock was moved. */
+  /** Does what is due now, and sets the timer for the next item; for the start, and after a clock was moved. */
   readonly wake: () => Promise<void>;
   readonly stop: () => void;
 };
 
-/** Settles and expires checkouts of all stores in their time. */
+/** Makes the timekeeper of all stores. */
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
@@ -29,7 +29,7 @@ export function createTimekeeper(
   return { expect: alarm.expect, wake, stop: alarm.stop };
 }
 
-/** Does what is due in a store; returns the real time of what comes next, where the store's clock runs. */
+/** Does what is due in a store; returns the real time of the next item, if the store's clock runs. */
 function catchUp(context: ServiceContext, storeId: string, realNow: number): number | undefined {
   const clock = context.store.clocks.of(storeId);
   if (clock === undefined) return undefined;

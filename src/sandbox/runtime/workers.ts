@@ -1,12 +1,12 @@
-/** Work that is done for each key by one worker at a time, workers of different keys beside each other. */
+/** Runs work with at most one worker for each key; workers of different keys run in parallel. */
 export type Workers = {
-  /** Does the work of a key; where it is being done already, once more after that. */
+  /** Runs the work of a key; if it is running, runs it once more after that. */
   readonly wake: (key: string) => void;
-  /** Settles when nobody works for these keys, or for any. */
+  /** Resolves when no worker of these keys, or of any, runs. */
   readonly idle: (keys?: readonly string[]) => Promise<void>;
 };
 
-/** Makes workers. `work` is told to stop by itself; `onFailure` hears of what it throws. */
+/** Makes workers. `work` has to stop by itself; `onFailure` gets what it throws. */
 export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
   readonly onFailure: (error: unknown) => void;

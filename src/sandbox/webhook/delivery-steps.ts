@@ -21,7 +21,7 @@ import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts"
 import type { ServiceContext } from "../context.ts";
 import { storeTime } from "../at-store.ts";
 
-/** What deliveries are made with. */
+/** What deliveries need. */
 export type DispatchContext = ServiceContext &
   SecretsContext &
   PostContext & { readonly world: Pick<World, "random" | "sleep" | "after"> };
@@ -35,11 +35,11 @@ export type Dispatched = {
   readonly endpointId: string;
   readonly status: number | null;
   readonly error: DeliveryError | null;
-  /** When it is tried again, where it is. */
+  /** When it is tried again, if it is. */
   readonly nextAt: number | null;
 };
 
-/** A try that is about to be sent; its row is on disk. */
+/** A try to send now; its row is on disk. */
 export type Started = {
   readonly endpoint: Endpoint;
   readonly delivery: Delivery;
@@ -48,13 +48,13 @@ export type Started = {
   readonly request: DeliveryRequest;
 };
 
-/** A try that has ended, and is not on disk yet. */
+/** A try that has ended, before its end is on disk. */
 export type Ended = Started & Posted;
 
-/** So many deliveries are held back or dropped in one write. */
+/** Maximum number of deliveries that are held back or dropped in one write. */
 const MAX_HELD_AT_ONCE = 100;
 
-/** Takes the next delivery of an endpoint that is due, and writes its try; runs inside a write. */
+/** Takes the next due delivery of an endpoint, and writes its try; runs inside a write. */
 export function takeNext(
   context: DispatchContext,
   endpointId: string,
@@ -85,7 +85,7 @@ export function takeNext(
   return undefined;
 }
 
-/** Trouble that keeps a delivery from being sent now; false where it is another kind. */
+/** Applies a fault that keeps a delivery from being sent now; false for other faults. */
 function holdBack(
   { store }: DispatchContext,
   { delivery, trouble }: { readonly delivery: Delivery; readonly trouble: Trouble },
@@ -146,7 +146,7 @@ function start(
   return { endpoint, delivery, event, number, request };
 }
 
-/** Sends one try, outside of any transaction, to an address that the policy allows at this moment. */
+/** Sends one try, outside of any transaction, to an address that the policy allows now. */
 export async function send(context: DispatchContext, started: Started): Promise<Ended> {
   const { headers, body } = started.request;
   return { ...started, ...(await post(context, { url: started.endpoint.url, headers, body })) };
@@ -172,7 +172,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     const { storeId } = delivery;
     context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
   }
-  // It may have been dropped meanwhile, with its endpoint.
+  // It may have been dropped with its endpoint since.
   const isWanted = store.deliveries.find(delivery.id)?.state === "due";
   const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
@@ -208,7 +208,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
   };
 }
 
-/** Disables an endpoint that said 410, or that has failed for too long (decision 13). */
+/** Disables an endpoint that answered 410, or has failed for too long (decision 13). */
 function judgeEndpoint(
   { store }: DispatchContext,
   said: { readonly endpoint: Endpoint; readonly taken: boolean; readonly gone: boolean },

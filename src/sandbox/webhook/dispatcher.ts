@@ -13,22 +13,22 @@ import type { ServiceContext } from "../context.ts";
 import { storeTime } from "../at-store.ts";
 import { createWorkers } from "../runtime/workers.ts";
 
-/** Sends what the outbox holds: for each endpoint one at a time, endpoints beside each other (decision 13). */
+/** Sends due deliveries: one at a time for each endpoint, endpoints in parallel (decision 13). */
 export type Dispatcher = {
-  /** Something for an endpoint may be due. */
+  /** A delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
-  /** Looks at all endpoints: at the start, and after a clock was moved. */
+  /** Checks all endpoints; for the start, and after a clock was moved. */
   readonly wakeAll: () => void;
-  /** Sends all that is due in a store by its clock at this moment, waiting so long at most, and returns what was tried, in order. */
+  /** Sends all due deliveries of a store, waits at most this long, and returns the tries in order. */
   readonly drain: (storeId: string, budgetMs: number) => Promise<readonly Dispatched[]>;
-  /** Starts nothing new, and waits for what is on its way, at most this long. */
+  /** Starts nothing new, and waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
-/** How long it waits before it goes on after a failure, such as a locked database. */
+/** Delay after a failure, such as a locked database. */
 const RETRY_MS = 1000;
 
-/** Makes the dispatcher of a sandbox. Rows are its queue: it keeps nothing in memory that a crash could lose. */
+/** Makes the dispatcher of a sandbox. Rows are its queue, so a crash loses nothing. */
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void): Dispatcher {
   const { store, world } = context;
   const listeners = new Set<(dispatched: Dispatched) => void>();
@@ -60,7 +60,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     }
   }
 
-  /** What was sent must be noted: while the database cannot be written, it is tried again. */
+  /** A sent try must be recorded: while the database cannot be written, it is tried again. */
   async function recordAndTake(endpointId: string, ended: Ended | undefined): Promise<Step> {
     for (;;) {
       try {
@@ -82,7 +82,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     drain: async (storeId, budgetMs) => {
       const expected = countDue(context, storeId);
       if (expected.size === 0) return [];
-      // What comes meanwhile would keep it waiting for ever.
+      // Deliveries that become due later must not extend the wait.
       const tries = collectTries(listeners, expected);
       for (const id of expected.keys()) wake(id);
       const timeIsUp = new Promise<void>((resolve) => world.after(budgetMs, resolve));
@@ -97,7 +97,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
   };
 }
 
-/** How many deliveries are due at this moment, for each endpoint that has some. */
+/** Number of due deliveries for each endpoint that has some. */
 function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string, number> {
   const { store } = context;
   const now = storeTime(context, storeId);
@@ -105,7 +105,7 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
   return new Map(due.filter(([, count]) => count > 0));
 }
 
-/** Listens until each endpoint has had its expected number of tries. */
+/** Waits until each endpoint has had its expected number of tries. */
 function collectTries(
   listeners: Set<(dispatched: Dispatched) => void>,
   expected: ReadonlyMap<string, number>,
@@ -132,12 +132,12 @@ function collectTries(
   };
 }
 
-/** The end of one try that was noted, and the next one that is to be sent. */
+/** The recorded end of one try, and the next try to send. */
 type Step = { readonly told: Dispatched | undefined; readonly next: Started | undefined };
 
 /**
- * Notes that the last process ended while deliveries were on their way: each was perhaps received, so it is sent again.
- * Runs once, before the first delivery.
+ * Records that the last process ended during deliveries: each may have been received, and is sent again. Runs once,
+ * before the first delivery.
  */
 export function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;

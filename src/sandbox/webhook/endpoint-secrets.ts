@@ -6,12 +6,12 @@ import type { ServiceContext } from "../context.ts";
 /** What is needed to read signing secrets (decision 16). */
 export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKey: Uint8Array };
 
-/** The signing secrets of an endpoint: those in force, newest first, and those that are over. */
+/** The signing secrets of an endpoint: active ones, newest first, and retired ones. */
 export type EndpointSecrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
 
 /**
- * Opens the secrets that an endpoint signs with: its own, or its store's where it never got one. `now` is the store's.
- * Throws where the master key does not open them: the sandbox does not start with such a key.
+ * Decrypts the secrets of an endpoint: its own, or its store's if it has none. `now` is the store's.
+ * Throws if the master key is wrong, which the start has already checked.
  */
 export function endpointSecrets(
   { store, masterKey }: SecretsContext,

@@ -24,18 +24,18 @@ export type EndpointsContext = ServiceContext &
     readonly targets: TargetPolicy;
   };
 
-/** An endpoint with the secrets that its deliveries are signed with. */
+/** An endpoint with its signing secrets. */
 export type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
-/** So many endpoints a store can have. */
+/** Maximum number of endpoints of a store. */
 const MAX_ENDPOINTS = 20;
 
-/** So many events a listener that comes can ask for again. */
+/** Maximum number of events that a listener can ask for again. */
 const MAX_REPLAYED = 100_000;
 
 /**
- * Adds an address that a store's events are delivered to. Refuses with `invalid_parameter` an address that the policy
- * forbids and patterns that no event matches, with `state_conflict` one that is there already.
+ * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address and patterns that no
+ * event type matches, with `state_conflict` an address that exists.
  */
 export function addEndpoint(
   context: EndpointsContext,
@@ -56,8 +56,8 @@ export function addEndpoint(
 }
 
 /**
- * Says where the listener of a store is now: always the same endpoint, with the same secret. It takes what has waited for
- * it, and before that again what `since` asks for. Refuses with `invalid_parameter` or `not_found`.
+ * Registers the address of a store's listener. It is always the same endpoint, with the same secret. It first gets
+ * again the events that `since` asks for, then those that waited. Refuses with `invalid_parameter` or `not_found`.
  */
 export function registerListener(
   context: EndpointsContext,
@@ -65,7 +65,7 @@ export function registerListener(
   wanted: {
     readonly url: string;
     readonly eventTypes?: readonly string[] | undefined;
-    /** An event after which everything is delivered again, or a moment from which on. */
+    /** An event after which all events are delivered again, or a time from which on. */
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
@@ -86,7 +86,7 @@ export function registerListener(
   });
 }
 
-/** Switches an endpoint on or off, or pauses it: then its deliveries wait. Refuses with `not_found`. */
+/** Enables, disables or pauses an endpoint; deliveries to a paused one wait. Refuses with `not_found`. */
 export function setEndpointState(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -100,7 +100,7 @@ export function setEndpointState(
   });
 }
 
-/** Removes an endpoint; what is on its way there is given up, its audit stays. Refuses with `not_found`. */
+/** Removes an endpoint; its deliveries are given up, their audit stays. Refuses with `not_found`. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
     context.store.deliveries.dropAll(endpoint.id);
@@ -115,8 +115,8 @@ export function showSecrets(context: EndpointsContext, ref: EndpointRef): Promis
 }
 
 /**
- * Gives an endpoint a new signing secret (decision 12). Until the overlap is over the one before signs too, so that a
- * receiver has time to learn the new one. Refuses with `not_found`.
+ * Gives an endpoint a new signing secret (decision 12). During the overlap the old one signs too, so that a
+ * receiver has time to change. Refuses with `not_found`.
  */
 export function rotateSecret(
   context: EndpointsContext,
@@ -128,7 +128,7 @@ export function rotateSecret(
     const [current] = endpointSecrets(context, endpoint, now).inForce;
     const hasOwn = signingSecrets.ofEndpoint(endpoint.id).length > 0;
     const over = now + overlapMs;
-    // The store's secret stays what it is for others: the endpoint gets a copy that ends.
+    // The store's secret stays valid for other endpoints: this endpoint gets a copy that expires.
     if (hasOwn) signingSecrets.retire(endpoint.id, over);
     else if (current !== undefined)
       keepSecret(context, endpoint, { secret: current, createdAt: now, retiredAt: over });
@@ -138,7 +138,10 @@ export function rotateSecret(
   });
 }
 
-/** Delivers an event `webhook.test` to one endpoint. Refuses with `not_found`, and with `state_conflict` where it is off. */
+/**
+ * Delivers a `webhook.test` event to one endpoint. Refuses with `not_found`, and with `state_conflict` if it is
+ * disabled.
+ */
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
   return atEndpoint(context, ref, (endpoint, now) => {
@@ -151,8 +154,8 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
 }
 
 /**
- * Delivers an event again, the same event_id and bytes (interface 32): to one endpoint, or to all that want
- * it and are on. No state changes. Refuses with `not_found`, and with `state_conflict` where nobody can get it.
+ * Delivers an event again with the same event_id and bytes (interface 32): to one endpoint, or to all enabled ones that
+ * want it. Changes no status. Refuses with `not_found`, and with `state_conflict` if no endpoint can get it.
  */
 export function replayEvent(
   context: EndpointsContext,
@@ -186,7 +189,7 @@ export function replayEvent(
   });
 }
 
-/** Lets the next deliveries to an endpoint go wrong (decision 45). Refuses with `not_found`. */
+/** Injects a fault into the next deliveries to an endpoint (decision 45). Refuses with `not_found`. */
 export function addTrouble(
   context: EndpointsContext,
   wanted: Pick<Trouble, "storeId" | "endpointId" | "eventId" | "kind" | "delayMs" | "remaining">,
@@ -200,7 +203,7 @@ export function addTrouble(
   });
 }
 
-/** Takes back the trouble that is still to come for an endpoint. Refuses with `not_found`. */
+/** Removes the scheduled faults of an endpoint. Refuses with `not_found`. */
 export function clearTroubles(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -218,7 +221,7 @@ function troublesOf(
   return store.troubles.of(storeId).filter(({ endpointId }) => endpointId === id);
 }
 
-/** What a listener asks for again: everything after an event, or from a moment on; nothing where it does not ask. */
+/** The events that a listener asks for again: after an event, or from a time on; none by default. */
 function eventsSince(
   { store }: EndpointsContext,
   storeId: string,
@@ -241,7 +244,7 @@ function eventsSince(
   return refuse("state_conflict", `more than ${MAX_REPLAYED} events came since then; ask for a later moment`);
 }
 
-/** Delivers events again in the order in which they happened, before what happens now. What waits anyway is not doubled. */
+/** Delivers events again in their order, before new ones. Events that wait anyway are not sent twice. */
 function replayAll(
   context: EndpointsContext,
   { endpoint, events }: { readonly endpoint: Endpoint; readonly events: readonly StoredEvent[] },
@@ -287,7 +290,7 @@ function keepSecret(
   store.signingSecrets.insert(sealSecret(secret, place, masterKey), { createdAt, endpointId, retiredAt });
 }
 
-/** The address as it is sent to, and the patterns; all events where none are named. */
+/** The canonical address, and the patterns; default: all events. */
 function checkForm(
   { targets }: EndpointsContext,
   wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },

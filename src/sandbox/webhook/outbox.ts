@@ -5,8 +5,8 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 
 /**
- * Writes an event, and a delivery of it for each endpoint of its store that wants it; runs inside a write. An endpoint
- * that is disabled misses it, one that is paused gets it later.
+ * Writes an event, and a delivery of it for each endpoint of its store that wants it; runs inside a write. A disabled
+ * endpoint misses it, a paused one gets it later.
  */
 export function emit(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
@@ -19,14 +19,14 @@ export function emit(context: ServiceContext, event: Omit<StoredEvent, "position
   }
 }
 
-/** Puts one event on its way to one endpoint; runs inside a write. `now` is the store's. */
+/** Writes the delivery of one event to one endpoint; runs inside a write. `now` is the store's. */
 export function enqueue(
   { store, world, wakeDispatcher }: ServiceContext,
   wanted: {
     readonly event: Omit<StoredEvent, "position">;
     readonly endpoint: Pick<Endpoint, "id">;
     readonly cause: DeliveryCause;
-    /** When it is due, where that is not at once. */
+    /** When it is due; default: now. */
     readonly dueAt?: number;
   },
   now: number,
@@ -45,7 +45,7 @@ export function enqueue(
     nextAt: dueAt,
     createdAt: now,
   });
-  // It looks in a write of its own, so after this one is on disk.
+  // The dispatcher reads in a later write, so after this one is on disk.
   wakeDispatcher(endpoint.id);
   return id;
 }

@@ -2,18 +2,18 @@ import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delive
 import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
-/** What a receiver is sent something with. */
+/** What sending to a receiver needs. */
 export type PostContext = {
   readonly world: Pick<World, "send" | "resolve" | "monotonic">;
   readonly targets: TargetPolicy;
-  /** How long a receiver has for its whole answer. */
+  /** Timeout for a receiver's whole answer. */
   readonly deliveryTimeoutMs: number;
 };
 
-/** What came of it, and how long it took. `forbidden`: the policy does not allow the address, and nothing was sent. */
+/** The result and its duration. `forbidden`: the policy does not allow the address, and nothing was sent. */
 export type Posted = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
-/** Sends to a receiver, outside of any transaction, at an address that the policy allows at this moment (decision 14). */
+/** Sends to a receiver, outside of any transaction, at an address that the policy allows now (decision 14). */
 export async function post(
   { world, targets, deliveryTimeoutMs }: PostContext,
   { url, headers, body }: Pick<OutboundRequest, "url" | "headers"> & { readonly body: string },
@@ -41,7 +41,7 @@ export async function post(
   return end(result);
 }
 
-/** Why there was no answer. */
+/** The reason why there was no answer. */
 export function deliveryErrorOf({
   failure,
 }: Pick<Extract<OutboundResult, { ok: false }>, "failure">): DeliveryError {

@@ -1,32 +1,34 @@
 import type { DrillStep } from "./drill.ts";
 
-/** What the merchant's own view says of the order; `unknown` where it could not be read. `got` is what came, for people. */
+/**
+ * What the merchant's page says about the order; `unknown` if it could not be read. `got` is the answer, for people.
+ */
 export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
 
 /** A visit to the page that customers come back to. */
 export type Visit = { readonly arrived: boolean; readonly got: string };
 
-/** What was seen of one order, moment by moment. */
+/** What was seen of one order, step by step. */
 export type ReturnFacts = {
-  /** The checkout that it was seen of. */
+  /** The checkout of that order. */
   readonly checkoutId: string;
-  /** Nobody has come back yet. */
+  /** Before anybody came back. */
   readonly before: OrderView;
-  /** The customer came back and has not paid. */
+  /** After the customer came back without paying. */
   readonly unpaid: { readonly visit: Visit; readonly view: OrderView };
-  /** The customer paid and came back, and no webhook says so yet. */
+  /** After the customer paid and came back, before the webhook. */
   readonly early: { readonly visit: Visit; readonly view: OrderView };
-  /** The webhooks came. */
+  /** After the webhooks. */
   readonly confirmed: OrderView;
 };
 
-/** What the drill has shown. `unknown`: nothing, because the view cannot be relied on; it is not kept. */
+/** The result of the drill. `unknown`: the page is not reliable, so the drill proves nothing and is not kept. */
 export type ReturnVerdict = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly steps: readonly DrillStep[];
 };
 
-/** What a failed or an open step most likely means. The list is closed. */
+/** The likely cause of a failed or unclear step. The list is closed. */
 export const RETURN_CAUSES = {
   believes_return:
     "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when fits an unpaid order too: see what it got.)",
@@ -44,8 +46,8 @@ export const RETURN_CAUSES = {
 export type ReturnCause = keyof typeof RETURN_CAUSES;
 
 /**
- * Judges what was seen (interface 4). Both returns look the same: who takes the
- * second for paid, and not the first, has asked the service, which is the other way to confirm a payment.
+ * Decides the result (interface 4). Both returns look the same. A merchant who takes only the second for paid has asked
+ * the service, which is the other way to confirm a payment.
  */
 export function judgeReturn(facts: ReturnFacts): ReturnVerdict {
   const { before, unpaid, early, confirmed } = facts;
@@ -74,7 +76,7 @@ export function judgeReturn(facts: ReturnFacts): ReturnVerdict {
     step("after_the_webhook", "paid", sayOf(confirmed)),
   ];
   if (steps.every(({ passed }) => passed)) return { verdict: "passed", steps };
-  // A view that says paid of everything shows nothing.
+  // A page that always says paid proves nothing.
   const failed = causes.return_without_payment === "believes_return" && before.says === "not_paid";
   return { verdict: failed ? "failed" : "unknown", steps };
 }

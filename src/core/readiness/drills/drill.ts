@@ -1,35 +1,35 @@
 import { hash } from "node:crypto";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 
-/** What can be drilled (decision 50). */
+/** The kinds of drills (decision 50). */
 export const DRILL_KINDS = ["webhook", "idempotency", "browser_return"] as const;
 export type DrillKind = (typeof DRILL_KINDS)[number];
 
-/** One step of a drill: what was done, what was expected, what came, and what a failure most likely means. */
+/** One step of a drill: its name, what was expected, what came, and the likely cause of a failure. */
 export type DrillStep = {
   readonly name: string;
   readonly passed: boolean;
   readonly expected: string;
   readonly got: string;
-  /** What the merchant's code most likely does; null where the step passed. */
+  /** What the merchant's code most likely does; null if the step passed. */
   readonly cause: string | null;
-  /** The event or request that it was done with. */
+  /** The id of its event or request. */
   readonly reference: string | null;
 };
 
-/** What a drill has shown, of what, and when (milliseconds by the store's clock). */
+/** The result of a drill, its subject, and its time (milliseconds by the store's clock). */
 export type Drill = {
   readonly id: string;
   readonly storeId: string;
   readonly kind: DrillKind;
-  /** What it proves something of: it is void when that has changed. */
+  /** What it proves something about: when that changes, the drill is void. */
   readonly subject: string;
   readonly passed: boolean;
   readonly steps: readonly DrillStep[];
   readonly at: number;
 };
 
-/** What a webhook drill proves something of: an endpoint at its address, with the newest secret that it signs with. */
+/** The subject of a webhook drill: an endpoint with its address and its newest signing secret. */
 export function webhookSubject({ id, url }: Pick<Endpoint, "id" | "url">, secret: string): string {
   return `${id} ${url} ${hash("sha256", secret, "hex")}`;
 }

@@ -3,45 +3,45 @@ import type { DrillStep } from "./drill.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { printableLiteral } from "../../text.ts";
 
-/** A create that came in while the idempotency drill watched. */
+/** A create that arrived during the idempotency drill. */
 export type SeenCreate = {
-  /** Of this very request, also where it was answered with the first one's. */
+  /** The id of this request, also if the answer carries that of the first one. */
   readonly requestId: string;
-  /** As it came; null where none came. */
+  /** As received; null if there was none. */
   readonly idempotencyKey: string | null;
-  /** null where the body could not be read. */
+  /** Null if the body could not be read. */
   readonly orderId: string | null;
   readonly result: "created" | "replayed" | ErrorCode;
-  /** What it made, or got again. */
+  /** The checkout that it created or got again. */
   readonly checkoutId: string | null;
   /** Whether its answer was dropped after the commit. */
   readonly lost: boolean;
 };
 
-/** How the merchant's command ended; the exit code is null where it has none. */
+/** How the merchant's command ended; the exit code is null if there is none. */
 export type ClientEnd = {
   readonly ending: "exited" | "timeout" | "aborted" | "not_run";
   readonly exitCode: number | null;
 };
 
-/** What the service has seen and what its tables say, once the merchant's command has ended. */
+/** What the service has seen, and what its tables hold after the merchant's command has ended. */
 export type IdempotencyFacts = {
   /** In the order in which they were answered. */
   readonly seen: readonly SeenCreate[];
-  /** Orders and sessions that exist of it. */
+  /** Number of orders and sessions that exist for it. */
   readonly made: number;
   readonly client: ClientEnd;
-  /** The request in which the drill itself sent the lost create's key with another body, where the log says that it was refused. */
+  /** The drill's own request with the lost create's key and another body, if the log says that it was refused. */
   readonly refusedRequestId: string | null;
 };
 
-/** What the drill has shown of a client. `unknown`: no answer could be lost, and not for the sake of a key. */
+/** The result for a client. `unknown`: no answer could be dropped, for a reason other than the key. */
 export type IdempotencyVerdict = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly steps: readonly DrillStep[];
 };
 
-/** Refusals that a client gets for what it does with keys, whatever else it is asked for. */
+/** Refusals that are caused by a client's use of keys. */
 const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
   "idempotency_key_missing",
   "idempotency_key_invalid",
@@ -49,8 +49,8 @@ const KEY_FAULTS: ReadonlySet<SeenCreate["result"]> = new Set([
 ]);
 
 /**
- * Judges how a client copes with an answer that is lost after the commit (interface 19, 20). Where no
- * answer could be lost, nothing behind that is judged.
+ * Decides how a client handles an answer that is lost after the commit (interface 19, 20). If no answer could be
+ * dropped, the later steps are not judged.
  */
 export function judgeIdempotencyDrill(facts: IdempotencyFacts): IdempotencyVerdict {
   const at = facts.seen.findIndex(({ lost }) => lost);
@@ -79,8 +79,8 @@ function stepsAfter(lost: SeenCreate, later: readonly SeenCreate[], facts: Idemp
 }
 
 /**
- * A create with another meaning under the same order_id: another amount, or another description where the catalog says
- * the amount. Under a key that was used it must be refused.
+ * A different create with the same order_id: another amount, or another description if the catalog sets the amount.
+ * With a used key it must be refused.
  */
 export function otherRequest(request: CreateRequest): CreateRequest {
   if ("price_id" in request) {
@@ -107,7 +107,7 @@ const ANSWER_LOST = { expected: "a create that succeeds" } as const;
 
 const KEY_MISSING = "sends no Idempotency-Key, and the service refuses a create without one";
 
-/** Why a create that was refused can be no lost one. */
+/** Why the answer of a refused create cannot be dropped. */
 const CAUSES: Readonly<Partial<Record<SeenCreate["result"], string>>> = {
   credential_missing: "sends no API key; it is in CHECKOUT_API_KEY",
   credential_invalid: "sends another API key than the one in CHECKOUT_API_KEY",
@@ -147,7 +147,7 @@ function triedAgain(later: readonly SeenCreate[], { ending }: ClientEnd): DrillS
   return failed("tried_again", { expected, got: "none" }, cause);
 }
 
-/** What a later create is to the lost one. */
+/** How a later create relates to the lost one. */
 type Relation = "right" | "no_key" | "other_body" | "new_key" | "new_purchase" | "says_nothing";
 
 const WRONG: Readonly<Record<Exclude<Relation, "right">, string>> = {
@@ -210,7 +210,7 @@ function clientEnded({ ending, exitCode }: ClientEnd): DrillStep {
   return failed("client_ended", { expected, got }, cause);
 }
 
-/** Sent by the drill itself: it shows what the service does, and what a client that mixes up its keys would get. */
+/** The drill sends it: it shows what the service does, and what a client would get that mixes up its keys. */
 function otherBodyRefused({ refusedRequestId }: IdempotencyFacts): DrillStep {
   const expected = "409 idempotency_key_reused";
   if (refusedRequestId !== null) {

@@ -6,7 +6,7 @@ const VERIFY_RAW =
   "Verify the bytes as they came, before any parser (express.raw, request.get_data, file_get_contents)";
 const WHOLE = "Compare all 64 digits, in constant time";
 
-/** What a receiver that fails the drill most likely does, and what to do. The list is closed. */
+/** The likely causes of a failed drill, with what to do. The list is closed. */
 export const DRILL_CAUSES = {
   takes_all:
     "It answers 2xx to everything, even to what is no event: the answer does not depend on the verification. Verify first, and answer 400 where that fails.",
@@ -71,7 +71,7 @@ export const DRILL_CAUSES = {
 /** A code of the closed list. */
 export type DrillCause = keyof typeof DRILL_CAUSES;
 
-/** What an answer amounts to. `limited`: 429. `unsent`: the drill had been given up. */
+/** The kinds of answers. `limited`: 429. `unsent`: the drill had been stopped. */
 type Kind =
   | "taken"
   | "redirected"
@@ -84,27 +84,27 @@ type Kind =
   | "forbidden"
   | "unsent";
 
-/** How all cases ended, to look at together. */
+/** The results of all cases. */
 type Pattern = {
   readonly kind: (name: CaseName) => Kind;
-  /** Whether all of these ended so. */
+  /** Whether all of these cases have one of these results. */
   readonly all: (kind: Kind, names: readonly CaseName[]) => boolean;
-  /** Those that were answered. */
+  /** The cases that were answered. */
   readonly answered: readonly CaseName[];
-  /** Whether good events were answered as where there is no such route. */
+  /** Whether valid events were answered as if the route did not exist. */
   readonly isNowhere: boolean;
-  /** Whether `wrong_secret` was signed with one that was in force once. */
+  /** Whether `wrong_secret` was signed with a secret that was active before. */
   readonly usedRetired: boolean;
 };
 
 const GOOD: readonly CaseName[] = ["good_event", "duplicate", "good_at_the_end"];
-/** No receiver that compares a signature over the body with its secret takes any of these. */
+/** Cases that every receiver refuses which compares the signature over the body. */
 const FORGED: readonly CaseName[] = ["bad_signature", "wrong_secret", "changed_byte"];
 const TIMES: readonly CaseName[] = ["hour_old", "hour_ahead"];
 /** Not found, method not allowed, gone. */
 const NOWHERE: ReadonlySet<number> = new Set([404, 405, 410]);
 
-/** The steps of a drill: what was expected of each case, what came, and what a failure most likely means. */
+/** The steps of a drill: for each case what was expected, what came, and the likely cause of a failure. */
 export function drillSteps(
   results: readonly CaseResult[],
   options: { readonly usedRetired: boolean },
@@ -124,7 +124,7 @@ export function drillSteps(
   });
 }
 
-/** The most likely cause of each case that failed, from the pattern of all of them; a case that passed has none. */
+/** The most likely cause of each failed case, from the pattern of all cases; null for a passed case. */
 export function explain(
   results: readonly CaseResult[],
   { usedRetired }: { readonly usedRetired: boolean },
@@ -185,7 +185,7 @@ function causeOf(name: CaseName, pattern: Pattern): DrillCause {
   }
 }
 
-/** Why something bad was answered with 2xx. */
+/** Why an invalid request was answered with 2xx. */
 function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
   const { kind, all, answered } = pattern;
   if (all("taken", answered)) return "takes_all";
@@ -197,7 +197,7 @@ function whyTaken(name: CaseName, pattern: Pattern): DrillCause {
   return TAKEN_ALONE[name] ?? "verifies_sometimes";
 }
 
-/** What it means that a case was taken where forged ones are refused. */
+/** Why a case was accepted although forged requests are refused. */
 const TAKEN_ALONE: Partial<Record<CaseName, DrillCause>> = {
   wrong_secret: "old_secret",
   changed_byte: "body_not_covered",
@@ -209,7 +209,7 @@ const TAKEN_ALONE: Partial<Record<CaseName, DrillCause>> = {
   hour_ahead: "no_staleness_check",
 };
 
-/** Whether forged requests fared differently, beyond what one mistake in the code explains. */
+/** Whether forged requests had different results, more than one mistake in the code explains. */
 function isErratic({ kind, usedRetired }: Pattern): boolean {
   const taken = FORGED.filter((name) => kind(name) === "taken");
   if (taken.length !== 1) return taken.length === 2;
@@ -217,7 +217,7 @@ function isErratic({ kind, usedRetired }: Pattern): boolean {
   return taken[0] !== "changed_byte" || kind("rewritten_body") !== "taken";
 }
 
-/** Why something good was answered with 4xx. */
+/** Why a valid request was answered with 4xx. */
 function whyRefused(name: CaseName, { kind, all, answered, isNowhere }: Pattern): DrillCause {
   if (all("refused", answered)) return isNowhere ? "no_route" : "refuses_all";
   if (kind("good_event") !== "taken")
@@ -228,7 +228,7 @@ function whyRefused(name: CaseName, { kind, all, answered, isNowhere }: Pattern)
   return reads ? "parsed_body" : "decoded_body";
 }
 
-/** Why there was a 5xx. */
+/** Why a request was answered with 5xx. */
 function whyFailed(name: CaseName, { kind, all, answered }: Pattern): DrillCause {
   if (all("failed", answered)) return "fails_always";
   if (name === "no_event" && kind("bad_signature") !== "failed") return "parses_first";
@@ -239,7 +239,7 @@ function whyFailed(name: CaseName, { kind, all, answered }: Pattern): DrillCause
   return name === "good_at_the_end" ? "shuts_out" : "chokes_on_bytes";
 }
 
-/** The cause of what had the drill given up. */
+/** The cause that stopped the drill. */
 function whyGivenUp(pattern: Pattern): DrillCause {
   const first = CASE_NAMES.find(
     (name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent",

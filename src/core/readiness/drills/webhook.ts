@@ -4,30 +4,30 @@ import { recordTestEvent } from "../../checkout/event.ts";
 import { STALE_BY_SECONDS } from "../../webhook/fault.ts";
 import { HEADERS, signatureOf } from "../../webhook/signature.ts";
 
-/** How one request of the drill differs from a good one. What is not said is as in a good one. */
+/** How one request of the drill differs from a valid one. Fields that are not set are as in a valid one. */
 type DrillCase = {
   /** What is sent, for people. */
   readonly what: string;
-  /** `2xx`: it must be taken. `4xx`: it must be refused. */
+  /** `2xx`: it must be accepted. `4xx`: it must be refused. */
   readonly expected: "2xx" | "4xx";
-  /** The event of the first case again, in place of one of its own. */
+  /** Whether it repeats the event of the first case. */
   readonly again?: true;
-  /** The bytes that are signed, made of those that an event has. */
+  /** Makes the bytes to sign from those of the event. */
   readonly signed?: (body: string) => string;
-  /** The bytes that are sent, made of those that were signed. */
+  /** Makes the bytes to send from those that were signed. */
   readonly sent?: (signed: string) => string;
-  /** How long ago it was signed, in seconds; below zero it is ahead. */
+  /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
-  /** Signed with a secret that is not in force. */
+  /** Whether it is signed with a secret that is not active. */
   readonly otherSecret?: true;
-  /** The signature that is sent, made of the right one; undefined where none is sent. */
+  /** Makes the signature to send from the right one; undefined sends none. */
   readonly signature?: (right: string) => string | undefined;
 };
 
-/** So many digits of the signature are right where only its beginning is: half of them. */
+/** How many digits are right in a signature of which only the beginning is right: half of them. */
 const RIGHT_DIGITS = 32;
 
-/** So many requests may stay without an answer before the rest is not sent. */
+/** After this many requests without an answer the rest is not sent. */
 const MAX_UNANSWERED = 3;
 
 const cases = {
@@ -74,10 +74,10 @@ export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = cases;
 /** The names of all cases, in the order in which they are sent. */
 export const CASE_NAMES = Object.keys(cases) as readonly CaseName[];
 
-/** An event `webhook.test` that was made for a drill: nothing happened, and no list of events has it. */
+/** A `webhook.test` event made for a drill: nothing happened, and it is in no list of events. */
 export type DrillEvent = { readonly id: string; readonly storeId: string; readonly createdAt: number };
 
-/** What came of one case: the receiver's answer, or why there is none. */
+/** The result of one case: the receiver's answer, or why there is none. */
 export type CaseResult = {
   readonly name: CaseName;
   readonly eventId: string;
@@ -87,10 +87,10 @@ export type CaseResult = {
     | { readonly error: DeliveryError; readonly message: string };
 };
 
-/** What is signed with, and when. */
+/** The secrets to sign with, and the time. */
 export type DrillKeys = {
   readonly secret: string;
-  /** A secret that is over; undefined where there is none. */
+  /** A secret that was rotated out; undefined if there is none. */
   readonly retiredSecret: string | undefined;
   /** Real time, in milliseconds: receivers compare it with theirs (decision 18). */
   readonly realNow: number;
@@ -118,7 +118,7 @@ export function drillRequest(
   return { eventId: event.id, headers, body: sent(body) };
 }
 
-/** Whether the next case is worth sending: not where the good event got no answer, nor after too many without one. */
+/** Whether to send the next case: not if the valid event got no answer, nor after too many requests without one. */
 export function goesOn(results: readonly CaseResult[]): boolean {
   const unanswered = results.filter(({ answer }) => "error" in answer);
   return unanswered.length < MAX_UNANSWERED && unanswered.every(({ name }) => name !== "good_event");
@@ -128,14 +128,17 @@ function same(text: string): string {
   return text;
 }
 
-/** As Python's json.dumps and others write it. */
+/** JSON as Python's json.dumps and others write it. */
 function spaced(body: string): string {
   return `{${fieldsOf(body)
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
     .join(", ")}}`;
 }
 
-/** Valid JSON as no serializer writes it: fields in another order, tabs, escapes, characters of 1 to 4 bytes, a line break at the end. */
+/**
+ * Valid JSON that no serializer writes: fields in another order, tabs, escapes, characters of 1 to 4 bytes, a final
+ * line break.
+ */
 function unusual(body: string): string {
   const lines = fieldsOf(body)
     .filter(([name]) => name !== "data")
@@ -159,7 +162,7 @@ function fieldsOf(body: string): [string, unknown][] {
   return Object.entries(JSON.parse(body) as object);
 }
 
-/** Every digit another one. */
+/** Replaces every digit by another one. */
 function otherDigits(digits: string, base = 16): string {
   return digits.replace(/./g, (digit) => (base - 1 - Number.parseInt(digit, base)).toString(base));
 }

@@ -1,10 +1,10 @@
 import type { Finding } from "./causes.ts";
 import { parseJson } from "../../json.ts";
 
-/** Something that may have been signed in place of what arrived, and what must have happened then. */
+/** A body that may have been signed in place of the one that arrived, and the cause that this would show. */
 export type Variant<Value> = { readonly findings: readonly Finding[]; readonly value: Value };
 
-/** Only so small a body is varied, and only so flat a JSON is written again: events are, and memory is not free. */
+/** Limits: larger bodies are not varied, deeper JSON is not written again. Events are small and flat. */
 const MAX_VARIED_BYTES = 32 * 1024;
 const MAX_DEPTH = 8;
 const BLANKS = " \t\r\n";
@@ -39,14 +39,14 @@ const WRITTEN_DATA_ORDER = [
 ];
 
 /**
- * Bodies that may have been signed if this one arrived, each with its cause, the likely ones first, each text once. The
- * body itself comes first, without a cause.
+ * Bodies that may have been signed if this one arrived, each with its cause, the likely ones first, without
+ * repetitions. The body itself comes first, without a cause.
  */
 export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[] {
   const itself = { findings: [], value: rawBody };
   if (rawBody.length > MAX_VARIED_BYTES) return [itself];
   const bytes = Buffer.from(rawBody);
-  // One character for each byte, so that what is done to the text is done to the bytes.
+  // One character for each byte, so that every change of the text changes the bytes in the same way.
   const latin1 = bytes.toString("latin1");
   const variants = [
     itself,
@@ -65,7 +65,7 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   return [...unique.values()];
 }
 
-/** JSON as its service writes it: no white space, keys as they are; undefined where the text is none. */
+/** JSON as the service writes it: no white space, keys in their order; undefined if the text is not JSON. */
 export function compactJson(text: string): string | undefined {
   const value = shallowJson(text);
   return value === undefined ? undefined : JSON.stringify(value);
@@ -93,7 +93,10 @@ function whiteSpace(latin1: string): Variant<Uint8Array>[] {
   ];
 }
 
-/** Loops, because a pattern would take quadratic time; and only what is white space in every encoding. */
+/**
+ * Loops, because a regular expression would take quadratic time. Only characters that are white space in every
+ * encoding.
+ */
 function trimEnd(latin1: string): string {
   let end = latin1.length;
   while (end > 0 && BLANKS.includes(latin1.charAt(end - 1))) end -= 1;
@@ -238,7 +241,7 @@ function placeholders(): Variant<Uint8Array>[] {
   );
 }
 
-/** The value of a JSON text that is not too deep to be written again. */
+/** The value of a JSON text; undefined if it is not JSON or too deep. */
 function shallowJson(text: string): unknown {
   let depth = 0;
   let deepest = 0;
@@ -249,7 +252,7 @@ function shallowJson(text: string): unknown {
   return deepest > MAX_DEPTH ? undefined : parseJson(text);
 }
 
-/** `{"a": 1, "b": [2, 3]}`: line breaks stand in no JSON string, so those that are there are layout. */
+/** `{"a": 1, "b": [2, 3]}`: JSON strings hold no line breaks, so all line breaks are layout. */
 function pythonLayout(value: unknown): string {
   return JSON.stringify(value, null, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
 }
@@ -294,7 +297,7 @@ function escapeSlashes(text: string): string {
   return text.replaceAll("/", "\\/");
 }
 
-/** One byte for each character; undefined where the encoding lacks one. */
+/** One byte for each character; undefined if the encoding lacks a character. */
 function toBytes(text: string, byteOf: (character: string) => number | undefined): Uint8Array | undefined {
   const bytes = Array.from(text, byteOf);
   return bytes.every((byte) => byte !== undefined && byte <= 0xff)

@@ -4,8 +4,8 @@ const TWO_SIDES =
   "The side that deviates is the one to correct: the receiver's framework, or whatever signed it.";
 
 /**
- * Every cause that a diagnosis can name (decision 46), with the sentence for a person. The
- * detail says what was found; it never holds a secret or a digest.
+ * Every cause that a diagnosis can name (decision 46), with the sentence for a person. The detail says what was found;
+ * it never holds a secret or a digest.
  */
 export const CAUSES = {
   secret_missing: () =>
@@ -112,7 +112,7 @@ export const CAUSES = {
 /** A code of the closed list. */
 export type CauseCode = keyof typeof CAUSES;
 
-/** A cause as it was found, before it is put into words. */
+/** A cause that was found, without its sentence. */
 export type Finding = { readonly code: CauseCode; readonly detail?: string };
 
 /** Why a verification failed. */
@@ -120,11 +120,11 @@ export type Diagnosis = {
   readonly code: CauseCode;
   /** What most likely happened, and what to do. Holds no secret and no digest. */
   readonly message: string;
-  /** Whether it was tried: with this cause undone the signature is right, or the fault stands in the request itself. */
+  /** Whether it is proven: without this cause the signature is right, or the fault is visible in the request. */
   readonly proven: boolean;
 };
 
-/** Puts a finding into words. */
+/** Adds the sentence to a finding. */
 export function explain({ code, detail = "" }: Finding, proven: boolean): Diagnosis {
   const sentence: (detail: string) => string = CAUSES[code];
   return { code, message: sentence(detail), proven };

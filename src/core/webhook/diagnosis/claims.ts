@@ -1,6 +1,6 @@
 import { parseJson } from "../../json.ts";
 
-/** What a body says of itself, true or not; null where it says nothing. */
+/** What a body claims, true or not; null where it claims nothing. */
 export type Claims = {
   readonly eventId: string | null;
   readonly type: string | null;
@@ -8,7 +8,7 @@ export type Claims = {
   readonly orderId: string | null;
 };
 
-/** Reads what the body of a webhook says, whoever sent it: for lists, never for decisions before it is verified. */
+/** Reads the claims of a webhook's body. For lists only: before it is verified, nothing may be decided by it. */
 export function claimsOf(rawBody: Uint8Array): Claims {
   const body = parseJson(Buffer.from(rawBody).toString("utf8"));
   const object = field(body, "data");

@@ -22,27 +22,27 @@ import {
 import { bytesOf, HEADERS, headerValues, verifySignature } from "../signature.ts";
 import type { HeaderNames, VerifyOptions } from "../webhook.ts";
 
-/** A request that failed, with the secrets that may have signed it beside those that it was verified with. */
+/** A request that failed, the secrets it was verified with, and further secrets that may have signed it. */
 export type DiagnoseOptions = VerifyOptions & {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly known?: readonly KnownSecret[];
 };
 
-/** So many bytes are hashed in search of a cause: less than a second of work, whatever arrives. */
+/** Maximum number of bytes to hash in search of a cause: less than a second of work for any request. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
-/** What a try costs beside its body, in bytes hashed. */
+/** Cost of a try in addition to its body, in bytes hashed. */
 const BYTES_PER_TRY = 512;
-/** Causes that are thought to have come together; three at once are not looked for. */
+/** Maximum number of causes that are combined. */
 const MAX_CAUSES = 2;
-/** Other timestamps are tried so far from each that is known, in seconds: the first three retries lie within. */
+/** Other timestamps are tried this far around each known one, in seconds: the first three retries are within it. */
 const NEAR_SECONDS = 3600;
 const PARSED = "What was verified is neither bytes nor text, but something that was parsed.";
 
 /**
- * Why a webhook fails its verification, the likeliest cause first, found by trying what commonly goes wrong on either side
- * until the signature is right; empty where it does not fail. Holds no secret and no digest. For the receiver's own eyes:
- * whoever forges signatures must not be told how close they came.
+ * Why a webhook fails its verification, the likeliest cause first, found by trying common mistakes of either side
+ * until the signature is right; empty if it does not fail. Holds no secret and no digest. For the receiver only: a
+ * forger must not learn how close a signature came.
  */
 export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   const verdict = verifySignature(options);
@@ -58,7 +58,7 @@ export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   return searchCauses(options, { rawBody, age });
 }
 
-/** What is wrong with the request as it stands, and what has to be undone for the signature to be right. */
+/** Faults that are visible in the request, and causes without which the signature would be right. */
 function searchCauses(
   options: DiagnoseOptions,
   { rawBody, age }: { readonly rawBody: Uint8Array; readonly age: readonly Finding[] },
@@ -75,7 +75,7 @@ function searchCauses(
     return [...visible, ...undone, ...age].map((finding) => explain(finding, true));
   }
   const certain = [...visible, ...findings, ...age].map((finding) => explain(finding, true));
-  // With what is no secret there is nothing to try.
+  // Without a valid secret there is nothing to try.
   if (ofSecrets.some(({ code }) => code !== "secret_whitespace")) return certain;
   return [
     ...certain,
@@ -83,7 +83,7 @@ function searchCauses(
   ];
 }
 
-/** What was thought to have been signed, and what must have happened then. */
+/** What may have been signed, and the causes that this would show. */
 type Trial = {
   readonly findings: readonly Finding[];
   readonly key: string | Uint8Array;
@@ -110,7 +110,7 @@ function prove(options: DiagnoseOptions, request: Request): readonly Finding[] |
   return undefined;
 }
 
-/** One cause after the other, then two at a time, then other timestamps. */
+/** One cause at a time, then two, then other timestamps. */
 function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, namesOf(options).eventId);
@@ -127,7 +127,7 @@ function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   }
 }
 
-/** Every combination of body, key and form that takes so many causes. */
+/** Every combination of body, key and form with this number of causes. */
 function* combinations(
   axes: {
     readonly bodies: readonly Variant<Uint8Array>[];
@@ -166,7 +166,7 @@ function* otherTimestamps(
   }
 }
 
-/** Compared in constant time: a diagnosis that takes longer for a better guess would tell it. */
+/** Compared in constant time, because the time must not show how good a guess was. */
 function isDigestOf(
   { algorithm, hex }: Candidate,
   key: string | Uint8Array,
@@ -182,7 +182,7 @@ function namesOf({ headerNames = HEADERS }: VerifyOptions): HeaderNames {
   return headerNames;
 }
 
-/** When the event was made, by its body, in Unix seconds. */
+/** When the event was created, according to its body, in Unix seconds. */
 function createdSeconds(rawBody: Uint8Array): number | undefined {
   const body = parseJson(Buffer.from(rawBody).toString("utf8"));
   if (typeof body !== "object" || body === null || !("created_at" in body)) return undefined;

@@ -3,16 +3,16 @@ import type { Finding } from "./causes.ts";
 import { DEFAULT_TOLERANCE_SECONDS, headerValues, secretFault, TIMESTAMP } from "../signature.ts";
 import type { HeaderNames, VerifyOptions, WebhookHeaders } from "../webhook.ts";
 
-/** Within an hour a wrong clock is likelier than an old request. */
+/** Up to an hour, a wrong clock is more likely than an old request. */
 const LIKELY_SKEW_SECONDS = 3600;
-/** Clocks that are wrong by a time zone are off by half hours, give or take these seconds, and by no more than these hours. */
+/** A clock with a wrong time zone is off by a multiple of half an hour, within this tolerance and this maximum. */
 const TIME_ZONE_STEP_SECONDS = 1800;
 const TIME_ZONE_SLACK_SECONDS = 60;
 const TIME_ZONE_MAX_SECONDS = 14 * 3600;
-/** So many timestamps of a doubled header are read. */
+/** Maximum number of timestamps that are read from a repeated header. */
 const MAX_PARTS = 3;
 
-/** Which of the two headers are not there, empty, or there more than once. */
+/** Which of the two headers are missing, empty or repeated. */
 export function absentHeaders(
   headers: WebhookHeaders,
   { timestamp, signature }: HeaderNames,
@@ -30,7 +30,7 @@ export function absentHeaders(
   });
 }
 
-/** What can be seen of the secrets that were verified with. */
+/** Visible faults of the secrets that were used to verify. */
 export function secretFindings(secrets: readonly string[]): readonly Finding[] {
   return secrets.flatMap((secret): Finding[] => {
     if (secretFault(secret) === undefined) return [];
@@ -56,7 +56,7 @@ function shapeOf(text: string): string {
   return Number.isNaN(Date.parse(text)) ? "no number" : "a date";
 }
 
-/** The Unix seconds that a timestamp in another form may stand for. */
+/** The Unix seconds that a timestamp in another format may mean. */
 export function secondsIn(text: string): readonly number[] {
   const parts = text.split(",", MAX_PARTS).map((part) => part.trim().replace(/^[+-]/, ""));
   return parts.flatMap((part) => {
@@ -67,7 +67,7 @@ export function secondsIn(text: string): readonly number[] {
   });
 }
 
-/** Why a timestamp may lie outside the tolerance, the likelier cause first; empty where it does not. */
+/** Why a timestamp is outside the tolerance, the likelier cause first; empty if it is within. */
 export function ageFindings(
   options: VerifyOptions & { readonly now: number },
   name: string,
@@ -89,7 +89,7 @@ function isTimeZone(seconds: number): boolean {
   return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
-/** What a body looks like, where nothing is proven. */
+/** What the body looks like, when no cause is proven. */
 export function bodyHints(rawBody: Uint8Array): readonly Finding[] {
   if (rawBody.length === 0) return [{ code: "body_empty" }];
   const text = Buffer.from(rawBody).toString("utf8");

@@ -2,32 +2,32 @@ import type { Variant } from "./body-variants.ts";
 import type { Finding } from "./causes.ts";
 import { MAX_SIGNATURES, SIGNATURES } from "../signature.ts";
 
-/** A secret that may have signed, and how people call it. */
+/** A secret that may have signed, with its name for people. */
 export type KnownSecret = {
   /** Shown in diagnoses: `the secret of endpoint https://…`. Never the secret itself. */
   readonly label: string;
   readonly secret: string;
-  /** Rotated out. */
+  /** Whether it was rotated out. */
   readonly retired: boolean;
 };
 
 /** A digest that the signature header may have meant. */
 export type Candidate = {
   readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512";
-  /** Lower-case hex; the first digits of the digest where it was cut off. */
+  /** Lower-case hex; only the first digits if it was cut off. */
   readonly hex: string;
   readonly findings: readonly Finding[];
 };
 
-/** What was signed: the parts whose bytes stand one behind the other. */
+/** What was signed: parts whose bytes are concatenated. */
 export type SignedParts = (body: Uint8Array) => readonly (string | Uint8Array)[];
 
 const PREFIX = "whsec_";
-/** So much of a header is read, in characters. */
+/** Maximum length of a header that is read, in characters. */
 const MAX_HEADER = 2048;
-/** So many digests of one header are looked at. */
+/** Maximum number of digests of one header that are compared. */
 const MAX_CANDIDATES = 8;
-/** With fewer digits a right beginning could be found by trying; then a diagnosis would help a forger. */
+/** With fewer digits a correct beginning could be guessed; a diagnosis would then help a forger. */
 const MIN_PROVABLE_DIGITS = 32;
 const LENGTHS = { 40: "sha1", 96: "sha384", 128: "sha512" } as const;
 const SEPARATORS = [
@@ -42,7 +42,7 @@ const SEPARATORS = [
   ["a semicolon", ";"],
 ] as const;
 
-/** The keys that the signature may have been made with, if `secrets` were verified with and `known` are known beside them. */
+/** The keys that may have made the signature: `secrets` were used to verify, `known` are others. */
 export function keyVariants(
   secrets: readonly string[],
   known: readonly KnownSecret[],
@@ -65,7 +65,7 @@ export function keyVariants(
   ];
 }
 
-/** What may have been signed around a body, if these headers arrived. */
+/** What may have been signed together with a body, if these headers arrived. */
 export function signedForms(
   timestamps: readonly string[],
   eventId: string | undefined,
@@ -88,8 +88,8 @@ export function signedForms(
 }
 
 /**
- * The digests that a signature header may mean, with what is wrong in their form; and what is wrong with the header if none
- * of them is the right one.
+ * The digests that a signature header may mean, with what is wrong in their form; and what is wrong with the header if
+ * none of them is right.
  */
 export function readSignature(
   header: string,
@@ -110,7 +110,7 @@ export function readSignature(
   return { candidates: whole, findings: whole[0]?.findings ?? [...general, shapeOf(items[0] ?? "")] };
 }
 
-/** Other ways in which a program may hand a secret to its HMAC. */
+/** Other ways in which a program may pass a secret to HMAC. */
 function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   const bare = secret.trim();
   const unprefixed = bare.startsWith(PREFIX) ? bare.slice(PREFIX.length) : bare;
@@ -179,7 +179,7 @@ function headerFindings(header: string, name: string): Finding[] {
   ];
 }
 
-/** An item without quotes and prefix; empty where it is only a prefix or a timestamp. */
+/** An item without quotes and prefix; empty if it is only a prefix or a timestamp. */
 function bareItem(item: string): string {
   const unquoted = item.replaceAll(/^["']+|["']+$/g, "");
   if (/^(?:v\d+|t=.*)$/i.test(unquoted)) return "";
@@ -215,7 +215,7 @@ function otherAlgorithms(hex: string, spelling: readonly Finding[]): Candidate[]
     }));
 }
 
-/** What an item that is no digest of ours looks like. */
+/** What an item looks like that is not a valid digest. */
 function shapeOf(item: string): Finding {
   if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED;
   const detail = String(item.length);

@@ -18,7 +18,7 @@ import {
   type PageContext,
 } from "./parts.ts";
 
-/** The page at `checkout_url`: what is to be paid, the step that comes next, and at the end the result. */
+/** The page at `checkout_url`: what is to be paid, the next step, and at the end the result. */
 export function checkoutPage(context: PageContext): string {
   const { view, texts, language } = context;
   const { status } = view.checkout;
@@ -69,7 +69,7 @@ function initial(name: string): string {
   return Array.from(name)[0] ?? "";
 }
 
-/** The step that comes next: start an attempt, or scan the code of the one that is open. */
+/** The next step: start an attempt, or scan the code of the open one. */
 function payment(context: PageContext): Html {
   const { view, texts } = context;
   const open = view.attempts.find(({ outcome }) => outcome === null);
@@ -95,7 +95,7 @@ function startStep(context: PageContext): Html {
     <p class="hint">${texts.startHint[paymentMethod]}</p>`;
 }
 
-/** Without script the page stays as it is, and does not say otherwise. */
+/** Without script the page does not update, and must not say that it does. */
 function scanStep(context: PageContext, attempt: number): Html {
   const { view, texts, origin } = context;
   const path = walletPath(view.checkout, attempt);
@@ -107,7 +107,7 @@ function scanStep(context: PageContext, attempt: number): Html {
     <noscript><a class="plain" href="${checkoutPath(view.checkout)}">${texts.checkAgain}</a></noscript>`;
 }
 
-/** Dark on light whatever the theme, with the quiet zone that readers need. */
+/** Dark on light in every theme, with the quiet zone that readers need. */
 function qrCode(address: string): Html {
   return trusted(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }
@@ -145,7 +145,7 @@ function returnLink(
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
-/** What the merchant's developer wants to see, folded away. */
+/** Details for the merchant's developer, collapsed. */
 function developerNotes({ view, texts }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
   const tries = attempts.map(({ number, outcome }) => `${number}: ${texts.outcome[outcome ?? "open"]}`);

@@ -6,16 +6,16 @@ import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
 import type { CheckoutView } from "../../checkout/view.ts";
 import type { Texts } from "./texts.ts";
 
-/** What every page of a checkout is made from. */
+/** What every page of a checkout needs. */
 export type PageContext = {
   readonly language: Language;
   readonly texts: Texts;
   readonly view: CheckoutView;
   /** The token of this checkout's forms. */
   readonly token: string;
-  /** Scheme, host and port that the pages are reached at. */
+  /** Scheme, host and port of the pages, as the browser used them. */
   readonly origin: string;
-  /** The id of this very answer. */
+  /** The request_id of this answer. */
   readonly requestId: string;
 };
 
@@ -29,13 +29,13 @@ export function walletPath(checkout: Pick<Checkout, "id">, attempt: number): str
   return `${checkoutPath(checkout)}/wallet/${attempt}`;
 }
 
-/** The amount in the currency's own format, where there is no markup. */
+/** The amount in the currency's format, as plain text. */
 export function price({ language, view }: PageContext): string {
   const { amountMinor, currency } = view.checkout;
   return formatPrice(amountMinor, currency, LANGUAGE_TAGS[language]);
 }
 
-/** The same in markup: a line breaks behind a separator, and never inside a group of digits. */
+/** The same in markup: a line may break after a separator, and never inside a group of digits. */
 export function amount({ language, view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
   const pieces = pricePieces(amountMinor, currency, LANGUAGE_TAGS[language]);
@@ -50,12 +50,12 @@ export function row(label: string, value: string | Html): Html {
   </div>`;
 }
 
-/** What the merchant wrote; it keeps its own direction. */
+/** Text from the merchant, with its own writing direction. */
 export function quoted(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
 
-/** A form that is one button; `fields` are what it says beside its token. */
+/** A form with one button; `fields` are sent in addition to the token. */
 export function button(
   { token }: PageContext,
   form: {
@@ -73,7 +73,7 @@ export function button(
   </form>`;
 }
 
-/** What is left of a checkout's time: `59:31`, or `1:59:31` from an hour on. */
+/** A checkout's remaining time: `59:31`, or `1:59:31` from one hour. */
 export function timeLeft({ view }: PageContext): string {
   const seconds = Math.max(0, Math.ceil((view.checkout.expiresAt - view.now) / 1000));
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0"));
@@ -89,7 +89,7 @@ export function methodMark({ view, texts }: PageContext): Html {
   >`;
 }
 
-/** Where a checkout stands, in words; a screen reader says it when it changes. */
+/** The status of a checkout in words; a screen reader announces changes. */
 export function stateInWords({ view, texts }: PageContext): string {
   const { checkout, attempts } = view;
   if (isFinal(checkout.status)) return wasPaidLate(view) ? texts.late : texts.result[checkout.status];
@@ -97,7 +97,7 @@ export function stateInWords({ view, texts }: PageContext): string {
   return attempts.length === 0 ? texts.ready : texts.declined(MAX_ATTEMPTS - attempts.length);
 }
 
-/** Whether somebody paid when the checkout had ended: for the customer the one late result that counts. */
+/** Whether the customer paid after the checkout had ended, the only late result that matters to the customer. */
 export function wasPaidLate({ lateResults }: CheckoutView): boolean {
   return lateResults.some(({ result }) => result === "succeeded");
 }

@@ -21,7 +21,7 @@ const ENGLISH = {
     alipay_plus: "You will confirm the payment in your Alipay+ wallet. Nothing is charged before that.",
     wechat_pay: "You will confirm the payment in WeChat Pay. Nothing is charged before that.",
   } satisfies Record<PaymentMethod, string>,
-  // Alipay+ is a network: what a customer holds in the hand is one of its many wallets.
+  // Alipay+ is a network of wallets; the customer has one of them.
   scan: {
     alipay_plus: "Scan with your Alipay+ wallet",
     wechat_pay: "Scan with WeChat Pay",

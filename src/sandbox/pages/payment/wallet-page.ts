@@ -14,11 +14,11 @@ import {
   type PageContext,
 } from "./parts.ts";
 
-/** What the buttons of the wallet say to the service. */
+/** The outcomes that the wallet's buttons send. */
 export const WALLET_OUTCOMES = ["succeeded", "declined", "failed", "cancelled", "late"] as const;
 export type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
 
-/** The payer's wallet for one attempt: every way that a payment can go, or what became of it. */
+/** The payer's wallet for one attempt: a button for every outcome, or the result. */
 export function walletPage(context: PageContext, attempt: Attempt): string {
   const { view, language } = context;
   const open = isOpen(context, attempt);
@@ -36,7 +36,7 @@ export function walletPage(context: PageContext, attempt: Attempt): string {
   return layout(language, { title: `${walletName(context)} · ${price(context)}`, main });
 }
 
-/** What a payer sees who closed the wallet and did nothing; the wallet itself, where the attempt is over. */
+/** The page after the payer closed the wallet and did nothing; the wallet itself if the attempt is over. */
 export function walkedAwayPage(context: PageContext, attempt: Attempt): string {
   if (!isOpen(context, attempt)) return walletPage(context, attempt);
   const { view, texts, language } = context;
@@ -93,7 +93,7 @@ function choices(context: PageContext, attempt: Attempt): Html {
     </div>`;
 }
 
-/** What became of an attempt that is over. A confirmation can still come, and is too late then. */
+/** The result of an attempt that is over. A confirmation can still come, but too late. */
 function ending(context: PageContext, attempt: Attempt): Html {
   const { texts, view } = context;
   const { checkout } = view;
@@ -108,7 +108,7 @@ function ending(context: PageContext, attempt: Attempt): Html {
     ${offersLate ? button(context, { action: walletPath(checkout, attempt.number), label: texts.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
 }
 
-/** An attempt that was declined ends alone, or as the last one; with every other end the checkout ends, too. */
+/** A declined attempt ends the checkout only if it was the last one; every other result ends the checkout. */
 function wordsAfter(
   { view, texts }: PageContext,
   { outcome }: Attempt,

@@ -6,8 +6,8 @@ import { layout, stateLine } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /**
- * A refusal as a person reads it; the exact reason stays in English, as in the API. `leadsBack` is the page of the checkout
- * that was meant, where there is one. It may take the place of a live page, and is then announced.
+ * A refusal as a page; the exact reason is in English, as in the API. `leadsBack` is the page of the checkout, if there
+ * is one. It may replace a live page, and is then announced by screen readers.
  */
 export function errorPage(
   language: Language,

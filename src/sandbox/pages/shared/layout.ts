@@ -2,13 +2,13 @@ import { html, type Html } from "../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
-/** Where the pages' style and script are served. */
+/** Paths of the pages' style and script. */
 export const STYLE_PATH = "/assets/checkout.css";
 export const SCRIPT_PATH = "/assets/htmx.js";
 
 /**
- * htmx without its own style sheet, which the content security policy would refuse. An answer of 5xx leaves the page as it
- * is, and so does 403, which is no page; one of 404, from a sandbox that does not know the checkout, takes its place.
+ * htmx without its own style sheet, which the content security policy would refuse. Answers 5xx and 403 leave the page
+ * as it is; a 404, from a sandbox that does not know the checkout, replaces it.
  */
 const HTMX_CONFIG = JSON.stringify({
   includeIndicatorCSS: false,
@@ -43,9 +43,9 @@ export function layout(language: Language, page: { readonly title: string; reado
 }
 
 /**
- * A main part that follows what happens: htmx asks again and changes what differs; when all is over little can. The state
- * is the one thing that is announced. What says that no answer comes is a new element in every answer, so that its style
- * starts to count anew: it shows itself when too many answers are missing.
+ * A main part that updates itself: htmx polls, less often after the end, and changes what differs. Only the status is
+ * announced. The offline warning is a new element in every answer, which restarts its CSS animation: it appears when
+ * answers are missing.
  */
 export function liveMain(
   { language, requestId }: { readonly language: Language; readonly requestId: string },
@@ -72,7 +72,7 @@ export function liveMain(
   </main>`;
 }
 
-/** What a screen reader says when it changes; the element stays the same while the page does not leave. */
+/** A text that a screen reader announces when it changes; the element stays the same while the page is open. */
 export function stateLine(words: string): Html {
   return html`<p id="state" class="visually-hidden" role="status">${words}</p>`;
 }
