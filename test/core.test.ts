@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ERROR_CODES, ERRORS } from "../src/core/errors.ts";
 import { expect, test } from "vitest";
 import { openCheckout, type StoreFacts, type Terms } from "../src/core/checkout/checkout.ts";
 import {
@@ -234,4 +237,16 @@ test("nothing from outside reaches a terminal unescaped", () => {
   );
   expect(printableLiteral("x".repeat(100))).toMatch(/^"x{59}… \(102 characters\)$/);
   expect(printableLiteral(undefined)).toBe("undefined");
+});
+
+test("decision 4 lists every error code under its status, and no other", () => {
+  const decisions = readFileSync(join(import.meta.dirname, "../DECISIONS.md"), "utf8");
+  const [, text = ""] = /^\*\*4\. Error codes\.\*\*(.*?)^\*\*5\./ms.exec(decisions) ?? [];
+  const listed = [...text.matchAll(/^\| (\d{3}) \| (.*) \|$/gm)].flatMap(([, status, codes = ""]) =>
+    [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => [code, Number(status)]),
+  );
+  expect(listed.length).toBeGreaterThan(30);
+  expect(Object.fromEntries(listed)).toEqual(
+    Object.fromEntries(ERROR_CODES.map((code) => [code, ERRORS[code].status])),
+  );
 });

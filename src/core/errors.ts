@@ -1,73 +1,124 @@
+/** All that is fixed about an error code, wherever it shows. */
+type ErrorRow = {
+  readonly status: number;
+  /** The decision that a client relies on when it gets this code, besides the list itself (decision 4). */
+  readonly decision?: number;
+  /** What the person who sent the request does next; the command line has words of its own where it knows more. */
+  readonly next?: string;
+  /** What a client does that gets this code for its create in the idempotency drill. */
+  readonly cause?: string;
+};
+
+const CHECK_KEY = "check CHECKOUT_API_KEY and --base-url; checkout whoami shows both";
+const USE_TEST_KEY = "use a test key (svc_test_…): v1 takes no live one";
+const ACTIVATE = "have it activated for the store, or use what is active";
+
 /**
- * Every error code that the service can answer, with its status (decision 4). 400, 401, 403, 409 and 429 are the
- * interface's own statuses (interface 18); the others are used only for cases that the interface does not describe.
+ * Every error code that the service can answer (decision 4). 400, 401, 403, 409 and 429 are the interface's own statuses
+ * (interface 18); the others are used only for cases that the interface does not describe. To add a code, add its row here
+ * and its row in decision 4.
  */
-export const STATUS_OF = {
+export const ERRORS = {
   /** The HTTP request is malformed. */
-  invalid_request: 400,
+  invalid_request: { status: 400 },
   /** The body is not strict JSON. */
-  invalid_json: 400,
+  invalid_json: { status: 400, decision: 6 },
   /** The body is not application/json. */
-  unsupported_content_type: 400,
+  unsupported_content_type: { status: 400, decision: 6 },
   /** A required field is missing. */
-  missing_parameter: 400,
+  missing_parameter: { status: 400 },
   /** A field has a value it cannot have. */
-  invalid_parameter: 400,
+  invalid_parameter: { status: 400 },
   /** A field that the interface does not have. */
-  unknown_parameter: 400,
+  unknown_parameter: { status: 400 },
   /** Fields that exclude each other. */
-  conflicting_parameters: 400,
+  conflicting_parameters: { status: 400, decision: 7 },
   /** A create came without Idempotency-Key. */
-  idempotency_key_missing: 400,
+  idempotency_key_missing: {
+    status: 400,
+    cause: "sends no Idempotency-Key, and the service refuses a create without one",
+  },
   /** The Idempotency-Key is malformed or doubled. */
-  idempotency_key_invalid: 400,
+  idempotency_key_invalid: {
+    status: 400,
+    cause: "sends a key that is none: 8 to 128 printable ASCII characters, in one header line",
+  },
   /** The session id in the path is not a UUID. */
-  invalid_session_id: 400,
+  invalid_session_id: { status: 400 },
   /** No API key came with the request. */
-  credential_missing: 401,
+  credential_missing: {
+    status: 401,
+    next: CHECK_KEY,
+    cause: "sends no API key; it is in CHECKOUT_API_KEY",
+  },
   /** The API key is malformed, unknown or revoked. */
-  credential_invalid: 401,
+  credential_invalid: {
+    status: 401,
+    next: CHECK_KEY,
+    cause: "sends another API key than the one in CHECKOUT_API_KEY",
+  },
   /** A live credential on a test-only endpoint. */
-  environment_not_allowed: 403,
+  environment_not_allowed: { status: 403, next: USE_TEST_KEY },
   /** A live credential without approval. */
-  production_approval_missing: 403,
+  production_approval_missing: { status: 403, next: USE_TEST_KEY },
   /** The API key lacks the scope of the operation. */
-  scope_missing: 403,
+  scope_missing: { status: 403, decision: 15, next: "use an API key with that scope" },
   /** The store is not active. */
-  store_inactive: 403,
+  store_inactive: { status: 403, next: ACTIVATE },
   /** The store lacks the method or currency. */
-  capability_missing: 403,
+  capability_missing: { status: 403, next: ACTIVATE },
   /** The Host header does not name this service. */
-  host_not_allowed: 403,
+  host_not_allowed: { status: 403 },
   /** A browser called the API. */
-  origin_not_allowed: 403,
+  origin_not_allowed: { status: 403 },
   /** No such session in the store of the key. */
-  session_not_found: 404,
+  session_not_found: { status: 404, decision: 9 },
   /** No such resource. */
-  not_found: 404,
+  not_found: { status: 404 },
   /** The resource does not have the method. */
-  method_not_allowed: 405,
+  method_not_allowed: { status: 405 },
   /** The request did not arrive in time. */
-  request_timeout: 408,
+  request_timeout: { status: 408 },
   /** The key belongs to another request. */
-  idempotency_key_reused: 409,
+  idempotency_key_reused: {
+    status: 409,
+    decision: 5,
+    cause: "uses one key for different requests; a new purchase needs a new key",
+  },
   /** The first request of the key still runs. */
-  idempotency_in_progress: 409,
+  idempotency_in_progress: { status: 409 },
   /** The order has an open or paid checkout. */
-  order_conflict: 409,
+  order_conflict: {
+    status: 409,
+    decision: 8,
+    cause:
+      "creates an order that was there before, under another key; let it create a new one each time, such as the order_id in CHECKOUT_ORDER_ID",
+  },
   /** The state does not allow the change. */
-  state_conflict: 409,
+  state_conflict: { status: 409 },
   /** The body is over the limit. */
-  body_too_large: 413,
+  body_too_large: { status: 413 },
   /** Too many requests. */
-  rate_limited: 429,
+  rate_limited: { status: 429, decision: 17 },
   /** The headers are over the limit. */
-  headers_too_large: 431,
+  headers_too_large: { status: 431 },
   /** The service failed; the log says why. */
-  internal_error: 500,
+  internal_error: { status: 500 },
   /** The database could not be written or read. */
-  storage_unavailable: 503,
-} as const satisfies Record<string, number>;
+  storage_unavailable: { status: 503 },
+} as const satisfies Readonly<Record<string, ErrorRow>>;
 
 /** A code of the closed list. */
-export type ErrorCode = keyof typeof STATUS_OF;
+export type ErrorCode = keyof typeof ERRORS;
+
+/** All codes, in the order of the table. */
+export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
+
+/** The row of a code, also of one that another service has sent; undefined where it is none of ours. */
+export function errorRow(code: string): ErrorRow | undefined {
+  return isErrorCode(code) ? ERRORS[code] : undefined;
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}

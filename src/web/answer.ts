@@ -1,4 +1,4 @@
-import { STATUS_OF } from "../core/errors.ts";
+import { ERRORS } from "../core/errors.ts";
 import type { Refusal } from "../core/outcome.ts";
 import { errorBody } from "../core/checkout/wire.ts";
 import type { HttpResponse } from "../world.ts";
@@ -18,5 +18,5 @@ export function refusalResponse(requestId: string, refusal: Refusal): HttpRespon
   const headers = jsonHeaders(requestId);
   if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);
   if (refusal.allow !== undefined) headers["Allow"] = refusal.allow;
-  return { status: STATUS_OF[refusal.code], headers, body: errorBody(requestId, refusal) };
+  return { status: ERRORS[refusal.code].status, headers, body: errorBody(requestId, refusal) };
 }

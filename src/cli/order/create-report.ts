@@ -1,3 +1,4 @@
+import { errorRow } from "../../core/errors.ts";
 import type { CreateResult } from "../../client/api/client.ts";
 import type { Exchange } from "../../client/api/exchange.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
@@ -7,7 +8,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
-import { checkoutFields, exchangeProblem, nextAfterCode } from "./exchange-report.ts";
+import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
 import { EXIT, type Problem } from "../problem.ts";
 
 /** What the commands and their help call the two things that can be created. */
@@ -122,7 +123,7 @@ function nextAfterRefusal(code: string, { noun, request }: CreateReport, entry: 
   if (code === "order_conflict") {
     return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
   }
-  return nextAfterCode(code) ?? `correct it and run checkout ${noun.command} create again`;
+  return errorRow(code)?.next ?? `correct it and run checkout ${noun.command} create again`;
 }
 
 /** The command that asks the service what became of this create: same service, same body, same key. */

@@ -20,25 +20,6 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
   return { exitCode, code, message, details: { tries, ...retryAfter } };
 }
 
-/** What to do after a refusal that is about the key or the store; undefined for all others. */
-export function nextAfterCode(code: string): string | undefined {
-  switch (code) {
-    case "credential_missing":
-    case "credential_invalid":
-      return "check CHECKOUT_API_KEY and --base-url; checkout whoami shows both";
-    case "production_approval_missing":
-    case "environment_not_allowed":
-      return "use a test key (svc_test_…): v1 takes no live one";
-    case "scope_missing":
-      return "use an API key with that scope";
-    case "store_inactive":
-    case "capability_missing":
-      return "have it activated for the store, or use what is active";
-    default:
-      return undefined;
-  }
-}
-
 /** A checkout's fields, for people. */
 export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string): string {
   return fieldLines([

@@ -1,8 +1,9 @@
+import { errorRow } from "../../core/errors.ts";
 import type { Command } from "commander";
 import { retrieve } from "../../client/api/client.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { checkoutFields, exchangeProblem, nextAfterCode } from "./exchange-report.ts";
+import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
 import type { Problem } from "../problem.ts";
 import { connect, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
 import { resolveSettings } from "../settings.ts";
@@ -53,6 +54,7 @@ async function runSessionsGet(
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
   const next = known
     ? "check the id; checkout whoami shows which service and store were asked"
-    : (nextAfterCode(problem.code) ?? "run the command again; checkout whoami shows which service was asked");
+    : (errorRow(problem.code)?.next ??
+      "run the command again; checkout whoami shows which service was asked");
   return { ok: false, refusal: { ...problem, next } };
 }

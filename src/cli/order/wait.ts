@@ -1,3 +1,4 @@
+import { errorRow } from "../../core/errors.ts";
 import type { Option } from "commander";
 import type { Target } from "../../client/api/client.ts";
 import { DEFAULT_WAIT_MS, waitFor, type Goal, type WaitResult } from "../../client/api/wait.ts";
@@ -6,7 +7,7 @@ import { STATUSES } from "../../core/checkout/checkout.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
-import { exchangeProblem, nextAfterCode } from "./exchange-report.ts";
+import { exchangeProblem } from "./exchange-report.ts";
 import { parseChoice } from "../parsers.ts";
 import { EXIT, usageProblem, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
@@ -64,7 +65,8 @@ function report(
   if (result.end === "reached") return accept(result.response);
   if (result.end === "failed") {
     const problem = exchangeProblem(result.exchange);
-    const next = nextAfterCode(problem.code) ?? "run it again; checkout whoami shows which service was asked";
+    const next =
+      errorRow(problem.code)?.next ?? "run it again; checkout whoami shows which service was asked";
     return { ok: false, refusal: { ...problem, next } };
   }
   if (result.end === "unreachable_goal") {

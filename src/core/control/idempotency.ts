@@ -1,18 +1,17 @@
 import * as z from "zod";
 import { drill } from "./drills.ts";
-import { STATUS_OF, type ErrorCode } from "../errors.ts";
+import { ERROR_CODES } from "../errors.ts";
 
 /** The longest that a drill watches, in milliseconds: a day and a bit, as long as a command may run. */
 const MAX_WATCH_MS = 25 * 3_600_000;
 
 const MAX_EXIT_CODE = 2 ** 32 - 1;
 
-const codes = Object.keys(STATUS_OF) as readonly ErrorCode[];
 const seenCreate = z.object({
   request_id: z.uuid(),
   idempotency_key: z.string().nullable(),
   order_id: z.string().nullable(),
-  result: z.enum(["created", "replayed", ...codes]),
+  result: z.enum(["created", "replayed", ...ERROR_CODES]),
   checkout_id: z.uuid().nullable(),
   /** Whether its answer was dropped after the commit. */
   lost: z.boolean(),

@@ -7,7 +7,7 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { STATUS_OF, type ErrorCode } from "../errors.ts";
+import { ERRORS, ERROR_CODES, type ErrorCode } from "../errors.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -119,13 +119,15 @@ function success(name: OperationName): Json {
 }
 
 function refusalsByStatus(codes: readonly ErrorCode[]): Record<string, Json> {
-  const statuses = [...new Set(codes.map((code) => STATUS_OF[code]))].toSorted((left, right) => left - right);
+  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].toSorted(
+    (left, right) => left - right,
+  );
   return Object.fromEntries(
     statuses.map((status) => [
       String(status),
       refused(
         status,
-        codes.filter((code) => STATUS_OF[code] === status),
+        codes.filter((code) => ERRORS[code].status === status),
       ),
     ]),
   );
@@ -137,7 +139,7 @@ function refused(status: number, codes: readonly ErrorCode[]): Json {
     description: `Refused: ${codes.join(", ")}.`,
     headers: {
       "X-Request-Id": REQUEST_ID,
-      ...(status === STATUS_OF.method_not_allowed ? { Allow: ALLOW } : {}),
+      ...(status === ERRORS.method_not_allowed.status ? { Allow: ALLOW } : {}),
     },
     content: jsonContent({ allOf: [{ $ref: "#/components/schemas/Refusal" }, named] }),
   };
@@ -145,7 +147,7 @@ function refused(status: number, codes: readonly ErrorCode[]): Json {
 
 /** The error envelope (interface 17), with the closed list of codes (decision 4). */
 function refusalSchema(): Json {
-  const error = z.object({ code: z.enum(Object.keys(STATUS_OF)), message: z.string() });
+  const error = z.object({ code: z.enum(ERROR_CODES), message: z.string() });
   return schemaOf(z.object({ ok: z.literal(false), request_id: z.uuid(), error }), "output");
 }
 

@@ -1,5 +1,5 @@
 import type { CreateRequest } from "../checkout/create-request.ts";
-import type { ErrorCode } from "../errors.ts";
+import { errorRow, type ErrorCode } from "../errors.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
 /** A gap of the interface and our choice; a real service may choose differently. */
@@ -203,22 +203,10 @@ const REPLAYED: Relied = [5];
 const TAKEN: Relied = [11, 12];
 const TAKEN_LATER: Relied = [11, 12, 13];
 
-/** Decisions that a refused request relied on, in addition to the list of codes. */
-const BY_REFUSAL: Readonly<Partial<Record<ErrorCode, number>>> = {
-  idempotency_key_reused: 5,
-  invalid_json: 6,
-  unsupported_content_type: 6,
-  conflicting_parameters: 7,
-  order_conflict: 8,
-  session_not_found: 9,
-  scope_missing: 15,
-  rate_limited: 17,
-};
-
 /** Decisions that an integration relied on when it got this refusal. */
 export function reliedOnByRefusal(code: ErrorCode): Relied {
-  const further = BY_REFUSAL[code];
-  return further === undefined ? [4] : [4, further];
+  const decision = errorRow(code)?.decision;
+  return decision === undefined ? [4] : [4, decision];
 }
 
 /** Decisions that an answered create relied on. */

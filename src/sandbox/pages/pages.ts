@@ -1,5 +1,5 @@
 import htmx from "htmx.org/dist/htmx.min.js?raw";
-import { STATUS_OF } from "../../core/errors.ts";
+import { ERRORS } from "../../core/errors.ts";
 import { accept, type Refusal } from "../../core/outcome.ts";
 import { splitTarget } from "../../web/http.ts";
 import { languageOf } from "../../web/language.ts";
@@ -51,7 +51,7 @@ function refusalPage(
 ): Answer {
   const language = languageOf(request);
   const { code, allow } = refused.refusal;
-  const page = { status: STATUS_OF[code], markup: errorPage(language, refused), language };
+  const page = { status: ERRORS[code].status, markup: errorPage(language, refused), language };
   return { ...pageResponse(allow === undefined ? page : { ...page, allow }, requestId), note: code };
 }
 

@@ -1,6 +1,6 @@
 import type { CreateRequest } from "../../checkout/create-request.ts";
 import type { DrillStep } from "./drill.ts";
-import type { ErrorCode } from "../../errors.ts";
+import { errorRow, ERRORS, type ErrorCode } from "../../errors.ts";
 import { printableLiteral } from "../../text.ts";
 
 /** A create that arrived during the idempotency drill. */
@@ -105,25 +105,12 @@ function failed(name: string, { reference = null, ...found }: Found, cause: stri
 
 const ANSWER_LOST = { expected: "a create that succeeds" } as const;
 
-const KEY_MISSING = "sends no Idempotency-Key, and the service refuses a create without one";
-
-/** Why the answer of a refused create cannot be dropped. */
-const CAUSES: Readonly<Partial<Record<SeenCreate["result"], string>>> = {
-  credential_missing: "sends no API key; it is in CHECKOUT_API_KEY",
-  credential_invalid: "sends another API key than the one in CHECKOUT_API_KEY",
-  idempotency_key_missing: KEY_MISSING,
-  idempotency_key_invalid:
-    "sends a key that is none: 8 to 128 printable ASCII characters, in one header line",
-  idempotency_key_reused: "uses one key for different requests; a new purchase needs a new key",
-  order_conflict:
-    "creates an order that was there before, under another key; let it create a new one each time, such as the order_id in CHECKOUT_ORDER_ID",
-};
-
 function nothingLost({ seen, client }: IdempotencyFacts): DrillStep {
   const told = seen.find(({ result }) => KEY_FAULTS.has(result)) ?? seen.at(-1);
   if (told === undefined)
     return failed("answer_lost", { ...ANSWER_LOST, got: "no create came in" }, causeOfSilence(client));
-  const cause = CAUSES[told.result] ?? `sends a create that the service refuses: ${told.result}`;
+  // Why the answer of a refused create cannot be dropped.
+  const cause = errorRow(told.result)?.cause ?? `sends a create that the service refuses: ${told.result}`;
   const found = { ...ANSWER_LOST, got: told.result, reference: told.requestId };
   return failed("answer_lost", found, cause);
 }
@@ -151,7 +138,7 @@ function triedAgain(later: readonly SeenCreate[], { ending }: ClientEnd): DrillS
 type Relation = "right" | "no_key" | "other_body" | "new_key" | "new_purchase" | "says_nothing";
 
 const WRONG: Readonly<Record<Exclude<Relation, "right">, string>> = {
-  no_key: KEY_MISSING,
+  no_key: ERRORS.idempotency_key_missing.cause,
   other_body:
     "sends another body under the key: something in it is made anew for each try, such as a time or a description",
   new_key:

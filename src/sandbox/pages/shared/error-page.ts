@@ -1,4 +1,4 @@
-import { STATUS_OF } from "../../../core/errors.ts";
+import { ERRORS } from "../../../core/errors.ts";
 import type { Refusal } from "../../../core/outcome.ts";
 import { html } from "../../../web/html.ts";
 import type { Language } from "../../../web/language.ts";
@@ -15,7 +15,7 @@ export function errorPage(
 ): string {
   const texts = SHARED_TEXTS[language];
   const titles: Readonly<Record<number, string>> = texts.errorTitle;
-  const title = titles[STATUS_OF[refusal.code]] ?? texts.errorTitle[400];
+  const title = titles[ERRORS[refusal.code].status] ?? texts.errorTitle[400];
   const main = html`<main id="page" class="single">
     ${stateLine(title)}
     <section class="card">
