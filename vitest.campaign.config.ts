@@ -13,6 +13,7 @@ export default defineConfig({
     reporters: ["verbose", "./test/support/summary-reporter.ts"],
     env: { CAMPAIGN: "full" },
     testTimeout: 1_800_000,
+    hookTimeout: 240_000,
     fileParallelism: false,
   },
 });

@@ -4,7 +4,9 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     reporters: ["default", "./test/support/summary-reporter.ts"],
-    testTimeout: 30_000,
+    // No assertion: it ends what hangs. Every wait of a test gives up earlier, and says what it waited for.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     // Most of the time is spent waiting for processes and browsers: more of them than cores are faster.
     maxWorkers: 3,
   },

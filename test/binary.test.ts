@@ -14,6 +14,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "./support/eventually.ts";
 import { launch, PROGRAM, run, startSandbox, type RunOptions } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -21,15 +22,15 @@ const ROOT = join(import.meta.dirname, "..");
 const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-/** What a desktop opens addresses with, replaced by a script: it notes what it is given, then does `more`. */
-function fakeBrowser(more = ""): { readonly folder: string; readonly opened: () => string[] } {
+/** What a desktop opens addresses with, replaced by a script: it notes its pid and what it is given, then does `more`. */
+function fakeBrowser(more = "") {
   const folder = tempFolder();
-  const notes = join(folder, "opened");
+  const [notes, pid] = [join(folder, "opened"), join(folder, "pid")];
   const opener = join(folder, process.platform === "darwin" ? "open" : "xdg-open");
-  writeFileSync(opener, `#!/bin/sh\necho "$@" >> '${notes}'\n${more}\n`);
+  writeFileSync(opener, `#!/bin/sh\necho $$ > '${pid}'\necho "$@" >> '${notes}'\n${more}\n`);
   chmodSync(opener, 0o755);
   const opened = (): string[] => (existsSync(notes) ? readFileSync(notes, "utf8").trimEnd().split("\n") : []);
-  return { folder, opened };
+  return { folder, opened, pid: () => Number(readFileSync(pid, "utf8")) };
 }
 
 /** A stranger's first minutes, from an empty folder: everything that must work in each form the program comes in. */
@@ -53,7 +54,8 @@ async function smoke(options: RunOptions): Promise<void> {
     ...options,
     env: { ...options.env, PATH: browser.folder },
   });
-  expect([opened.code, opened.stderr, browser.opened()]).toEqual([0, "", [data.checkout_url]]);
+  expect([opened.code, opened.stderr]).toEqual([0, ""]);
+  await eventually("the browser is there", () => expect(browser.opened()).toEqual([data.checkout_url]));
 
   expect(await sandbox.stop("SIGKILL")).toBeNull();
   const restarted = await startSandbox(options);
@@ -88,16 +90,15 @@ test("the single executable works from an empty folder, without Node", async () 
 test("a browser neither keeps a command from ending nor writes on its terminal", async () => {
   const cwd = tempFolder();
   await startSandbox({ cwd });
-  const pid = join(cwd, "pid");
-  const browser = fakeBrowser(`echo $$ > '${pid}'; echo noise; echo noise >&2; exec sleep 60`);
-  onTestFinished(() => void process.kill(Number(readFileSync(pid, "utf8"))));
+  const browser = fakeBrowser("echo noise; echo noise >&2; exec sleep 600");
+  onTestFinished(() => void process.kill(browser.pid()));
   const env = { PATH: `${browser.folder}:/usr/bin:/bin` };
   const result = await run([...CREATE, "--open"], { cwd, env });
   const { data } = json(result.stdout) as { data: { checkout_url: string } };
   expect([result.code, result.stderr]).toEqual([0, ""]);
-  expect(browser.opened()).toEqual([data.checkout_url]);
+  await eventually("the browser is there", () => expect(browser.opened()).toEqual([data.checkout_url]));
   // It is still there: the command did not wait for it, and did not take it along.
-  expect(process.kill(Number(readFileSync(pid, "utf8")), 0)).toBe(true);
+  expect(process.kill(browser.pid(), 0)).toBe(true);
 });
 
 test("without a browser the order is there, and a warning says what to open", async () => {

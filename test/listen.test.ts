@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { HEADERS, signHeaders } from "../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service } from "../src/world.ts";
+import { eventually } from "./support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness } from "./support/harness.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
 import { startListening, type Listening, type ListenLine } from "./support/listening.ts";
@@ -121,10 +122,10 @@ test("a person reads one line for each event, and what is told by colour alone i
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const id = await site.order("order-1001");
-  await expect.poll(() => site.shop.got.length).toBe(1);
+  await eventually("the shop has the order", () => expect(site.shop.got).toHaveLength(1));
   site.shop.answers = () => 500;
   await site.pay(id, "cancelled");
-  await expect.poll(() => listening.text().stdout).toContain("next try");
+  await eventually("the next try is told", () => expect(listening.text().stdout).toContain("next try"));
   const { code, stdout, stderr } = await listening.stop();
   expect([code, stderr]).toEqual([0, "checkout listen stopped; events wait for the next one.\n"]);
   const lines = stdout.replaceAll(id, "<id>").split("\n");
@@ -250,7 +251,7 @@ test("a person reads the cause below the line", async () => {
   const id = endpoints.data.endpoints[0]?.id ?? "";
   await site.control(`/endpoints/${id}/trouble`, { action: "add", kind: "stale_timestamp" });
   await site.order("order-1001");
-  await expect.poll(() => listening.text().stdout).toContain("(stale_replay)");
+  await eventually("the cause is told", () => expect(listening.text().stdout).toContain("(stale_replay)"));
   expect(listening.text().stdout).toMatch(
     /order-1001 {2}✗ not verified: signed 3600 s ago; 300 s are allowed {2}not forwarded {2}next try 12:00:0\dZ\n {2}→ [^\n]*\(\w+\)\n/,
   );
@@ -410,10 +411,12 @@ test("routes: the first that fits wins, --forward takes the rest, and without it
   const second = await site.harness.launch(["listen", ...routes]);
   await site.harness.run([...sessions, "order-s2"]);
   await site.order();
-  await expect.poll(() => second.text().stdout).toContain(`→ 200 ${orders.url}`);
+  await eventually("the order is told", () => expect(second.text().stdout).toContain(`→ 200 ${orders.url}`));
   expect(second.text().stdout).toMatch(/order-s2 {2}✓ verified {2}no target\n/);
   expect(site.shop.got.length).toBe(1);
-  expect(await site.deliveries("?state=due")).toEqual([]);
+  await eventually("every delivery is settled", async () =>
+    expect(await site.deliveries("?state=due")).toEqual([]),
+  );
 });
 
 test("another host has to be allowed, is looked up for each event, and leads nowhere forbidden", async () => {
@@ -578,11 +581,13 @@ test("a stop lets what is being forwarded finish", async () => {
   site.shop.answers = () => new Promise<HttpResponse>((resolve) => void release.push(resolve));
   const listening = await site.listen();
   await site.order();
-  await expect.poll(() => release.length).toBe(1);
+  await eventually("the shop has the order", () => expect(release).toHaveLength(1));
   const ended = listening.stop();
   release[0]?.({ status: 200, headers: {}, body: "" });
   expect((await ended).code).toBe(0);
-  await expect.poll(async () => (await site.deliveries())[0]?.state).toBe("succeeded");
+  await eventually("the sandbox has noted it", async () =>
+    expect((await site.deliveries())[0]?.state).toBe("succeeded"),
+  );
 });
 
 test("--print-secret prints the secret that deliveries are signed with, before and after somebody listened", async () => {
@@ -617,10 +622,12 @@ test("hostile texts are printed escaped, and forwarded as they are", async () =>
   }
   const bodies = (await site.events("?since=0&limit=1000")).map(({ body }) => body);
   expect(bodies.length).toBeGreaterThan(texts.length - 3);
-  await expect.poll(() => got.length).toBe(bodies.length);
+  await eventually("every event is forwarded", () => expect(got).toHaveLength(bodies.length));
   expect(got.every(({ body }, at) => Buffer.from(body).toString("utf8") === bodies[at])).toBe(true);
   forPeople.press("d");
-  await expect.poll(() => forPeople.text().stderr).toContain("> Checkout-Event-Id: ");
+  await eventually("the details are shown", () =>
+    expect(forPeople.text().stderr).toContain("> Checkout-Event-Id: "),
+  );
   const first = await forPeople.stop();
   const forPrograms = await site.listen(["--forward", HOOKS, "--since", "1h"]);
   await forPrograms.heard(bodies.length);
@@ -811,7 +818,7 @@ test("two tries of one event at once are forwarded once, others do not wait, and
     ]);
     return site.send({ rawHeaders: [...(timestamp ?? []), ...(signature ?? [])], body });
   });
-  await expect.poll(() => reached).toBe(31);
+  await eventually("all have reached the target", () => expect(reached).toBe(31));
   const tooMany = await site.send(site.signed({ ...EVENT, event_id: "one-more" }));
   expect([tooMany.status, tooMany.headers["Retry-After"]]).toEqual([503, "1"]);
   while (release.length > 0) release.splice(0).forEach((let_go) => let_go());
@@ -938,17 +945,24 @@ test("keys: r replays the last event, d shows it without its signature, q ends",
   const listening = await site.harness.launch(["listen", "--forward", HOOKS], { typed: [] });
   expect(listening.text().stdout).toContain("r replays the last event, d shows its details, q quits");
   listening.press("dr");
-  await expect.poll(() => listening.text().stderr).toContain("there is no verified event to replay yet");
+  await eventually("r is refused", () =>
+    expect(listening.text().stderr).toContain("there is no verified event to replay yet"),
+  );
   expect(listening.text().stderr).toContain("there was no delivery yet");
   site.shop.answers = () => ({ status: 200, body: "taken \u001b[31m" });
   await site.order("order-1001");
-  await expect.poll(() => site.shop.got.length).toBe(1);
+  // The shop has it before the listener can replay it.
+  await eventually("the order is told", () => expect(listening.text().stdout).toMatch(/→ 200 {2}\d+ ms\n/));
   listening.press("\u001b[Ar");
   listening.press("rr");
-  await expect.poll(() => site.shop.got.length).toBe(2);
-  await expect.poll(() => listening.text().stdout).toMatch(/→ 200 {2}\d+ ms {2}replay\n/);
+  await eventually("the replay is told", () =>
+    expect(listening.text().stdout).toMatch(/→ 200 {2}\d+ ms {2}replay\n/),
+  );
+  expect(site.shop.got).toHaveLength(2);
   listening.press("d");
-  await expect.poll(() => listening.text().stderr).toContain("< 200\n< taken \\u{1b}[31m\n");
+  await eventually("the answer is shown", () =>
+    expect(listening.text().stderr).toContain("< 200\n< taken \\u{1b}[31m\n"),
+  );
   const { stderr } = listening.text();
   expect(stderr).toContain('>   "type": "order.created",\n');
   expect(stderr).toMatch(/> Checkout-Signature: [0-9a-f]{8}…\n/);
@@ -968,6 +982,6 @@ test("Ctrl-C as a key ends it, and with --json no key means anything", async () 
   const second = await site.harness.launch(["listen", "--json"], { typed: [] });
   second.press("q");
   await site.order();
-  await expect.poll(() => second.text().stdout).toContain('"no_target"');
+  await eventually("the order is told", () => expect(second.text().stdout).toContain('"no_target"'));
   expect((await second.stop()).code).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
@@ -123,7 +124,7 @@ test("expiry is right by timer, on read, after the process was down, and after t
   const sandbox = await harness.start();
   const byTimer = await idOf(harness, "order-1");
   harness.clock.advance(3_600_000);
-  await expect.poll(() => eventsOf(harness, byTimer)).toHaveLength(2);
+  await eventually("the timer has rung", () => expect(eventsOf(harness, byTimer)).toHaveLength(2));
 
   const whileDown = await idOf(harness, "order-2");
   await sandbox.stop();

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { afterTry, MAX_TRIES } from "../src/core/webhook/delivery.ts";
 import { TROUBLE_KINDS } from "../src/core/webhook/fault.ts";
 import type { HttpResponse } from "../src/world.ts";
+import { eventually } from "./support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received } from "./support/webhook-site.ts";
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
@@ -141,14 +142,14 @@ test("an endpoint that does not answer keeps no other from its deliveries, and h
   await site.addEndpoint(stuck.url);
   const { id } = await site.addEndpoint(swift.url);
   for (let count = 0; count < 5; count += 1) await site.order();
-  await expect.poll(() => swift.got.length).toBe(5);
-  expect(stuck.got.length).toBe(1);
-  expect((await site.deliveries(`?endpoint_id=${id}`)).every(({ state }) => state === "succeeded")).toBe(
-    true,
+  const succeeded = Array.from({ length: 5 }, () => "succeeded");
+  await eventually("the swift one has all", async () =>
+    expect((await site.deliveries(`?endpoint_id=${id}`)).map(({ state }) => state)).toEqual(succeeded),
   );
+  expect([swift.got.length, stuck.got.length]).toEqual([5, 1]);
   stuck.answers = () => 200;
   release[0]?.({ status: 200, headers: {}, body: "" });
-  await expect.poll(() => stuck.got.length).toBe(5);
+  await eventually("the stuck one has all", () => expect(stuck.got).toHaveLength(5));
 });
 
 test("410 disables an endpoint, so do 120 hours without success; it misses what comes then, and can be enabled", async () => {
@@ -271,13 +272,16 @@ test("deliveries survive a restart, and an attempt that it cut off is told and m
   shop.answers = () => new Promise<HttpResponse>(() => undefined);
   await site.addEndpoint(shop.url);
   await site.order();
-  await expect.poll(() => shop.got.length).toBe(1);
+  await eventually("a delivery is under way", () => expect(shop.got).toHaveLength(1));
   await site.restart();
   shop.answers = () => 200;
   await site.advance(1);
-  await expect.poll(() => shop.got.length).toBe(2);
-  const [delivery] = await site.deliveries();
-  expect(delivery?.state).toBe("succeeded");
+  const delivery = await eventually("it is made again", async () => {
+    const [only] = await site.deliveries();
+    expect(only?.state).toBe("succeeded");
+    return only;
+  });
+  expect(shop.got).toHaveLength(2);
   expect(delivery?.attempts.map(({ error, status }) => error ?? status)).toEqual(["interrupted", 200]);
   expect(delivery?.tries).toBe(1);
 });

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { eventually } from "./eventually.ts";
 import type { CommandOptions, Harness, RunningCommand } from "./harness.ts";
 
 /** A line that `listen --json` prints, with what tests look at. */
@@ -58,12 +59,23 @@ export async function startListening(
     lines,
     deliveries,
     heard: async (count) => {
-      await expect.poll(() => deliveries().length, { interval: 5 }).toBe(count);
-      return deliveries();
+      const found = await atLeast(`${count} deliveries are told`, count, deliveries);
+      expect(found).toHaveLength(count);
+      return found;
     },
     said: async (count) => {
-      await expect.poll(() => told().length, { interval: 5 }).toBe(count);
-      return told();
+      const found = await atLeast(`${count} things are said of the sandbox`, count, told);
+      expect(found).toHaveLength(count);
+      return found;
     },
   };
+}
+
+/** More than were waited for are a failure at once, and no reason to wait on. */
+function atLeast<One>(what: string, count: number, list: () => readonly One[]): Promise<readonly One[]> {
+  return eventually(what, () => {
+    const found = list();
+    if (found.length < count) throw new Error(`${found.length}: ${JSON.stringify(found)}`);
+    return found;
+  });
 }

@@ -37,7 +37,7 @@ export type Running = {
 
 export type SandboxProcess = Running & { readonly ready: Ready; readonly port: number };
 
-/** Starts the real binary and waits for its first output. It ends with the test. */
+/** Starts the real binary and waits for its first line. It ends with the test. */
 export async function launch(args: readonly string[], options: RunOptions): Promise<Running> {
   const child = spawnProgram(args, options);
   const output = collect(child);
@@ -50,7 +50,10 @@ export async function launch(args: readonly string[], options: RunOptions): Prom
   onTestFinished(async () => {
     await stop("SIGKILL");
   });
-  await Promise.race([once(child.stdout as NodeJS.ReadableStream, "data"), gone]);
+  const firstLine = async (): Promise<void> => {
+    while (!output.stdout.includes("\n")) await once(child.stdout as NodeJS.ReadableStream, "data");
+  };
+  await Promise.race([firstLine(), gone]);
   if (!output.stdout.includes("\n")) throw new Error(`the program did not start: ${output.stderr}`);
   return { process: child, output, stop };
 }

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** So long a machine that is busy may take for what is only a matter of time. */
+const WITHIN_MS = 60_000;
+/** The longest pause between two looks; before that a look comes when a tenth more time has passed. */
+const MAX_PAUSE_MS = 100;
+
+/**
+ * Waits until a look throws nothing, and returns what it saw. After a minute it fails with what was waited for and with
+ * what the last look said. For what only has to happen: what has to be fast is measured in the bench.
+ */
+export async function eventually<Seen>(what: string, look: () => Seen | Promise<Seen>): Promise<Seen> {
+  const since = performance.now();
+  for (;;) {
+    try {
+      return await look();
+    } catch (error) {
+      const waitedMs = performance.now() - since;
+      if (waitedMs > WITHIN_MS) {
+        const seen = error instanceof Error ? error.message : String(error);
+        throw new Error(`waited ${Math.round(waitedMs / 1000)} s until ${what}; last seen: ${seen}`, {
+          cause: error,
+        });
+      }
+      await sleep(Math.min(MAX_PAUSE_MS, Math.max(1, waitedMs / 10)));
+    }
+  }
+}
