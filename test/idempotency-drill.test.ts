@@ -11,6 +11,7 @@ import {
   type SeenCreate,
 } from "../src/core/readiness/drills/idempotency.ts";
 import type { ShellResult } from "../src/world.ts";
+import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 import { PROGRAM, run, startSandbox, type RunOptions, type SandboxProcess } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -37,6 +38,8 @@ type Judged = {
 type Use = { readonly key: string; readonly kind: string; readonly request_id: string; readonly at: number };
 
 const DRILL = ["checklist", "run", "idempotency"];
+/** In this time a command that hangs has done what it does before, on a busy machine too. */
+const LONG_ENOUGH = ["--command-timeout", "8s"];
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 /** What every client script begins with: one try of a create, as a shop's developer would write it. */
@@ -157,10 +160,11 @@ test("clients that repeat their key pass: our own, and one by hand; what was sho
 });
 
 test("clients that do not are told what they do", async () => {
-  const { commandOf, drill } = await laboratory();
+  const [one, other] = await Promise.all([laboratory(), laboratory()]);
   const check = async (
     script: string,
     expected: Readonly<Record<string, string>>,
+    { commandOf, drill } = one,
     args: readonly string[] = [],
   ): Promise<Judged> => {
     const judged = await drill(commandOf(script), args);
@@ -170,6 +174,15 @@ test("clients that do not are told what they do", async () => {
   };
   const never = "takes a lost connection ";
   const failure = "reports a failure althou";
+  // It takes as long as it may, while the others are drilled.
+  const hanging = check(
+    "await keyed(randomUUID()).catch(() => undefined); setInterval(() => undefined, 1000);",
+    { tried_again: "had not tried again when", client_ended: "does not come to an end" },
+    other,
+    LONG_ENOUGH,
+  );
+  // What fails is told where it is waited for.
+  hanging.catch(() => undefined);
 
   const newKey = await check("await retrying(() => keyed(randomUUID()));", {
     same_key: "makes a new key for each",
@@ -194,12 +207,7 @@ test("clients that do not are told what they do", async () => {
     { same_key: "sends another body under" },
   );
   await check(`${RIGHT} process.exitCode = 3;`, { client_ended: failure });
-  const hangs = await check(
-    "await keyed(randomUUID()).catch(() => undefined); setInterval(() => undefined, 1000);",
-    { tried_again: "had not tried again when", client_ended: "does not come to an end" },
-    ["--command-timeout", "3s"],
-  );
-  expect(hangs.client).toMatchObject({ ending: "timeout", exit_code: null });
+  expect((await hanging).client).toMatchObject({ ending: "timeout", exit_code: null });
 });
 
 test("a command that creates nothing shows nothing, and takes no evidence away", async () => {
@@ -294,7 +302,7 @@ test("the API key is in the command's environment alone, and the control API's t
 });
 
 test("a command is killed with what it started, when its time is up and when it ends", async () => {
-  const { commandOf, drill } = await laboratory();
+  const [one, other] = await Promise.all([laboratory(), laboratory()]);
   const child = (then: string) => `
     import { spawn } from "node:child_process";
     const started = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { stdio: "inherit" });
@@ -309,12 +317,14 @@ test("a command is killed with what it started, when its time is up and when it 
       return false;
     }
   };
-  const stays = await drill(commandOf(child("")), ["--command-timeout", "3s"]);
-  const leaves = await drill(commandOf(child("process.exit(0);")));
+  const [stays, leaves] = await Promise.all([
+    one.drill(one.commandOf(child("")), LONG_ENOUGH),
+    other.drill(other.commandOf(child("process.exit(0);"))),
+  ]);
   expect([stays.client.ending, leaves.client.ending]).toEqual(["timeout", "exited"]);
   for (const { client } of [stays, leaves]) {
     expect(client.stdout).toMatch(/^\d+\n$/);
-    await expect.poll(() => isAlive(client.stdout.trim()), { timeout: 5000 }).toBe(false);
+    await eventually("it is gone", () => expect(isAlive(client.stdout.trim())).toBe(false));
   }
 });
 

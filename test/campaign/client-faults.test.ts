@@ -17,7 +17,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const SANDBOX_ARGS = ["--rate-limit", "off", "--quiet"];
 const WORLD = realWorld();
 const IMPATIENT: ClientWorld = { ...WORLD, sleep: async () => undefined };
-const PATIENT = { retries: 12, timeoutMs: 5000 };
+const PATIENT = { retries: 12, timeoutMs: 60_000 };
 
 // --- The answer is cut at every byte.
 

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import type { Status } from "../../src/core/checkout/checkout.ts";
 import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
 import { connect, openRows, type Service } from "../support/load.ts";
 import { brokenPromises, lastStatuses, paymentRows, type PaymentRow } from "../support/payment-invariants.ts";
 import { endIn, formOf, formTokenIn, isEnd, type FormAct } from "../support/payment-model.ts";
@@ -136,7 +137,10 @@ async function loadAndKill(
     while (!load.isGone) await doSomething(load);
   };
   const working = Promise.all(Array.from({ length: CONNECTIONS }, work));
-  while (!load.isGone && sum(load.answered.values()) < MIN_ANSWERS) await sleep(1);
+  await eventually(`${MIN_ANSWERS} answers have come`, () => {
+    const answers = sum(load.answered.values());
+    if (!load.isGone) expect(answers).toBeGreaterThanOrEqual(MIN_ANSWERS);
+  });
   await sleep(options.loadMs);
   load.isKilled = true;
   expect(await sandbox.stop("SIGKILL"), `the sandbox ended by itself: ${sandbox.output.stderr}`).toBeNull();

@@ -3,6 +3,7 @@ import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { checkoutResponse } from "../../src/core/checkout/wire.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   connect,
   loadUntilGone,
@@ -67,6 +68,8 @@ async function loadAndKill(
   };
   const loading = loadUntilGone(service, { connections: CONNECTIONS, nextCreate });
   await sleep(loadMs);
+  // Each connection sends the next create when the one before is answered.
+  await eventually("some creates are answered", () => expect(sent).toBeGreaterThan(CONNECTIONS + 1));
   expect(await sandbox.stop("SIGKILL"), `the sandbox ended by itself: ${sandbox.output.stderr}`).toBeNull();
   const load = await loading;
   service.agent.destroy();

@@ -12,6 +12,7 @@ import {
   type Reply,
   type Witness,
 } from "../support/delivery-audit.ts";
+import { eventually } from "../support/eventually.ts";
 import { apiKeyOf, openRows, purchase } from "../support/load.ts";
 import { startSandbox, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -150,11 +151,13 @@ async function tradeAndKill(
 ): Promise<void> {
   const { sandbox, control, random } = shop;
   const { moment, loadMs, acknowledged, witnesses } = options;
+  const before = acknowledged.size;
   const work = Array.from({ length: SHOPPERS }, (_unused, shopper) => trade(shop, { shopper, acknowledged }));
   await sleep(loadMs / 2);
   const body = { action: "advance", by_ms: 1 + Math.floor(random() * HOUR_MS) } as const;
   const moving = random() < 1 / 3 ? control.attempt("moveClock", { body }) : undefined;
   await sleep(loadMs / 2);
+  await eventually("some checkouts are made", () => expect(acknowledged.size).toBeGreaterThan(before + 1));
   if (moment !== "any") await untilNext(moment, witnesses, () => sandbox.process.kill("SIGKILL"));
   expect(await sandbox.stop("SIGKILL"), `the sandbox ended by itself: ${sandbox.output.stderr}`).toBeNull();
   await Promise.all([...work, moving]);
@@ -187,7 +190,7 @@ async function trade(
     const endpoint = random() < 0.7 ? "orders" : "checkout-sessions";
     const key = `webhook-kill-${cycle}-${shopper}-${turn}`;
     const request = createRequest(target, { endpoint, key, body: JSON.stringify(purchase(key)) });
-    const answer = await NETWORK.send({ ...request, timeoutMs: 10_000, maxResponseBytes: 64 * 1024 });
+    const answer = await NETWORK.send({ ...request, timeoutMs: 60_000, maxResponseBytes: 64 * 1024 });
     if (!answer.ok) return;
     expect(answer.status, answer.body).toBe(201);
     const { id } = checkoutResponse.parse(JSON.parse(answer.body)).data;

@@ -21,7 +21,7 @@ export type ManyAnswer = {
   readonly bodySha256: string;
 };
 
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 const world = realWorld();
