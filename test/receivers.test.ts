@@ -1,32 +1,31 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createRequest } from "../src/client/api/client.ts";
 import type { DeliveryWire } from "../src/core/control/webhooks.ts";
 import type { DeliveryError } from "../src/core/webhook/delivery.ts";
 import { verifyWebhook } from "../src/core/webhook/verify.ts";
 import { NETWORK, openControl } from "./support/control.ts";
+import { eventually } from "./support/eventually.ts";
 import { listenUntilEnd, openHttpReceiver, readBody } from "./support/http-receiver.ts";
 import { apiKeyOf, purchase } from "./support/load.ts";
 import { startSandbox } from "./support/program.ts";
 import { drips, floods, openRawReceiver, says } from "./support/raw-receiver.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
-const TIMEOUT_MS = 500;
+/** In this time a receiver that answers has done so, on a busy machine too. */
+const TIMEOUT_MS = 2000;
 /** Waits before the second and the third try, in milliseconds, a fifth more or less. */
 const SECOND_TRY = [4000, 6000] as const;
 const THIRD_TRY = [240_000, 360_000] as const;
-/** Longer than the wait for the second try, shorter than that for the third. */
-const PAST_SECOND_TRY_MS = 10_000;
 
 const MEBIBYTE = 2 ** 20;
 const GIBIBYTE = 2 ** 30;
 /** An answer that is cut off has filled the buffers of two sockets at most, which the system can make some MiB large. */
 const MAX_TAKEN_BYTES = 16 * MEBIBYTE;
-const MAX_GROWTH_BYTES = 64 * MEBIBYTE;
-/** Of the processor, for all floods: they need a tenth of it. */
-const MAX_PROCESSOR_MS = 500;
+/** What all floods together may take: of the memory that the program has before, and of the work of its start. They need a fifth and half. */
+const MAX_GROWTH = 1;
+const MAX_WORK = 3;
 const KEPT_BYTES = 4096;
 
 const OK = "HTTP/1.1 200 OK\r\n";
@@ -90,6 +89,8 @@ test("whatever a receiver does with its connection is audited and tried again, a
   ];
   const ids = await addAll(site, rows);
 
+  // No second try comes before the clock goes on, however long the first ones take.
+  await site.control.call("moveClock", { body: { action: "freeze" } });
   const orders = 2;
   await site.order(orders);
   for (const [index, row] of rows.entries())
@@ -100,9 +101,9 @@ test("whatever a receiver does with its connection is audited and tried again, a
   // It had everything while others had not had the last.
   expect(good.got.at(-1)?.at).toBeLessThan(hanging.requests.at(-1) ?? 0);
 
-  await site.control.call("moveClock", { body: { action: "advance", by_ms: PAST_SECOND_TRY_MS } });
+  await site.control.call("moveClock", { body: { action: "real" } });
   for (const [index, [name, url, expected]] of rows.entries())
-    for (const delivery of await site.tried(ids[index] ?? "", orders))
+    for (const delivery of await site.tried(ids[index] ?? "", orders, 2))
       check(delivery, [name, url, { ...expected, waits: THIRD_TRY }], 1);
   expect(good.got).toHaveLength(orders);
 });
@@ -154,6 +155,7 @@ test("whatever a receiver answers is audited; redirects lead nowhere, and Retry-
     ["soon", await retryAfter("soon"), refused],
   ];
   const ids = await addAll(site, rows);
+  await site.control.call("moveClock", { body: { action: "freeze" } });
   await site.order(1);
   for (const [index, row] of rows.entries())
     for (const delivery of await site.tried(ids[index] ?? "", 1)) check(delivery, row, 0);
@@ -170,7 +172,7 @@ test("an answer without end costs no memory and no time, however it is cut into 
   const warmUp = await openGoodReceiver(site.secret);
   await site.addEndpoint(warmUp.url);
   await site.order(5);
-  await expect.poll(() => warmUp.got.length).toBe(5);
+  await eventually("it is warm", () => expect(warmUp.got).toHaveLength(5));
 
   const before = usageOf(site.sandbox.process.pid);
   for (const [name, status, manner] of [
@@ -187,8 +189,8 @@ test("an answer without end costs no memory and no time, however it is cut into 
     expect(receiver.taken(), name).toBeLessThan(MAX_TAKEN_BYTES);
   }
   const after = usageOf(site.sandbox.process.pid);
-  expect(after.memoryBytes - before.memoryBytes).toBeLessThan(MAX_GROWTH_BYTES);
-  expect(after.processorMs - before.processorMs).toBeLessThan(MAX_PROCESSOR_MS);
+  expect(after.memoryBytes - before.memoryBytes).toBeLessThanOrEqual(before.memoryBytes * MAX_GROWTH);
+  expect(after.processorMs - before.processorMs).toBeLessThanOrEqual(before.processorMs * MAX_WORK);
 });
 
 test("localhost is whichever of 127.0.0.1 and ::1 answers", async () => {
@@ -220,19 +222,20 @@ async function openSite(args: readonly string[] = []) {
         const key = `receivers-${(created += 1)}`;
         const body = JSON.stringify(purchase(key));
         const request = createRequest(target, { endpoint: "orders", key, body });
-        const answer = await NETWORK.send({ ...request, timeoutMs: 5000, maxResponseBytes: MEBIBYTE });
+        const answer = await NETWORK.send({ ...request, timeoutMs: 60_000, maxResponseBytes: MEBIBYTE });
         expect(answer).toMatchObject({ ok: true, status: 201 });
       }
     },
-    /** The deliveries to an endpoint once there are so many, and no try of them is under way. */
-    tried: async (id: string, count: number): Promise<readonly DeliveryWire[]> => {
-      for (;;) {
+    /** The deliveries to an endpoint once there are so many, and each was tried so often. */
+    tried: (id: string, count: number, tries = 1): Promise<readonly DeliveryWire[]> =>
+      eventually(`endpoint ${id} has had its tries`, async () => {
         const { deliveries } = await control.call("listDeliveries", { body: { endpoint_id: id } });
-        const ended = deliveries.filter(({ attempts }) => (attempts.at(-1)?.finished_at ?? null) !== null);
-        if (ended.length === count) return deliveries;
-        await sleep(10);
-      }
-    },
+        const ended = deliveries.map(
+          ({ attempts }) => attempts.filter(({ finished_at: at }) => at !== null).length,
+        );
+        expect(ended).toEqual(Array.from({ length: count }, () => tries));
+        return deliveries;
+      }),
   };
 }
 
