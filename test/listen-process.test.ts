@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { signHeaders } from "../src/core/webhook/signature.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "./support/certificate.ts";
+import { eventually } from "./support/eventually.ts";
 import type { ListenLine } from "./support/listening.ts";
 import { launch, startSandbox, type Running, type SandboxProcess } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -84,14 +85,22 @@ test("killed at any moment and started again, it misses nothing, and each object
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const application = await startApplication();
-  const listen = (): Promise<Running> =>
-    launch(["listen", "--json", "--forward", `http://localhost:${application.port}/hooks`], { cwd });
+  const starts: number[] = [];
+  const listen = async (): Promise<Running> => {
+    const before = performance.now();
+    const args = ["listen", "--json", "--forward", `http://localhost:${application.port}/hooks`];
+    const running = await launch(args, { cwd });
+    starts.push(performance.now() - before);
+    return running;
+  };
   const rounds = 4;
   const perRound = 5;
   for (let round = 0; round < rounds; round += 1) {
     const listening = await listen();
     const selling = Array.from({ length: perRound }, (_, n) => sell(sandbox, cwd, `order-${round}-${n}`));
-    await expect.poll(() => deliveries(listening).length, { interval: 1 }).toBeGreaterThan(round);
+    await eventually(`${round + 1} deliveries are told`, () =>
+      expect(deliveries(listening).length).toBeGreaterThan(round),
+    );
     expect(await listening.stop("SIGKILL")).toBeNull();
     await Promise.all(selling);
     await sell(sandbox, cwd, `order-${round}-meanwhile`);
@@ -100,13 +109,14 @@ test("killed at any moment and started again, it misses nothing, and each object
   const expected = rounds * (perRound + 1) * 3;
   const ids = (): Set<string> => new Set(application.got.map(({ event_id: id }) => id));
   // What was on its way when it was killed comes after 5 s.
-  await expect.poll(() => ids().size, { timeout: 20_000 }).toBe(expected);
+  await eventually("every event has come", () => expect(ids().size).toBe(expected));
   expect(isInOrder(application.got)).toBe(true);
   // Forwarded twice is only what was taken, but not noted, in the moment of a kill.
   expect(application.got.length).toBeLessThanOrEqual(expected + rounds);
-  const before = Date.now();
+  const before = performance.now();
   expect(await last.stop("SIGINT")).toBe(0);
-  expect(Date.now() - before).toBeLessThan(1500);
+  // It waits for nothing: to end is less work than to begin, however busy the machine is.
+  expect(performance.now() - before).toBeLessThan(Math.max(...starts));
   expect(last.output.stderr).toBe("");
 });
 
@@ -118,12 +128,14 @@ test("a sandbox that is killed and comes back elsewhere is found again", async (
     cwd,
   });
   await first.stop("SIGKILL");
-  await expect.poll(() => lines(listening).at(-1)?.event, { timeout: 5000 }).toBe("disconnected");
+  await eventually("the sandbox is missed", () =>
+    expect(lines(listening).at(-1)?.event).toBe("disconnected"),
+  );
   const second = await startSandbox({ cwd });
-  await expect.poll(() => lines(listening).at(-1)?.event, { timeout: 5000 }).toBe("reconnected");
+  await eventually("the sandbox is found", () => expect(lines(listening).at(-1)?.event).toBe("reconnected"));
   expect(lines(listening).at(-1)?.sandbox).toBe(`http://127.0.0.1:${second.port}`);
   await sell(second, cwd, "order-1");
-  await expect.poll(() => application.got.length).toBe(3);
+  await eventually("the order has come", () => expect(application.got).toHaveLength(3));
   expect(await listening.stop("SIGTERM")).toBe(0);
 });
 
@@ -159,7 +171,8 @@ test("targets as they are: on ::1 alone, behind TLS, endless, silent", async () 
     await sell(sandbox, cwd, `order-${index}`);
     const mine = (): ListenLine | undefined =>
       deliveries(listening).find(({ order_id: orderId }) => orderId === `order-${index}`);
-    await expect.poll(() => mine()?.outcome, { timeout: 10_000 }).toBe(outcome);
+    await eventually(`order-${index} is told`, () => expect(mine()).toBeDefined());
+    expect([args, mine()?.outcome]).toEqual([args, outcome]);
     expect([args, mine()?.target_status, mine()?.code]).toEqual([args, status, code]);
     expect(mine()?.next_try_at === null).toBe(status === 200);
     expect(listening.output.stderr.includes("warning: --insecure")).toBe(
