@@ -4,6 +4,7 @@ import { PNG } from "pngjs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { printable } from "../src/core/text.ts";
+import { eventually } from "./support/eventually.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
 import { startSandbox } from "./support/program.ts";
 import { openShop, type Shop, type Sold } from "./support/shop.ts";
@@ -126,7 +127,9 @@ test("an open page follows what happens elsewhere, without a reload", async () =
   await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
   await page.waitForSelector("h1:text('Payment successful')");
   await phone.waitForSelector("h2:text('Payment successful')");
-  expect(await page.title()).toContain("Payment successful");
+  await eventually("the title follows", async () =>
+    expect(await page.title()).toContain("Payment successful"),
+  );
   expect(await page.evaluate("window.loadedOnce")).toBe(true);
   // A screen reader announces what changes inside an element that was there before.
   expect(await page.textContent("[role=status]")).toBe("Payment successful");
@@ -141,9 +144,11 @@ test("a page says that no answer comes, and gives way when its checkout is gone"
   const silence = "document.querySelector('.no-answer').getAnimations()[0]";
   await page.evaluate(`${silence}.currentTime = 4000`);
   // Each answer starts the count anew.
-  await expect.poll(() => page.evaluate(`${silence}.currentTime`), { timeout: 5000 }).toBeLessThan(3000);
+  const seen = `[${silence}.currentTime < 3000, getComputedStyle(document.querySelector(".no-answer")).visibility]`;
+  await eventually("an answer is there", async () =>
+    expect(await page.evaluate(seen)).toEqual([true, "hidden"]),
+  );
   const notice = page.locator(".no-answer");
-  expect(await notice.isVisible()).toBe(false);
   await page.route(sold.checkout_url, (route) => route.fulfill({ status: 403, json: { ok: false } }));
   await page.waitForResponse((response) => response.status() === 403);
   await page.unroute(sold.checkout_url);

@@ -4,6 +4,9 @@ import { launchBrowser } from "./browser.ts";
 import { run, startSandbox, type Finished, type SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
+/** So long a page may take for what only has to happen, on a busy machine. */
+const PATIENCE_MS = 60_000;
+
 /** A checkout as v1 tells it. */
 export type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
 
@@ -65,6 +68,7 @@ export async function openShop(args: readonly string[] = [], host?: string): Pro
   };
   const visit: Shop["visit"] = async (url, customer = {}) => {
     const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
