@@ -23,8 +23,9 @@ const MEBIBYTE = 2 ** 20;
 const GIBIBYTE = 2 ** 30;
 /** An answer that is cut off has filled the buffers of two sockets at most, which the system can make some MiB large. */
 const MAX_TAKEN_BYTES = 16 * MEBIBYTE;
-/** What all floods together may take: of the memory that the program has before, and of the work of its start. They need a fifth and half. */
+/** How much the program may grow by all floods, in ratio to the memory that it has before: it grows by a fifth. */
 const MAX_GROWTH = 1;
+/** What all floods may cost, in ratio to the processor time of the program's start: they cost half of it. */
 const MAX_WORK = 3;
 const KEPT_BYTES = 4096;
 

@@ -164,20 +164,20 @@ async function tradeAndKill(
 }
 
 /** Does something in the very moment in which a receiver gets a request, or has answered one. */
-function untilNext(
+async function untilNext(
   moment: "request" | "answer",
   witnesses: readonly Witness[],
   act: () => void,
 ): Promise<void> {
-  return new Promise((resolve) => {
-    const watch: Witness["watch"] = (now) => {
-      if (now !== moment) return;
-      for (const witness of witnesses) witness.watch = () => undefined;
-      act();
-      resolve();
-    };
-    for (const witness of witnesses) witness.watch = watch;
-  });
+  let isMet = false;
+  const watch: Witness["watch"] = (now) => {
+    if (now !== moment) return;
+    for (const witness of witnesses) witness.watch = () => undefined;
+    act();
+    isMet = true;
+  };
+  for (const witness of witnesses) witness.watch = watch;
+  await eventually(`a receiver has its next ${moment}`, () => expect(isMet).toBe(true));
 }
 
 /** Creates and pays until the sandbox is gone. */
