@@ -10,18 +10,18 @@ export type HttpRequest = {
 };
 
 /**
- * The body of an answer: whole, or a stream that is sent as it comes. A stream is asked for its next bytes only when the
- * reader has taken the last ones; its `return` is called when the reader goes away or the server's time to stop is over.
- * One that fails cuts the connection, so that nobody takes a part for the whole.
+ * The body of an answer: whole, or a stream. A stream is asked for its next bytes only after the client has read the
+ * last ones; its `return` is called when the client disconnects or the server stops. If it fails, the connection is
+ * closed, so that the client sees that the body is incomplete.
  */
 export type HttpBody = string | Uint8Array | AsyncIterable<Uint8Array>;
 
-/** An HTTP answer. `Content-Length` is added where it is sent; a stream has none. */
+/** An HTTP answer. The server adds `Content-Length`, except for a stream. */
 export type HttpResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: HttpBody;
-  /** The connection ends in its place: nobody gets this answer. */
+  /** The connection is closed and the answer is not sent. */
   readonly dropped?: true;
 };
 
@@ -87,7 +87,7 @@ export type OutboundResult =
 /** A server that listens until it is closed. */
 export type Listener = {
   readonly port: number;
-  /** Stops taking connections, lets requests and streams in flight finish for at most `graceMs`, then ends the rest. */
+  /** Accepts no more connections, waits at most `graceMs` for requests and streams in flight, then closes the rest. */
   readonly close: (graceMs: number) => Promise<void>;
 };
 

@@ -5,40 +5,40 @@ import type { HttpRequest } from "../world.ts";
 import type { Answer } from "./answer.ts";
 import type { ServiceContext } from "./context.ts";
 
-/** A request on its way to a handler. */
+/** A request, as handlers get it. */
 export type Call<Caller = void> = {
   readonly request: HttpRequest;
   readonly requestId: string;
-  /** Of the request target, as they came. */
+  /** Path and query of the request target, as received. */
   readonly path: string;
   readonly query: string;
-  /** The segments of the path that have a name in the table. */
+  /** The named segments of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** Who asks, as far as the area knows before it looks for a route. */
+  /** The role of the caller, as far as it is known before routing. */
   readonly caller: Caller;
 };
 
-/** A row of an area's table, with what answers. */
+/** A row of an area's table, with its handler. */
 export type AreaRoute<Context, Caller = void> = Route & {
   readonly answer: (context: Context, call: Call<Caller>) => Outcome<Answer> | Promise<Outcome<Answer>>;
 };
 
-/** A part of the server with paths, callers and a form of refusals of its own. */
+/** A part of the server with its own paths, callers and format of refusals. */
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
-  /** What is refused before anybody learns whether a route is there (decision 3). */
+  /** Refusals before routing, so that they do not show whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
   readonly refuse: (
     context: Context,
     call: { readonly request: HttpRequest; readonly requestId: string },
     refusal: Refusal,
   ) => Answer;
-  /** An accident of ours, told without a look into the state. */
+  /** The answer to our own failure, made without reading the state. */
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
 };
 
-/** Answers a request in its area: who may ask, the route, its handler; a refusal in the form of the area. */
+/** Answers a request in its area: caller, route, handler; a refusal has the format of the area. */
 export async function answerIn<Context extends Pick<ServiceContext, "world">, Caller>(
   area: Area<Context, Caller>,
   context: Context,

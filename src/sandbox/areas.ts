@@ -10,13 +10,13 @@ import type { ServiceContext } from "./context.ts";
 import { CONTROL, CONTROL_PREFIX, type ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
 
-/** What all handlers together need. */
+/** What the handlers of all areas need. */
 export type AreasContext = ApiContext & ControlContext & PagesContext;
 
-/** An area at its place, whatever its handlers know of their callers. */
+/** An area and its path, for any type of caller. */
 type MountedArea = {
   readonly prefix: string;
-  /** Its table; what reads all tables sees every way into this server. */
+  /** Its table. Together the tables list every route of the server. */
   readonly routes: () => Promise<readonly Route[]>;
   readonly answer: (context: AreasContext, request: HttpRequest) => Promise<Answer>;
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Promise<Answer>;
@@ -27,13 +27,13 @@ const HEALTH: readonly AreaRoute<ServiceContext>[] = [
     methods: ["GET"],
     path: "/healthz",
     role: "anyone",
-    // That the service is ready, and nothing else (decision 43).
+    // Says only that the service is ready (decision 43).
     answer: (_context, { requestId }) =>
       accept({ status: 200, headers: jsonHeaders(requestId), body: '{"ok":true}' }),
   },
 ];
 
-/** What is in no other area: the health check, and the refusal of everything else. */
+/** The rest: the health check, and the refusal of unknown paths. */
 const REST: Area<ServiceContext> = {
   routes: HEALTH,
   find: createRouter(HEALTH, { owner: "the API is under /v1; this server" }),
@@ -44,7 +44,7 @@ const REST: Area<ServiceContext> = {
 
 const REST_AREA = mount("/", () => REST);
 
-/** Everything that the server answers, by the beginning of its path; the first that fits is asked. */
+/** All areas by the beginning of their paths; the first match answers. */
 export const AREAS: readonly MountedArea[] = [
   mount("/v1/", () => V1),
   mount(CONTROL_PREFIX, () => CONTROL),
@@ -71,7 +71,7 @@ function mount<Caller>(
   };
 }
 
-/** Loaded with the first page that somebody opens: a start need not wait for them. */
+/** Loaded with the first request for a page, so that a start does not wait for them. */
 async function pages(): Promise<Area<PagesContext>> {
   return (await import("./pages/pages.ts")).PAGES;
 }

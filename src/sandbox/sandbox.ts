@@ -125,7 +125,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   }
 }
 
-/** What the log says of an answered request. */
+/** The log entry of an answered request. */
 function entryOf(
   { method, target }: Pick<HttpRequest, "method" | "target">,
   { status, headers, note = "" }: Answer,
@@ -142,7 +142,7 @@ function accidentOf(error: unknown, requestId: string): Refusal {
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
 }
 
-/** A person gets an accident as a page; as the envelope where the pages cannot be loaded. */
+/** A browser gets an unexpected failure as a page, or as the envelope if the pages cannot be loaded. */
 async function failureFor(request: HttpRequest, requestId: string, refusal: Refusal): Promise<Answer> {
   try {
     return await areaOf(request).fail(request, requestId, refusal);

@@ -13,7 +13,7 @@ export function languageOf(request: HttpRequest): Language {
   return preferredLanguage(headerLines(request, "accept-language").join(","));
 }
 
-/** The language that a browser would rather see, by its Accept-Language header; English where it asks for none of ours. */
+/** The language that a browser prefers by its Accept-Language header; default: English. */
 export function preferredLanguage(acceptLanguage: string): Language {
   for (const { type, q } of parseAccept(acceptLanguage)) {
     const [primary = ""] = type.toLowerCase().split("-");

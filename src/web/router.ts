@@ -1,24 +1,24 @@
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 
-/** What every row of a table of routes says of its requests. */
+/** What every row of a routing table has. */
 export type Route = {
   readonly methods: readonly string[];
   /** `/pay/{checkout_id}/start`: a name in braces stands for one segment. */
   readonly path: string;
-  /** Who may send them. */
+  /** The role that it requires. */
   readonly role: string;
 };
 
-/** The row that a request leads to, and the segments of its path that have a name. */
+/** The row of a request, and the named segments of its path. */
 export type Found<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
 
-/** Finds the row of a request. Refuses with `not_found`, or with `method_not_allowed` and the methods that fit. */
+/** Finds the row of a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<Found<Row>>;
 
 /**
- * A router of one table. `segments` are regular expressions for names that not every segment fits; `owner` is what a
- * refusal says has no such path.
+ * A router of one table. `segments` are regular expressions for named segments that are restricted; `owner` is named in
+ * the refusal of an unknown path.
  */
 export function createRouter<Row extends Route>(
   routes: readonly Row[],

@@ -117,7 +117,7 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
     pendingOf.set(incoming.socket, pending.add(entry));
     response.on("close", () => {
       pending.delete(entry);
-      // A connection that was busy when the server was told to stop.
+      // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
     });
     if (pending.size > LIMITS.pipelined) incoming.socket.destroy();
@@ -246,7 +246,7 @@ async function send(
     return;
   }
   response.writeHead(status, headers);
-  // At once, so that whoever waits for the first bytes sees that it was answered.
+  // At once, so that the client sees the answer before the first bytes of the body.
   response.flushHeaders();
   if (incoming.method === "HEAD") response.end();
   await sendStream(body, { response, socket: incoming.socket, silenceMs });

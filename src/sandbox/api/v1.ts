@@ -38,7 +38,7 @@ export type ApiContext = ServiceContext & {
 };
 
 /**
- * The v1 API (interface 14 to 16; decision 15). Each step is one rung of decision 3, in its order: browser, route,
+ * The v1 API (interface 14 to 16; decision 15). The steps follow the order of decision 3: browser, route,
  * credential, rate, scope, content; the verbs do the rest inside their transaction.
  */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
@@ -80,7 +80,7 @@ function noteRefusal(
   });
 }
 
-/** A row that makes an object, for a credential with a scope. */
+/** A route that creates an object, for credentials with a scope. */
 function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
   return {
     methods: ["POST"],

@@ -23,7 +23,7 @@ const ROUTES: readonly AreaRoute<PagesContext>[] = [
   asset(SCRIPT_PATH, "text/javascript", htmx),
 ];
 
-/** Everything that a browser opens: pages, and what they are made of. A refusal is a page, too. */
+/** The area for browsers: pages and their static files. A refusal is a page too. */
 export const PAGES: Area<PagesContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {
@@ -38,7 +38,7 @@ export const PAGES: Area<PagesContext> = {
   fail: (request, requestId, refusal) => refusalPage(request, requestId, { refusal, leadsBack: undefined }),
 };
 
-/** A part of the pages that is the same for everybody. */
+/** A static file of the pages. */
 function asset(path: string, contentType: string, text: string): AreaRoute<PagesContext> {
   const answer: Answer = { ...assetResponse(contentType, text), unlogged: true };
   return { methods: ["GET", "HEAD"], path, role: "anyone", answer: () => accept(answer) };
@@ -55,7 +55,7 @@ function refusalPage(
   return { ...pageResponse(allow === undefined ? page : { ...page, allow }, requestId), note: code };
 }
 
-/** The page of the checkout that a path is below of; undefined where there is no such checkout. */
+/** The page of the checkout that a path belongs to; undefined if there is no such checkout. */
 function checkoutAbove({ store }: PagesContext, path: string): string | undefined {
   const [, id = ""] = WITHIN_CHECKOUT.exec(path.toLowerCase()) ?? [];
   const checkout = store.checkouts.findAny(id);

@@ -18,10 +18,10 @@ import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
 import { TEXTS } from "./texts.ts";
 import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
 
-/** What the payment pages need beside the verbs: the key of their forms' tokens. */
+/** What the payment pages need in addition to the verbs: the key for the tokens of their forms. */
 export type PagesContext = ServiceContext & { readonly masterKey: Uint8Array };
 
-/** What a payer sees and does (decisions 39 to 41): a page for each look, a form for each act. */
+/** The routes of the payment pages (decisions 39 to 41): GET for pages, POST for forms. */
 export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
   page("/pay/{checkout_id}", showCheckout),
   form("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
@@ -31,7 +31,7 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
   form("/pay/{checkout_id}/wallet/{attempt}", walletAct),
 ];
 
-/** Makes the markup of a page from what there is to see of its checkout. */
+/** Makes the markup of a page from the view of its checkout. */
 type Show = (context: PagesContext, shown: PageContext, call: Call) => Outcome<string>;
 
 function page(path: string, show: Show): AreaRoute<PagesContext> {
@@ -54,12 +54,12 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
   };
 }
 
-/** Reads from a form what the payer does. */
+/** Reads the payer's act from a form. */
 type ReadAct = (form: ReadonlyMap<string, string>, call: Call) => Outcome<PayerAct>;
 
 /**
- * A form is answered by a redirect to the page as it is now, so that reload and back never send it again; what came too
- * late or twice leads there too and does nothing.
+ * A form is answered by a redirect to the present page, so that reload and back never send it again. A form that is
+ * late or repeated does nothing else.
  */
 function form(path: string, readAct: ReadAct): AreaRoute<PagesContext> {
   return {
@@ -118,7 +118,7 @@ function showWallet(render: (shown: PageContext, attempt: Attempt) => string): S
   };
 }
 
-/** The fields of a form that one of our own pages has sent. */
+/** The fields of a form from one of our own pages. */
 function readOwnForm({ masterKey }: PagesContext, call: Call): Outcome<ReadonlyMap<string, string>> {
   const own = requireOwnPage(call.request);
   if (!own.ok) return own;
@@ -131,7 +131,7 @@ function readOwnForm({ masterKey }: PagesContext, call: Call): Outcome<ReadonlyM
   );
 }
 
-/** Back to the wallet of the attempt, where there is one. */
+/** The wallet of the attempt if there is one, else the checkout's page. */
 function afterAct({ store }: PagesContext, call: Call): string {
   const id = checkoutIdIn(call);
   const attempt = attemptIn(call);
@@ -165,12 +165,12 @@ function checkoutIdIn({ params }: Call): string {
   return (params["checkout_id"] ?? "").toLowerCase();
 }
 
-/** The attempt whose wallet is meant; null for the checkout itself. */
+/** The attempt of a wallet page; null for the checkout page. */
 function attemptIn({ params }: Call): number | null {
   return params["attempt"] === undefined ? null : Number(params["attempt"]);
 }
 
-/** A phone that scans the code reaches the page as this browser did: through a tunnel, where it has one. */
+/** The QR code uses the address that this browser used, so that it also works through a tunnel. */
 function originOf({ checkoutOrigin }: PagesContext, request: HttpRequest): string {
   const [host = ""] = headerLines(request, "host");
   return host.startsWith("127.0.0.1") ? checkoutOrigin : `http://${host}`;

@@ -3,7 +3,7 @@ import type { FinalStatus } from "../../../core/checkout/payment.ts";
 import type { Language } from "../../../web/language.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 
-/** What the payment pages say, in English. */
+/** The texts of the payment pages, in English. */
 const ENGLISH = {
   method: { alipay_plus: "Alipay+", wechat_pay: "WeChat Pay" } satisfies Record<PaymentMethod, string>,
   payTo: (store: string) => `Pay ${store}`,
@@ -100,7 +100,7 @@ function tryAgain(left: number): string {
   return left === 1 ? "You can try once more." : `You can try again, up to ${left} times.`;
 }
 
-/** What the payment pages say, in Simplified Chinese. */
+/** The texts of the payment pages, in Simplified Chinese. */
 const CHINESE: typeof ENGLISH = {
   method: { alipay_plus: "Alipay+", wechat_pay: "微信支付" },
   payTo: (store) => `向 ${store} 支付`,
@@ -185,10 +185,10 @@ const CHINESE: typeof ENGLISH = {
   payAnyway: "仍要支付（订单已结束）",
 };
 
-/** Everything that the payment pages say, in one language. */
+/** All texts of the payment pages in one language. */
 export type Texts = typeof ENGLISH & (typeof SHARED_TEXTS)[Language];
 
-/** The texts of each language that pages are written in. */
+/** The texts in each language. */
 export const TEXTS: Readonly<Record<Language, Texts>> = {
   en: { ...SHARED_TEXTS.en, ...ENGLISH },
   zh: { ...SHARED_TEXTS.zh, ...CHINESE },

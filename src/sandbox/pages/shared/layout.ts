@@ -50,7 +50,7 @@ export function layout(language: Language, page: { readonly title: string; reado
 export function liveMain(
   { language, requestId }: { readonly language: Language; readonly requestId: string },
   page: {
-    /** Where it stands, in words. */
+    /** The status in words. */
     readonly state: string;
     readonly address: string;
     readonly isOver: boolean;

@@ -1,6 +1,6 @@
 import type { Language } from "../../../web/language.ts";
 
-/** What every page says, in English. */
+/** The texts that all pages share, in English. */
 const ENGLISH = {
   testMode: "Test mode",
   noMoney: "No money moves. Everything here runs on this machine.",
@@ -18,7 +18,7 @@ const ENGLISH = {
   errorReason: "What exactly was wrong:",
 };
 
-/** What every page says, in Simplified Chinese. */
+/** The texts that all pages share, in Simplified Chinese. */
 const CHINESE: typeof ENGLISH = {
   testMode: "测试模式",
   noMoney: "不会产生真实扣款，一切都在本机运行。",
@@ -36,5 +36,5 @@ const CHINESE: typeof ENGLISH = {
   errorReason: "具体原因：",
 };
 
-/** The texts of each language that pages are written in. */
+/** The texts in each language. */
 export const SHARED_TEXTS: Readonly<Record<Language, typeof ENGLISH>> = { en: ENGLISH, zh: CHINESE };
