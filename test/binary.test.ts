@@ -238,7 +238,7 @@ test("an explicit port that is taken is an error that names its owner", async ()
   const result = await run(["sandbox", "start", "--port", String(port)], { cwd: tempFolder() });
   blocker.close();
   expect(result.code).toBe(1);
-  expect(result.stderr).toContain(`port ${port} is taken`);
+  expect(result.stderr).toContain(`port ${port} is used`);
   if (process.platform === "linux") expect(result.stderr).toContain(`(pid ${process.pid})`);
 });
 

@@ -47,7 +47,7 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
       ],
     ],
     ["8 to 128 printable", createOrder("o", "--idempotency-key", "short")],
-    ["begin or end with a blank", createOrder("o", "--idempotency-key", "abcdefgh ")],
+    ["begin or end with a space", createOrder("o", "--idempotency-key", "abcdefgh ")],
     ["exclude each other", createOrder("o", "--idempotency-key", "abcdefgh", "--new-attempt")],
     ["a duration of at most 24h", createOrder("o", "--timeout", "600h")],
     ["--base-url must be", createOrder("o", "--base-url", "http://user:secret@pay.example/v1")],
@@ -92,7 +92,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
   const created = json((await harness.run(createOrder("o-1~failed", "--wait", "--json"))).stdout);
   const { id } = created["data"] as { readonly id: string };
   const unknown = "0199a3c4-5d00-7000-8000-000000000001";
-  const again = "run its create command again: it makes nothing new, and prints the id";
+  const again = "run its create command again: it prints the id and creates nothing new";
   const rows: readonly (readonly [argv: string[], next: string])[] = [
     [["refund"], "checkout --help"],
     [["orders", "crate", "--order-id", "x"], "checkout orders --help"],
@@ -347,7 +347,7 @@ test("only http and https addresses reach the browser, in the spelling of the pa
     const refused = await harness.run(createOrder("o-1", "--open", "--retries", "0"));
     expect([address, refused.code]).toEqual([address, 7]);
     expect(refused.stderr).toContain("no checkout");
-    expect(await talkOf(address)).toContain("was not opened, because it is no http: or https: address");
+    expect(await talkOf(address)).toContain("was not opened, because it is not an http: or https: address");
   }
   expect(harness.opened).toEqual([]);
 
@@ -460,7 +460,7 @@ test("a port that is taken: the default moves, an explicit one fails and names t
   harness.occupy(4242);
   const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
   expect(explicit.code).toBe(1);
-  expect(explicit.stderr).toContain("port 4242 is taken by another-program (pid 4711)");
+  expect(explicit.stderr).toContain("port 4242 is used by another-program (pid 4711)");
   expect((await harness.start()).ready.base_url).toBe("http://127.0.0.1:4243/v1");
   const second = await harness.run(["sandbox", "start"]);
   expect(second.code).toBe(1);

@@ -370,7 +370,7 @@ test("checkout return-origins: what it prints, and what it does not send", async
   expect(await run("list")).toEqual([0, "https://shop.example\nhttp://[::1]:3000\n"]);
   expect(await run("remove", "https://shop.example")).toEqual([
     0,
-    "customers are not sent back to https://shop.example any more\n",
+    "customers are no longer sent back to https://shop.example\n",
   ]);
   const [, left] = await run("list", "--json");
   expect(JSON.parse(left)).toEqual({ store_id: storeId, return_origins: ["http://[::1]:3000"] });
@@ -392,7 +392,7 @@ test("checkout return-origins: what it prints, and what it does not send", async
   expect((await run("add"))[0]).toBe(2);
   const help = await harness.run(["return-origins", "add", "--help"]);
   expect(help.stdout).toContain("$ checkout return-origins add https://shop.example");
-  expect((await harness.run(["--help"])).stdout).toContain("where customers may be sent back to");
+  expect((await harness.run(["--help"])).stdout).toContain("origins that customers may be sent back to");
 });
 
 test("checkout return-origins without a sandbox says so", async () => {

@@ -376,8 +376,8 @@ test("people see the steps, what came in, and what the command said last", async
   const { code, stdout, stderr } = await run([...DRILL, "--client-command", commandOf(script)], options);
   expect(code).toBe(1);
   expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
-  expect(stdout).toContain("✗ your client does not cope with an answer that is lost\n");
-  expect(stdout).toContain("  ✓ an answer lost after the commit");
+  expect(stdout).toContain("✗ your client does not handle a lost answer\n");
+  expect(stdout).toContain("  ✓ answer lost after the commit");
   expect(stdout).toContain("  ✗ another try");
   expect(stdout).toMatch(/drill-[0-9a-f]{12} +key-of-mine-1 +created, answer dropped +[0-9a-f-]{36}\n$/);
 });

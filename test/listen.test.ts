@@ -312,7 +312,7 @@ test("a journal that fails keeps no event from its target, and no duplicate from
   await site.control(`/endpoints/${endpoint}/trouble`, { action: "add", kind: "duplicate" });
   await site.order();
   expect((await listening.heard(2)).map(({ outcome }) => outcome)).toEqual(["forwarded", "duplicate"]);
-  expect(listening.text().stderr).toContain("warning: the journal does not keep what was forwarded");
+  expect(listening.text().stderr).toContain("warning: forwarded events cannot be recorded in the journal");
 });
 
 test("what the target did not take is no duplicate when it comes again", async () => {
@@ -874,11 +874,11 @@ test("what cannot work is a usage error, before anything listens", async () => {
     [["--forward", "http://example.com/hooks"], /checkout listen --allow-target example\.com/],
     [["--forward", "http://0x7f.1/"], /write it that way/],
     [["--forward", "http://user:pw@localhost:3000/"], /must not hold a user/],
-    [["--forward", "http://localhost:4300/", "--port", "4300"], /port 4300 is where listen itself listens/],
+    [["--forward", "http://localhost:4300/", "--port", "4300"], /port 4300 is the port of this listener/],
     [["--forward", "http://localhost:3000/#part"], /fragment/],
     [["--route", "order.succeeded"], /TYPE=URL/],
     [["--route", "order.paid=http://localhost:3000/"], /an event type is one of/],
-    [["--route", "order.*=http://10.0.0.1/"], /this machine alone/],
+    [["--route", "order.*=http://10.0.0.1/"], /only to this machine/],
     [["--events", "order.paid"], /an event type such as/],
     [["--header", "no colon"], /NAME:VALUE/],
     [["--header", "X-A: b\nX-C: d"], /NAME:VALUE/],
@@ -889,15 +889,15 @@ test("what cannot work is a usage error, before anything listens", async () => {
     [["--since", "yesterday"], /last, a duration such as 10m, or the id of an event/],
     [["--port", "70000"], /a whole number/],
     [["--allow-target", "shop.test:80"], /HOST without a port/],
-    [["--ca", "nothing.pem", "--forward", "https://localhost:3000/"], /is not there/],
-    [["--ca", "secret.txt", "--forward", "https://localhost:3000/"], /holds no certificates/],
+    [["--ca", "nothing.pem", "--forward", "https://localhost:3000/"], /does not exist/],
+    [["--ca", "secret.txt", "--forward", "https://localhost:3000/"], /holds no PEM certificates/],
     [["--ca", "secret.txt", "--insecure", "--forward", "https://localhost:3000/"], /exclude each other/],
-    [["--insecure", "--forward", HOOKS], /about https targets/],
-    [["--secret-file", "nothing.txt", "--port", "4300"], /is not there/],
+    [["--insecure", "--forward", HOOKS], /need an https target/],
+    [["--secret-file", "nothing.txt", "--port", "4300"], /does not exist/],
     [["--secret-file", "key.txt", "--port", "4300"], /API key/],
     [["--secret-file", "secret.txt"], /--port is missing/],
     [["--secret-file", "secret.txt", "--port", "0"], /--port is missing/],
-    [["--secret-file", "secret.txt", "--port", "4300", "--since", "10m"], /about the sandbox/],
+    [["--secret-file", "secret.txt", "--port", "4300", "--since", "10m"], /work only with a sandbox/],
     [["--secret-file", "secret.txt", "--print-secret"], /the sandbox's secret/],
   ];
   for (const [args, says] of rows) {
@@ -917,7 +917,7 @@ test("without a sandbox it says what to start; a port that is taken names who ha
   harness.occupy(4300);
   const taken = await harness.run(["listen", "--port", "4300"]);
   expect(taken.code).toBe(1);
-  expect(taken.stderr).toContain("port 4300 is taken by another-program (pid 4711)");
+  expect(taken.stderr).toContain("port 4300 is used by another-program (pid 4711)");
 });
 
 test("an ephemeral sandbox is named by the environment; then nothing is kept on disk", async () => {

@@ -277,7 +277,7 @@ test("nobody but the administrator opens the gate, and only in its order", async
     ["admin open-gate", 5, "not approved"],
     ["admin approve-credential --note seen", 0, "is approved"],
     ["admin approve-credential", 5, "approved already"],
-    ["admin open-gate", 0, "nothing here becomes live"],
+    ["admin open-gate", 0, "none of this affects production"],
     ["admin open-gate", 5, "open already"],
     ["production request", 5, "open already"],
     ["admin revoke-credential", 0, "the production gate is closed"],
@@ -760,7 +760,7 @@ test("--watch prints what is there, and again whatever differs, until it is stop
   const orphan = await harness.launch(["checklist", "--watch"]);
   await shop.sandbox.stop();
   const gone = await orphan.ended;
-  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("unreachable")]);
+  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("cannot be reached")]);
 });
 
 type Ask = { readonly method: string; readonly path: string; readonly key: string; readonly body: string };
@@ -869,7 +869,7 @@ test("of another service only what v1 shows is told, and it is asked only where 
     `checklist --probe --base-url ${base}`,
   );
   expect(human.code).toBe(3);
-  expect(human.stderr).toContain("one order over 1.00 CNY is created");
+  expect(human.stderr).toContain("creates one order over 1.00 CNY");
   expect(human.stdout).toContain("nothing here shows that live payments work");
   // Only the item that it can show, and even that with a risk.
   occupyService(harness, right);
@@ -942,20 +942,20 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
       ["checklist --item", 2, "argument missing"],
       ["checklist everything", 2, "too many arguments"],
       ["checklist run", 2, "a command is missing"],
-      ["checklist --json run webhooks", 2, "--json stands before run"],
+      ["checklist --json run webhooks", 2, "--json is before run"],
       ["checklist --json --markdown", 2, "exclude each other"],
       ["checklist --watch --probe", 2, "exclude each other"],
       ["checklist --probe", 2, "--probe is for another service"],
       [
         "checklist --watch --base-url https://pay.example/v1",
         2,
-        "--watch looks at the sandbox of this folder",
+        "--watch works only with the sandbox of this folder",
       ],
       ["checklist --base-url ftp://x", 2, "--base-url must be"],
       ["checklist --probe --base-url https://pay.example/v1", 4, "there is no API key"],
       ["checklist --timeout 5", 2, "a duration such as"],
       ["checklist", 2, "CHECKOUT_WATCH must be 1 or 0", { CHECKOUT_WATCH: "perhaps" }],
-      ["checklist --junit nowhere/readiness.xml", 1, "its folder is not there"],
+      ["checklist --junit nowhere/readiness.xml", 1, "its folder does not exist"],
       ["checklist --junit .checkout", 1, "cannot be written"],
       ["admin", 2, "a command is missing"],
       ["admin open", 2, "unknown command 'open'"],

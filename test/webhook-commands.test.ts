@@ -55,12 +55,12 @@ test("an endpoint is added with its secret, listed, switched off and on, and rem
   expect(rows[2]).toMatch(/enabled +http:\/\/localhost:3001\/ +\* +–$/);
 
   expect((await shop.type(`endpoints disable ${id.toUpperCase()}`)).stdout).toContain(
-    "gets no events any more",
+    "is disabled: events that happen meanwhile are not delivered later",
   );
   expect((await shop.type("endpoints list")).stdout).toMatch(/disabled +\S+ +.* it was switched off\n/);
   expect(await shop.ask(`endpoints enable ${id}`)).toMatchObject({ id, state: "enabled", reason: null });
   expect((await shop.type(`endpoints remove ${id}`)).stdout).toBe(
-    `${HOOKS} is removed; what was on its way there is given up\n`,
+    `${HOOKS} is removed; its deliveries are given up\n`,
   );
   expect(await shop.ask("endpoints list")).toMatchObject({ endpoints: [{ url: "http://localhost:3001/" }] });
 });
@@ -81,7 +81,7 @@ test("a secret is printed alone, for the environment, and not for one of several
   const [, second = ""] = /signing_secret {2}(\S+)/.exec(rotated.stdout) ?? [];
   expect(second).toMatch(SECRET);
   expect(second).not.toBe(first);
-  expect(rotated.stdout).toContain("the one before  signs too for another 24h\n  in force        2\n");
+  expect(rotated.stdout).toContain("old_secret      signs too for 24h\n  in force        2\n");
   expect(await shop.ask(`endpoints secret ${id}`)).toEqual({
     endpoint_id: id,
     signing_secret: second,
@@ -105,13 +105,13 @@ test("a test event is delivered, and --wait says what came of it", async () => {
   const id = await shop.add();
   const sent = await shop.type(`endpoints test ${id}`);
   const [eventId = ""] = ID.exec(sent.stdout) ?? [];
-  expect(sent.stdout).toContain(`webhook.test is on its way: ${eventId}\n`);
+  expect(sent.stdout).toContain(`webhook.test is being delivered: ${eventId}\n`);
   await shop.advance(1);
   expect(receiver.got.map(({ event, verdict }) => [event.event_id, event.type, verdict])).toEqual([
     [eventId, "webhook.test", "ok"],
   ]);
   expect((await shop.type(`endpoints test ${id} --wait`)).stdout).toMatch(
-    /✓ webhook.test was taken: 200 after \d+ ms/,
+    /✓ webhook.test was accepted: 200 after \d+ ms/,
   );
   expect(await shop.ask(`endpoints test ${id} --wait`)).toMatchObject({
     type: "webhook.test",
@@ -124,7 +124,7 @@ test("a test event is delivered, and --wait says what came of it", async () => {
     1,
     "",
     {
-      error: { code: "not_delivered", message: "webhook.test was not taken: 503" },
+      error: { code: "not_delivered", message: "webhook.test was not accepted: 503" },
       event_id: expect.stringMatching(ID) as string,
       state: "due",
       next: expect.stringMatching(/checkout events replay \S{36}$/) as string,
@@ -134,7 +134,7 @@ test("a test event is delivered, and --wait says what came of it", async () => {
   const nobody = await shop.type(`endpoints test ${id} --wait`);
   expect([nobody.code, nobody.stderr]).toEqual([
     1,
-    expect.stringContaining("was not taken: unreachable") as string,
+    expect.stringContaining("was not accepted: unreachable") as string,
   ]);
   await shop.type(`endpoints trouble ${id} --kind delay --delay 1h`);
   const late = await shop.type(`endpoints test ${id} --wait --timeout 3s --json`);
@@ -156,7 +156,7 @@ test("trouble is asked for, listed in its order, used up, and taken back", async
   const listed = await shop.type(`endpoints trouble ${id} --kind delay --delay 10s --event ${eventId}`);
   expect(listed.stdout.split("\n").map((line) => line.replaceAll(/ {2,}/g, "|"))).toEqual([
     "KIND|TIMES|DELAY|EVENT",
-    "bad_signature|2|–|whatever comes next",
+    "bad_signature|2|–|any event",
     `delay|1|10 s|${eventId}`,
     "",
   ]);
@@ -169,7 +169,7 @@ test("trouble is asked for, listed in its order, used up, and taken back", async
       { kind: "drop", delay_ms: 2000 },
     ],
   });
-  expect((await shop.type(`endpoints trouble ${id} --clear`)).stdout).toBe("no trouble is to come\n");
+  expect((await shop.type(`endpoints trouble ${id} --clear`)).stdout).toBe("no faults are scheduled\n");
   await shop.type(`endpoints test ${id} --wait`);
   expect(receiver.got.at(-1)?.verdict).toBe("ok");
 
@@ -184,13 +184,13 @@ test("trouble is asked for, listed in its order, used up, and taken back", async
   const dropped = await shop.type(`endpoints test ${id} --wait`);
   expect([dropped.code, dropped.stderr]).toEqual([
     1,
-    expect.stringContaining("webhook.test was not taken: dropped") as string,
+    expect.stringContaining("webhook.test was not accepted: dropped") as string,
   ]);
 });
 
 test("events are listed by what they are about, after a place, and no more than asked for", async () => {
   const shop = await openShop();
-  expect((await shop.type("events list")).stdout).toBe("no event fits\n");
+  expect((await shop.type("events list")).stdout).toBe("no matching events\n");
   const first = await shop.order("order-1");
   await shop.order("order-2");
   await shop.pay(first, "succeeded");
@@ -236,8 +236,8 @@ test("--wait waits for the next event that fits, and no longer than it may", asy
   const until = shop.harness.clock.now();
   const late = await shop.type("events list --type order.failed --wait --timeout 45s");
   expect([late.code, late.stdout]).toEqual([7, ""]);
-  expect(late.stderr).toContain("no event came that fits; time is up");
-  expect(late.stderr).toContain("→ wait on: checkout events list --since 6 --wait");
+  expect(late.stderr).toContain("no matching event came; time is up");
+  expect(late.stderr).toContain("→ continue to wait: checkout events list --since 6 --wait");
   expect(shop.harness.clock.now() - until).toBeGreaterThanOrEqual(45_000);
   expect(shop.harness.clock.now() - until).toBeLessThan(46_000);
 });
@@ -299,12 +299,12 @@ test("a replay goes to whom it is for, with the same bytes, and changes nothing"
   const nobody = await shop.type(`events replay ${eventId}`);
   expect(nobody.code).toBe(5);
   expect(nobody.stderr).toContain("→ checkout endpoints list shows");
-  expect((await shop.type(`events get ${eventId}`)).stdout).toContain("no endpoint was there that wanted it");
+  expect((await shop.type(`events get ${eventId}`)).stdout).toContain("no endpoint wanted it");
 
   const [one, two] = [await shop.add(near.url), await shop.add(far.url)];
   const replayed = await shop.type(`events replay ${eventId}`);
   expect(replayed.stdout).toBe(
-    `on its way again to ${one}\non its way again to ${two}\ncheckout events get ${eventId} --wait shows what comes of it\n`,
+    `delivering again to ${one}\ndelivering again to ${two}\ncheckout events get ${eventId} --wait shows the result\n`,
   );
   expect(await shop.ask(`events replay ${eventId} --endpoint ${two}`)).toMatchObject({
     deliveries: [{ endpoint_id: two }],
@@ -318,7 +318,7 @@ test("a replay goes to whom it is for, with the same bytes, and changes nothing"
 
 test("deliveries are listed with their last try, by endpoint, event, checkout and state", async () => {
   const shop = await openShop();
-  expect((await shop.type("deliveries list")).stdout).toBe("no delivery fits\n");
+  expect((await shop.type("deliveries list")).stdout).toBe("no matching deliveries\n");
   const [good, bad] = [shop.receiver(3000), shop.receiver(3001)];
   bad.answers = () => 500;
   const [one, two] = [await shop.add(good.url), await shop.add(bad.url)];
@@ -509,12 +509,12 @@ test("each mistake ends with what was expected, what came and what to type next"
     ],
     [2, "checkout endpoints list shows them", "endpoints enable x"],
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints disable ${UNKNOWN}`],
-    [1, "checkout endpoints list shows those that there are", `endpoints remove ${UNKNOWN}`],
+    [1, "checkout endpoints list shows them", `endpoints remove ${UNKNOWN}`],
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints test ${UNKNOWN}`],
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints secret ${UNKNOWN}`],
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints rotate-secret ${UNKNOWN}`],
-    [2, 'a span from 0s to 30d; got "31d"', `endpoints rotate-secret ${id} --overlap 31d`],
-    [2, 'a span from 0s to 30d; got "soon"', `endpoints rotate-secret ${id} --overlap soon`],
+    [2, 'a duration from 0s to 30d; got "31d"', `endpoints rotate-secret ${id} --overlap 31d`],
+    [2, 'a duration from 0s to 30d; got "soon"', `endpoints rotate-secret ${id} --overlap soon`],
     [2, "Expected env", "endpoints secret --format json"],
     [2, "missing: --kind, or --clear", `endpoints trouble ${id}`],
     [2, "--clear and --kind exclude each other", `endpoints trouble ${id} --clear --kind drop`],
@@ -531,7 +531,7 @@ test("each mistake ends with what was expected, what came and what to type next"
     [1, `there is no endpoint ${UNKNOWN}`, `endpoints trouble ${UNKNOWN} --clear`],
     [2, "Expected order.created or order.pending", "events list --type order.paid"],
     [2, "an event_id, or a position such as 0 or 42", "events list --since yesterday"],
-    [1, "checkout events list shows those that there are", `events list --since ${UNKNOWN}`],
+    [1, "checkout events list shows them", `events list --since ${UNKNOWN}`],
     [2, "from 1 to 1000", "events list --limit 0"],
     [2, "Expected an id such as", "events list --checkout order-1"],
     [2, "a duration such as", "events list --wait --timeout 10"],
@@ -544,7 +544,7 @@ test("each mistake ends with what was expected, what came and what to type next"
     [2, "from 1 to 1000", "deliveries list --limit 1001"],
     [2, "expected an event type: order.created, order.pending,", "trigger order.paid"],
     [2, 'got "order"', "trigger order"],
-    [2, "--order-id and --price-id do not go with it", "trigger webhook.test --order-id o-1"],
+    [2, "so --order-id and --price-id cannot be used", "trigger webhook.test --order-id o-1"],
     [2, "order_id", `trigger order.created --order-id ${tooMany}`],
     [1, "price_nothing", "trigger order.created --price-id price_nothing"],
   ];

@@ -66,8 +66,8 @@ function adminTokenOf(
   const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;
   if (kept.value !== undefined) return accept(kept.value);
-  const message = `there is no admin.json in ${folder}, so nobody here is the administrator`;
-  const next = "the next start makes it: checkout sandbox start";
+  const message = `there is no admin.json in ${folder}, so there is no admin token`;
+  const next = "the next start creates it: checkout sandbox start";
   return { ok: false, refusal: { exitCode: EXIT.credential, code: "credential_missing", message, next } };
 }
 
@@ -89,7 +89,7 @@ export async function callSandbox<Name extends OperationName>(
 export const FIND_ID = {
   endpoint: "checkout endpoints list shows them",
   event: "checkout events list shows them",
-  "order or session": "run its create command again: it makes nothing new, and prints the id",
+  "order or session": "run its create command again: it prints the id and creates nothing new",
 } as const;
 
 /** An id that was typed. What cannot be one is a usage error, sandbox or no sandbox. */
@@ -112,7 +112,7 @@ export function controlOutcome<Value>(
     return { ok: false, refusal: { ...interrupted, next: "run the command again" } };
   }
   if (result.end === "unreachable") {
-    const { message } = result;
+    const message = `the sandbox cannot be reached: ${result.message}`;
     const next = "check that the sandbox runs: checkout whoami";
     return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "unreachable", message, next } };
   }
@@ -135,7 +135,8 @@ export function moveLines(moves: readonly MoveWire[]): string {
 
 /** A real service has no control API, and shall not get the token of one. */
 function notHere(): Problem {
-  const message = "CHECKOUT_BASE_URL names another machine, and only a sandbox on this one can be controlled";
+  const message =
+    "CHECKOUT_BASE_URL names another machine, and only a sandbox on this machine can be controlled";
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
 }
 

@@ -40,7 +40,7 @@ async function readAll(stdin: World["stdin"]): Promise<Uint8Array> {
 /** The bytes, or why there are none. */
 function readFile({ cwd, files }: Pick<World, "cwd" | "files">, path: string): Uint8Array | string {
   try {
-    return files.readBytes(resolve(cwd, path)) ?? "is not there";
+    return files.readBytes(resolve(cwd, path)) ?? "does not exist";
   } catch (error) {
     // A folder, or a file of somebody else: the person named it, so it is no defect of ours.
     return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;

@@ -56,8 +56,8 @@ function defectOf(error: unknown): Problem {
   return {
     exitCode: EXIT.failed,
     code: "defect",
-    message: `this is a defect of checkout: ${text}`,
-    next: "run the command again; if it stays, report it with this text",
+    message: `this is a bug in checkout: ${text}`,
+    next: "run the command again; if it fails again, report it with this text",
   };
 }
 

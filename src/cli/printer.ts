@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { errorRow } from "../core/errors.ts";
 import { displayWidth, jsonLine, printable, redactSecrets } from "../core/text.ts";
 import type { World } from "../world.ts";
 import type { Problem } from "./problem.ts";
@@ -98,8 +99,10 @@ function problemJson({ exitCode, code, message, next, details }: Problem): strin
 
 function problemText({ code, message, next, details }: Problem, style: Style): string {
   const facts = Object.entries(details ?? {}).map(([name, value]) => [name, value] as const);
+  // A person can look up a code of the service; those of commands are for programs.
+  const shownCode = errorRow(code) === undefined ? "" : style.dim(` (${code})`);
   return [
-    `${style.red("✗")} ${printable(message)} ${style.dim(`(${printable(code)})`)}`,
+    `${style.red("✗")} ${printable(message)}${shownCode}`,
     ...(facts.length === 0 ? [] : [fieldLines(facts)]),
     `  ${style.cyan("→")} ${printable(next)}`,
   ].join("\n");

@@ -48,11 +48,11 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     ],
   },
   "return-origins": {
-    summary: "where customers may be sent back to",
+    summary: "origins that customers may be sent back to",
     load: async () => [(await import("./order/return-origins.ts")).registerReturnOrigins],
   },
   endpoints: {
-    summary: "where events are delivered, with their signing secrets",
+    summary: "endpoints that events are delivered to, and their signing secrets",
     load: async () => [
       (await import("./webhook/endpoints.ts")).registerEndpoints,
       (await import("./webhook/endpoint-secrets.ts")).registerEndpointSecrets,
@@ -60,15 +60,15 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     ],
   },
   events: {
-    summary: "what happened: list it, wait for it, deliver it again",
+    summary: "events: list them, wait for them, deliver them again",
     load: async () => [(await import("./webhook/events.ts")).registerEvents],
   },
   deliveries: {
-    summary: "what was sent to endpoints, and what they answered",
+    summary: "deliveries to endpoints, with the answers",
     load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
   },
   checklist: {
-    summary: "proof of launch readiness: six items with their evidence; exit 0 only when ready",
+    summary: "check launch readiness: six items with their evidence; exit 0 only when ready",
     load: async () => [
       (await import("./readiness/checklist.ts")).registerChecklist,
       (await import("./readiness/drill-webhooks.ts")).registerChecklistWebhooks,
@@ -77,19 +77,19 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     ],
   },
   store: {
-    summary: "the store: what it is, may do and has",
+    summary: "the store: ids, keys, capabilities, return origins",
     load: async () => [(await import("./sandbox/store.ts")).registerStore],
   },
   capabilities: {
-    summary: "what the store can be paid with",
+    summary: "payment methods and currencies of the store",
     load: async () => [(await import("./sandbox/store.ts")).registerCapabilities],
   },
   production: {
-    summary: "ask for production, as the merchant",
+    summary: "request production, as the merchant",
     load: async () => [(await import("./readiness/production.ts")).registerProduction],
   },
   admin: {
-    summary: "the administrator's side: approvals, the production gate, the audit log",
+    summary: "for the administrator: approvals, the production gate, the audit log",
     load: async () => [(await import("./readiness/admin.ts")).registerAdmin],
   },
   webhooks: {
@@ -113,11 +113,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./webhook/trigger.ts")).registerTrigger],
   },
   assumptions: {
-    summary: "list what the interface leaves open, and what your integration relied on",
+    summary: "list the gaps of the interface, and which your integration relied on",
     load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],
   },
   whoami: {
-    summary: "show which service, store and key the other commands use, and why",
+    summary: "show which service, store and key the commands use, and where each comes from",
     load: async () => [(await import("./whoami.ts")).registerWhoami],
   },
 };

@@ -19,8 +19,8 @@ export function targetOptions(): Option[] {
       "--base-url <url>",
       "the service, with its version segment (default: the sandbox of this folder)",
     ),
-    valueOption("--timeout <duration>", "for each try (default: 10s)", parseDuration),
-    valueOption("--retries <n>", "tries beyond the first (default: 5)", parseWhole(0, 100)),
+    valueOption("--timeout <duration>", "timeout of each try (default: 10s)", parseDuration),
+    valueOption("--retries <n>", "retries after the first try (default: 5)", parseWhole(0, 100)),
   ];
 }
 
@@ -28,7 +28,7 @@ export function targetOptions(): Option[] {
 export function storeOption(): Option {
   return valueOption(
     "--store-id <id>",
-    "the store of the API key, where checkout cannot know it; part of managed keys",
+    "the store of the API key, if checkout cannot know it; managed keys depend on it",
   );
 }
 

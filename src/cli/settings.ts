@@ -115,7 +115,7 @@ export function targetOf(settings: Settings): Outcome<Target, Problem> {
       message:
         apiKey === null
           ? `there is no API key for ${settings.baseUrl.value}`
-          : `the API key of ${settings.apiKey.source} (${redactKey(apiKey)}) holds characters that no key has`,
+          : `the API key of ${settings.apiKey.source} (${redactKey(apiKey)}) has characters that a key cannot have`,
       next: local
         ? "start the sandbox here (checkout sandbox start), or set CHECKOUT_API_KEY"
         : "set CHECKOUT_API_KEY to a test key of that service",

@@ -53,7 +53,7 @@ export function makeStateFolder(world: Pick<World, "files">, folder: string): Ou
   const ignore = join(folder, ".gitignore");
   if (files.kindOf(folder) === "nothing") files.makeFolder(folder);
   else if (files.list(folder).some((name) => !isOurs(name))) {
-    return foreignFolder(folder, "holds other things than the state of checkout");
+    return foreignFolder(folder, "contains other files");
   }
   files.createNew(ignore, IGNORE_ALL);
   for (const file of Object.values(FILES)) files.makePrivate(join(folder, file));
@@ -117,7 +117,7 @@ export function adminToken(
   world.files.createNew(path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;
-  return kept.value === undefined ? unreadable(path, "what checkout wrote there") : accept(kept.value);
+  return kept.value === undefined ? unreadable(path, "what checkout wrote to it") : accept(kept.value);
 }
 
 /** A token that nobody can guess. */
@@ -157,7 +157,7 @@ export function claimFolder(world: World, folder: string, controlToken: string):
       exitCode: EXIT.failed,
       code: "already_running",
       message: `a sandbox already serves ${folder}: ${owner}`,
-      next: "use that one, stop it first, or start another with --dir or --ephemeral",
+      next: "use it, stop it, or start another one with --dir or --ephemeral",
     },
   };
 }
@@ -187,7 +187,7 @@ function readWith<Value>(
   const text = world.files.read(path);
   if (text === undefined || text === "") return accept(undefined);
   const value = parse(text);
-  return value === undefined ? unreadable(path, "what checkout wrote there") : accept(value);
+  return value === undefined ? unreadable(path, "what checkout wrote to it") : accept(value);
 }
 
 /** Whether a name in a state folder is one that checkout gives, with SQLite's and our own endings. */
@@ -216,7 +216,7 @@ function unreadable(path: string, expected: string): Outcome<never, Problem> {
       exitCode: EXIT.failed,
       code: "state_file_unreadable",
       message: `${path} does not hold ${expected}`,
-      next: "restore it from a backup, or move the folder away and start anew",
+      next: "restore it from a backup, or move the folder away and start again",
     },
   };
 }

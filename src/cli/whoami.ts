@@ -12,7 +12,7 @@ import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.t
 export function registerWhoami(parent: Command, registry: Registry): void {
   register<ServiceOptions>(parent, registry, {
     name: "whoami",
-    summary: "show which service, store and key the other commands use, and why",
+    summary: "show which service, store and key the commands use, and where each comes from",
     examples: ["checkout whoami", "CHECKOUT_BASE_URL=https://pay.example/v1 checkout whoami"],
     options: [...targetOptions(), storeOption()],
     run: runWhoami,

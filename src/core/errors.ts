@@ -1,22 +1,22 @@
-/** All that is fixed about an error code, wherever it shows. */
+/** Everything that is fixed about an error code. */
 type ErrorRow = {
   readonly status: number;
   /** The decision that a client relies on when it gets this code, besides the list itself (decision 4). */
   readonly decision?: number;
-  /** What the person who sent the request does next; the command line has words of its own where it knows more. */
+  /** What to do next; a command may replace it by something more exact. */
   readonly next?: string;
-  /** What a client does that gets this code for its create in the idempotency drill. */
+  /** What a client does wrong that gets this code in the idempotency drill. */
   readonly cause?: string;
 };
 
 const CHECK_KEY = "check CHECKOUT_API_KEY and --base-url; checkout whoami shows both";
-const USE_TEST_KEY = "use a test key (svc_test_…): v1 takes no live one";
-const ACTIVATE = "have it activated for the store, or use what is active";
+const USE_TEST_KEY = "use a test key (svc_test_…): v1 does not accept live keys";
+const ACTIVATE = "ask for its activation, or use an active one";
 
 /**
- * Every error code that the service can answer (decision 4). 400, 401, 403, 409 and 429 are the interface's own statuses
- * (interface 18); the others are used only for cases that the interface does not describe. To add a code, add its row here
- * and its row in decision 4.
+ * Every error code that the service can answer (decision 4). 400, 401, 403, 409 and 429 are the interface's own
+ * statuses (interface 18); the others are used only for cases that the interface does not describe. To add a code, add
+ * its row here and its row in decision 4.
  */
 export const ERRORS = {
   /** The HTTP request is malformed. */
@@ -114,7 +114,7 @@ export type ErrorCode = keyof typeof ERRORS;
 /** All codes, in the order of the table. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-/** The row of a code, also of one that another service has sent; undefined where it is none of ours. */
+/** The row of a code; undefined for a code that is not of this list. */
 export function errorRow(code: string): ErrorRow | undefined {
   return isErrorCode(code) ? ERRORS[code] : undefined;
 }

@@ -95,14 +95,14 @@ async function serviceOf(context: Context, options: ListenOptions): Promise<Outc
 const NO_PORT: Outcome<never, Problem> = {
   ok: false,
   refusal: usageProblem(
-    "--port is missing: a service that sends here has to know where",
-    "choose one, such as --port 4300, and point the service, or a tunnel from it, there",
+    "--port is missing: the service needs a fixed address to send to",
+    "choose one, such as --port 4300, and let the service or a tunnel send to it",
   ),
 };
 const ONLY_SANDBOX: Outcome<never, Problem> = {
   ok: false,
   refusal: usageProblem(
-    "--since and --exit-on-disconnect are about the sandbox, and events come from a service here",
+    "--since and --exit-on-disconnect work only with a sandbox, and events come from a service here",
     "leave them out",
   ),
 };
@@ -136,7 +136,7 @@ function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<
   const opened = openSeenEvents(path, { now: world.now(), nativeBinding: world.sqliteAddon() });
   if (!opened.ok) return { ok: false, refusal: fileProblem("journal", opened.refusal) };
   const report = (error: unknown): void =>
-    printer.trace(printable(`warning: the journal does not keep what was forwarded: ${String(error)}`));
+    printer.trace(printable(`warning: forwarded events cannot be recorded in the journal: ${String(error)}`));
   return accept(keepDespiteFailure(opened.value, report));
 }
 
@@ -148,7 +148,7 @@ async function printSecret(context: Context, options: ListenOptions): Promise<Ou
   if (options.secretFile !== undefined)
     return {
       ok: false,
-      refusal: usageProblem("--print-secret is about the sandbox's secret", "read that file"),
+      refusal: usageProblem("--print-secret works only with the sandbox's secret", "read that file"),
     };
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;

@@ -52,34 +52,38 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 /** What `checkout listen` can be told. */
 export function listenOptions(): Option[] {
   return [
-    valueOption("--forward <url>", "where events go; without it they are only shown"),
+    valueOption("--forward <url>", "URL to forward events to (default: only show them)"),
     listOption(
       "--events <types>",
-      "only these: order.succeeded,checkout_session.* (default: all)",
+      "only these event types: order.succeeded,checkout_session.* (default: all)",
       parseType,
     ),
     repeatedOption(
       "--route <type=url>",
-      "where events of a type go: order.*=http://localhost:3000/orders; the first that fits wins (repeatable)",
+      "URL for some event types: order.*=http://localhost:3000/orders; the first match wins (repeatable)",
       parseRoute,
     ),
-    repeatedOption("--header <name:value>", "goes with every forwarded event (repeatable)", parseAddedHeader),
-    valueOption("--timeout <duration>", "how long a target has for its answer (default: 10s)", parseDuration),
+    repeatedOption(
+      "--header <name:value>",
+      "header to add to every forwarded event (repeatable)",
+      parseAddedHeader,
+    ),
+    valueOption("--timeout <duration>", "timeout for a target's answer (default: 10s)", parseDuration),
     listOption(
       "--allow-target <host>",
-      "a host beside this machine that events may be forwarded to (repeatable)",
+      "another host that events may be forwarded to (default: this machine only; repeatable)",
       parseTargetHost,
     ),
-    valueOption("--ca <file>", "certificates in PEM that an https target is believed by, and no others"),
-    switchOption("--insecure", "believe whoever answers for an https target"),
+    valueOption("--ca <file>", "PEM file of CA certificates to trust for https targets"),
+    switchOption("--insecure", "skip TLS certificate verification of https targets"),
     valueOption(
       "--since <what>",
-      "what comes first: last (what has waited), 10m, or everything after an event's id (default: last)",
+      "events to receive first: last (those that waited), 10m (the last 10 minutes), or all after an event id (default: last)",
       parseSince,
     ),
     valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
-    switchOption("--exit-on-disconnect", "end with 7 when the sandbox goes away"),
-    switchOption("--print-secret", "print the signing secret of this listener and end"),
+    switchOption("--exit-on-disconnect", "exit with 7 when the sandbox is disconnected"),
+    switchOption("--print-secret", "print the signing secret of this listener and exit"),
     secretOption(),
   ];
 }
@@ -119,20 +123,20 @@ function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
   if (!anywhere.ok)
     return usageProblem(anywhere.refusal.message, "give an address such as http://localhost:3000/hooks");
   if (!parseTarget(url, allowed).ok) {
-    const message = "events are forwarded to this machine alone: localhost, 127.0.0.1 or [::1]";
+    const message = "events are forwarded only to this machine: localhost, 127.0.0.1 or [::1]";
     const next = `allow that host as well: checkout listen --allow-target ${host}`;
     return usageProblem(`${message}; got ${printableLiteral(host)}`, next);
   }
   if (parseTarget(url, policy).ok) return undefined;
   return usageProblem(
-    `port ${policy.ownPort} is where listen itself listens`,
+    `port ${policy.ownPort} is the port of this listener`,
     "give the address of your application",
   );
 }
 
 const NO_TLS_TARGET: Outcome<never, Problem> = {
   ok: false,
-  refusal: usageProblem("--ca and --insecure are about https targets, and there is none", "leave them out"),
+  refusal: usageProblem("--ca and --insecure need an https target", "leave them out"),
 };
 
 async function trustOf(
@@ -140,11 +144,12 @@ async function trustOf(
   { ca, insecure }: ListenOptions,
 ): Promise<Outcome<TlsTrust | undefined, Problem>> {
   if (ca !== undefined && insecure === true) {
-    const message = "--ca and --insecure exclude each other: who believes everybody needs no certificates";
+    const message =
+      "--ca and --insecure exclude each other: without verification no CA certificates are needed";
     return { ok: false, refusal: usageProblem(message, "leave one of them out") };
   }
   if (insecure === true) {
-    printer.trace("warning: --insecure: whoever answers for an https target is believed");
+    printer.trace("warning: --insecure: TLS certificates of https targets are not verified");
     return accept({ unchecked: true });
   }
   if (ca === undefined) return accept(undefined);
@@ -152,7 +157,7 @@ async function trustOf(
   if (!read.ok) return read;
   const text = Buffer.from(read.value).toString("utf8");
   if (areCertificates(text)) return accept({ ca: text });
-  return { ok: false, refusal: usageProblem(`--ca: ${ca} holds no certificates in PEM`, CA_HINT) };
+  return { ok: false, refusal: usageProblem(`--ca: ${ca} holds no PEM certificates`, CA_HINT) };
 }
 
 const CA_HINT = "name a file with -----BEGIN CERTIFICATE-----";

@@ -50,11 +50,11 @@ export function readyText(ready: ListenReady, style: Style): string {
   const { port, paths, plan, keys, origin, replayed } = ready;
   const { routes, forward } = plan;
   const rest = routes.length === 0 ? "events" : "other events";
-  const fallback = forward ?? "nowhere; they are shown here";
+  const fallback = forward ?? "only shown here";
   const own = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
   const fields: Field[] = [
     origin === null
-      ? ["Address", `${own}: point the service, or a tunnel from it, here`]
+      ? ["Address", `${own}: let the service or a tunnel send to it`]
       : ["Sandbox", `${origin}; the signing secret: checkout listen --print-secret`],
     ...(plan.eventTypes.includes(ALL_EVENTS) ? [] : [["Only", plan.eventTypes.join(", ")] as const]),
     ...routes.map(({ pattern, url }) => ["Forwards", `${pattern} → ${url}`] as const),

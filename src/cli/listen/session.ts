@@ -205,7 +205,7 @@ function tellChange(
     case "unchanged":
       return undefined;
     case "lost":
-      say("disconnected", {}, "the sandbox is gone; what happens meanwhile comes when it is back");
+      say("disconnected", {}, "the sandbox is disconnected; its events are delivered when it is back");
       return options.exitOnDisconnect ? DISCONNECTED : undefined;
     case "back": {
       const { sender } = options;
@@ -217,7 +217,7 @@ function tellChange(
       say(
         "disabled",
         { reason: change.reason },
-        `the sandbox sends nothing here any more: ${change.reason}; start listen again`,
+        `the sandbox no longer delivers here: ${change.reason}; start listen again`,
       );
       return undefined;
     case "taken_over":
@@ -228,14 +228,14 @@ function tellChange(
 const DISCONNECTED: Problem = {
   exitCode: EXIT.unreachable,
   code: "disconnected",
-  message: "the sandbox is gone, and --exit-on-disconnect was given",
-  next: "start it again: checkout sandbox start; what happens meanwhile comes with the next checkout listen",
+  message: "the sandbox is disconnected, and --exit-on-disconnect is set",
+  next: "start it again: checkout sandbox start; its events are delivered to the next checkout listen",
 };
 
 const TAKEN_OVER: Problem = {
   exitCode: EXIT.failed,
   code: "taken_over",
-  message: "another checkout listen gets the events of this sandbox now",
+  message: "another checkout listen has taken over the events of this sandbox",
   next: "use that one; for two receivers at once add the second: checkout endpoints add URL",
 };
 

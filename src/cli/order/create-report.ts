@@ -58,7 +58,7 @@ export function judgeCreate(context: Context, report: CreateReport): Outcome<Cre
   const { entry, exchange, journalFailure } = result;
   if (journalFailure !== undefined) {
     context.printer.trace(
-      `warning: the journal could not note the answer (${printable(journalFailure)}); running it again is safe`,
+      `warning: the answer could not be recorded in the journal (${printable(journalFailure)}); running it again is safe`,
     );
   }
   if (exchange.end !== "success") return { ok: false, refusal: createProblem(report, result, exchange) };
@@ -93,7 +93,7 @@ function createProblem(
   const details = { ...problem.details, idempotency_key: sent.entry.key };
   if (sent.inDoubt) {
     const doubt =
-      "; the service may have created it, now or in an earlier run: the next run with the same key finds out, and never makes a second one";
+      "; the service may have created it, now or in an earlier run: run it again with the same key to find out; that never creates a second one";
     const code = exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
     return {
       ...problem,
@@ -118,7 +118,7 @@ function nextAfterRefusal(code: string, { noun, request }: CreateReport, entry: 
   if (code === "idempotency_key_reused") {
     return entry.attempt === null
       ? "repeat the first request of that key exactly, or use another key"
-      : `the first request of ${orderId} was another one: repeat it exactly, or use another --order-id`;
+      : `${orderId} was first sent with another request: repeat that exactly, or use another --order-id`;
   }
   if (code === "order_conflict") {
     return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
@@ -146,7 +146,7 @@ function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutW
     exitCode: EXIT.conflict,
     code: "answer_mismatch",
     message: `the service answered with the ${got.object} ${got.id} of ${quote(got.order_id)} over ${sum}, which is not what was asked for`,
-    next: `look in the merchant portal what became of ${quote(request.order_id)}; this service does not check what a key belongs to`,
+    next: `look in the merchant portal for ${quote(request.order_id)}; this service does not check which request a key belongs to`,
     details: { idempotency_key: entry.key },
   };
 }
@@ -172,7 +172,7 @@ function notSent({ reason, entry }: KeyRefusal): Problem {
     exitCode: EXIT.conflict,
     code: "idempotency_key_too_old",
     message: `${entry.key} was first sent on ${sent}: the service may have forgotten it, and sending it could make a second order`,
-    next: `${check}; if a new one is really meant, add --new-attempt`,
+    next: `${check}; if you want a new one, add --new-attempt`,
     details,
   };
 }

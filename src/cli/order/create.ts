@@ -47,7 +47,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       `checkout ${command} create --order-id ${example} --price-id price_coffee --open --wait`,
     ],
     options: [
-      valueOption("--order-id <id>", "your id of the purchase, 1 to 32 characters"),
+      valueOption("--order-id <id>", "your id for the purchase, 1 to 32 characters"),
       valueOption(
         "--amount-minor <n>",
         "amount in minor units: 1999 is 19.99 EUR",
@@ -56,11 +56,11 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       valueOption("--currency <code>", "three letters, such as EUR"),
       valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
       valueOption("--description <text>", "up to 128 characters"),
-      valueOption("--price-id <id>", "a catalog price, in place of amount, currency and method"),
-      valueOption("--idempotency-key <key>", "use this key in place of the managed one"),
+      valueOption("--price-id <id>", "a catalog price, instead of amount, currency and method"),
+      valueOption("--idempotency-key <key>", "use this key instead of the managed one"),
       switchOption(
         "--new-attempt",
-        "create it anew, after it failed, was cancelled or expired: a new managed key",
+        "create it again after it failed, was cancelled or expired: with a new managed key",
       ),
       switchOption("--dry-run", "show the request that would be sent, and send nothing"),
       switchOption("--open", "open the checkout_url in the browser"),
@@ -124,7 +124,7 @@ function afterCreate(
   { id, page, key }: { readonly id: string; readonly page: string; readonly key: string },
 ): Problem {
   const details = { ...problem.details, id, checkout_url: page, idempotency_key: key };
-  const message = `${id} was created, but: ${problem.message}`;
+  const message = `${id} was created, but ${problem.message}`;
   return { ...problem, message, details, next: `checkout sessions get ${id} --wait` };
 }
 
@@ -138,7 +138,7 @@ function checkOwnKey(key: string | null, newAttempt: boolean): Outcome<void, Pro
   }
   const parsed = parseIdempotencyKey([key]);
   if (parsed.ok && key.trim() === key) return accept(undefined);
-  const message = parsed.ok ? "--idempotency-key must not begin or end with a blank" : parsed.refusal.message;
+  const message = parsed.ok ? "--idempotency-key must not begin or end with a space" : parsed.refusal.message;
   return { ok: false, refusal: usageProblem(message, "give a key of that form, or leave it out") };
 }
 

@@ -11,7 +11,7 @@ import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
 export function registerIdempotency(parent: Command, registry: Registry): void {
   register<CommonOptions>(parent, registry, {
     name: "list",
-    summary: "list the keys that creates were sent with, and what became of them",
+    summary: "list the keys of creates, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     options: [],
     run: (context, options) => withJournal(context, options, (journal) => list(context, journal)),
@@ -85,8 +85,7 @@ function forget({ printer }: Context, journal: Journal | undefined, key: string)
   if (journal?.forget(key) !== true) return { ok: false, refusal: unknownKey(key) };
   printer.result(
     { forgotten: key },
-    () =>
-      `${key} is forgotten here; the service still knows it, and the next run falls back to the attempt before it`,
+    () => `${key} is forgotten here; the service still knows it, and the next run uses the attempt before it`,
   );
   return accept(undefined);
 }

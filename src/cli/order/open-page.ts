@@ -13,7 +13,7 @@ export async function openPage(
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const shown = printableLiteral(address);
-    printer.trace(`warning: ${shown} was not opened, because it is no http: or https: address`);
+    printer.trace(`warning: ${shown} was not opened, because it is not an http: or https: address`);
     return;
   }
   // As the parser spells it: ASCII, without the blanks and line breaks that it passes over.

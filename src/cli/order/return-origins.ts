@@ -10,15 +10,15 @@ import { usageProblem, type Problem } from "../problem.ts";
 const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
 
 const NEXT_AFTER = {
-  state_conflict: "remove one that is not needed any more: checkout return-origins remove <origin>",
-  not_found: "checkout return-origins list shows those that there are",
+  state_conflict: "remove one that you no longer need: checkout return-origins remove <origin>",
+  not_found: "checkout return-origins list shows them",
 };
 
 /** `checkout return-origins add|list|remove`. */
 export function registerReturnOrigins(parent: Command, registry: Registry): void {
   register<CommonOptions>(parent, registry, {
     name: "add <origin>",
-    summary: "let customers be sent back to an origin",
+    summary: "add an origin that customers may be sent back to",
     examples: [
       "checkout return-origins add https://shop.example",
       "checkout return-origins add http://localhost:3000",
@@ -35,7 +35,7 @@ export function registerReturnOrigins(parent: Command, registry: Registry): void
   });
   register<CommonOptions>(parent, registry, {
     name: "remove <origin>",
-    summary: "send no customer back to an origin any more",
+    summary: "remove an origin, so that customers are no longer sent back to it",
     examples: ["checkout return-origins remove http://localhost:3000"],
     options: [],
     run: (context, options, origin = "") => runChange(context, options, { action: "remove", origin }),
@@ -75,7 +75,7 @@ async function runChange(
   context.printer.result(changed.value, () =>
     request.action === "add"
       ? `customers may be sent back to ${origin.value}${linked === origin.value ? "" : `; payment pages link to the first one, ${linked}`}`
-      : `customers are not sent back to ${origin.value} any more`,
+      : `customers are no longer sent back to ${origin.value}`,
   );
   return accept(undefined);
 }

@@ -23,16 +23,20 @@ export function waitOptions(): Option[] {
   return [
     switchOption(
       "--wait",
-      "wait until the checkout has ended; --timeout is then for the whole wait (default: 60s)",
+      "wait until the status is final; --timeout is then for the whole wait (default: 60s)",
     ),
-    valueOption("--until <status>", "with --wait: final, or one status (default: final)", parseChoice(GOALS)),
+    valueOption(
+      "--until <status>",
+      "with --wait: the status to wait for, or final for any final one (default: final)",
+      parseChoice(GOALS),
+    ),
   ];
 }
 
 /** `--until` without `--wait` would be silently ignored. */
 export function checkWaitOptions({ wait, until }: WaitOptions): Outcome<void, Problem> {
   if (until === undefined || wait === true) return accept(undefined);
-  return { ok: false, refusal: usageProblem("--until is about waiting", "add --wait, or leave out --until") };
+  return { ok: false, refusal: usageProblem("--until needs --wait", "add --wait, or leave out --until") };
 }
 
 /** How patient each try is: of a command that waits, `--timeout` is for the whole. */
@@ -71,7 +75,7 @@ function report(
   }
   if (result.end === "unreachable_goal") {
     const { status } = result.response.data;
-    const message = `${id} has ended as ${status} and cannot become ${goal} any more`;
+    const message = `${id} is ${status}, which is final, so it cannot become ${goal}`;
     const details = { id, status };
     return {
       ok: false,
@@ -80,11 +84,11 @@ function report(
         code: "ended_otherwise",
         message,
         details,
-        next: "nothing more comes",
+        next: "the status is final",
       },
     };
   }
-  const next = `wait on: checkout sessions get ${id} --wait`;
+  const next = `continue to wait: checkout sessions get ${id} --wait`;
   const found = result.response?.data;
   const message =
     found === undefined ? "time is up, and no answer came" : `${id} is still ${found.status}; time is up`;

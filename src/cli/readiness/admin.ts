@@ -21,45 +21,45 @@ type Act = {
 const ACTS: readonly Act[] = [
   {
     name: "approve-credential",
-    summary: "approve a production credential for the store; v1 takes test credentials all the same",
+    summary: "approve a production credential for the store; v1 still accepts only test credentials",
     request: () => ({ action: "approve_credential" }),
     done: "the production credential is approved",
   },
   {
     name: "revoke-credential",
-    summary: "take the approval back; a gate that is open closes with it",
+    summary: "revoke the approval; this also closes an open gate",
     request: () => ({ action: "revoke_credential" }),
     done: "the approval of the production credential is revoked, and the production gate is closed",
   },
   {
     name: "activate",
-    summary: "switch the store on",
+    summary: "activate the store",
     request: () => ({ action: "activate" }),
     done: "the store is active",
   },
   {
     name: "deactivate",
-    summary: "switch the store off: it takes no new orders",
+    summary: "deactivate the store: it takes no new orders",
     request: () => ({ action: "deactivate" }),
-    done: "the store is not active any more, and takes no new orders",
+    done: "the store is inactive and takes no new orders",
   },
   {
     name: "enable-capability <name>",
-    summary: "switch a payment method or a currency of the store on",
+    summary: "enable a payment method or a currency of the store",
     request: (subject) => ({ action: "enable_capability", subject }),
     done: "is active",
   },
   {
     name: "disable-capability <name>",
-    summary: "switch a payment method or a currency of the store off",
+    summary: "disable a payment method or a currency of the store",
     request: (subject) => ({ action: "disable_capability", subject }),
-    done: "is not active any more",
+    done: "is inactive",
   },
   {
     name: "open-gate",
-    summary: "open the store's production gate, once production is requested and its credential approved",
+    summary: "open the store's production gate, after production was requested and its credential approved",
     request: () => ({ action: "open_gate" }),
-    done: "the production gate is open; nothing here becomes live by it",
+    done: "the production gate is open; none of this affects production",
   },
   {
     name: "close-gate",
@@ -70,8 +70,8 @@ const ACTS: readonly Act[] = [
 ];
 
 const NEXT_AFTER: NextAfter = {
-  state_conflict: "checkout checklist shows how things stand, checkout admin log how they came to",
-  not_found: "checkout capabilities list shows those that there are",
+  state_conflict: "checkout checklist shows the status, checkout admin log what was done",
+  not_found: "checkout capabilities list shows them",
   credential_invalid: "the token is that of admin.json, or of CHECKOUT_ADMIN_TOKEN at the start",
   scope_missing: "the token is that of admin.json, or of CHECKOUT_ADMIN_TOKEN at the start",
 };
@@ -86,13 +86,13 @@ export function registerAdmin(parent: Command, registry: Registry): void {
         `checkout admin ${act.name.replace("<name>", "wechat_pay")}`,
         `checkout admin ${act.name.replace("<name>", "EUR")} --note "as agreed with the merchant"`,
       ],
-      options: [valueOption("--note <text>", "what the audit log shall say beside it", parseNote)],
+      options: [valueOption("--note <text>", "note for the audit log", parseNote)],
       run: (context, options, subject = "") => runAct(context, options, { ...act, subject }),
     });
   }
   register<CommonOptions>(parent, registry, {
     name: "log",
-    summary: "print the audit log: what administrators did and the merchant asked for, first to last",
+    summary: "print the audit log of the administrator's acts and the merchant's requests, oldest first",
     examples: ["checkout admin log", "checkout admin log --json"],
     options: [],
     run: runLog,
@@ -125,7 +125,7 @@ async function runLog(context: Context, options: CommonOptions): Promise<Outcome
   });
   if (!listed.ok) return listed;
   const { acts } = listed.value;
-  context.printer.result(listed.value, () => (acts.length === 0 ? "nothing was done yet" : actLines(acts)));
+  context.printer.result(listed.value, () => (acts.length === 0 ? "the audit log is empty" : actLines(acts)));
   return accept(undefined);
 }
 

@@ -9,15 +9,16 @@ import type { Problem } from "../problem.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
-const NONE_USED = "nothing was relied on yet that the interface leaves open";
+const NONE_USED = "no assumption was relied on yet";
 
 /** `checkout assumptions`. */
 export function registerAssumptions(parent: Command, registry: Registry): void {
   register<AssumptionsOptions>(parent, registry, {
     name: "assumptions",
-    summary: "list what the interface leaves open and was decided here, and what your integration relied on",
+    summary:
+      "list the gaps of the interface, how they are decided here, and which your integration relied on",
     examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
-    options: [switchOption("--used", "only what was relied on")],
+    options: [switchOption("--used", "only those that were relied on")],
     run: runAssumptions,
   });
 }
@@ -53,5 +54,5 @@ function relianceOf({ relied_on: reliedOn, shown_by: shownBy }: AssumptionWire):
   if (reliedOn !== null) {
     return `relied on since ${reliedOn.since}: ${shownBy ?? ""} (${printable(reliedOn.request_id)})`;
   }
-  return shownBy === null ? "whether it is relied on cannot be seen here" : "not relied on yet";
+  return shownBy === null ? "the sandbox cannot see whether it is relied on" : "not relied on yet";
 }

@@ -30,10 +30,10 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
       (option) => group.getOptionValueSource(option.attributeName()) === "cli",
     );
     if (given !== undefined)
-      group.error(`${given.long ?? ""} stands before ${drill.name()}; give options behind the drill's name`);
+      group.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
   });
   registerOn<ChecklistOptions>(checklist, registry, {
-    summary: "proof of launch readiness: six items with their evidence; exit 0 only when ready",
+    summary: "check launch readiness: six items with their evidence; exit 0 only when ready",
     examples: [
       "checkout checklist",
       "checkout checklist --json --junit readiness.xml",
@@ -45,18 +45,22 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
     options: [
       listOption(
         "--item <name>",
-        `show only this; the verdict stays that of all six: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
+        `show only this item; the verdict is still that of all six: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
         parseChoice(CHECKLIST_ITEMS),
       ),
-      valueOption("--junit <file>", "write the report as JUnit XML too"),
+      valueOption("--junit <file>", "also write the report as JUnit XML"),
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
-      switchOption("--watch", "print it again whenever something has changed, until Ctrl-C"),
-      valueOption("--base-url <url>", "judge another service than the sandbox of this folder"),
+      switchOption("--watch", "print it again after every change, until Ctrl-C"),
+      valueOption("--base-url <url>", "check another service, not the sandbox of this folder"),
       switchOption(
         "--probe",
-        "with another service: ask it, which creates one order there that nobody pays; else nothing is sent",
+        "with --base-url: send requests to that service, which creates one order that is never paid (default: send nothing)",
       ),
-      valueOption("--timeout <duration>", "with --probe: for each request (default: 10s)", parseDuration),
+      valueOption(
+        "--timeout <duration>",
+        "with --probe: timeout of each request (default: 10s)",
+        parseDuration,
+      ),
     ],
     run: (context, options) => runChecklist(context, options, registry.exit),
   });
@@ -66,8 +70,7 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
 export function drillGroup(checklist: Command): Command {
   const known = checklist.commands.find((command) => command.name() === "run");
   return (
-    known ??
-    checklist.command("run").description("run a drill against your own code, and keep what it has shown")
+    known ?? checklist.command("run").description("run a drill against your own code, and keep its result")
   );
 }
 
@@ -104,7 +107,7 @@ function checkOptions({ json, markdown, watch: again, probe }: ChecklistOptions)
   if (json === true && markdown === true)
     return wrong("--json and --markdown exclude each other", "leave one of them out");
   if (again === true && probe === true)
-    return wrong("--watch and --probe exclude each other: each look would create an order", "leave one out");
+    return wrong("--watch and --probe exclude each other: each check would create an order", "leave one out");
   return accept(undefined);
 }
 
@@ -159,10 +162,10 @@ function writeJunit({ cwd, files }: World, path: string, report: ChecklistReport
       exitCode: EXIT.failed,
       code: "report_not_written",
       message: `${path} cannot be written: ${why}`,
-      next: "name a file in a folder that is there, with --junit",
+      next: "name a file in an existing folder, with --junit",
     },
   });
-  if (!files.exists(dirname(file))) return refuse("its folder is not there");
+  if (!files.exists(dirname(file))) return refuse("its folder does not exist");
   try {
     files.write(file, junitXml(report));
     return accept(undefined);

@@ -42,18 +42,25 @@ const HARMLESS = /^\w[\w.~-]*$/;
 export function registerChecklistBrowserReturn(checklist: Command, registry: Registry): void {
   register<ReturnOptions>(drillGroup(checklist), registry, {
     name: "browser-return",
-    summary:
-      "come back to your page without having paid, and see that your shop does not take it for a payment",
+    summary: "return to your page without paying, and check that your shop does not take it for a payment",
     examples: [
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view-command 'bin/order-status {order_id}' --paid-when '^paid$' --checkout <id>`,
     ],
     options: [
-      valueOption("--return-url <url>", "your page that customers come back to, on this machine"),
-      valueOption("--order-view <url>", "where your shop says what it thinks of {order_id} or {session_id}"),
+      valueOption("--return-url <url>", "your page that customers return to, on this machine"),
+      valueOption("--order-view <url>", "URL where your shop shows the status of {order_id} or {session_id}"),
       valueOption("--order-view-command <command>", "the same, as a command that prints it"),
-      valueOption("--paid-when <regex>", "what that answer matches where the order is paid", parsePattern),
-      valueOption("--checkout <id>", "an unpaid one that your shop made (default: a new one)", parseId),
+      valueOption(
+        "--paid-when <regex>",
+        "pattern that matches the answer if the order is paid",
+        parsePattern,
+      ),
+      valueOption(
+        "--checkout <id>",
+        "an unpaid checkout that your shop created (default: a new one)",
+        parseId,
+      ),
       storeOption(),
     ],
     run: (context, options) => runReturn(context, options, registry.exit),
@@ -100,14 +107,14 @@ function planOf(options: ReturnOptions, control: ControlTarget): Outcome<Plan | 
     ok: false,
     refusal: usageProblem(message, next),
   });
-  if (page === undefined) return wrong("missing: --return-url", "add the page that customers come back to");
+  if (page === undefined) return wrong("missing: --return-url", "add the page that customers return to");
   const target = drillTarget(control, page);
   if (!target.ok) return wrong(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
   if (orderView !== undefined && orderViewCommand !== undefined)
     return wrong("--order-view and --order-view-command exclude each other", "leave one of them out");
   if (orderView === undefined && orderViewCommand === undefined) return accept("no_view");
   if (paidWhen === undefined)
-    return wrong("missing: --paid-when", "add what the answer matches where the order is paid");
+    return wrong("missing: --paid-when", "add the pattern that matches the answer if the order is paid");
   if (orderViewCommand !== undefined)
     return accept({ page: target.value.url, view: { from: { commandLine: orderViewCommand }, paidWhen } });
   const url = orderView ?? "";
@@ -134,8 +141,8 @@ async function buyerFor(
   if (!found.ok) return found;
   const { status } = found.value;
   if (!isFinal(status)) return accept(buyerOf(found.value));
-  const message = `${id} is ${status}: a customer who has not paid cannot come back with it`;
-  const next = "have your shop make a new one, and give its id; or leave out --checkout";
+  const message = `${id} is ${status}: the drill needs one that is not paid`;
+  const next = "let your shop create a new one, and give its id; or leave out --checkout";
   return { ok: false, refusal: { exitCode: EXIT.conflict, code: "state_conflict", message, next } };
 }
 
@@ -166,9 +173,9 @@ async function keep(
 }
 
 const TITLES = {
-  before_the_return: "before anybody comes back",
-  return_without_payment: "back without a payment",
-  return_before_webhook: "paid and back, webhooks held",
+  before_the_return: "before the return",
+  return_without_payment: "return without a payment",
+  return_before_webhook: "return after payment, webhooks held",
   after_the_webhook: "after the webhooks",
 };
 
@@ -198,7 +205,7 @@ function showUnknown({ printer }: Context): void {
   const next = "add --order-view URL, or --order-view-command CMD, and --paid-when REGEX";
   printer.result({ verdict: "unknown", drill_id: null, steps: [], next }, () =>
     [
-      `${printer.style.bold("?")} unknown: only your shop can say what it thinks of an order, and nothing was done`,
+      `${printer.style.bold("?")} unknown: only your shop can say whether an order is paid for it; nothing was done`,
       `  ${printer.style.cyan("→")} ${next}`,
     ].join("\n"),
   );

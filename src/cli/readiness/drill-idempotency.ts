@@ -34,7 +34,7 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
   register<IdempotencyOptions>(drillGroup(checklist), registry, {
     name: "idempotency",
     summary:
-      "lose the answer of your client's create after the commit, and see that its retry repeats the key",
+      "drop the answer of your client's create after the commit, and check that its retry has the same key",
     examples: [
       EXAMPLE,
       'checkout checklist run idempotency --client-command "npm run checkout-once" --command-timeout 5m',
@@ -43,13 +43,9 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
     options: [
       valueOption(
         "--client-command <command>",
-        "creates one order with CHECKOUT_BASE_URL and CHECKOUT_API_KEY, and ends; CHECKOUT_ORDER_ID is an unused order_id (default: none is run, and the log is shown)",
+        "command that creates one order with CHECKOUT_BASE_URL and CHECKOUT_API_KEY; CHECKOUT_ORDER_ID is an unused order_id (default: run none, show the log)",
       ),
-      valueOption(
-        "--command-timeout <duration>",
-        "how long the command may take (default: 2m)",
-        parseDuration,
-      ),
+      valueOption("--command-timeout <duration>", "timeout of the command (default: 2m)", parseDuration),
     ],
     run: (context, options) => {
       const { clientCommand: commandLine } = options;
@@ -93,20 +89,20 @@ async function runDrill(
 }
 
 const TITLES = {
-  answer_lost: "an answer lost after the commit",
+  answer_lost: "answer lost after the commit",
   tried_again: "another try",
-  same_key: "under the same key",
-  one_order: "orders and sessions made",
-  client_ended: "the end of the command",
-  other_body_refused: "another body under the key, sent by this drill",
+  same_key: "same key",
+  one_order: "orders and sessions created",
+  client_ended: "end of the command",
+  other_body_refused: "another body with the key, sent by this drill",
 };
 
 function report({ printer }: Context, { drill, client }: IdempotencyDrill): void {
   const { style } = printer;
   const { verdict, steps, creates } = drill;
   const heads = {
-    passed: `${style.green("✓")} your client repeats a create under its key, and makes one order`,
-    failed: `${style.red("✗")} your client does not cope with an answer that is lost`,
+    passed: `${style.green("✓")} your client repeats a create with its key, and creates one order`,
+    failed: `${style.red("✗")} your client does not handle a lost answer`,
     unknown: `${style.bold("?")} no create succeeded, so no answer could be lost`,
   };
   if (verdict !== "passed") for (const line of lastWords(client)) printer.talk(style.dim(`  | ${line}`));
@@ -128,7 +124,7 @@ function createLines(creates: readonly SeenCreateWire[], style: Style): string {
     create.request_id,
   ]);
   const lines = table(["ORDER ID", "IDEMPOTENCY-KEY", "RESULT", "REQUEST"], rows).split("\n");
-  return [style.dim("  What came in:"), ...lines.map((line) => `  ${line}`)].join("\n");
+  return [style.dim("  Received:"), ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
 /** What the command said last: why it failed, where it did. */

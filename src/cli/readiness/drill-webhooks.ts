@@ -22,12 +22,12 @@ const TIMEOUT_MS = 600_000;
 export function registerChecklistWebhooks(checklist: Command, registry: Registry): void {
   register<WebhookDrillOptions>(drillGroup(checklist), registry, {
     name: "webhooks",
-    summary: "send good and bad webhooks to your endpoint, and see that it takes and refuses the right ones",
+    summary: "send valid and invalid webhooks to your endpoint, and check which it accepts and refuses",
     examples: [
       "checkout checklist run webhooks",
       "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
     ],
-    options: [valueOption("--endpoint <id>", "only this one (default: all that are on)", parseId)],
+    options: [valueOption("--endpoint <id>", "only this endpoint (default: all enabled ones)", parseId)],
     run: (context, options) => runWebhooks(context, options, () => registry.exit(EXIT.failed)),
   });
 }
@@ -46,9 +46,9 @@ async function runWebhooks(
       timeoutMs: TIMEOUT_MS,
       signal,
       nextAfter: {
-        not_found: "checkout endpoints list shows those that there are",
+        not_found: "checkout endpoints list shows them",
         state_conflict:
-          "add one: checkout endpoints add http://localhost:3000/hooks, or switch one on: checkout endpoints enable <id>",
+          "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
       },
     }),
   );
@@ -65,8 +65,8 @@ async function runWebhooks(
 function report({ url, passed, steps }: EndpointDrill, style: Style): string {
   const right = steps.filter((step) => step.passed).length;
   const what = passed
-    ? "takes what is genuine and refuses what is not"
-    : `did the right thing in ${right} of ${steps.length} steps`;
+    ? "accepts valid webhooks and refuses invalid ones"
+    : `passed ${right} of ${steps.length} steps`;
   const head = `${passed ? style.green("✓") : style.red("✗")} ${printable(url)} ${what}`;
   return `${head}\n${drillLines(steps, { titles: TITLES, style })}`;
 }

@@ -58,13 +58,13 @@ function placeOf(context: Context, options: LookOptions): Outcome<Place, Problem
   if (options.baseUrl !== undefined && !isOwn) return elsewhere(options, settings.value);
   if (!control.ok) return control;
   if (options.probe !== true) return accept({ source: "sandbox", control: control.value });
-  const message = "--probe is for another service: of this sandbox all facts are there already";
+  const message = "--probe is for another service: all facts of this sandbox are known";
   return { ok: false, refusal: usageProblem(message, "leave it out, or name a service with --base-url") };
 }
 
 function elsewhere({ watch: again }: LookOptions, settings: Settings): Outcome<Place, Problem> {
   if (again !== true) return accept({ source: "service", settings });
-  const message = "--watch looks at the sandbox of this folder: another service does not show what changes";
+  const message = "--watch works only with the sandbox of this folder: another service does not show changes";
   return { ok: false, refusal: usageProblem(message, "leave it out, or leave out --base-url") };
 }
 
@@ -99,9 +99,7 @@ function serviceLook(context: Context, options: LookOptions, settings: Settings)
   if (!target.ok) return target;
   return accept(async (signal) => {
     const sum = formatAmount(PROBE_TERMS.amount_minor, PROBE_TERMS.currency);
-    printer.talk(
-      `asking ${printable(service)}, where one order over ${sum} is created by it, which nobody pays`,
-    );
+    printer.talk(`asking ${printable(service)}, which creates one order over ${sum} there; it is never paid`);
     const probe = await probeService(world, target.value, { timeoutMs: settings.timeoutMs.value, signal });
     return signal.aborted ? { ok: false, refusal: interrupted() } : accept(report(probe));
   });

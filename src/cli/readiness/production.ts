@@ -11,12 +11,12 @@ type RequestOptions = CommonOptions & { readonly note?: string };
 export function registerProduction(parent: Command, registry: Registry): void {
   register<RequestOptions>(parent, registry, {
     name: "request",
-    summary: "ask the administrator for production, as the merchant; it opens nothing by itself",
+    summary: "request production, as the merchant; this alone opens nothing",
     examples: [
       "checkout production request",
       'checkout production request --note "launch planned for 1 December"',
     ],
-    options: [valueOption("--note <text>", "what the administrator shall know", parseNote)],
+    options: [valueOption("--note <text>", "note for the administrator", parseNote)],
     run: runRequest,
   });
 }
@@ -26,7 +26,7 @@ async function runRequest(context: Context, options: RequestOptions): Promise<Ou
   const requested = await callSandbox(context, options, {
     name: "requestProduction",
     body: note === undefined ? {} : { note },
-    nextAfter: { state_conflict: "checkout checklist shows how things stand" },
+    nextAfter: { state_conflict: "checkout checklist shows the status" },
   });
   if (!requested.ok) return requested;
   const { printer } = context;

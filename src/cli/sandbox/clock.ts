@@ -8,14 +8,14 @@ import { happeningLines } from "../webhook/report.ts";
 import { durationOf } from "../parsers.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 
-const MINUTES_AND_MORE = "a span such as 31m, 2h or 45s";
-const MOMENT = "a moment such as 2026-12-24T18:00:00Z";
+const MINUTES_AND_MORE = "a duration such as 31m, 2h or 45s";
+const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 
 /** `checkout sandbox clock show|freeze|advance|set|real`. */
 export function registerSandboxClock(parent: Command, registry: Registry): void {
   const group = parent
     .command("clock")
-    .description("the store's clock: expiry and everything else that takes time");
+    .description("the store's clock, for expiry and everything else that depends on time");
   const add = (
     name: string,
     summary: string,
@@ -30,11 +30,11 @@ export function registerSandboxClock(parent: Command, registry: Registry): void 
       options: [],
       run: (context, options, argument = "") => runClock(context, options, request(argument)),
     });
-  add("show", "show what time it is for the store", () => undefined);
-  add("freeze", "stop the clock where it is", () => ({ action: "freeze" }));
-  add("advance <span>", "move it forward and do, in order, all that falls due on the way", advanceBy);
-  add("set <moment>", "set it to a moment", setTo);
-  add("real", "back to the real time", () => ({ action: "real" }));
+  add("show", "show the store's time", () => undefined);
+  add("freeze", "freeze the clock", () => ({ action: "freeze" }));
+  add("advance <span>", "move it forward, and do everything that is due on the way, in order", advanceBy);
+  add("set <moment>", "set it to a time", setTo);
+  add("real", "return to real time", () => ({ action: "real" }));
 }
 
 async function runClock(
@@ -51,7 +51,7 @@ async function runClock(
   const left =
     undelivered === 0
       ? []
-      : [`${undelivered} due deliveries are still on their way: checkout deliveries list --state due`];
+      : [`${undelivered} due deliveries are not finished yet: checkout deliveries list --state due`];
   const quiet = fired.length + delivered.length === 0;
   context.printer.result(moved.value, () =>
     [

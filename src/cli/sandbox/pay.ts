@@ -13,7 +13,7 @@ type PayOptions = CommonOptions & { readonly outcome?: PayOutcome };
 export function registerSandboxPay(parent: Command, registry: Registry): void {
   register<PayOptions>(parent, registry, {
     name: "pay <id>",
-    summary: "act in the payer's place on an order or a session",
+    summary: "pay an order or a session as the payer, or let it end otherwise",
     examples: [
       "checkout sandbox pay <id> --outcome succeeded",
       "checkout sandbox pay <id> --outcome declined --json",

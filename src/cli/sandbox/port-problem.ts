@@ -8,7 +8,7 @@ export function portProblem({ portOwner }: Pick<World, "portOwner">, port: numbe
     exitCode: EXIT.failed,
     code: "port_unavailable",
     message:
-      owner === undefined ? `port ${port} cannot be taken: ${message}` : `port ${port} is taken by ${owner}`,
+      owner === undefined ? `port ${port} cannot be used: ${message}` : `port ${port} is used by ${owner}`,
     next: "stop that process, or choose another port with --port (0 takes any free one)",
   };
 }

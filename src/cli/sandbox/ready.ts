@@ -51,9 +51,9 @@ export function banner({ world, printer: { style } }: Context, ready: Ready): st
     ["API", ready.base_url],
     ["Merchant", ready.merchant_id],
     ["Store", ready.store_id],
-    ["API key", ready.api_key ?? "shown once before; not in credentials.json"],
+    ["API key", ready.api_key ?? "was shown once; it is not in credentials.json"],
     ["Signing secret", ready.signing_secret],
-    ["State", ready.data_dir === null ? "in memory; nothing is kept" : shortPath(world, ready.data_dir)],
+    ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
   ]);
   return [
     `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} is ready (pid ${ready.pid}). Ctrl-C stops it.`,

@@ -70,10 +70,10 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
         `port to listen on; 0 takes any free one (default: ${DEFAULT_PORT}, or the next free one)`,
         parseWhole(0, 65_535),
       ),
-      switchOption("--ephemeral", "keep nothing on disk"),
+      switchOption("--ephemeral", "keep the state in memory only"),
       valueOption(
         "--rate-limit <rate>",
-        "requests a second for each API key: 5/s or off (default: 1000/s)",
+        "requests per second for each API key: 5/s or off (default: 1000/s)",
         parseRateLimit,
       ),
       valueOption(
@@ -83,17 +83,17 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       ),
       listOption(
         "--allow-host <host>",
-        "another name that the service goes by: HOST or HOST:PORT (repeatable)",
+        "another allowed Host header: HOST or HOST:PORT (repeatable)",
         parseHost,
       ),
       listOption(
         "--allow-target <host>",
-        "a host beside this machine that events may be sent to (repeatable)",
+        "another host that events may be sent to (default: this machine only; repeatable)",
         parseTargetHost,
       ),
       valueOption(
         "--delivery-timeout <duration>",
-        "how long a receiver of events has for its answer (default: 15s)",
+        "timeout for a receiver's answer to an event (default: 15s)",
         parseDuration,
       ),
       valueOption(
@@ -150,7 +150,7 @@ function givenTokens({ env }: World): Outcome<GivenTokens, Problem> {
   if (!admin.ok) return admin;
   if (control.value === undefined || control.value !== admin.value)
     return accept({ control: control.value, admin: admin.value });
-  const message = "CHECKOUT_CONTROL_TOKEN and CHECKOUT_ADMIN_TOKEN must differ: they are two roles";
+  const message = "CHECKOUT_CONTROL_TOKEN and CHECKOUT_ADMIN_TOKEN must differ, because they are two roles";
   return { ok: false, refusal: usageProblem(message, "set another one, or unset one of them") };
 }
 
@@ -225,7 +225,7 @@ async function retryWhileLocked<Value>(write: () => Promise<Value>): Promise<Out
 }
 
 function unavailable({ message }: StorageUnavailable): Problem {
-  const next = "end whatever keeps the database open, look at the disk, and start again";
+  const next = "end the process that has the database open, check the disk, and start again";
   return { exitCode: EXIT.failed, code: "database_unavailable", message, next };
 }
 
@@ -282,7 +282,7 @@ async function listen(
     const listener = await world.listen(makeService, { port });
     if (listener.ok) {
       if (port !== wanted)
-        printer.talk(`Port ${wanted} is taken by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
+        printer.talk(`Port ${wanted} is used by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
       if (sandbox === undefined) throw new Error("a listener makes its service");
       return accept({ listener: listener.value, sandbox });
     }
@@ -302,8 +302,8 @@ function foreignMasterKey(held: Held): Outcome<never, Problem> {
     refusal: {
       exitCode: EXIT.failed,
       code: "master_key_foreign",
-      message: `${path} does not open the signing secret in the database`,
-      next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start anew",
+      message: `${path} cannot decrypt the signing secret in the database`,
+      next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start again",
     },
   };
 }

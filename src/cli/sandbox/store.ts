@@ -11,7 +11,7 @@ import type { Problem } from "../problem.ts";
 export function registerStore(parent: Command, registry: Registry): void {
   register<CommonOptions>(parent, registry, {
     name: "show",
-    summary: "show the store: what it is, may do and has; no secrets",
+    summary: "show the store: ids, keys, capabilities and return origins, without secrets",
     examples: ["checkout store show", "checkout store show --json"],
     options: [],
     run: runShow,
@@ -22,7 +22,7 @@ export function registerStore(parent: Command, registry: Registry): void {
 export function registerCapabilities(parent: Command, registry: Registry): void {
   register<CommonOptions>(parent, registry, {
     name: "list",
-    summary: "list the payment methods and currencies that the store has, and whether they are active",
+    summary: "list the payment methods and currencies of the store, and whether they are active",
     examples: ["checkout capabilities list", "checkout capabilities list --json"],
     options: [],
     run: runCapabilities,

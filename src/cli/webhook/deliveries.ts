@@ -30,7 +30,7 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
       valueOption("--event <event_id>", "only of this event", parseId),
       valueOption("--checkout <id>", "only of this order or session", parseId),
       valueOption("--state <state>", DELIVERY_STATES.join(", "), parseChoice(DELIVERY_STATES)),
-      valueOption("--limit <n>", "at most so many, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+      valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
     ],
     run: runList,
   });
@@ -43,7 +43,7 @@ async function runList(context: Context, options: ListOptions): Promise<Outcome<
   if (!listed.ok) return listed;
   const { deliveries } = listed.value;
   context.printer.result(listed.value, () =>
-    deliveries.length === 0 ? "no delivery fits" : deliveryLines(deliveries),
+    deliveries.length === 0 ? "no matching deliveries" : deliveryLines(deliveries),
   );
   return accept(undefined);
 }

@@ -29,7 +29,7 @@ type TroubleOptions = CommonOptions & {
 export function registerEndpointTrouble(parent: Command, registry: Registry): void {
   register<TroubleOptions>(parent, registry, {
     name: "trouble <id>",
-    summary: "let the next deliveries to an endpoint go wrong, to see that the receiver copes",
+    summary: "inject faults into the next deliveries to an endpoint, to test its receiver",
     examples: [
       "checkout endpoints trouble <id> --kind duplicate",
       "checkout endpoints trouble <id> --kind bad_signature --times 3",
@@ -38,10 +38,14 @@ export function registerEndpointTrouble(parent: Command, registry: Registry): vo
     ],
     options: [
       valueOption("--kind <kind>", TROUBLE_KINDS.join(", "), parseChoice(TROUBLE_KINDS)),
-      valueOption("--times <n>", "for so many deliveries, 1 to 1000 (default: 1)", parseTimes),
+      valueOption("--times <n>", "number of deliveries, 1 to 1000 (default: 1)", parseTimes),
       valueOption("--event <event_id>", "only for deliveries of this event (default: any)", parseId),
-      valueOption("--delay <span>", "how long delay and reorder hold it back (default: 2s)", parseDuration),
-      switchOption("--clear", "take back the trouble that is still to come"),
+      valueOption(
+        "--delay <span>",
+        "how long delay and reorder hold a delivery back (default: 2s)",
+        parseDuration,
+      ),
+      switchOption("--clear", "remove scheduled faults"),
     ],
     run: runTrouble,
   });
@@ -60,12 +64,12 @@ async function runTrouble(
     name: "makeTrouble",
     id: id.value,
     body: wanted.value,
-    nextAfter: { not_found: "checkout endpoints list and checkout events list show what there is" },
+    nextAfter: { not_found: "checkout endpoints list and checkout events list show them" },
   });
   if (!made.ok) return made;
   const { troubles } = made.value;
   context.printer.result(made.value, () =>
-    troubles.length === 0 ? "no trouble is to come" : troubleLines(troubles),
+    troubles.length === 0 ? "no faults are scheduled" : troubleLines(troubles),
   );
   return accept(undefined);
 }
@@ -94,7 +98,7 @@ function troubleLines(troubles: readonly TroubleWire[]): string {
     kind,
     remaining,
     kind === "delay" || kind === "reorder" ? `${delayMs / 1000} s` : null,
-    eventId ?? "whatever comes next",
+    eventId ?? "any event",
   ]);
   return table(["KIND", "TIMES", "DELAY", "EVENT"], rows);
 }

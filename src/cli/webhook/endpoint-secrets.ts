@@ -27,18 +27,18 @@ type Overlap = { readonly text: string; readonly milliseconds: number };
 
 const DEFAULT_OVERLAP: Overlap = { text: "24h", milliseconds: DEFAULT_OVERLAP_MS };
 
-const NEXT_AFTER: NextAfter = { not_found: "checkout endpoints list shows those that there are" };
+const NEXT_AFTER: NextAfter = { not_found: "checkout endpoints list shows them" };
 
 /** `checkout endpoints rotate-secret|secret`. */
 export function registerEndpointSecrets(parent: Command, registry: Registry): void {
   register<RotateOptions>(parent, registry, {
     name: "rotate-secret <id>",
-    summary: "give an endpoint a new signing secret; the one before signs too for a while",
+    summary: "give an endpoint a new signing secret; the old one signs too during the overlap",
     examples: ["checkout endpoints rotate-secret <id>", "checkout endpoints rotate-secret <id> --overlap 0s"],
     options: [
       valueOption(
         "--overlap <span>",
-        "how long the one before signs too, 0s to 30d (default: 24h)",
+        "how long the old secret signs too, 0s to 30d (default: 24h)",
         parseOverlap,
       ),
     ],
@@ -46,7 +46,7 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
   });
   register<SecretOptions>(parent, registry, {
     name: "secret [id]",
-    summary: "print an endpoint's signing secret and nothing else; without an id the only endpoint's",
+    summary: "print an endpoint's signing secret and nothing else (default: that of the only endpoint)",
     examples: [
       "checkout endpoints secret",
       "checkout endpoints secret <id> --format env >> .env",
@@ -74,11 +74,11 @@ async function runRotate(
   if (!rotated.ok) return rotated;
   const [secret = null] = rotated.value.in_force;
   const json = { endpoint_id: id.value, signing_secret: secret, ...rotated.value };
-  const before = overlap.milliseconds === 0 ? "signs no more" : `signs too for another ${overlap.text}`;
+  const before = overlap.milliseconds === 0 ? "is no longer used" : `signs too for ${overlap.text}`;
   context.printer.result(json, () =>
     fieldLines([
       ["signing_secret", secret],
-      ["the one before", before],
+      ["old_secret", before],
       ["in force", rotated.value.in_force.length],
     ]),
   );
@@ -115,7 +115,7 @@ async function onlyEndpoint(context: Context, options: CommonOptions): Promise<O
     const next = "add one: checkout endpoints add http://localhost:3000/hooks";
     return {
       ok: false,
-      refusal: { exitCode: EXIT.failed, code: "no_endpoint", message: "no endpoint is there", next },
+      refusal: { exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next },
     };
   }
   if (more.length === 0) return accept(only.id);
@@ -128,6 +128,6 @@ async function onlyEndpoint(context: Context, options: CommonOptions): Promise<O
 function parseOverlap(text: string): Overlap {
   const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : durationOf(text);
   const parsed = parseControlRequest("rotateSecret", { overlap_ms: milliseconds });
-  if (milliseconds === undefined || !parsed.ok) throw invalidOption("a span from 0s to 30d", text);
+  if (milliseconds === undefined || !parsed.ok) throw invalidOption("a duration from 0s to 30d", text);
   return { text, milliseconds };
 }

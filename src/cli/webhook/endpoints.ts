@@ -13,19 +13,18 @@ import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptio
 
 type AddOptions = CommonOptions & { readonly events?: readonly string[] };
 
-const NONE = "no endpoint is there; add one: checkout endpoints add http://localhost:3000/hooks";
+const NONE = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
 const NEXT_AFTER: NextAfter = {
-  not_found: "checkout endpoints list shows those that there are",
-  state_conflict:
-    "checkout endpoints list shows their states; checkout endpoints enable <id> switches one on",
+  not_found: "checkout endpoints list shows them",
+  state_conflict: "checkout endpoints list shows their states; checkout endpoints enable <id> enables one",
 };
 
 /** `checkout endpoints add|list|remove|enable|disable|test`. */
 export function registerEndpoints(parent: Command, registry: Registry): void {
   register<AddOptions>(parent, registry, {
     name: "add <url>",
-    summary: "have events delivered to an address, and print the secret that they are signed with",
+    summary: "add an endpoint that events are delivered to, and print its signing secret",
     examples: [
       "checkout endpoints add http://localhost:3000/hooks",
       "checkout endpoints add http://localhost:3000/hooks --events order.*,checkout_session.succeeded",
@@ -57,7 +56,7 @@ export function registerEndpoints(parent: Command, registry: Registry): void {
   }
   register<WebhookWaitOptions>(parent, registry, {
     name: "test <id>",
-    summary: "deliver an event webhook.test to an endpoint; with --wait exit 1 where it was not taken",
+    summary: "deliver a webhook.test event to an endpoint; with --wait exit 1 if it was not accepted",
     examples: ["checkout endpoints test <id>", "checkout endpoints test <id> --wait"],
     options: webhookWaitOptions("wait for the receiver's answer"),
     run: runTest,
@@ -74,18 +73,18 @@ type Change = {
 const CHANGES: readonly Change[] = [
   {
     action: "remove",
-    summary: "remove an endpoint, and give up all that is on its way there",
-    done: "is removed; what was on its way there is given up",
+    summary: "remove an endpoint, and give up its deliveries",
+    done: "is removed; its deliveries are given up",
   },
   {
     action: "enable",
-    summary: "switch an endpoint on: it gets what waits for it, and all that comes",
+    summary: "enable an endpoint: queued events are delivered, then new ones",
     done: "gets events",
   },
   {
     action: "disable",
-    summary: "switch an endpoint off: it misses what happens meanwhile",
-    done: "gets no events any more, and misses those of meanwhile",
+    summary: "disable an endpoint: events that happen while it is disabled are not delivered later",
+    done: "is disabled: events that happen meanwhile are not delivered later",
   },
 ];
 
@@ -97,7 +96,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const added = await callSandbox(context, options, {
     name: "addEndpoint",
     body: { url, event_types: [...patterns.value] },
-    nextAfter: { state_conflict: "checkout endpoints list shows those that there are" },
+    nextAfter: { state_conflict: "checkout endpoints list shows them" },
   });
   if (!added.ok && added.refusal.code === "invalid_parameter")
     return { ok: false, refusal: usageProblem(added.refusal.message, next) };
@@ -159,8 +158,8 @@ async function runTest(
   if (options.wait === true) return awaitTest(context, options, eventId);
   context.printer.result(tested.value, () =>
     [
-      `webhook.test is on its way: ${eventId}`,
-      `checkout events get ${eventId} --wait shows what comes of it`,
+      `webhook.test is being delivered: ${eventId}`,
+      `checkout events get ${eventId} --wait shows the result`,
     ].join("\n"),
   );
   return accept(undefined);
@@ -177,7 +176,7 @@ async function awaitTest(
   // Trouble on purpose may have added a second one.
   const delivery = shown.value.deliveries.find(({ cause }) => cause === "event");
   if (delivery === undefined || !isAnswered(shown.value.deliveries)) {
-    const next = "checkout endpoints list shows whether the endpoint is on";
+    const next = "checkout endpoints list shows whether the endpoint is enabled";
     return {
       ok: false,
       refusal: timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }),
@@ -187,7 +186,7 @@ async function awaitTest(
   context.printer.result(shown.value, () => {
     const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
     const { style } = context.printer;
-    return `${style.green("✓")} webhook.test was taken: ${resultOf(delivery)} after ${milliseconds} ms\n  ${eventId}`;
+    return `${style.green("✓")} webhook.test was accepted: ${resultOf(delivery)} after ${milliseconds} ms\n  ${eventId}`;
   });
   return accept(undefined);
 }
@@ -203,8 +202,8 @@ function notTaken({ event_id: eventId }: AnswerOf<"showEvent">, delivery: Delive
   return {
     exitCode: EXIT.failed,
     code: "not_delivered",
-    message: `webhook.test was not taken: ${result}`,
-    next: `look at your receiver, then: checkout events replay ${eventId}`,
+    message: `webhook.test was not accepted: ${result}`,
+    next: `check your receiver, then: checkout events replay ${eventId}`,
     details: { event_id: eventId, state: delivery.state, result },
   };
 }

@@ -44,7 +44,7 @@ type Since = { readonly eventId: string } | { readonly position: number };
 export function registerEvents(parent: Command, registry: Registry): void {
   register<ListOptions>(parent, registry, {
     name: "list",
-    summary: "list what happened, oldest first; with --wait what happens next",
+    summary: "list events, oldest first; with --wait the next ones",
     examples: [
       "checkout events list --checkout <id>",
       "checkout events list --type order.succeeded --limit 10",
@@ -54,15 +54,15 @@ export function registerEvents(parent: Command, registry: Registry): void {
     options: [
       valueOption("--type <type>", "only this event type", parseChoice(EVENT_TYPES)),
       valueOption("--checkout <id>", "only events of this order or session", parseId),
-      valueOption("--since <event>", "only what came after it: an event_id or a position", parseSince),
-      valueOption("--limit <n>", "at most so many, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
-      ...webhookWaitOptions("wait for the next event that fits; with --since, if there is none yet"),
+      valueOption("--since <event>", "only events after this one: an event_id or a position", parseSince),
+      valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+      ...webhookWaitOptions("wait for the next matching event; with --since only if there is none yet"),
     ],
     run: runList,
   });
   register<GetOptions>(parent, registry, {
     name: "get <event_id>",
-    summary: "show an event with its body and what became of its deliveries",
+    summary: "show an event with its body and its deliveries",
     examples: [
       "checkout events get <event_id>",
       "checkout events get <event_id> --wait",
@@ -70,7 +70,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
     ],
     options: [
       switchOption("--body", "print the body byte for byte, and nothing else"),
-      ...webhookWaitOptions("wait until every delivery was taken or given up"),
+      ...webhookWaitOptions("wait until every delivery has succeeded or is given up"),
     ],
     run: runGet,
   });
@@ -81,7 +81,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
       "checkout events replay <event_id>",
       "checkout events replay <event_id> --endpoint 0199a3c4-5d00-7000-8000-000000000001",
     ],
-    options: [valueOption("--endpoint <id>", "to this endpoint alone (default: all that want it)", parseId)],
+    options: [valueOption("--endpoint <id>", "only to this endpoint (default: all that want it)", parseId)],
     run: runReplay,
   });
 }
@@ -101,7 +101,9 @@ async function runList(context: Context, options: ListOptions): Promise<Outcome<
       : await callSandbox(context, options, { name: "listEvents", body: query });
   if (!listed.ok) return listed;
   const { events } = listed.value;
-  context.printer.result(listed.value, () => (events.length === 0 ? "no event fits" : eventLines(events)));
+  context.printer.result(listed.value, () =>
+    events.length === 0 ? "no matching events" : eventLines(events),
+  );
   return accept(undefined);
 }
 
@@ -134,8 +136,8 @@ async function nextEvents(
   );
   const listed = controlOutcome(result);
   if (!listed.ok || listed.value.events.length > 0) return listed;
-  const next = `wait on: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
-  return { ok: false, refusal: timeIsUp("no event came that fits", next, { since: query.since ?? 0 }) };
+  const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
+  return { ok: false, refusal: timeIsUp("no matching event came", next, { since: query.since ?? 0 }) };
 }
 
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<Outcome<void, Problem>> {
@@ -177,15 +179,15 @@ async function runReplay(
     id: id.value,
     body: { endpoint_id: options.endpoint },
     nextAfter: {
-      not_found: "checkout events list and checkout endpoints list show what there is",
-      state_conflict: "checkout endpoints list shows their states and what they want",
+      not_found: "checkout events list and checkout endpoints list show them",
+      state_conflict: "checkout endpoints list shows their states and event types",
     },
   });
   if (!replayed.ok) return replayed;
   context.printer.result(replayed.value, () =>
     [
-      ...replayed.value.deliveries.map(({ endpoint_id: endpoint }) => `on its way again to ${endpoint}`),
-      `checkout events get ${id.value} --wait shows what comes of it`,
+      ...replayed.value.deliveries.map(({ endpoint_id: endpoint }) => `delivering again to ${endpoint}`),
+      `checkout events get ${id.value} --wait shows the result`,
     ].join("\n"),
   );
   return accept(undefined);
@@ -200,7 +202,7 @@ function stillDue({ event_id: eventId, deliveries }: AnswerOf<"showEvent">): Pro
   const due = deliveries.filter(({ state }) => state === "due");
   const [nextTry = "soon"] = due.flatMap(({ next_at: nextAt }) => nextAt ?? []).toSorted();
   const message = `${due.length} of ${deliveries.length} deliveries of ${eventId} are due, the next at ${nextTry}`;
-  const next = `wait on: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> brings the next try, and checkout endpoints list shows whether its endpoint is on`;
+  const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next try, and checkout endpoints list shows whether its endpoint is enabled`;
   return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextTry });
 }
 

@@ -18,7 +18,7 @@ export function deliveryLines(deliveries: readonly DeliveryWire[]): string {
 
 /** The deliveries of one event with their last try, one a line. */
 export function deliveryLinesOfEvent(deliveries: readonly DeliveryWire[]): string {
-  if (deliveries.length === 0) return "  no endpoint was there that wanted it";
+  if (deliveries.length === 0) return "  no endpoint wanted it";
   return table(
     [...COLUMNS, "ENDPOINT"],
     deliveries.map((delivery) => [...cells(delivery), addressOf(delivery)]),
@@ -44,7 +44,7 @@ export function orderIdOf({ body }: Pick<EventWire, "body">): string | null {
 export function resultOf({ attempts }: Pick<DeliveryWire, "attempts">): string | null {
   const last = attempts.at(-1);
   if (last === undefined) return null;
-  const result = last.finished_at === null ? "on its way" : String(last.status ?? last.error);
+  const result = last.finished_at === null ? "in progress" : String(last.status ?? last.error);
   return last.trouble === null ? result : `${result} (${last.trouble})`;
 }
 

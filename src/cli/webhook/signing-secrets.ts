@@ -18,7 +18,7 @@ export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 export function secretOption(): Option {
   return valueOption(
     "--secret-file <file>",
-    `the signing secret, one a line during a rotation; - is standard input (else: ${SECRET_VARIABLE})`,
+    `file with the signing secret, one per line during a rotation; - is standard input (else: ${SECRET_VARIABLE})`,
   );
 }
 
@@ -61,8 +61,6 @@ const ONE_STDIN: Outcome<never, Problem> = {
 
 function noSecret(secretFile: string | undefined): Outcome<never, Problem> {
   const message =
-    secretFile === undefined
-      ? "there is no signing secret to work with"
-      : "--secret-file holds no signing secret";
+    secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
   return { ok: false, refusal: usageProblem(message, SOURCES) };
 }

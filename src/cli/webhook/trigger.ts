@@ -37,7 +37,7 @@ const ACTS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
 export function registerTrigger(parent: Command, registry: Registry): void {
   register<TriggerOptions>(parent, registry, {
     name: "trigger <type>",
-    summary: "make an event happen, on a real order or session that is made for it",
+    summary: "make an event happen, on a real order or session created for it",
     examples: [
       "checkout trigger order.succeeded",
       "checkout trigger checkout_session.expired --price-id price_ticket",
@@ -45,8 +45,11 @@ export function registerTrigger(parent: Command, registry: Registry): void {
       "checkout trigger webhook.test",
     ],
     options: [
-      valueOption("--order-id <id>", "your id of the purchase, there already or not (default: a new one)"),
-      valueOption("--price-id <id>", `the catalog price of what is made (default: ${DEFAULT_PRICE})`),
+      valueOption("--order-id <id>", "your id for the purchase, new or existing (default: a new one)"),
+      valueOption(
+        "--price-id <id>",
+        `the catalog price of a new order or session (default: ${DEFAULT_PRICE})`,
+      ),
       storeOption(),
     ],
     run: runTrigger,
@@ -127,7 +130,7 @@ function tooLate({ type }: Goal, checkout: Checkout): Problem {
   return {
     exitCode: EXIT.conflict,
     code: "state_conflict",
-    message: `${printableLiteral(orderId)} is ${status} already, and no ${type} can follow`,
+    message: `${printableLiteral(orderId)} is already ${status}, so ${type} cannot happen`,
     next: `leave out --order-id for a new one, or deliver its last event again: checkout events replay ${last}`,
     details: { id, status },
   };
@@ -150,7 +153,7 @@ function show({ printer }: Context, checkout: Checkout, known: number): void {
 /** Tests every endpoint that is on. */
 async function testAll(context: Context, options: TriggerOptions): Promise<Outcome<void, Problem>> {
   if (options.orderId !== undefined || options.priceId !== undefined) {
-    const message = `${TEST} is about no order: --order-id and --price-id do not go with it`;
+    const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;
     return { ok: false, refusal: usageProblem(message, `checkout trigger ${TEST}`) };
   }
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
@@ -176,7 +179,7 @@ function nobodyListens(): Problem {
   return {
     exitCode: EXIT.failed,
     code: "no_endpoint",
-    message: "no endpoint is on, so there is nothing to test",
-    next: "add one: checkout endpoints add http://localhost:3000/hooks, or switch one on: checkout endpoints enable <id>",
+    message: "no endpoint is enabled, so there is nothing to test",
+    next: "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
   };
 }

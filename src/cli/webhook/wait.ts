@@ -14,13 +14,17 @@ import { whileWaiting } from "../service-command.ts";
 export type WebhookWaitOptions = CommonOptions & { readonly wait?: boolean; readonly timeout?: number };
 
 /** What to do where the sandbox knows no event of an id. */
-export const NEXT_AFTER_EVENT: NextAfter = { not_found: "checkout events list shows those that there are" };
+export const NEXT_AFTER_EVENT: NextAfter = { not_found: "checkout events list shows them" };
 
 /** `--wait` and how long; `what` says what for. */
 export function webhookWaitOptions(what: string): Option[] {
   return [
     switchOption("--wait", what),
-    valueOption("--timeout <duration>", "with --wait: for the whole wait (default: 60s)", parseDuration),
+    valueOption(
+      "--timeout <duration>",
+      "with --wait: timeout of the whole wait (default: 60s)",
+      parseDuration,
+    ),
   ];
 }
 

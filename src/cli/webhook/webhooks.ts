@@ -32,7 +32,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
   const payload = () => valueOption("--payload-file <file>", "the body, byte for byte; - is standard input");
   register<VerifyFlags>(parent, registry, {
     name: "verify",
-    summary: "verify the signature of one webhook, and say why where it fails; exit 0 or 1",
+    summary: "verify the signature of one webhook, and say why it fails; exit 0 or 1",
     examples: [
       "checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file secret.txt",
       "printenv SECRET | checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file -",
@@ -42,8 +42,16 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
       valueOption("--timestamp <value>", `the header ${HEADERS.timestamp}, as it came`),
       valueOption("--signature <value>", `the header ${HEADERS.signature}, as it came`),
       secretOption(),
-      valueOption("--tolerance <duration>", "how old or new it may be (default: 5m)", parseTolerance),
-      valueOption("--now <moment>", "verify as of then: Unix seconds or 2026-12-24T18:00:00Z", parseMoment),
+      valueOption(
+        "--tolerance <duration>",
+        "tolerance of the timestamp, before and after now (default: 5m)",
+        parseTolerance,
+      ),
+      valueOption(
+        "--now <moment>",
+        "verify as at this time: Unix seconds or 2026-12-24T18:00:00Z (default: now)",
+        parseMoment,
+      ),
     ],
     run: (context, options) => runVerify(context, options, () => registry.exit(EXIT.failed)),
   });
@@ -157,7 +165,7 @@ function eventIdOf(rawBody: Uint8Array): string | undefined {
 const EVENT_ID = /^[\x21-\x7e]{1,128}$/;
 
 function parseEventId(text: string): string {
-  if (!EVENT_ID.test(text)) throw invalidOption("1 to 128 visible ASCII characters without blanks", text);
+  if (!EVENT_ID.test(text)) throw invalidOption("1 to 128 visible ASCII characters without spaces", text);
   return text;
 }
 
@@ -180,6 +188,6 @@ function parseMoment(text: string): number {
   const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);
   const moment = isMoment ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(moment) || !new Date(moment).toISOString().startsWith(text.slice(0, 19)))
-    throw invalidOption("Unix seconds, or a moment such as 2026-12-24T18:00:00Z", text);
+    throw invalidOption("Unix seconds, or a time such as 2026-12-24T18:00:00Z", text);
   return moment;
 }
