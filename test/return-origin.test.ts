@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseReturnOrigin, returnAddress } from "../src/core/checkout/return-origin.ts";
 import { openDatabase } from "../src/store/connection/database.ts";
-import { SANDBOX_MIGRATIONS } from "../src/store/connection/schema.ts";
+import { SANDBOX_MIGRATIONS } from "../src/store/schema.ts";
 import { openStore, SANDBOX_FILE } from "../src/store/store.ts";
 import { SEED } from "./support/campaign.ts";
 import { tempFolder } from "./support/temp-folder.ts";

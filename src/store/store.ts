@@ -24,7 +24,7 @@ import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
 import { idempotencyUsesTable } from "./readiness/idempotency-uses.ts";
 import { pricesTable } from "./checkout/prices.ts";
 import { returnOriginsTable } from "./checkout/return-origins.ts";
-import { SANDBOX_MIGRATIONS } from "./connection/schema.ts";
+import { SANDBOX_MIGRATIONS } from "./schema.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
 import { storesTable } from "./stores.ts";

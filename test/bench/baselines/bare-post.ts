@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import { Agent, request } from "node:http";
 import Database from "better-sqlite3";
-import { SANDBOX_MIGRATIONS } from "../../../src/store/connection/schema.ts";
+import { SANDBOX_MIGRATIONS } from "../../../src/store/schema.ts";
 import { CONSTANT_BODY } from "./announce.ts";
 
 const BODY = CONSTANT_BODY.padEnd(600);

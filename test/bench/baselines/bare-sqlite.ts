@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { v7 } from "uuid";
-import { SANDBOX_MIGRATIONS } from "../../../src/store/connection/schema.ts";
+import { SANDBOX_MIGRATIONS } from "../../../src/store/schema.ts";
 import { announce } from "./announce.ts";
 
 type Create = {

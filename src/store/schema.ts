@@ -1,4 +1,4 @@
-import type { Migration } from "./database.ts";
+import type { Migration } from "./connection/database.ts";
 
 /**
  * The tables of `sandbox.db`. Everything but the merchant carries `store_id`; times are milliseconds since the epoch.
