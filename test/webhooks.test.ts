@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { afterTry, MAX_TRIES } from "../src/core/webhook/delivery.ts";
-import { TROUBLE_KINDS } from "../src/core/webhook/fault.ts";
+import { FAULT_KINDS } from "../src/core/webhook/fault.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received } from "./support/webhook-site.ts";
@@ -382,7 +382,7 @@ test("each trouble is what it says, once, and then all is right again", async ()
   expect(new Set(told)).toEqual(
     new Set(["duplicate", "stale_timestamp", "bad_signature", "changed_body", "old_secret"]),
   );
-  expect(TROUBLE_KINDS).toHaveLength(8);
+  expect(FAULT_KINDS).toHaveLength(8);
 });
 
 test("trouble can wait for one event, for several deliveries, and be taken back", async () => {

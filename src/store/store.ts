@@ -28,7 +28,7 @@ import { SANDBOX_MIGRATIONS } from "./schema.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
 import { storesTable } from "./stores.ts";
-import { troublesTable } from "./webhook/faults.ts";
+import { faultsTable } from "./webhook/faults.ts";
 
 /** The kind of `sandbox.db`: "ckSB" in its header. */
 export const SANDBOX_FILE: FileKind = {
@@ -85,7 +85,7 @@ function tables(connection: Connection, scheduler: Scheduler) {
     endpoints: endpointsTable(connection, scheduler),
     deliveries: deliveriesTable(connection),
     deliveryAttempts: deliveryAttemptsTable(connection),
-    troubles: troublesTable(connection),
+    faults: faultsTable(connection),
     adminActs: adminActsTable(connection),
     drills: drillsTable(connection),
     idempotencyUses: idempotencyUsesTable(connection),

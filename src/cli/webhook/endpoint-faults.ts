@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { parseControlRequest } from "../../core/control/operations.ts";
 import type { TroubleRequest, TroubleWire } from "../../core/control/webhooks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { TROUBLE_KINDS, type TroubleKind } from "../../core/webhook/fault.ts";
+import { FAULT_KINDS, type FaultKind } from "../../core/webhook/fault.ts";
 import {
   invalidOption,
   register,
@@ -18,7 +18,7 @@ import { table } from "../printer.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 
 type TroubleOptions = CommonOptions & {
-  readonly kind?: TroubleKind;
+  readonly kind?: FaultKind;
   readonly times?: number;
   readonly event?: string;
   readonly delay?: number;
@@ -37,7 +37,7 @@ export function registerEndpointTrouble(parent: Command, registry: Registry): vo
       "checkout endpoints trouble <id> --clear",
     ],
     options: [
-      valueOption("--kind <kind>", TROUBLE_KINDS.join(", "), parseChoice(TROUBLE_KINDS)),
+      valueOption("--kind <kind>", FAULT_KINDS.join(", "), parseChoice(FAULT_KINDS)),
       valueOption("--times <n>", "number of deliveries, 1 to 1000 (default: 1)", parseTimes),
       valueOption("--event <event_id>", "only for deliveries of this event (default: any)", parseId),
       valueOption(
@@ -84,7 +84,7 @@ function troubleOf({ kind, times, event, delay, clear }: TroubleOptions): Outcom
     return wrong("--clear and --kind exclude each other", "leave one of them out; clear first, then add");
   }
   if (kind === undefined) {
-    return wrong("missing: --kind, or --clear", `add --kind ${TROUBLE_KINDS.join("|")}`);
+    return wrong("missing: --kind, or --clear", `add --kind ${FAULT_KINDS.join("|")}`);
   }
   if (delay !== undefined && kind !== "delay" && kind !== "reorder") {
     return wrong(`--delay is for delay and reorder; got --kind ${kind}`, "leave out --delay");

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
-import { TROUBLE_KINDS } from "../webhook/fault.ts";
+import { FAULT_KINDS } from "../webhook/fault.ts";
 
 /** A day of milliseconds: so long both secrets sign by default while one is rotated. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
@@ -52,7 +52,7 @@ const deliveryAttempt = z.object({
   address: z.string().nullable(),
   status: z.int().nullable(),
   error: z.enum(DELIVERY_ERRORS).nullable(),
-  trouble: z.enum(TROUBLE_KINDS).nullable(),
+  trouble: z.enum(FAULT_KINDS).nullable(),
   headers: z.record(z.string(), z.string()),
   body_sha256: z.string(),
   answer: z.string().nullable(),
@@ -77,7 +77,7 @@ export type DeliveryWire = z.infer<typeof delivery>;
 const trouble = z.object({
   endpoint_id: z.uuid(),
   event_id: z.uuid().nullable(),
-  kind: z.enum(TROUBLE_KINDS),
+  kind: z.enum(FAULT_KINDS),
   delay_ms: z.int().min(0),
   remaining: z.int().min(1),
 });
@@ -107,7 +107,7 @@ const rotateRequest = z.strictObject({ overlap_ms: z.int().min(0).max(MAX_OVERLA
 const troubleRequest = z.discriminatedUnion("action", [
   z.strictObject({
     action: z.literal("add"),
-    kind: z.enum(TROUBLE_KINDS),
+    kind: z.enum(FAULT_KINDS),
     times: z.int().min(1).max(MAX_TROUBLE_TIMES).optional(),
     event_id: z.uuid().optional(),
     delay_ms: z.int().min(0).max(MAX_TROUBLE_DELAY_MS).optional(),

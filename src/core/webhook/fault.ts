@@ -1,5 +1,5 @@
 /** Faults that can be injected into a delivery, to test how a receiver handles them (decision 45). */
-export const TROUBLE_KINDS = [
+export const FAULT_KINDS = [
   "duplicate",
   "reorder",
   "delay",
@@ -9,16 +9,16 @@ export const TROUBLE_KINDS = [
   "changed_body",
   "old_secret",
 ] as const;
-export type TroubleKind = (typeof TROUBLE_KINDS)[number];
+export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** A fault that is scheduled for the next deliveries to an endpoint, of one event or of any. */
-export type Trouble = {
+export type DeliveryFault = {
   readonly id: string;
   readonly storeId: string;
   readonly endpointId: string;
   /** Null for any event. */
   readonly eventId: string | null;
-  readonly kind: TroubleKind;
+  readonly kind: FaultKind;
   /** How long `delay` and `reorder` hold a delivery back, in milliseconds by the store's clock. */
   readonly delayMs: number;
   /** How many more deliveries it applies to. */

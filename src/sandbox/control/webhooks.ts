@@ -14,7 +14,7 @@ import {
 } from "../../core/control/webhooks.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import type { Trouble } from "../../core/webhook/fault.ts";
+import type { DeliveryFault } from "../../core/webhook/fault.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
@@ -22,8 +22,8 @@ import type { World } from "../../world.ts";
 import type { EndpointSecrets } from "../webhook/endpoint-secrets.ts";
 import {
   addEndpoint,
-  addTrouble,
-  clearTroubles,
+  addFault,
+  clearFaults,
   eventOf,
   registerListener,
   removeEndpoint,
@@ -90,8 +90,8 @@ export const WEBHOOK_HANDLERS: { readonly [Name in WebhookOperation]: Handler<Na
     }),
   makeTrouble: (context, { id, body }) =>
     inStore(context, async (storeId) => {
-      const troubles = await makeTrouble(context, { storeId, endpointId: id }, body);
-      return troubles.ok ? accept({ troubles: troubles.value.map(troubleWire) }) : troubles;
+      const faults = await makeTrouble(context, { storeId, endpointId: id }, body);
+      return faults.ok ? accept({ troubles: faults.value.map(troubleWire) }) : faults;
     }),
   registerListener: (context, { body }) => inStore(context, (storeId) => listen(context, storeId, body)),
   listEvents: (context, { body }) => inStore(context, (storeId) => listEvents(context, storeId, body)),
@@ -146,10 +146,10 @@ function makeTrouble(
   context: WebhookActs,
   ref: EndpointRef,
   request: TroubleRequest,
-): Promise<Outcome<readonly Trouble[]>> {
-  if (request.action === "clear") return clearTroubles(context, ref);
+): Promise<Outcome<readonly DeliveryFault[]>> {
+  if (request.action === "clear") return clearFaults(context, ref);
   const { kind, event_id: eventId = null, times = 1, delay_ms: delayMs = DEFAULT_TROUBLE_DELAY_MS } = request;
-  return addTrouble(context, { ...ref, eventId, kind, delayMs, remaining: times });
+  return addFault(context, { ...ref, eventId, kind, delayMs, remaining: times });
 }
 
 async function listen(
@@ -248,7 +248,7 @@ function deliveryWire(
 }
 
 function attemptWire(attempt: DeliveryAttempt): DeliveryWire["attempts"][number] {
-  const { number, milliseconds, url, address, status, error, trouble, answer } = attempt;
+  const { number, milliseconds, url, address, status, error, fault, answer } = attempt;
   return {
     number,
     started_at: iso(attempt.startedAt),
@@ -258,7 +258,7 @@ function attemptWire(attempt: DeliveryAttempt): DeliveryWire["attempts"][number]
     address,
     status,
     error,
-    trouble,
+    trouble: fault,
     // Written by us as a record of texts.
     headers: JSON.parse(attempt.headers) as Record<string, string>,
     body_sha256: attempt.bodyHash,
@@ -267,6 +267,6 @@ function attemptWire(attempt: DeliveryAttempt): DeliveryWire["attempts"][number]
   };
 }
 
-function troubleWire({ endpointId, eventId, kind, delayMs, remaining }: Trouble): TroubleWire {
+function troubleWire({ endpointId, eventId, kind, delayMs, remaining }: DeliveryFault): TroubleWire {
   return { endpoint_id: endpointId, event_id: eventId, kind, delay_ms: delayMs, remaining };
 }

@@ -11,7 +11,7 @@ import {
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { parseRetryAfter } from "../../core/retry-after.ts";
-import type { Trouble, TroubleKind } from "../../core/webhook/fault.ts";
+import type { DeliveryFault, FaultKind } from "../../core/webhook/fault.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { OutboundResult, World } from "../../world.ts";
@@ -76,9 +76,9 @@ export function takeNext(
     const event = store.events.find(delivery.eventId);
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
     const isOwnDoing = delivery.cause === "duplicate";
-    const trouble = isOwnDoing ? undefined : store.troubles.take(endpointId, event.id);
-    if (trouble === undefined || !holdBack(context, { delivery, trouble }, now)) {
-      return start(context, { endpoint, delivery, event, trouble: trouble?.kind ?? null }, now);
+    const fault = isOwnDoing ? undefined : store.faults.take(endpointId, event.id);
+    if (fault === undefined || !holdBack(context, { delivery, fault }, now)) {
+      return start(context, { endpoint, delivery, event, fault: fault?.kind ?? null }, now);
     }
   }
   expect(world.now());
@@ -88,12 +88,12 @@ export function takeNext(
 /** Applies a fault that keeps a delivery from being sent now; false for other faults. */
 function holdBack(
   { store }: DispatchContext,
-  { delivery, trouble }: { readonly delivery: Delivery; readonly trouble: Trouble },
+  { delivery, fault }: { readonly delivery: Delivery; readonly fault: DeliveryFault },
   now: number,
 ): boolean {
   const { id, tries } = delivery;
-  const nextAt = now + trouble.delayMs;
-  switch (trouble.kind) {
+  const nextAt = now + fault.delayMs;
+  switch (fault.kind) {
     case "drop":
       store.deliveries.settle(id, { state: "dropped", tries, nextAt: now });
       store.deliveries.releaseFollowers(delivery, now);
@@ -116,11 +116,11 @@ function holdBack(
 
 function start(
   context: DispatchContext,
-  wanted: Pick<Started, "endpoint" | "delivery" | "event"> & { readonly trouble: TroubleKind | null },
+  wanted: Pick<Started, "endpoint" | "delivery" | "event"> & { readonly fault: FaultKind | null },
   now: number,
 ): Started {
   const { store, world } = context;
-  const { endpoint, delivery, event, trouble } = wanted;
+  const { endpoint, delivery, event, fault } = wanted;
   const { inForce, retired } = endpointSecrets(context, endpoint, now);
   const request = deliveryRequest({
     eventId: event.id,
@@ -128,7 +128,7 @@ function start(
     secrets: inForce,
     retiredSecrets: retired,
     realNow: world.now(),
-    trouble,
+    fault,
   });
   const number = store.deliveryAttempts.last(delivery.id) + 1;
   const { auditedHeaders: headers, bodyHash } = request;
@@ -140,9 +140,9 @@ function start(
     url,
     headers,
     bodyHash,
-    trouble,
+    fault,
   });
-  if (trouble === "duplicate") enqueue(context, { event, endpoint, cause: "duplicate" }, now);
+  if (fault === "duplicate") enqueue(context, { event, endpoint, cause: "duplicate" }, now);
   return { endpoint, delivery, event, number, request };
 }
 

@@ -8,7 +8,7 @@ import {
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
-import type { Trouble } from "../../core/webhook/fault.ts";
+import type { DeliveryFault } from "../../core/webhook/fault.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
@@ -190,35 +190,35 @@ export function replayEvent(
 }
 
 /** Injects a fault into the next deliveries to an endpoint (decision 45). Refuses with `not_found`. */
-export function addTrouble(
+export function addFault(
   context: EndpointsContext,
-  wanted: Pick<Trouble, "storeId" | "endpointId" | "eventId" | "kind" | "delayMs" | "remaining">,
-): Promise<Outcome<readonly Trouble[]>> {
+  wanted: Pick<DeliveryFault, "storeId" | "endpointId" | "eventId" | "kind" | "delayMs" | "remaining">,
+): Promise<Outcome<readonly DeliveryFault[]>> {
   const { store, world } = context;
   return atEndpoint(context, wanted, (endpoint, createdAt) => {
     const event = wanted.eventId === null ? undefined : eventOf(store, wanted.storeId, wanted.eventId);
     if (event?.ok === false) return event;
-    store.troubles.insert({ ...wanted, id: world.uuid(), createdAt });
-    return accept(troublesOf(context, endpoint));
+    store.faults.insert({ ...wanted, id: world.uuid(), createdAt });
+    return accept(faultsOf(context, endpoint));
   });
 }
 
 /** Removes the scheduled faults of an endpoint. Refuses with `not_found`. */
-export function clearTroubles(
+export function clearFaults(
   context: EndpointsContext,
   ref: EndpointRef,
-): Promise<Outcome<readonly Trouble[]>> {
+): Promise<Outcome<readonly DeliveryFault[]>> {
   return atEndpoint(context, ref, (endpoint) => {
-    context.store.troubles.clear(endpoint.id);
-    return accept(troublesOf(context, endpoint));
+    context.store.faults.clear(endpoint.id);
+    return accept(faultsOf(context, endpoint));
   });
 }
 
-function troublesOf(
+function faultsOf(
   { store }: EndpointsContext,
   { id, storeId }: Pick<Endpoint, "id" | "storeId">,
-): Trouble[] {
-  return store.troubles.of(storeId).filter(({ endpointId }) => endpointId === id);
+): DeliveryFault[] {
+  return store.faults.of(storeId).filter(({ endpointId }) => endpointId === id);
 }
 
 /** The events that a listener asks for again: after an event, or from a time on; none by default. */

@@ -1,5 +1,5 @@
 import type { DeliveryError } from "../../core/webhook/delivery.ts";
-import type { TroubleKind } from "../../core/webhook/fault.ts";
+import type { FaultKind } from "../../core/webhook/fault.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */
@@ -12,7 +12,7 @@ export type DeliveryAttempt = {
   readonly headers: string;
   /** SHA-256 of the body that was sent, in hex. */
   readonly bodyHash: string;
-  readonly trouble: TroubleKind | null;
+  readonly fault: FaultKind | null;
   /** Null while it runs. */
   readonly finishedAt: number | null;
   /** How long it took, in real milliseconds. */
@@ -33,7 +33,7 @@ export type AttemptEnd = Pick<
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
 
-const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, trouble,
+const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, trouble AS fault,
   finished_at AS finishedAt, milliseconds, address, status, error, answer, next_at AS nextAt`;
 
 /** The audit of deliveries: each try has its row before it is sent, and is never changed once it has ended. */
@@ -61,11 +61,11 @@ export function deliveryAttemptsTable(connection: Connection) {
     start: (
       attempt: Pick<
         DeliveryAttempt,
-        "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "trouble"
+        "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
       >,
     ): void => {
-      const { deliveryId, number, startedAt, url, headers, bodyHash, trouble } = attempt;
-      insert.run(deliveryId, number, startedAt, url, headers, bodyHash, trouble);
+      const { deliveryId, number, startedAt, url, headers, bodyHash, fault } = attempt;
+      insert.run(deliveryId, number, startedAt, url, headers, bodyHash, fault);
     },
 
     /** Writes how a try ended. */
