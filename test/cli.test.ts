@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { openPage } from "../src/cli/order/open-page.ts";
 import { createPrinter } from "../src/cli/printer.ts";
@@ -498,6 +499,31 @@ test("a damaged state folder is refused with the remedy, and a lost credential i
   await (await harness.start()).stop();
   writeFileSync(join(harness.cwd, ".checkout/credentials.json"), "");
   expect((await harness.start()).ready.api_key).toBeNull();
+});
+
+test("the databases of a development version are refused, and left as they are", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  await harness.run(createOrder("order-1"));
+  await sandbox.stop();
+  const file = (name: string): string => join(harness.cwd, ".checkout", name);
+  for (const name of ["sandbox.db", "journal.db"]) {
+    const database = new Database(file(name));
+    database.pragma("user_version = 2");
+    database.close();
+  }
+  const rows = [
+    ["database", "sandbox.db", "sandbox start"],
+    ["journal", "journal.db", "idempotency list"],
+  ] as const;
+  for (const [what, name, command] of rows) {
+    const before = readFileSync(file(name));
+    const refused = await harness.run([...command.split(" "), "--json"]);
+    expect([name, refused.code, refused.stdout]).toEqual([name, 1, ""]);
+    expect(json(refused.stderr)).toMatchObject({ error: { code: `${what}_development_version` } });
+    expect(refused.stderr).toContain("move its folder away, or use a new folder with --dir");
+    expect(readFileSync(file(name)).equals(before)).toBe(true);
+  }
 });
 
 test("the folder is found upward, and named ones are used as named", async () => {

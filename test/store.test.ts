@@ -1,10 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hash } from "node:crypto";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { openDatabase, type FileKind } from "../src/store/connection/database.ts";
+import { FIRST_FORMAT, openDatabase, type FileKind } from "../src/store/connection/database.ts";
 import { createGroupCommit, StorageUnavailable } from "../src/store/connection/group-commit.ts";
-import { openStore, SANDBOX_FILE, type Store } from "../src/store/store.ts";
+import { JOURNAL_FILE, openJournal, openSeenEvents } from "../src/store/journal/journal.ts";
+import { SANDBOX_FILE } from "../src/store/schema.ts";
+import { openStore, type Store } from "../src/store/store.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 const scheduler = {
@@ -22,6 +25,23 @@ function open(path: string, kind = KIND): Database.Database {
   const opened = openDatabase(path, { kind });
   if (!opened.ok) throw new Error(opened.refusal.message);
   return opened.value;
+}
+
+/** A file as a crashed development version left it: its mark, and a write that is only in the write-ahead log. */
+function developmentFile(kind: FileKind, format: number): string {
+  const [running, crashed] = [join(tempFolder(), "old.db"), join(tempFolder(), "old.db")];
+  const file = new Database(running);
+  file.pragma(`application_id = ${kind.applicationId}`);
+  file.pragma(`user_version = ${format}`);
+  file.pragma("journal_mode = WAL");
+  file.exec("CREATE TABLE merchants (id TEXT PRIMARY KEY) STRICT; INSERT INTO merchants VALUES ('m')");
+  for (const end of ["", "-wal"]) copyFileSync(running + end, crashed + end);
+  file.close();
+  return crashed;
+}
+
+function hashes(path: string): readonly string[] {
+  return [path, `${path}-wal`].map((file) => hash("sha256", readFileSync(file)));
 }
 
 function openSandboxStore(path: string): Store {
@@ -86,11 +106,50 @@ test("an older file is backed up, then migrated; a failing migration leaves it a
 
   const migrated = open(path, NEXT);
   expect(migrated.prepare("SELECT * FROM a").all()).toEqual([{ x: 42, y: null }]);
-  expect(migrated.pragma("user_version", { simple: true })).toBe(2);
+  expect(migrated.pragma("user_version", { simple: true })).toBe(FIRST_FORMAT + 1);
   migrated.close();
-  const backup = new Database(join(folder, "a.db.v1.backup"), { readonly: true });
+  const backup = new Database(join(folder, `a.db.v${FIRST_FORMAT}.backup`), { readonly: true });
   expect(backup.prepare("SELECT * FROM a").all()).toEqual([{ x: 42 }]);
   backup.close();
+});
+
+test("a file of a development version is refused with reason and remedy, and never written to", () => {
+  const rows = [
+    {
+      kind: SANDBOX_FILE,
+      formats: [1, 2, 3, 4, 5],
+      openers: [(path: string) => openStore(path, { nativeBinding: undefined, scheduler })],
+    },
+    {
+      kind: JOURNAL_FILE,
+      formats: [1, 2],
+      openers: [
+        (path: string) => openJournal(path),
+        (path: string) => openSeenEvents(path, { now: Date.now() }),
+      ],
+    },
+  ];
+  for (const { kind, formats, openers } of rows) {
+    for (const format of formats) {
+      const path = developmentFile(kind, format);
+      const before = hashes(path);
+      for (const openIt of openers) {
+        const opened = openIt(path);
+        expect(opened.ok ? "opened" : opened.refusal).toEqual({
+          reason: "development_version",
+          message: `${path} was made by a development version of checkout (format ${format}; released versions start at ${FIRST_FORMAT}); nothing was written to it`,
+          remedy: "move its folder away, or use a new folder with --dir",
+        });
+      }
+      expect(hashes(path)).toEqual(before);
+    }
+  }
+});
+
+test("the first format stays as it is: a change of the schema is a migration, with its test", () => {
+  const digest = ({ migrations: [first = ""] }: FileKind): string =>
+    hash("sha256", first.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16);
+  expect([digest(SANDBOX_FILE), digest(JOURNAL_FILE)]).toEqual(["5ee9c330d7ea0b2f", "8cf5d8ba216ac025"]);
 });
 
 test("what a crash left of a file that was being made is in nobody's way", () => {

@@ -3,6 +3,17 @@ import type { Connection } from "./connection/database.ts";
 
 type CapabilityRow = Omit<Capability, "active"> & { readonly active: number };
 
+/** The DDL of what stores may be paid with. */
+export const CAPABILITIES_DDL = `
+CREATE TABLE capabilities (
+  store_id TEXT NOT NULL REFERENCES stores (id),
+  kind     TEXT NOT NULL CHECK (kind IN ('payment_method', 'currency')),
+  name     TEXT NOT NULL,
+  active   INTEGER NOT NULL CHECK (active IN (0, 1)),
+  PRIMARY KEY (store_id, kind, name)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** What each store may be paid with. `changed` hears of every change, for whoever remembers what a store may do. */
 export function capabilitiesTable(connection: Connection, changed: () => void) {
   const selectOf = connection.prepare<[string], CapabilityRow>(

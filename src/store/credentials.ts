@@ -17,6 +17,19 @@ type KeyRow = { readonly id: string; readonly last_four: string; readonly scopes
 /** What may be shown of an API key. */
 export type ShownKey = Pick<Credential, "id" | "scopes"> & { readonly lastFour: string };
 
+/** The DDL of API keys. */
+export const CREDENTIALS_DDL = `
+CREATE TABLE credentials (
+  id         TEXT PRIMARY KEY,
+  store_id   TEXT NOT NULL REFERENCES stores (id),
+  key_hash   TEXT NOT NULL UNIQUE CHECK (length(key_hash) = 64),
+  last_four  TEXT NOT NULL CHECK (length(last_four) = 4),
+  scopes     TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  revoked_at INTEGER
+) STRICT;
+`;
+
 /** API keys, as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<[string, string, string, string, string, number]>(

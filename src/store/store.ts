@@ -10,7 +10,6 @@ import {
   createPresenceCheck,
   openDatabase,
   type Connection,
-  type FileKind,
   type FileRefusal,
   type OpenOptions,
 } from "./connection/database.ts";
@@ -24,18 +23,11 @@ import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
 import { idempotencyUsesTable } from "./readiness/idempotency-uses.ts";
 import { pricesTable } from "./checkout/prices.ts";
 import { returnOriginsTable } from "./checkout/return-origins.ts";
-import { SANDBOX_MIGRATIONS } from "./schema.ts";
+import { SANDBOX_FILE } from "./schema.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
 import { storesTable } from "./stores.ts";
 import { faultsTable } from "./webhook/faults.ts";
-
-/** The kind of `sandbox.db`: "ckSB" in its header. */
-export const SANDBOX_FILE: FileKind = {
-  name: "checkout sandbox",
-  applicationId: 0x636b5342,
-  migrations: SANDBOX_MIGRATIONS,
-};
 
 /** The sandbox's state: tables to read at any time, and `write`, the only way to change them. */
 export type Store = ReturnType<typeof tables> & {

@@ -28,6 +28,25 @@ export type StoreDetails = StoreIdentity &
 /** What a create has to know of a store. */
 export type StoreRecord = StoreFacts & { readonly clock: StoreClock };
 
+/** The DDL of merchants and their stores. */
+export const STORES_DDL = `
+CREATE TABLE merchants (
+  id         TEXT PRIMARY KEY,
+  name       TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE stores (
+  id              TEXT PRIMARY KEY,
+  merchant_id     TEXT NOT NULL REFERENCES merchants (id),
+  name            TEXT NOT NULL,
+  active          INTEGER NOT NULL CHECK (active IN (0, 1)),
+  created_at      INTEGER NOT NULL,
+  clock_offset    INTEGER NOT NULL DEFAULT 0,
+  clock_frozen_at INTEGER
+) STRICT;
+`;
+
 /** Merchants, stores and what stores may do. */
 export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertMerchant = connection.prepare<[string, string, number]>(

@@ -5,7 +5,7 @@ import type { ListenerRequest } from "../../core/control/webhooks.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
-import { openSeenEvents } from "../../store/journal/seen-events.ts";
+import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { STDIN } from "../input.ts";

@@ -16,6 +16,30 @@ export type LateResult = {
   readonly recordedAt: number;
 };
 
+/** The DDL of payment attempts and late results. */
+export const ATTEMPTS_DDL = `
+CREATE TABLE attempts (
+  checkout_id TEXT NOT NULL REFERENCES checkouts (id),
+  number      INTEGER NOT NULL CHECK (number BETWEEN 1 AND 5),
+  started_at  INTEGER NOT NULL,
+  outcome     TEXT CHECK (outcome IN ('succeeded', 'declined', 'failed', 'abandoned')),
+  finished_at INTEGER CHECK ((finished_at IS NULL) = (outcome IS NULL)),
+  PRIMARY KEY (checkout_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX open_attempt_of_checkout ON attempts (checkout_id) WHERE outcome IS NULL;
+CREATE TRIGGER finished_attempts_are_immutable BEFORE UPDATE ON attempts WHEN OLD.outcome IS NOT NULL
+  BEGIN SELECT RAISE(ABORT, 'a finished attempt is immutable'); END;
+
+CREATE TABLE late_results (
+  checkout_id TEXT NOT NULL,
+  attempt     INTEGER NOT NULL,
+  result      TEXT NOT NULL CHECK (result IN ('succeeded', 'declined', 'failed')),
+  recorded_at INTEGER NOT NULL,
+  PRIMARY KEY (checkout_id, attempt, result),
+  FOREIGN KEY (checkout_id, attempt) REFERENCES attempts (checkout_id, number)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** The payers' tries, and the results that came too late for them. */
 export function attemptsTable(connection: Connection) {
   const select = connection.prepare<[string], AttemptRow>(

@@ -19,6 +19,39 @@ type CheckoutRow = {
 const COLUMNS =
   "id, store_id, object, order_id, amount_minor, currency, payment_method, description, price_id, status, created_at, expires_at";
 
+/** The DDL of checkouts. */
+export const CHECKOUTS_DDL = `
+CREATE TABLE checkouts (
+  id             TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id       TEXT NOT NULL REFERENCES stores (id),
+  object         TEXT NOT NULL CHECK (object IN ('order', 'checkout_session')),
+  order_id       TEXT NOT NULL CHECK (octet_length(order_id) BETWEEN 1 AND 128),
+  amount_minor   INTEGER NOT NULL CHECK (amount_minor BETWEEN 1 AND 9007199254740991),
+  currency       TEXT NOT NULL CHECK (currency GLOB '[A-Z][A-Z][A-Z]'),
+  payment_method TEXT NOT NULL CHECK (payment_method IN ('alipay_plus', 'wechat_pay')),
+  description    TEXT CHECK (octet_length(description) <= 512),
+  price_id       TEXT,
+  status         TEXT NOT NULL
+                 CHECK (status IN ('created', 'pending', 'succeeded', 'failed', 'cancelled', 'expired')),
+  created_at     INTEGER NOT NULL,
+  expires_at     INTEGER NOT NULL CHECK (expires_at > created_at)
+) STRICT;
+-- Decision 8 as a constraint: no order_id of a store ever has two checkouts that are open or paid.
+CREATE UNIQUE INDEX live_checkout_of_order ON checkouts (store_id, order_id)
+  WHERE status IN ('created', 'pending', 'succeeded');
+CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
+CREATE TRIGGER checkout_terms_are_immutable BEFORE UPDATE OF
+  id, store_id, object, order_id, amount_minor, currency, payment_method, description, price_id, created_at
+  ON checkouts BEGIN SELECT RAISE(ABORT, 'the terms of a checkout are immutable'); END;
+CREATE TRIGGER checkouts_are_kept BEFORE DELETE ON checkouts
+  BEGIN SELECT RAISE(ABORT, 'checkouts are never deleted'); END;
+-- Decision 10 once more: no program can move a checkout where the core would not.
+CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (
+  (OLD.status = 'created' AND NEW.status IN ('pending', 'cancelled', 'expired')) OR
+  (OLD.status = 'pending' AND NEW.status IN ('pending', 'succeeded', 'failed', 'cancelled', 'expired'))
+) BEGIN SELECT RAISE(ABORT, 'a checkout cannot move this way'); END;
+`;
+
 /** Orders and checkout sessions. */
 export function checkoutsTable(connection: Connection) {
   const insert = connection.prepare<(string | number | null)[]>(

@@ -28,6 +28,25 @@ type FilterParameters = { readonly [name in keyof EventFilter]?: string | number
 const COLUMNS =
   "position, id, store_id AS storeId, checkout_id AS checkoutId, type, sequence, body, created_at AS createdAt";
 
+/** The DDL of events. */
+export const EVENTS_DDL = `
+CREATE TABLE events (
+  position    INTEGER PRIMARY KEY,
+  id          TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  checkout_id TEXT REFERENCES checkouts (id),
+  type        TEXT NOT NULL,
+  sequence    INTEGER NOT NULL CHECK (sequence >= 1),
+  body        TEXT NOT NULL,
+  created_at  INTEGER NOT NULL,
+  UNIQUE (checkout_id, sequence)
+) STRICT;
+CREATE TRIGGER events_are_immutable BEFORE UPDATE ON events
+  BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
+CREATE TRIGGER events_are_kept BEFORE DELETE ON events
+  BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
+`;
+
 /** The outbox: what happened, in the transaction in which it happened (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = connection.prepare<(string | number | null)[]>(

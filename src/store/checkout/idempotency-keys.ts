@@ -1,6 +1,23 @@
 import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
 import type { Connection } from "../connection/database.ts";
 
+/** The DDL of idempotency keys. */
+export const IDEMPOTENCY_KEYS_DDL = `
+CREATE TABLE idempotency_keys (
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  key         TEXT NOT NULL CHECK (length(key) BETWEEN 8 AND 128),
+  fingerprint TEXT NOT NULL CHECK (length(fingerprint) = 64),
+  status      INTEGER NOT NULL CHECK (status = 201),
+  request_id  TEXT NOT NULL CHECK (length(request_id) = 36),
+  body        TEXT NOT NULL,
+  checkout_id TEXT NOT NULL REFERENCES checkouts (id),
+  created_at  INTEGER NOT NULL,
+  PRIMARY KEY (store_id, key)
+) STRICT;
+CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
+  BEGIN SELECT RAISE(ABORT, 'an idempotency key keeps its first answer'); END;
+`;
+
 /** The answers that keys are bound to (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {
   const insert = connection.prepare<[string, string, string, number, string, string, string, number]>(

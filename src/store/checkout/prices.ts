@@ -18,6 +18,20 @@ export type Price = {
   readonly paymentMethod: PaymentMethod;
 };
 
+/** The DDL of catalog prices. */
+export const PRICES_DDL = `
+CREATE TABLE prices (
+  store_id       TEXT NOT NULL REFERENCES stores (id),
+  id             TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
+  description    TEXT NOT NULL,
+  amount_minor   INTEGER NOT NULL CHECK (amount_minor BETWEEN 1 AND 9007199254740991),
+  currency       TEXT NOT NULL CHECK (currency GLOB '[A-Z][A-Z][A-Z]'),
+  payment_method TEXT NOT NULL CHECK (payment_method IN ('alipay_plus', 'wechat_pay')),
+  approved       INTEGER NOT NULL CHECK (approved IN (0, 1)),
+  PRIMARY KEY (store_id, id)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** The catalog of each store. */
 export function pricesTable(connection: Connection) {
   const insert = connection.prepare<[string, string, string, number, string, string]>(

@@ -3,6 +3,25 @@ import type { Connection } from "../connection/database.ts";
 /** An origin that the customers of a store may be sent back to (decision 19). Time in milliseconds by the store's clock. */
 export type ReturnOrigin = { readonly storeId: string; readonly origin: string; readonly createdAt: number };
 
+/** The DDL of return origins. */
+export const RETURN_ORIGINS_DDL = `
+CREATE TABLE return_origins (
+  store_id   TEXT NOT NULL REFERENCES stores (id),
+  origin     TEXT NOT NULL CHECK (
+               octet_length(origin) BETWEEN 11 AND 261
+               AND origin NOT GLOB '*[^]a-z0-9:/.[-]*' AND origin NOT GLOB '*://*/*'
+               AND origin NOT GLOB '*:' AND origin NOT GLOB '*:0*'
+               AND (
+                 origin GLOB 'https://*'
+                 OR origin IN ('http://localhost', 'http://127.0.0.1', 'http://[::1]')
+                 OR rtrim(origin, '0123456789') IN ('http://localhost:', 'http://127.0.0.1:', 'http://[::1]:')
+               )
+             ),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (store_id, origin)
+) STRICT;
+`;
+
 /** Where the customers of each store may be sent back to (decision 19). */
 export function returnOriginsTable(connection: Connection) {
   const insert = connection.prepare<[string, string, number]>(

@@ -9,6 +9,17 @@ export type DueItem = {
   readonly outcome: PayOutcome | null;
 };
 
+/** The DDL of settlements. */
+export const SETTLEMENTS_DDL = `
+CREATE TABLE settlements (
+  checkout_id TEXT PRIMARY KEY REFERENCES checkouts (id),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  outcome     TEXT NOT NULL CHECK (outcome IN ('succeeded', 'declined', 'failed', 'cancelled', 'expired')),
+  due_at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
+`;
+
 /** What waits for its time: rows are the queue, so that a crash loses nothing. */
 export function settlementsTable(connection: Connection) {
   const insert = connection.prepare<[string, string, PayOutcome, number]>(

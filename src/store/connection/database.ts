@@ -4,13 +4,13 @@ import { readSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 
-/** SQL that takes a file from one `user_version` to the next; runs in one transaction. */
+/** SQL that takes a file from one format to the next; runs in one transaction. The first makes the tables. */
 export type Migration = string;
 
 /** An open database file. */
 export type Connection = Database.Database;
 
-/** What a database file is for: its mark in the header and the history of its tables. */
+/** What a database file is for: its mark in the header and the history of its tables, which is only ever added to. */
 export type FileKind = {
   readonly name: string;
   /** SQLite's `application_id`: a file with another one is not ours. */
@@ -20,7 +20,7 @@ export type FileKind = {
 
 /** Why a file is refused, and what its owner can do. The file is as it was. */
 export type FileRefusal = {
-  readonly reason: "zero_bytes" | "foreign" | "damaged" | "newer";
+  readonly reason: "zero_bytes" | "foreign" | "damaged" | "newer" | "development_version";
   readonly message: string;
   readonly remedy: string;
 };
@@ -34,6 +34,12 @@ export type OpenOptions = {
 
 /** The path that keeps nothing on disk. */
 export const IN_MEMORY = ":memory:";
+
+/**
+ * The format that the first migration leads to, kept as `user_version`. Development versions before the first release
+ * counted up from 1, so a lower number is always one of theirs (decision 60).
+ */
+export const FIRST_FORMAT = 10;
 
 const SQLITE_MAGIC = "SQLite format 3\0";
 const HEADER_BYTES = 100;
@@ -88,7 +94,7 @@ function nameOnce(unfinished: string, path: string): void {
 function create(path: string, options: OpenOptions): Connection {
   const connection = connect(path, options);
   connection.pragma(`application_id = ${options.kind.applicationId}`);
-  applyMigrations(connection, options.kind.migrations, 0);
+  applyMigrations(connection, options.kind);
   return connection;
 }
 
@@ -132,20 +138,30 @@ function inspectContent(path: string, { kind, nativeBinding }: OpenOptions): Fil
     ...(nativeBinding === undefined ? {} : { nativeBinding }),
   });
   try {
-    const version = Number(connection.pragma("user_version", { simple: true }));
-    if (version > kind.migrations.length) {
-      return {
-        reason: "newer",
-        message: `${path} was written by a newer version of checkout (format ${version}; this one knows up to ${kind.migrations.length})`,
-        remedy: "update checkout, or use another folder with --dir",
-      };
-    }
+    const refused = inspectFormat(formatOf(connection), path, kind);
+    if (refused !== undefined) return refused;
     if (statSync(path).size > MAX_CHECKED_BYTES) return undefined;
     const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
     return verdict === "ok" ? undefined : refusal("damaged", path, `is damaged: ${verdict}`);
   } finally {
     connection.close();
   }
+}
+
+function inspectFormat(format: number, path: string, kind: FileKind): FileRefusal | undefined {
+  if (format < FIRST_FORMAT) {
+    return {
+      reason: "development_version",
+      message: `${path} was made by a development version of checkout (format ${format}; released versions start at ${FIRST_FORMAT}); nothing was written to it`,
+      remedy: "move its folder away, or use a new folder with --dir",
+    };
+  }
+  if (format <= currentFormat(kind)) return undefined;
+  return {
+    reason: "newer",
+    message: `${path} was written by a newer version of checkout (format ${format}; this one knows up to ${currentFormat(kind)})`,
+    remedy: "update checkout, or use another folder with --dir",
+  };
 }
 
 function refusal(reason: FileRefusal["reason"], path: string, what: string): FileRefusal {
@@ -157,25 +173,33 @@ function refusal(reason: FileRefusal["reason"], path: string, what: string): Fil
 }
 
 function migrate(connection: Connection, path: string, kind: FileKind): void {
-  const version = Number(connection.pragma("user_version", { simple: true }));
-  if (version === kind.migrations.length) return;
-  const backup = `${path}.v${version}.backup`;
+  const format = formatOf(connection);
+  if (format === currentFormat(kind)) return;
+  const backup = `${path}.v${format}.backup`;
   rmSync(backup, { force: true });
   connection.prepare("VACUUM INTO ?").run(backup);
-  applyMigrations(connection, kind.migrations, version);
+  applyMigrations(connection, kind);
 }
 
-function applyMigrations(connection: Connection, migrations: readonly Migration[], from: number): void {
+/** Applies the migrations that a file does not have yet; to a new file, which has format 0, all of them. */
+function applyMigrations(connection: Connection, { migrations }: FileKind): void {
   for (const [index, migration] of migrations.entries()) {
-    if (index < from) continue;
     const step = connection.transaction(() => {
-      // Another process may have been faster.
-      if (Number(connection.pragma("user_version", { simple: true })) > index) return;
+      // Read here, because another process may have been faster.
+      if (formatOf(connection) >= FIRST_FORMAT + index) return;
       connection.exec(migration);
-      connection.pragma(`user_version = ${index + 1}`);
+      connection.pragma(`user_version = ${FIRST_FORMAT + index}`);
     });
     step.immediate();
   }
+}
+
+function currentFormat({ migrations }: FileKind): number {
+  return FIRST_FORMAT + migrations.length - 1;
+}
+
+function formatOf(connection: Connection): number {
+  return Number(connection.pragma("user_version", { simple: true }));
 }
 
 /** Makes every commit wait for the disk. Unless it is set, WAL mode falls back to NORMAL with the first write. */

@@ -1,6 +1,31 @@
 import type { AdminAct, RecordedAct } from "../../core/readiness/admin-act.ts";
 import type { Connection } from "../connection/database.ts";
 
+/** The DDL of the audit log. */
+export const ADMIN_ACTS_DDL = `
+CREATE TABLE admin_acts (
+  position INTEGER PRIMARY KEY,
+  store_id TEXT NOT NULL REFERENCES stores (id),
+  actor    TEXT NOT NULL CHECK (actor IN ('merchant', 'administrator')),
+  action   TEXT NOT NULL CHECK (action IN ('request_production', 'approve_credential', 'revoke_credential', 'activate',
+             'deactivate', 'enable_capability', 'disable_capability', 'open_gate', 'close_gate')),
+  -- The capability that is meant, where the action is about one.
+  subject  TEXT,
+  note     TEXT CHECK (octet_length(note) <= 2000),
+  at       INTEGER NOT NULL,
+  CHECK ((actor = 'merchant') = (action = 'request_production'))
+) STRICT;
+CREATE INDEX admin_acts_of_store ON admin_acts (store_id, position);
+-- A program without recursive_triggers would replace a row past the trigger that keeps it.
+CREATE TRIGGER admin_acts_are_added BEFORE INSERT ON admin_acts
+  WHEN EXISTS (SELECT 1 FROM admin_acts WHERE position = NEW.position)
+  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
+CREATE TRIGGER admin_acts_are_immutable BEFORE UPDATE ON admin_acts
+  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
+CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
+  BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;
+`;
+
 /** The audit log of what administrators did and merchants asked for: append-only. */
 export function adminActsTable(connection: Connection) {
   const insert = connection.prepare<(string | number | null)[]>(

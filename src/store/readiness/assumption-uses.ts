@@ -9,6 +9,17 @@ export type AssumptionUse = {
   readonly firstAt: number;
 };
 
+/** The DDL of uses of assumptions. */
+export const ASSUMPTION_USES_DDL = `
+CREATE TABLE assumption_uses (
+  store_id         TEXT NOT NULL REFERENCES stores (id),
+  decision         INTEGER NOT NULL,
+  first_request_id TEXT NOT NULL,
+  first_at         INTEGER NOT NULL,
+  PRIMARY KEY (store_id, decision)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** What integrations relied on that the interface does not state. */
 export function assumptionUsesTable(connection: Connection) {
   const insert = connection.prepare<[string, number, string, number]>(

@@ -4,6 +4,25 @@ import type { Connection } from "../connection/database.ts";
 
 type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
 
+/** The DDL of results of drills. */
+export const DRILLS_DDL = `
+CREATE TABLE drills (
+  id       TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id TEXT NOT NULL REFERENCES stores (id),
+  kind     TEXT NOT NULL CHECK (kind IN ('webhook', 'idempotency', 'browser_return')),
+  -- What it proves something of: it is void when that has changed.
+  subject  TEXT NOT NULL,
+  passed   INTEGER NOT NULL CHECK (passed IN (0, 1)),
+  steps    TEXT NOT NULL,
+  at       INTEGER NOT NULL
+) STRICT;
+CREATE INDEX drills_of_store ON drills (store_id, kind, at);
+CREATE TRIGGER drills_are_immutable BEFORE UPDATE ON drills
+  BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
+CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
+  BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
+`;
+
 /** What drills have shown. */
 export function drillsTable(connection: Connection) {
   const insert = connection.prepare<(string | number)[]>(

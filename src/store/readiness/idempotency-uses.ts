@@ -10,6 +10,19 @@ export type IdempotencyUse = {
   readonly at: number;
 };
 
+/** The DDL of repeated uses of keys. */
+export const IDEMPOTENCY_USES_DDL = `
+CREATE TABLE idempotency_uses (
+  position   INTEGER PRIMARY KEY,
+  store_id   TEXT NOT NULL REFERENCES stores (id),
+  key        TEXT NOT NULL,
+  kind       TEXT NOT NULL CHECK (kind IN ('replayed', 'refused')),
+  request_id TEXT NOT NULL,
+  at         INTEGER NOT NULL
+) STRICT;
+CREATE INDEX idempotency_uses_of_store ON idempotency_uses (store_id, kind, at);
+`;
+
 /** The service's own log of how keys were used again: evidence that a client does it right. */
 export function idempotencyUsesTable(connection: Connection) {
   const insert = connection.prepare<(string | number)[]>(

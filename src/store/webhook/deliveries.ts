@@ -36,6 +36,32 @@ type DeliveryRow = Omit<Delivery, "inOrder"> & { readonly inOrder: number };
 const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, checkout_id AS checkoutId, sequence,
   cause, in_order AS inOrder, state, tries, next_at AS nextAt, created_at AS createdAt`;
 
+/** The DDL of deliveries. */
+export const DELIVERIES_DDL = `
+CREATE TABLE deliveries (
+  id          TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
+  event_id    TEXT NOT NULL REFERENCES events (id),
+  checkout_id TEXT REFERENCES checkouts (id),
+  sequence    INTEGER NOT NULL,
+  cause       TEXT NOT NULL CHECK (cause IN ('event', 'replay', 'duplicate')),
+  -- 1 where it waits for the earlier events of its checkout.
+  in_order    INTEGER NOT NULL CHECK (in_order IN (0, 1)),
+  state       TEXT NOT NULL CHECK (state IN ('due', 'succeeded', 'failed', 'dropped')),
+  tries       INTEGER NOT NULL DEFAULT 0,
+  next_at     INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
+CREATE INDEX waiting_deliveries ON deliveries (endpoint_id, checkout_id, sequence) WHERE state = 'due';
+CREATE INDEX deliveries_of_event ON deliveries (event_id);
+CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD.state <> 'due'
+  BEGIN SELECT RAISE(ABORT, 'a settled delivery is final'); END;
+CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
+  BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
+`;
+
 /** The queue of what is to be delivered: rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);

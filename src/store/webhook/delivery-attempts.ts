@@ -33,13 +33,41 @@ export type AttemptEnd = Pick<
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
 
-const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, trouble AS fault,
+const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, fault,
   finished_at AS finishedAt, milliseconds, address, status, error, answer, next_at AS nextAt`;
+
+/** The DDL of attempts of deliveries. */
+export const DELIVERY_ATTEMPTS_DDL = `
+CREATE TABLE delivery_attempts (
+  delivery_id  TEXT NOT NULL REFERENCES deliveries (id),
+  number       INTEGER NOT NULL CHECK (number >= 1),
+  started_at   INTEGER NOT NULL,
+  url          TEXT NOT NULL,
+  -- What was sent, without the signature.
+  headers      TEXT NOT NULL,
+  body_hash    TEXT NOT NULL CHECK (length(body_hash) = 64),
+  fault        TEXT,
+  finished_at  INTEGER,
+  milliseconds INTEGER,
+  address      TEXT,
+  status       INTEGER,
+  error        TEXT,
+  answer       BLOB CHECK (length(answer) <= 4096),
+  next_at      INTEGER,
+  PRIMARY KEY (delivery_id, number),
+  CHECK ((finished_at IS NULL) = (status IS NULL AND error IS NULL))
+) STRICT;
+CREATE INDEX open_delivery_attempts ON delivery_attempts (delivery_id) WHERE finished_at IS NULL;
+CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
+  BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
+CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
+  BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
+`;
 
 /** The audit of deliveries: each try has its row before it is sent, and is never changed once it has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<(string | number | null)[]>(
-    `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, trouble)
+    `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
   const finish = connection.prepare<(string | number | Uint8Array | null)[]>(

@@ -17,6 +17,23 @@ type EndpointRow = {
 
 const COLUMNS = "id, store_id, kind, url, event_types, state, reason, failing_since, created_at";
 
+/** The DDL of endpoints. */
+export const ENDPOINTS_DDL = `
+CREATE TABLE endpoints (
+  id            TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id      TEXT NOT NULL REFERENCES stores (id),
+  kind          TEXT NOT NULL CHECK (kind IN ('url', 'listener')),
+  url           TEXT NOT NULL CHECK (url GLOB 'http*://*'),
+  event_types   TEXT NOT NULL,
+  state         TEXT NOT NULL CHECK (state IN ('enabled', 'paused', 'disabled')),
+  reason        TEXT,
+  failing_since INTEGER,
+  created_at    INTEGER NOT NULL,
+  removed_at    INTEGER
+) STRICT;
+CREATE INDEX endpoints_of_store ON endpoints (store_id) WHERE removed_at IS NULL;
+`;
+
 /** Where events are delivered. An endpoint that was removed stays for its audit, and is found no more. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<(string | number | null)[]>(

@@ -17,6 +17,21 @@ type SecretPlace = {
   readonly retiredAt: number | null;
 };
 
+/** The DDL of signing secrets. */
+export const SIGNING_SECRETS_DDL = `
+CREATE TABLE signing_secrets (
+  id          TEXT PRIMARY KEY,
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  nonce       BLOB NOT NULL UNIQUE CHECK (length(nonce) = 12),
+  sealed      BLOB NOT NULL CHECK (length(sealed) > 16),
+  created_at  INTEGER NOT NULL,
+  retired_at  INTEGER,
+  -- Without an endpoint a secret is the store's own: endpoints that have none of their own sign with it.
+  endpoint_id TEXT REFERENCES endpoints (id)
+) STRICT;
+CREATE INDEX signing_secrets_of_endpoint ON signing_secrets (endpoint_id) WHERE endpoint_id IS NOT NULL;
+`;
+
 /** Signing secrets, sealed with the master key (decision 16). */
 export function signingSecretsTable(connection: Connection) {
   const insert = connection.prepare<

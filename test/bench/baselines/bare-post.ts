@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import { Agent, request } from "node:http";
 import Database from "better-sqlite3";
-import { SANDBOX_MIGRATIONS } from "../../../src/store/schema.ts";
+import { SANDBOX_FILE } from "../../../src/store/schema.ts";
 import { CONSTANT_BODY } from "./announce.ts";
 
 const BODY = CONSTANT_BODY.padEnd(600);
@@ -41,7 +41,7 @@ function openOutbox(file: string): () => void {
   const rows = new Database(file);
   for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"])
     rows.pragma(pragma);
-  for (const migration of SANDBOX_MIGRATIONS) rows.exec(migration);
+  for (const migration of SANDBOX_FILE.migrations) rows.exec(migration);
   const insert = rows.prepare(
     `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state, next_at, created_at)
      VALUES (?, 'store', 'endpoint', ?, ?, 1, 'event', 1, 'due', ?, ?)`,

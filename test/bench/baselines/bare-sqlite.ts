@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { v7 } from "uuid";
-import { SANDBOX_MIGRATIONS } from "../../../src/store/schema.ts";
+import { SANDBOX_FILE } from "../../../src/store/schema.ts";
 import { announce } from "./announce.ts";
 
 type Create = {
@@ -56,7 +56,7 @@ function openNew(file: string): Database.Database {
   opened.pragma("foreign_keys = ON");
   if (opened.pragma("synchronous", { simple: true }) !== SYNCHRONOUS_FULL)
     throw new Error("commits would not be durable");
-  for (const migration of SANDBOX_MIGRATIONS) opened.exec(migration);
+  for (const migration of SANDBOX_FILE.migrations) opened.exec(migration);
   return opened;
 }
 
