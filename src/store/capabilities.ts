@@ -14,31 +14,31 @@ CREATE TABLE capabilities (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What each store may be paid with. `changed` hears of every change, for whoever remembers what a store may do. */
+/** What each store may be paid with. `changed` is called after every change, to drop what is remembered of a store. */
 export function capabilitiesTable(connection: Connection, changed: () => void) {
   const selectOf = connection.prepare<[string], CapabilityRow>(
     "SELECT kind, name, active FROM capabilities WHERE store_id = ? ORDER BY kind DESC, name",
   );
-  const update = connection.prepare<[number, string, string]>(
-    "UPDATE capabilities SET active = ? WHERE store_id = ? AND name = ?",
+  const update = connection.prepare<Omit<CapabilityRow, "kind"> & { readonly storeId: string }>(
+    "UPDATE capabilities SET active = @active WHERE store_id = @storeId AND name = @name",
   );
-  const insert = connection.prepare<[string, string, string]>(
-    "INSERT INTO capabilities (store_id, kind, name, active) VALUES (?, ?, ?, 1)",
+  const insert = connection.prepare<Omit<Capability, "active"> & { readonly storeId: string }>(
+    "INSERT INTO capabilities (store_id, kind, name, active) VALUES (@storeId, @kind, @name, 1)",
   );
   return {
     /** Gives a store a capability, active. */
-    insert: (storeId: string, { kind, name }: Omit<Capability, "active">): void => {
-      insert.run(storeId, kind, name);
+    insert: (storeId: string, capability: Omit<Capability, "active">): void => {
+      insert.run({ ...capability, storeId });
       changed();
     },
 
     /** The capabilities of a store, payment methods first. */
     of: (storeId: string): Capability[] =>
-      selectOf.all(storeId).map(({ kind, name, active }) => ({ kind, name, active: active === 1 })),
+      selectOf.all(storeId).map((row) => Object.assign(row, { active: row.active === 1 })),
 
-    /** Switches one on or off; one that the store does not have stays away. */
+    /** Activates or deactivates a capability; does nothing if the store does not have it. */
     set: (storeId: string, { name, active }: Pick<Capability, "name" | "active">): void => {
-      update.run(active ? 1 : 0, storeId, name);
+      update.run({ storeId, name, active: Number(active) });
       changed();
     },
   };

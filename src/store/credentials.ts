@@ -4,18 +4,16 @@ import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { remembered } from "./connection/remembered.ts";
 
-type CredentialRow = {
-  readonly id: string;
-  readonly store_id: string;
-  readonly scopes: string;
-  readonly clock_offset: number;
-  readonly clock_frozen_at: number | null;
-};
-
-type KeyRow = { readonly id: string; readonly last_four: string; readonly scopes: string };
-
 /** What may be shown of an API key. */
 export type ShownKey = Pick<Credential, "id" | "scopes"> & { readonly lastFour: string };
+
+type NewCredential = Credential & {
+  readonly keyHash: string;
+  readonly lastFour: string;
+  readonly createdAt: number;
+};
+/** Scopes are kept joined by blanks. */
+type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
 
 /** The DDL of API keys. */
 export const CREDENTIALS_DDL = `
@@ -32,34 +30,35 @@ CREATE TABLE credentials (
 
 /** API keys, as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<[string, string, string, string, string, number]>(
-    "INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+  const insert = connection.prepare<Row<NewCredential>>(
+    `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at)
+     VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @createdAt)`,
   );
-  const selectByHash = connection.prepare<[string], CredentialRow>(
-    `SELECT credentials.id, store_id, scopes, clock_offset, clock_frozen_at
+  const selectByHash = connection.prepare<[string], Row<Credential> & StoreClock>(
+    `SELECT credentials.id, store_id AS storeId, scopes, clock_offset AS offsetMs, clock_frozen_at AS frozenAt
      FROM credentials JOIN stores ON stores.id = store_id WHERE key_hash = ? AND revoked_at IS NULL`,
   );
-  const selectOf = connection.prepare<[string], KeyRow>(
-    "SELECT id, last_four, scopes FROM credentials WHERE store_id = ? AND revoked_at IS NULL ORDER BY created_at, id",
+  const selectOf = connection.prepare<[string], Row<ShownKey>>(
+    `SELECT id, last_four AS lastFour, scopes FROM credentials
+     WHERE store_id = ? AND revoked_at IS NULL ORDER BY created_at, id`,
   );
 
   return {
-    insert: (credential: Credential & { keyHash: string; lastFour: string; createdAt: number }): void => {
-      const { id, storeId, keyHash, lastFour, scopes, createdAt } = credential;
-      insert.run(id, storeId, keyHash, lastFour, scopes.join(" "), createdAt);
+    insert: (credential: NewCredential): void => {
+      insert.run({ ...credential, scopes: credential.scopes.join(" ") });
     },
 
-    /** The credential of an API key and the clock of its store, unless the key is unknown or revoked. */
+    /** The credential of an API key and the clock of its store; undefined for an unknown or revoked key. */
     byApiKey: remembered(scheduler, (apiKey): (Credential & { readonly clock: StoreClock }) | undefined => {
       const row = selectByHash.get(hashKey(apiKey));
       if (row === undefined) return undefined;
-      const clock = { offsetMs: row.clock_offset, frozenAt: row.clock_frozen_at };
-      return { id: row.id, storeId: row.store_id, scopes: scopesOf(row), clock };
+      const { id, storeId, offsetMs, frozenAt } = row;
+      return { id, storeId, scopes: scopesOf(row), clock: { offsetMs, frozenAt } };
     }),
 
     /** The keys of a store that are not revoked, oldest first. */
     of: (storeId: string): ShownKey[] =>
-      selectOf.all(storeId).map((row) => ({ id: row.id, lastFour: row.last_four, scopes: scopesOf(row) })),
+      selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };
 }
 

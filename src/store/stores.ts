@@ -4,29 +4,30 @@ import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { remembered } from "./connection/remembered.ts";
 
-type StoreRow = { readonly id: string; readonly merchant_id: string };
-type DetailRow = StoreRow & NameRow & { readonly active: number; readonly created_at: number };
-type NameRow = { readonly merchant: string; readonly store: string };
-type FactRow = {
-  readonly active: number;
-  readonly clock_offset: number;
-  readonly clock_frozen_at: number | null;
-  readonly payment_methods: string | null;
-  readonly currencies: string | null;
-};
+/** A merchant. */
+type Merchant = { readonly id: string; readonly name: string; readonly createdAt: number };
 
 /** A store with its merchant. */
 export type StoreIdentity = { readonly id: string; readonly merchantId: string };
 
 /** What customers know a store by: its merchant's name and its own. */
-export type StoreNames = NameRow;
+export type StoreNames = { readonly merchant: string; readonly store: string };
 
-/** A store with its names, whether it is active, and since when it is there. */
+/** A store with its names, whether it is active, and when it was added. */
 export type StoreDetails = StoreIdentity &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
 /** What a create has to know of a store. */
 export type StoreRecord = StoreFacts & { readonly clock: StoreClock };
+
+type DetailsRow = Omit<StoreDetails, "active"> & { readonly active: number };
+type FactsRow = Pick<StoreFacts, "id"> &
+  StoreClock & {
+    readonly active: number;
+    /** Joined by blanks; null where there is none. */
+    readonly paymentMethods: string | null;
+    readonly currencies: string | null;
+  };
 
 /** The DDL of merchants and their stores. */
 export const STORES_DDL = `
@@ -49,24 +50,32 @@ CREATE TABLE stores (
 
 /** Merchants, stores and what stores may do. */
 export function storesTable(connection: Connection, scheduler: Scheduler) {
-  const insertMerchant = connection.prepare<[string, string, number]>(
-    "INSERT INTO merchants (id, name, created_at) VALUES (?, ?, ?)",
+  const insertMerchant = connection.prepare<Merchant>(
+    "INSERT INTO merchants (id, name, created_at) VALUES (@id, @name, @createdAt)",
   );
-  const insertStore = connection.prepare<[string, string, string, number]>(
-    "INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES (?, ?, ?, 1, ?)",
+  const insert = connection.prepare<Merchant & StoreIdentity>(
+    `INSERT INTO stores (id, merchant_id, name, active, created_at)
+     VALUES (@id, @merchantId, @name, 1, @createdAt)`,
   );
-  const selectFirst = connection.prepare<[], StoreRow>(
-    "SELECT id, merchant_id FROM stores ORDER BY created_at, id LIMIT 1",
+  const selectFirst = connection.prepare<[], StoreIdentity>(
+    "SELECT id, merchant_id AS merchantId FROM stores ORDER BY created_at, id LIMIT 1",
   );
-  const selectDetails = connection.prepare<[string], DetailRow>(
-    `SELECT stores.id, merchant_id, merchants.name AS merchant, stores.name AS store, active, stores.created_at
+  const selectNames = connection.prepare<[string], StoreNames>(
+    `SELECT merchants.name AS merchant, stores.name AS store
      FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
   );
-  const updateActive = connection.prepare<[number, string]>("UPDATE stores SET active = ? WHERE id = ?");
-  const selectFacts = connection.prepare<[string], FactRow>(
-    `SELECT active, clock_offset, clock_frozen_at,
+  const selectDetails = connection.prepare<[string], DetailsRow>(
+    `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store, active,
+       stores.created_at AS createdAt
+     FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
+  );
+  const updateActive = connection.prepare<{ readonly id: string; readonly active: number }>(
+    "UPDATE stores SET active = @active WHERE id = @id",
+  );
+  const selectFacts = connection.prepare<[string], FactsRow>(
+    `SELECT id, active, clock_offset AS offsetMs, clock_frozen_at AS frozenAt,
        (SELECT group_concat(name, ' ') FROM capabilities
-        WHERE store_id = stores.id AND kind = 'payment_method' AND active = 1) AS payment_methods,
+        WHERE store_id = stores.id AND kind = 'payment_method' AND active = 1) AS paymentMethods,
        (SELECT group_concat(name, ' ') FROM capabilities
         WHERE store_id = stores.id AND kind = 'currency' AND active = 1) AS currencies
      FROM stores WHERE id = ?`,
@@ -74,37 +83,34 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
 
   const facts = remembered(scheduler, (storeId): StoreRecord | undefined => {
     const row = selectFacts.get(storeId);
-    return row && recordOf(storeId, row);
+    return row && factsOf(row);
   });
 
   return {
-    insertMerchant: (merchant: { id: string; name: string; createdAt: number }): void => {
-      insertMerchant.run(merchant.id, merchant.name, merchant.createdAt);
+    insertMerchant: (merchant: Merchant): void => {
+      insertMerchant.run(merchant);
     },
 
     /** Adds an active store, which has no capability yet. */
-    insert: (store: StoreIdentity & { name: string; createdAt: number }): void => {
-      insertStore.run(store.id, store.merchantId, store.name, store.createdAt);
+    insert: (store: Merchant & StoreIdentity): void => {
+      insert.run(store);
       facts.forget();
     },
 
     /** The oldest store, which `sandbox start` shows; undefined in a new file. */
-    first: (): StoreIdentity | undefined => {
-      const row = selectFirst.get();
-      return row && { id: row.id, merchantId: row.merchant_id };
-    },
+    first: (): StoreIdentity | undefined => selectFirst.get(),
 
-    names: (storeId: string): StoreNames | undefined => selectDetails.get(storeId),
+    names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
 
-    /** All that a store is, as it stands in this moment; undefined where there is none. */
+    /** All details of a store at this moment; undefined if there is no such store. */
     details: (storeId: string): StoreDetails | undefined => {
       const row = selectDetails.get(storeId);
-      return row && detailsOf(row);
+      return row && { ...row, active: row.active === 1 };
     },
 
-    /** Switches a store on or off. */
-    setActive: (storeId: string, active: boolean): void => {
-      updateActive.run(active ? 1 : 0, storeId);
+    /** Activates or deactivates a store. */
+    setActive: (id: string, active: boolean): void => {
+      updateActive.run({ id, active: Number(active) });
       facts.forget();
     },
 
@@ -113,17 +119,12 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   };
 }
 
-function detailsOf(row: DetailRow): StoreDetails {
-  const { id, merchant_id: merchantId, merchant, store, active, created_at: createdAt } = row;
-  return { id, merchantId, merchant, store, active: active === 1, createdAt };
-}
-
-function recordOf(storeId: string, row: FactRow): StoreRecord {
+function factsOf({ id, active, paymentMethods, currencies, offsetMs, frozenAt }: FactsRow): StoreRecord {
   return {
-    id: storeId,
-    active: row.active === 1,
-    paymentMethods: row.payment_methods?.split(" ") ?? [],
-    currencies: row.currencies?.split(" ") ?? [],
-    clock: { offsetMs: row.clock_offset, frozenAt: row.clock_frozen_at },
+    id,
+    active: active === 1,
+    paymentMethods: paymentMethods?.split(" ") ?? [],
+    currencies: currencies?.split(" ") ?? [],
+    clock: { offsetMs, frozenAt },
   };
 }

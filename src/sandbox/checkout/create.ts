@@ -66,7 +66,13 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const response = { fingerprint: digest, status: 201, requestId, body } as const;
     const id = world.uuid();
     store.checkouts.insert(checkout);
-    store.idempotencyKeys.insert({ storeId, key: idempotencyKey, checkoutId: checkout.id, response }, now);
+    store.idempotencyKeys.insert({
+      ...response,
+      storeId,
+      key: idempotencyKey,
+      checkoutId: checkout.id,
+      createdAt: now,
+    });
     emit(context, recordEvent({ id, checkout, previousStatus: null, sequence: 1, checkoutJson: json }, now));
     schedule(context, checkout, facts.clock);
     return accept({ requestId, body, replayed: false });

@@ -80,7 +80,7 @@ export function registerListener(
     store.endpoints.setState(endpoint.id, "enabled", null);
     const current = { ...endpoint, ...form.value, state: "enabled", reason: null } as const;
     const replayed = replayAll(context, { endpoint: current, events: events.value }, now);
-    store.deliveries.hurry(endpoint.id, now);
+    store.deliveries.makeAllDue(endpoint.id, now);
     context.wakeDispatcher(endpoint.id);
     return accept({ ...current, secrets: endpointSecrets(context, endpoint, now), replayed });
   });

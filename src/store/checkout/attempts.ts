@@ -1,12 +1,5 @@
-import type { Attempt, AttemptOutcome, AttemptResult } from "../../core/checkout/payment.ts";
+import type { Attempt, AttemptResult } from "../../core/checkout/payment.ts";
 import type { Connection } from "../connection/database.ts";
-
-type AttemptRow = {
-  readonly number: number;
-  readonly started_at: number;
-  readonly outcome: AttemptOutcome | null;
-  readonly finished_at: number | null;
-};
 
 /** A result that came after its checkout had ended (decision 10). */
 export type LateResult = {
@@ -40,17 +33,20 @@ CREATE TABLE late_results (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The payers' tries, and the results that came too late for them. */
+/** The attempts of payers, and the results that came too late. */
 export function attemptsTable(connection: Connection) {
-  const select = connection.prepare<[string], AttemptRow>(
-    "SELECT number, started_at, outcome, finished_at FROM attempts WHERE checkout_id = ? ORDER BY number",
+  const select = connection.prepare<[string], Attempt>(
+    `SELECT number, started_at AS startedAt, outcome, finished_at AS finishedAt FROM attempts
+     WHERE checkout_id = ? ORDER BY number`,
   );
-  const upsert = connection.prepare<[string, number, number, AttemptOutcome | null, number | null]>(
-    `INSERT INTO attempts (checkout_id, number, started_at, outcome, finished_at) VALUES (?, ?, ?, ?, ?)
+  const upsert = connection.prepare<Attempt & { readonly checkoutId: string }>(
+    `INSERT INTO attempts (checkout_id, number, started_at, outcome, finished_at)
+     VALUES (@checkoutId, @number, @startedAt, @outcome, @finishedAt)
      ON CONFLICT (checkout_id, number) DO UPDATE SET outcome = excluded.outcome, finished_at = excluded.finished_at`,
   );
-  const insertLate = connection.prepare<[string, number, AttemptResult, number]>(
-    "INSERT INTO late_results (checkout_id, attempt, result, recorded_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  const insertLate = connection.prepare<LateResult>(
+    `INSERT INTO late_results (checkout_id, attempt, result, recorded_at)
+     VALUES (@checkoutId, @attempt, @result, @recordedAt) ON CONFLICT DO NOTHING`,
   );
   const selectLate = connection.prepare<[string], LateResult>(
     `SELECT checkout_id AS checkoutId, attempt, result, recorded_at AS recordedAt FROM late_results
@@ -59,22 +55,16 @@ export function attemptsTable(connection: Connection) {
 
   return {
     /** The attempts of a checkout, first to last. */
-    of: (checkoutId: string): Attempt[] =>
-      select.all(checkoutId).map((row) => ({
-        number: row.number,
-        startedAt: row.started_at,
-        outcome: row.outcome,
-        finishedAt: row.finished_at,
-      })),
+    of: (checkoutId: string): Attempt[] => select.all(checkoutId),
 
     /** Writes a new attempt, or the end of an open one. */
-    save: (checkoutId: string, { number, startedAt, outcome, finishedAt }: Attempt): void => {
-      upsert.run(checkoutId, number, startedAt, outcome, finishedAt);
+    save: (checkoutId: string, attempt: Attempt): void => {
+      upsert.run({ ...attempt, checkoutId });
     },
 
     /** Records a late result, once. */
-    recordLate: ({ checkoutId, attempt, result, recordedAt }: LateResult): void => {
-      insertLate.run(checkoutId, attempt, result, recordedAt);
+    recordLate: (late: LateResult): void => {
+      insertLate.run(late);
     },
 
     lateResults: (checkoutId: string): LateResult[] => selectLate.all(checkoutId),

@@ -1,23 +1,9 @@
-import type { Checkout, CheckoutObject, PaymentMethod, Status } from "../../core/checkout/checkout.ts";
+import type { Checkout, Status } from "../../core/checkout/checkout.ts";
+import { prepareByPosition } from "../connection/by-position.ts";
 import type { Connection } from "../connection/database.ts";
 
-type CheckoutRow = {
-  readonly id: string;
-  readonly store_id: string;
-  readonly object: CheckoutObject;
-  readonly order_id: string;
-  readonly amount_minor: number;
-  readonly currency: string;
-  readonly payment_method: PaymentMethod;
-  readonly description: string | null;
-  readonly price_id: string | null;
-  readonly status: Status;
-  readonly created_at: number;
-  readonly expires_at: number;
-};
-
-const COLUMNS =
-  "id, store_id, object, order_id, amount_minor, currency, payment_method, description, price_id, status, created_at, expires_at";
+const COLUMNS = `id, store_id AS storeId, object, order_id AS orderId, amount_minor AS amountMinor, currency,
+  payment_method AS paymentMethod, description, price_id AS priceId, status, created_at AS createdAt, expires_at AS expiresAt`;
 
 /** The DDL of checkouts. */
 export const CHECKOUTS_DDL = `
@@ -54,78 +40,50 @@ CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (
 
 /** Orders and checkout sessions. */
 export function checkoutsTable(connection: Connection) {
-  const insert = connection.prepare<(string | number | null)[]>(
-    `INSERT INTO checkouts (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  const insert = prepareByPosition<Checkout>(
+    connection,
+    `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, description,
+       price_id, status, created_at, expires_at)
+     VALUES (@id, @storeId, @object, @orderId, @amountMinor, @currency, @paymentMethod, @description,
+       @priceId, @status, @createdAt, @expiresAt)`,
   );
-  const selectById = connection.prepare<[string, string], CheckoutRow>(
-    `SELECT ${COLUMNS} FROM checkouts WHERE id = ? AND store_id = ?`,
+  const select = connection.prepare<Pick<Checkout, "id" | "storeId">, Checkout>(
+    `SELECT ${COLUMNS} FROM checkouts WHERE id = @id AND store_id = @storeId`,
   );
-  const selectAny = connection.prepare<[string], CheckoutRow>(
-    `SELECT ${COLUMNS} FROM checkouts WHERE id = ?`,
+  const selectAny = connection.prepare<[string], Checkout>(`SELECT ${COLUMNS} FROM checkouts WHERE id = ?`);
+  const updateStatus = connection.prepare<Pick<Checkout, "id" | "status">>(
+    "UPDATE checkouts SET status = @status WHERE id = @id",
   );
-  const updateStatus = connection.prepare<[Status, string]>("UPDATE checkouts SET status = ? WHERE id = ?");
-  const updateExpiry = connection.prepare<[number, string]>(
-    "UPDATE checkouts SET expires_at = ? WHERE id = ?",
+  const updateExpiry = connection.prepare<Pick<Checkout, "id" | "expiresAt">>(
+    "UPDATE checkouts SET expires_at = @expiresAt WHERE id = @id",
   );
-  const selectLive = connection.prepare<[string, string], CheckoutRow>(
+  const selectLive = prepareByPosition<Pick<Checkout, "storeId" | "orderId">, Checkout>(
+    connection,
     `SELECT ${COLUMNS} FROM checkouts
-     WHERE store_id = ? AND order_id = ? AND status IN ('created', 'pending', 'succeeded')`,
+     WHERE store_id = @storeId AND order_id = @orderId AND status IN ('created', 'pending', 'succeeded')`,
   );
 
   return {
     insert: (checkout: Checkout): void => {
-      insert.run(
-        checkout.id,
-        checkout.storeId,
-        checkout.object,
-        checkout.orderId,
-        checkout.amountMinor,
-        checkout.currency,
-        checkout.paymentMethod,
-        checkout.description,
-        checkout.priceId,
-        checkout.status,
-        checkout.createdAt,
-        checkout.expiresAt,
-      );
+      insert.run(checkout);
     },
 
     /** The checkout of this id, if it belongs to the store. */
-    find: (storeId: string, id: string): Checkout | undefined => fromRow(selectById.get(id, storeId)),
+    find: (storeId: string, id: string): Checkout | undefined => select.get({ id, storeId }),
 
     /** The checkout of this id, whichever store it belongs to. */
-    findAny: (id: string): Checkout | undefined => fromRow(selectAny.get(id)),
+    findAny: (id: string): Checkout | undefined => selectAny.get(id),
 
     setStatus: (id: string, status: Status): void => {
-      updateStatus.run(status, id);
+      updateStatus.run({ id, status });
     },
 
-    /** Ends a checkout's time now. */
+    /** Sets when a checkout expires. */
     setExpiry: (id: string, expiresAt: number): void => {
-      updateExpiry.run(expiresAt, id);
+      updateExpiry.run({ id, expiresAt });
     },
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
-    live: (storeId: string, orderId: string): Checkout | undefined =>
-      fromRow(selectLive.get(storeId, orderId)),
+    live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get({ storeId, orderId }),
   };
-}
-
-function fromRow(row: CheckoutRow | undefined): Checkout | undefined {
-  return (
-    row && {
-      id: row.id,
-      storeId: row.store_id,
-      object: row.object,
-      orderId: row.order_id,
-      amountMinor: row.amount_minor,
-      currency: row.currency,
-      paymentMethod: row.payment_method,
-      description: row.description,
-      priceId: row.price_id,
-      status: row.status,
-      createdAt: row.created_at,
-      expiresAt: row.expires_at,
-    }
-  );
 }

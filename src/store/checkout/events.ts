@@ -1,4 +1,5 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
+import { prepareByPosition } from "../connection/by-position.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** An event without its bytes, as lists show it. */
@@ -12,18 +13,16 @@ export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly type: string;
 };
 
-/** Which events are meant: those of a store after a place, of one type or all, of one checkout or all. */
+/** Which events to list: those of a store after a position, of one type or all, of one checkout or all. */
 export type EventFilter = {
   readonly storeId: string;
   readonly after: number;
-  /** Only those from this moment on, where it is given. */
+  /** The earliest moment; default: all times. */
   readonly from?: number;
   readonly type: string | null;
   readonly checkoutId: string | null;
   readonly limit: number;
 };
-
-type FilterParameters = { readonly [name in keyof EventFilter]?: string | number | null };
 
 const COLUMNS =
   "position, id, store_id AS storeId, checkout_id AS checkoutId, type, sequence, body, created_at AS createdAt";
@@ -49,9 +48,10 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
 
 /** The outbox: what happened, in the transaction in which it happened (decision 11). */
 export function eventsTable(connection: Connection) {
-  const insert = connection.prepare<(string | number | null)[]>(
+  const insert = prepareByPosition<Omit<StoredEvent, "position">>(
+    connection,
     `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (@id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
   );
   const selectLast = connection
     .prepare<[string], number | null>("SELECT max(sequence) FROM events WHERE checkout_id = ?")
@@ -59,9 +59,8 @@ export function eventsTable(connection: Connection) {
   const selectOf = connection.prepare<[string], EventEntry>(
     "SELECT id, type, sequence, created_at AS createdAt FROM events WHERE checkout_id = ? ORDER BY sequence",
   );
-
   const select = connection.prepare<[string], StoredEvent>(`SELECT ${COLUMNS} FROM events WHERE id = ?`);
-  const selectLatest = connection.prepare<FilterParameters, StoredEvent>(
+  const selectLatest = connection.prepare<Omit<EventFilter, "after">, StoredEvent>(
     `SELECT * FROM (
        SELECT ${COLUMNS} FROM events
        WHERE store_id = @storeId AND (@type IS NULL OR type = @type)
@@ -69,7 +68,7 @@ export function eventsTable(connection: Connection) {
        ORDER BY position DESC LIMIT @limit
      ) ORDER BY position`,
   );
-  const selectAfter = connection.prepare<FilterParameters, StoredEvent>(
+  const selectAfter = connection.prepare<Required<EventFilter>, StoredEvent>(
     `SELECT ${COLUMNS} FROM events
      WHERE position > @after AND created_at >= @from AND store_id = @storeId AND (@type IS NULL OR type = @type)
        AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
@@ -78,8 +77,7 @@ export function eventsTable(connection: Connection) {
 
   return {
     insert: (event: Omit<StoredEvent, "position">): void => {
-      const { id, storeId, checkoutId, type, sequence, body, createdAt } = event;
-      insert.run(id, storeId, checkoutId, type, sequence, body, createdAt);
+      insert.run(event);
     },
 
     /** How many events a checkout has: the sequence of its last one. */
@@ -87,11 +85,11 @@ export function eventsTable(connection: Connection) {
 
     find: (id: string): StoredEvent | undefined => select.get(id),
 
-    /** Events after a place in the order of all events, in that order. */
+    /** Events after a position, in the order of all events. */
     after: (filter: EventFilter): StoredEvent[] => selectAfter.all({ from: 0, ...filter }),
 
-    /** The newest events that fit, oldest first. */
-    latest: (filter: Omit<EventFilter, "after">): StoredEvent[] => selectLatest.all({ ...filter }),
+    /** The newest matching events, oldest first. */
+    latest: (filter: Omit<EventFilter, "after">): StoredEvent[] => selectLatest.all(filter),
 
     /** The events of a checkout, first to last. */
     of: (checkoutId: string): EventEntry[] => selectOf.all(checkoutId),

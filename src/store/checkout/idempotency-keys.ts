@@ -1,5 +1,10 @@
 import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
+import { prepareByPosition } from "../connection/by-position.ts";
 import type { Connection } from "../connection/database.ts";
+
+/** A key that is bound to the answer of its create. */
+type BoundKey = StoredResponse & Place & { readonly checkoutId: string; readonly createdAt: number };
+type Place = { readonly storeId: string; readonly key: string };
 
 /** The DDL of idempotency keys. */
 export const IDEMPOTENCY_KEYS_DDL = `
@@ -20,34 +25,31 @@ CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
 
 /** The answers that keys are bound to (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {
-  const insert = connection.prepare<[string, string, string, number, string, string, string, number]>(
+  const insert = prepareByPosition<BoundKey>(
+    connection,
     `INSERT INTO idempotency_keys (store_id, key, fingerprint, status, request_id, body, checkout_id, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (@storeId, @key, @fingerprint, @status, @requestId, @body, @checkoutId, @createdAt)`,
   );
-  const select = connection.prepare<[string, string], StoredResponse & { readonly createdAt: number }>(
+  const select = prepareByPosition<Place, StoredResponse & { readonly createdAt: number }>(
+    connection,
     `SELECT fingerprint, status, request_id AS requestId, body, created_at AS createdAt FROM idempotency_keys
-     WHERE store_id = ? AND key = ?`,
+     WHERE store_id = @storeId AND key = @key`,
   );
-  const remove = connection.prepare<[string, string]>(
-    "DELETE FROM idempotency_keys WHERE store_id = ? AND key = ?",
+  const remove = connection.prepare<Place>(
+    "DELETE FROM idempotency_keys WHERE store_id = @storeId AND key = @key",
   );
 
   return {
     /** Binds a key to its answer. */
-    insert: (
-      record: { storeId: string; key: string; checkoutId: string; response: StoredResponse },
-      now: number,
-    ): void => {
-      const { storeId, key, checkoutId, response } = record;
-      const { fingerprint, status, requestId, body } = response;
-      insert.run(storeId, key, fingerprint, status, requestId, body, checkoutId, now);
+    insert: (bound: BoundKey): void => {
+      insert.run(bound);
     },
 
-    /** Takes the answer of a key; one past its 30 days is removed, as if the key was never used. */
+    /** The answer of a key. A key past its 30 days is removed, as if it had never been used. */
     take: (storeId: string, key: string, now: number): StoredResponse | undefined => {
-      const row = select.get(storeId, key);
-      if (row === undefined || row.createdAt > now - IDEMPOTENCY_RETENTION_MS) return row;
-      remove.run(storeId, key);
+      const found = select.get({ storeId, key });
+      if (found === undefined || found.createdAt > now - IDEMPOTENCY_RETENTION_MS) return found;
+      remove.run({ storeId, key });
       return undefined;
     },
   };

@@ -1,22 +1,13 @@
-import type { PaymentMethod } from "../../core/checkout/checkout.ts";
+import type { Terms } from "../../core/checkout/checkout.ts";
 import type { Connection } from "../connection/database.ts";
 
-type PriceRow = {
+/** A catalog price of a store: it sets amount, currency and method of a checkout (decision 7). */
+export type Price = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
   readonly id: string;
   readonly description: string;
-  readonly amount_minor: number;
-  readonly currency: string;
-  readonly payment_method: PaymentMethod;
 };
 
-/** A catalog price of a store: it sets amount, currency and method of a checkout (decision 7). */
-export type Price = {
-  readonly id: string;
-  readonly description: string;
-  readonly amountMinor: number;
-  readonly currency: string;
-  readonly paymentMethod: PaymentMethod;
-};
+const COLUMNS = "id, description, amount_minor AS amountMinor, currency, payment_method AS paymentMethod";
 
 /** The DDL of catalog prices. */
 export const PRICES_DDL = `
@@ -34,49 +25,27 @@ CREATE TABLE prices (
 
 /** The catalog of each store. */
 export function pricesTable(connection: Connection) {
-  const insert = connection.prepare<[string, string, string, number, string, string]>(
+  const insert = connection.prepare<Price & { readonly storeId: string }>(
     `INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, approved)
-     VALUES (?, ?, ?, ?, ?, ?, 1)`,
+     VALUES (@storeId, @id, @description, @amountMinor, @currency, @paymentMethod, 1)`,
   );
-  const selectApproved = connection.prepare<[string, string], PriceRow>(
-    `SELECT id, description, amount_minor, currency, payment_method FROM prices
-     WHERE store_id = ? AND id = ? AND approved = 1`,
+  const selectApproved = connection.prepare<{ readonly storeId: string; readonly id: string }, Price>(
+    `SELECT ${COLUMNS} FROM prices WHERE store_id = @storeId AND id = @id AND approved = 1`,
   );
-  const selectOf = connection.prepare<[string], PriceRow & { readonly approved: number }>(
-    `SELECT id, description, amount_minor, currency, payment_method, approved FROM prices
-     WHERE store_id = ? ORDER BY id`,
+  const selectOf = connection.prepare<[string], Price & { readonly approved: number }>(
+    `SELECT ${COLUMNS}, approved FROM prices WHERE store_id = ? ORDER BY id`,
   );
 
   return {
     insert: (storeId: string, price: Price): void => {
-      insert.run(
-        storeId,
-        price.id,
-        price.description,
-        price.amountMinor,
-        price.currency,
-        price.paymentMethod,
-      );
+      insert.run({ ...price, storeId });
     },
 
     /** The approved price of this id, if the store has it. */
-    approved: (storeId: string, id: string): Price | undefined => {
-      const row = selectApproved.get(storeId, id);
-      return row && fromRow(row);
-    },
+    approved: (storeId: string, id: string): Price | undefined => selectApproved.get({ storeId, id }),
 
     /** All prices of a store, approved or not. */
     of: (storeId: string): (Price & { readonly approved: boolean })[] =>
-      selectOf.all(storeId).map((row) => Object.assign(fromRow(row), { approved: row.approved === 1 })),
-  };
-}
-
-function fromRow(row: PriceRow): Price {
-  return {
-    id: row.id,
-    description: row.description,
-    amountMinor: row.amount_minor,
-    currency: row.currency,
-    paymentMethod: row.payment_method,
+      selectOf.all(storeId).map((row) => Object.assign(row, { approved: row.approved === 1 })),
   };
 }

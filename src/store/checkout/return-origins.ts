@@ -24,11 +24,12 @@ CREATE TABLE return_origins (
 
 /** Where the customers of each store may be sent back to (decision 19). */
 export function returnOriginsTable(connection: Connection) {
-  const insert = connection.prepare<[string, string, number]>(
-    "INSERT INTO return_origins (store_id, origin, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+  const insert = connection.prepare<ReturnOrigin>(
+    `INSERT INTO return_origins (store_id, origin, created_at) VALUES (@storeId, @origin, @createdAt)
+     ON CONFLICT DO NOTHING`,
   );
-  const remove = connection.prepare<[string, string]>(
-    "DELETE FROM return_origins WHERE store_id = ? AND origin = ?",
+  const remove = connection.prepare<Pick<ReturnOrigin, "storeId" | "origin">>(
+    "DELETE FROM return_origins WHERE store_id = @storeId AND origin = @origin",
   );
   // By rowid and not by time: a store's clock can be put back.
   const select = connection
@@ -41,17 +42,17 @@ export function returnOriginsTable(connection: Connection) {
 
   return {
     /** Adds an origin; one that is there already keeps its place. */
-    insert: ({ storeId, origin, createdAt }: ReturnOrigin): void => {
-      insert.run(storeId, origin, createdAt);
+    insert: (origin: ReturnOrigin): void => {
+      insert.run(origin);
     },
 
-    /** The origins of a store, the one that was added first at the front. */
+    /** The origins of a store, in the order in which they were added. */
     list: (storeId: string): string[] => select.all(storeId),
 
     /** The same, with the time at which each was added. */
     of: (storeId: string): ReturnOrigin[] => selectWithTime.all(storeId),
 
-    /** Takes an origin away; false where the store does not have it. */
-    remove: (storeId: string, origin: string): boolean => remove.run(storeId, origin).changes > 0,
+    /** Removes an origin; false if the store does not have it. */
+    remove: (storeId: string, origin: string): boolean => remove.run({ storeId, origin }).changes > 0,
   };
 }

@@ -1,13 +1,15 @@
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** Something that time brings: a checkout that settles itself, or one whose time is over. */
+/** Something that falls due: a checkout that settles itself, or one that expires. */
 export type DueItem = {
   readonly checkoutId: string;
   readonly dueAt: number;
-  /** Null for the end of a checkout's time. */
+  /** Null for an expiry. */
   readonly outcome: PayOutcome | null;
 };
+
+type Settlement = DueItem & { readonly storeId: string; readonly outcome: PayOutcome };
 
 /** The DDL of settlements. */
 export const SETTLEMENTS_DDL = `
@@ -20,10 +22,11 @@ CREATE TABLE settlements (
 CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 `;
 
-/** What waits for its time: rows are the queue, so that a crash loses nothing. */
+/** Checkouts that are to settle themselves: rows are the queue, so that a crash loses nothing. */
 export function settlementsTable(connection: Connection) {
-  const insert = connection.prepare<[string, string, PayOutcome, number]>(
-    "INSERT INTO settlements (checkout_id, store_id, outcome, due_at) VALUES (?, ?, ?, ?)",
+  const insert = connection.prepare<Settlement>(
+    `INSERT INTO settlements (checkout_id, store_id, outcome, due_at)
+     VALUES (@checkoutId, @storeId, @outcome, @dueAt)`,
   );
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
   const selectOf = connection.prepare<[string], DueItem>(
@@ -42,18 +45,18 @@ export function settlementsTable(connection: Connection) {
   );
 
   return {
-    insert: (item: DueItem & { readonly storeId: string; readonly outcome: PayOutcome }): void => {
-      insert.run(item.checkoutId, item.storeId, item.outcome, item.dueAt);
+    insert: (settlement: Settlement): void => {
+      insert.run(settlement);
     },
 
     remove: (checkoutId: string): void => {
       remove.run(checkoutId);
     },
 
-    /** What a checkout is to settle itself with; undefined where it waits for a payer. */
+    /** How and when a checkout is to settle itself; undefined if it waits for a payer. */
     of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
 
-    /** What comes next in a store, whether its time has come or not. */
+    /** What falls due next in a store, whether its time has come or not. */
     next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
   };
 }

@@ -12,21 +12,21 @@ import type { LogicalCreate } from "../../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/database.ts";
 
-type EntryRow = {
-  readonly key: string;
-  readonly service: string;
-  readonly store_id: string | null;
-  readonly endpoint: string;
-  readonly order_id: string;
-  readonly attempt: number | null;
-  readonly body: string;
-  readonly state: JournalEntry["state"];
-  readonly in_doubt: number;
-  readonly checkout_id: string | null;
-  readonly code: string | null;
-  readonly first_sent_at: number;
-  readonly updated_at: number;
+type EntryRow = Omit<JournalEntry, "inDoubt"> & { readonly inDoubt: number };
+type NewEntry = Omit<
+  JournalEntry,
+  "state" | "inDoubt" | "checkoutId" | "code" | "firstSentAt" | "updatedAt"
+> & {
+  readonly now: number;
 };
+type SettledEntry = Omit<Settlement, "proof"> & {
+  readonly proof: number;
+  readonly key: string;
+  readonly now: number;
+};
+
+const COLUMNS = `key, service, store_id AS storeId, endpoint, order_id AS orderId, attempt, body, state, in_doubt AS inDoubt,
+  checkout_id AS checkoutId, code, first_sent_at AS firstSentAt, updated_at AS updatedAt`;
 
 /** The DDL of the journal's entries. */
 export const ENTRIES_DDL = `
@@ -49,109 +49,69 @@ CREATE TABLE entries (
 CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
-const COLUMNS =
-  "key, service, store_id, endpoint, order_id, attempt, body, state, in_doubt, checkout_id, code, first_sent_at, updated_at";
-
 /** What the client knows of its creates. */
 export function entriesTable(connection: Connection): Journal {
-  // An attempt that was refused made nothing: what a repeated command means is the one before it.
-  const selectLatest = connection.prepare<[string, string | null, string, string], LatestAttempt>(
-    `SELECT attempt, state FROM entries
-     WHERE service = ? AND store_id IS ? AND endpoint = ? AND order_id = ? AND state <> 'refused' AND attempt IS NOT NULL
-     ORDER BY attempt DESC LIMIT 1`,
-  );
-  const upsert = connection.prepare<EntryRow>(
-    `INSERT INTO entries (${COLUMNS}) VALUES (@key, @service, @store_id, @endpoint, @order_id, @attempt, @body, @state,
-     @in_doubt, @checkout_id, @code, @first_sent_at, @updated_at)
-     ON CONFLICT (key) DO UPDATE SET body = excluded.body, state = 'pending', code = NULL,
-     in_doubt = max(in_doubt, state = 'pending'),
-     first_sent_at = CASE state WHEN 'refused' THEN excluded.first_sent_at ELSE first_sent_at END,
-     updated_at = excluded.updated_at
-     WHERE state <> 'created'`,
-  );
-  const select = connection.prepare<[string], EntryRow>(`SELECT ${COLUMNS} FROM entries WHERE key = ?`);
-  const selectAll = connection.prepare<[], EntryRow>(
-    `SELECT ${COLUMNS} FROM entries ORDER BY first_sent_at, key`,
-  );
-  // A late answer must not turn a known checkout into a refusal, nor a refusal take away a doubt, unless it proves itself.
-  const update = connection.prepare<Omit<Settlement, "proof"> & { proof: number; key: string; now: number }>(
-    `UPDATE entries SET state = @state, checkout_id = @checkoutId, code = @code, updated_at = @now
-     WHERE key = @key AND (@state = 'created' OR (state <> 'created' AND (in_doubt = 0 OR @proof = 1)))`,
-  );
-  const remove = connection.prepare<[string]>("DELETE FROM entries WHERE key = ?");
-
-  const latestAttempt = (create: Omit<LogicalCreate, "attempt">): LatestAttempt | undefined =>
-    selectLatest.get(create.service, create.storeId, create.endpoint, create.orderId);
+  const sql = prepare(connection);
 
   const begin = connection.transaction(
     (intent: Intent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
-      const { key, attempt } = chooseKey(intent, latestAttempt(intent));
-      const known = select.get(key);
+      const { key, attempt } = chooseKey(intent, sql.selectLatest.get(intent));
+      const known = sql.select.get(key);
       const refusal = known && keyRefusal(fromRow(known), intent, now);
       if (refusal !== undefined) return { ok: false, refusal };
-      upsert.run(newRow(intent, { key, attempt, body, now }));
-      const row = select.get(key);
+      const { service, storeId, endpoint, orderId } = intent;
+      sql.upsert.run({ key, service, storeId, endpoint, orderId, attempt, body, now });
+      const row = sql.select.get(key);
       if (row === undefined) throw new Error(`the journal lost ${key}`);
       return accept(fromRow(row));
     },
   );
 
   return {
-    latestAttempt,
+    latestAttempt: (create) => sql.selectLatest.get(create),
     begin: (intent, body, now) => begin.immediate(intent, body, now),
     settle: (key, settlement, now) => {
-      update.run({ ...settlement, proof: settlement.proof ? 1 : 0, key, now });
+      sql.update.run({ ...settlement, proof: Number(settlement.proof), key, now });
     },
-    list: () => selectAll.all().map(fromRow),
+    list: () => sql.selectAll.all().map(fromRow),
     find: (key) => {
-      const row = select.get(key);
+      const row = sql.select.get(key);
       return row && fromRow(row);
     },
-    forget: (key) => remove.run(key).changes === 1,
+    forget: (key) => sql.remove.run(key).changes === 1,
     close: () => connection.close(),
   };
 }
 
-function newRow(
-  intent: Intent,
-  sent: {
-    readonly key: string;
-    readonly attempt: number | null;
-    readonly body: string;
-    readonly now: number;
-  },
-): EntryRow {
+function prepare(connection: Connection) {
   return {
-    key: sent.key,
-    service: intent.service,
-    store_id: intent.storeId,
-    endpoint: intent.endpoint,
-    order_id: intent.orderId,
-    attempt: sent.attempt,
-    body: sent.body,
-    state: "pending",
-    in_doubt: 0,
-    checkout_id: null,
-    code: null,
-    first_sent_at: sent.now,
-    updated_at: sent.now,
+    // An attempt that was refused made nothing: what a repeated command means is the one before it.
+    selectLatest: connection.prepare<Omit<LogicalCreate, "attempt">, LatestAttempt>(
+      `SELECT attempt, state FROM entries
+       WHERE service = @service AND store_id IS @storeId AND endpoint = @endpoint AND order_id = @orderId
+         AND state <> 'refused' AND attempt IS NOT NULL
+       ORDER BY attempt DESC LIMIT 1`,
+    ),
+    upsert: connection.prepare<NewEntry>(
+      `INSERT INTO entries (key, service, store_id, endpoint, order_id, attempt, body, state, first_sent_at, updated_at)
+       VALUES (@key, @service, @storeId, @endpoint, @orderId, @attempt, @body, 'pending', @now, @now)
+       ON CONFLICT (key) DO UPDATE SET body = excluded.body, state = 'pending', code = NULL,
+       in_doubt = max(in_doubt, state = 'pending'),
+       first_sent_at = CASE state WHEN 'refused' THEN excluded.first_sent_at ELSE first_sent_at END,
+       updated_at = excluded.updated_at
+       WHERE state <> 'created'`,
+    ),
+    select: connection.prepare<[string], EntryRow>(`SELECT ${COLUMNS} FROM entries WHERE key = ?`),
+    selectAll: connection.prepare<[], EntryRow>(`SELECT ${COLUMNS} FROM entries ORDER BY first_sent_at, key`),
+    // A late answer must not turn a known checkout into a refusal, nor a refusal take away a doubt, unless it proves itself.
+    update: connection.prepare<SettledEntry>(
+      `UPDATE entries SET state = @state, checkout_id = @checkoutId, code = @code, updated_at = @now
+       WHERE key = @key AND (@state = 'created' OR (state <> 'created' AND (in_doubt = 0 OR @proof = 1)))`,
+    ),
+    remove: connection.prepare<[string]>("DELETE FROM entries WHERE key = ?"),
   };
 }
 
 function fromRow(row: EntryRow): JournalEntry {
-  return {
-    key: row.key,
-    service: row.service,
-    storeId: row.store_id,
-    endpoint: row.endpoint,
-    orderId: row.order_id,
-    attempt: row.attempt,
-    body: row.body,
-    state: row.state,
-    inDoubt: row.in_doubt === 1,
-    checkoutId: row.checkout_id,
-    code: row.code,
-    firstSentAt: row.first_sent_at,
-    updatedAt: row.updated_at,
-  };
+  return { ...row, inDoubt: row.inDoubt === 1 };
 }

@@ -28,18 +28,18 @@ CREATE TRIGGER admin_acts_are_kept BEFORE DELETE ON admin_acts
 
 /** The audit log of what administrators did and merchants asked for: append-only. */
 export function adminActsTable(connection: Connection) {
-  const insert = connection.prepare<(string | number | null)[]>(
-    "INSERT INTO admin_acts (store_id, actor, action, subject, note, at) VALUES (?, ?, ?, ?, ?, ?)",
+  const insert = connection.prepare<AdminAct>(
+    `INSERT INTO admin_acts (store_id, actor, action, subject, note, at)
+     VALUES (@storeId, @actor, @action, @subject, @note, @at)`,
   );
   const selectOf = connection.prepare<[string], RecordedAct>(
     `SELECT position AS number, store_id AS storeId, actor, action, subject, note, at FROM admin_acts
      WHERE store_id = ? ORDER BY position`,
   );
   return {
-    /** Adds an entry at the end, and answers it with its place. */
+    /** Adds an entry at the end, and returns it with its place. */
     insert: (act: AdminAct): RecordedAct => {
-      const { storeId, actor, action, subject, note, at } = act;
-      const { lastInsertRowid } = insert.run(storeId, actor, action, subject, note, at);
+      const { lastInsertRowid } = insert.run(act);
       return { ...act, number: Number(lastInsertRowid) };
     },
 

@@ -22,18 +22,18 @@ CREATE TABLE assumption_uses (
 
 /** What integrations relied on that the interface does not state. */
 export function assumptionUsesTable(connection: Connection) {
-  const insert = connection.prepare<[string, number, string, number]>(
-    `INSERT INTO assumption_uses (store_id, decision, first_request_id, first_at) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO NOTHING`,
+  const insert = connection.prepare<AssumptionUse>(
+    `INSERT INTO assumption_uses (store_id, decision, first_request_id, first_at)
+     VALUES (@storeId, @decision, @firstRequestId, @firstAt) ON CONFLICT DO NOTHING`,
   );
   const selectOf = connection.prepare<[string], AssumptionUse>(
     `SELECT store_id AS storeId, decision, first_request_id AS firstRequestId, first_at AS firstAt
      FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
   );
   return {
-    /** Notes the first use; later ones change nothing. */
-    note: ({ storeId, decision, firstRequestId, firstAt }: AssumptionUse): void => {
-      insert.run(storeId, decision, firstRequestId, firstAt);
+    /** Records the first use; later ones change nothing. */
+    note: (use: AssumptionUse): void => {
+      insert.run(use);
     },
 
     of: (storeId: string): AssumptionUse[] => selectOf.all(storeId),

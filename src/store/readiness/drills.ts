@@ -2,7 +2,12 @@ import type { Drill, DrillKind, DrillStep } from "../../core/readiness/drills/dr
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { Connection } from "../connection/database.ts";
 
+/** Which drills to list; a kind of null means any. */
+type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; readonly limit: number };
+/** Steps are kept as JSON. */
 type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
+
+const COLUMNS = "id, store_id AS storeId, kind, subject, passed, steps, at";
 
 /** The DDL of results of drills. */
 export const DRILLS_DDL = `
@@ -25,44 +30,40 @@ CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
 
 /** What drills have shown. */
 export function drillsTable(connection: Connection) {
-  const insert = connection.prepare<(string | number)[]>(
-    "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  const insert = connection.prepare<DrillRow>(
+    `INSERT INTO drills (id, store_id, kind, subject, passed, steps, at)
+     VALUES (@id, @storeId, @kind, @subject, @passed, @steps, @at)`,
   );
-  const selectLatest = connection.prepare<[string, DrillKind], DrillRow>(
-    `SELECT id, store_id AS storeId, kind, subject, passed, steps, at FROM drills
-     WHERE store_id = ? AND kind = ? ORDER BY rowid DESC LIMIT 1`,
+  const selectMany = connection.prepare<DrillFilter, DrillRow>(
+    `SELECT ${COLUMNS} FROM drills
+     WHERE store_id = @storeId AND kind = ifnull(@kind, kind) ORDER BY rowid DESC LIMIT @limit`,
   );
-  const selectAll = connection.prepare<[string, DrillKind | null, number], DrillRow>(
-    `SELECT id, store_id AS storeId, kind, subject, passed, steps, at FROM drills
-     WHERE store_id = ? AND kind = ifnull(?, kind) ORDER BY rowid DESC LIMIT ?`,
+  const selectLatest = connection.prepare<Pick<Drill, "storeId" | "kind">, DrillRow>(
+    `SELECT ${COLUMNS} FROM drills WHERE store_id = @storeId AND kind = @kind ORDER BY rowid DESC LIMIT 1`,
   );
-  const selectLatestOf = connection.prepare<[string, DrillKind, string], DrillRow>(
-    `SELECT id, store_id AS storeId, kind, subject, passed, steps, at FROM drills
-     WHERE store_id = ? AND kind = ? AND subject GLOB ? || ' *' ORDER BY rowid DESC LIMIT 1`,
+  const selectLatestOf = connection.prepare<Pick<Endpoint, "id" | "storeId">, DrillRow>(
+    `SELECT ${COLUMNS} FROM drills
+     WHERE store_id = @storeId AND kind = 'webhook' AND subject GLOB @id || ' *' ORDER BY rowid DESC LIMIT 1`,
   );
   return {
-    insert: ({ id, storeId, kind, subject, passed, steps, at }: Drill): void => {
-      insert.run(id, storeId, kind, subject, passed ? 1 : 0, JSON.stringify(steps), at);
+    insert: (drill: Drill): void => {
+      insert.run({ ...drill, passed: Number(drill.passed), steps: JSON.stringify(drill.steps) });
     },
 
-    /** The last drill of a kind in a store; undefined where there was none. */
+    /** The last drill of a kind in a store; undefined if there was none. */
     latest: (storeId: string, kind: DrillKind): Drill | undefined => {
-      const row = selectLatest.get(storeId, kind);
+      const row = selectLatest.get({ storeId, kind });
       return row && fromRow(row);
     },
 
     /** The last webhook drill of an endpoint, whatever its address and its secret were then. */
     latestOf: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): Drill | undefined => {
-      const row = selectLatestOf.get(storeId, "webhook", id);
+      const row = selectLatestOf.get({ id, storeId });
       return row && fromRow(row);
     },
 
-    /** The drills of a store, newest first; of any kind where none is said. */
-    list: (wanted: {
-      readonly storeId: string;
-      readonly kind: DrillKind | null;
-      readonly limit: number;
-    }): Drill[] => selectAll.all(wanted.storeId, wanted.kind, wanted.limit).map(fromRow),
+    /** The newest matching drills, newest first. */
+    list: (filter: DrillFilter): Drill[] => selectMany.all(filter).map(fromRow),
   };
 }
 

@@ -25,20 +25,21 @@ CREATE INDEX idempotency_uses_of_store ON idempotency_uses (store_id, kind, at);
 
 /** The service's own log of how keys were used again: evidence that a client does it right. */
 export function idempotencyUsesTable(connection: Connection) {
-  const insert = connection.prepare<(string | number)[]>(
-    "INSERT INTO idempotency_uses (store_id, key, kind, request_id, at) VALUES (?, ?, ?, ?, ?)",
+  const insert = connection.prepare<IdempotencyUse>(
+    `INSERT INTO idempotency_uses (store_id, key, kind, request_id, at)
+     VALUES (@storeId, @key, @kind, @requestId, @at)`,
   );
-  const selectLatest = connection.prepare<[string, IdempotencyUse["kind"]], IdempotencyUse>(
+  const selectLatest = connection.prepare<Pick<IdempotencyUse, "storeId" | "kind">, IdempotencyUse>(
     `SELECT store_id AS storeId, key, kind, request_id AS requestId, at FROM idempotency_uses
-     WHERE store_id = ? AND kind = ? ORDER BY position DESC LIMIT 1`,
+     WHERE store_id = @storeId AND kind = @kind ORDER BY position DESC LIMIT 1`,
   );
   return {
-    insert: ({ storeId, key, kind, requestId, at }: IdempotencyUse): void => {
-      insert.run(storeId, key, kind, requestId, at);
+    insert: (use: IdempotencyUse): void => {
+      insert.run(use);
     },
 
     /** The last use of a kind in a store. */
     latest: (storeId: string, kind: IdempotencyUse["kind"]): IdempotencyUse | undefined =>
-      selectLatest.get(storeId, kind),
+      selectLatest.get({ storeId, kind }),
   };
 }

@@ -21,7 +21,7 @@ export type Delivery = {
   readonly createdAt: number;
 };
 
-/** What lists of deliveries are narrowed by; null for everything. */
+/** Which deliveries to list; null for all. */
 export type DeliveryFilter = {
   readonly storeId: string;
   readonly endpointId: string | null;
@@ -31,7 +31,10 @@ export type DeliveryFilter = {
   readonly limit: number;
 };
 
-type DeliveryRow = Omit<Delivery, "inOrder"> & { readonly inOrder: number };
+type NewDelivery = Omit<Delivery, "state" | "tries">;
+type Row<Value> = Omit<Value, "inOrder"> & { readonly inOrder: number };
+/** Where a delivery stands among those of its checkout to its endpoint. */
+type Place = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
 const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, checkout_id AS checkoutId, sequence,
   cause, in_order AS inOrder, state, tries, next_at AS nextAt, created_at AS createdAt`;
@@ -62,20 +65,18 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
   BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
 `;
 
-/** The queue of what is to be delivered: rows, so that a crash loses nothing. */
+/** The queue of deliveries: rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
 
   return {
     /** Adds a delivery; one that waits for earlier events of its checkout is due with them at the earliest. */
-    insert: (delivery: Omit<Delivery, "state" | "tries">): void => {
-      const { id, storeId, endpointId, eventId, checkoutId, sequence, cause, inOrder } = delivery;
-      const { createdAt } = delivery;
+    insert: (delivery: NewDelivery): void => {
+      const { inOrder, checkoutId, sequence } = delivery;
       const waits = inOrder && checkoutId !== null && sequence > 1;
-      const heldUntil = waits ? (sql.selectHeldUntil.get(endpointId, checkoutId, sequence) ?? 0) : 0;
+      const heldUntil = waits ? (sql.selectHeldUntil.get(delivery) ?? 0) : 0;
       const nextAt = Math.max(delivery.nextAt, heldUntil);
-      const order = inOrder ? 1 : 0;
-      sql.insert.run(id, storeId, endpointId, eventId, checkoutId, sequence, cause, order, nextAt, createdAt);
+      sql.insert.run({ ...delivery, inOrder: Number(inOrder), nextAt });
     },
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
@@ -84,113 +85,117 @@ export function deliveriesTable(connection: Connection) {
     next: (endpointId: string): Delivery | undefined => fromRow(sql.selectNext.get(endpointId)),
 
     /** How many are due for an endpoint by a moment. */
-    countDue: (endpointId: string, now: number): number => sql.countDue.get(endpointId, now) ?? 0,
+    countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
 
-    /** Notes what a try has led to. */
+    /** Writes the state that a try has led to. */
     settle: (id: string, after: Pick<Delivery, "state" | "tries" | "nextAt">): void => {
-      sql.update.run(after.state, after.tries, after.nextAt, id);
+      sql.update.run({ ...after, id });
     },
 
     /** Lets the later events of its checkout go first. */
     postpone: (id: string, nextAt: number): void => {
-      sql.postpone.run(nextAt, id);
+      sql.postpone.run({ id, nextAt });
     },
 
     /** The later events of a checkout wait as long as this one: they could not go before it anyway. */
-    holdFollowers: ({ endpointId, checkoutId, sequence }: Delivery, nextAt: number): void => {
-      if (checkoutId !== null) sql.holdFollowers.run(nextAt, endpointId, checkoutId, sequence, nextAt);
+    holdFollowers: ({ endpointId, checkoutId, sequence }: Place, nextAt: number): void => {
+      if (checkoutId !== null) sql.holdFollowers.run({ endpointId, checkoutId, sequence, nextAt });
     },
 
     /** The later events of a checkout may go, now that this one is settled. */
-    releaseFollowers: ({ endpointId, checkoutId, sequence }: Delivery, now: number): void => {
-      if (checkoutId !== null) sql.releaseFollowers.run(now, endpointId, checkoutId, sequence, now);
+    releaseFollowers: ({ endpointId, checkoutId, sequence }: Place, now: number): void => {
+      if (checkoutId !== null) sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
     },
 
-    /** What waits for an endpoint is due now. */
-    hurry: (endpointId: string, now: number): void => {
-      sql.hurry.run(now, endpointId, now);
+    /** Makes everything that waits for an endpoint due now. */
+    makeAllDue: (endpointId: string, now: number): void => {
+      sql.makeAllDue.run({ endpointId, now });
     },
 
     /** Gives up everything that is on its way to an endpoint. */
     dropAll: (endpointId: string): void => {
-      sql.drop.run(endpointId);
+      sql.dropAll.run(endpointId);
     },
 
     /** Whether an event is on its way to an endpoint. */
     waits: (endpointId: string, eventId: string): boolean =>
-      sql.selectWaiting.get(endpointId, eventId) !== undefined,
+      sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
-    /** The newest deliveries that fit, newest first. */
-    list: (filter: DeliveryFilter): Delivery[] => sql.selectMany.all({ ...filter }).map(fromKnownRow),
+    /** The newest matching deliveries, newest first. */
+    list: (filter: DeliveryFilter): Delivery[] => sql.selectMany.all(filter).map(fromKnownRow),
   };
 }
 
 function prepare(connection: Connection) {
   return {
-    insert: connection.prepare<(string | number | null)[]>(
-      `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state, next_at, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'due', ?, ?)`,
+    insert: connection.prepare<Row<NewDelivery>>(
+      `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state,
+         next_at, created_at)
+       VALUES (@id, @storeId, @endpointId, @eventId, @checkoutId, @sequence, @cause, @inOrder, 'due',
+         @nextAt, @createdAt)`,
     ),
     selectHeldUntil: connection
-      .prepare<[string, string, number], number | null>(
+      .prepare<Place, number | null>(
         `SELECT max(next_at) FROM deliveries
-         WHERE endpoint_id = ? AND checkout_id = ? AND state = 'due' AND in_order = 1 AND sequence < ?`,
+         WHERE endpoint_id = @endpointId AND checkout_id = @checkoutId AND state = 'due' AND in_order = 1
+           AND sequence < @sequence`,
       )
       .pluck(),
-    select: connection.prepare<[string], DeliveryRow>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
-    selectNext: connection.prepare<[string], DeliveryRow>(
+    select: connection.prepare<[string], Row<Delivery>>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
+    selectNext: connection.prepare<[string], Row<Delivery>>(
       `SELECT ${COLUMNS} FROM deliveries AS one
-     WHERE endpoint_id = ? AND state = 'due' AND NOT (in_order = 1 AND EXISTS (
-       SELECT 1 FROM deliveries AS earlier
-       WHERE earlier.endpoint_id = one.endpoint_id AND earlier.checkout_id = one.checkout_id
-         AND earlier.sequence < one.sequence AND earlier.state = 'due' AND earlier.in_order = 1))
-     ORDER BY next_at, rowid LIMIT 1`,
+       WHERE endpoint_id = ? AND state = 'due' AND NOT (in_order = 1 AND EXISTS (
+         SELECT 1 FROM deliveries AS earlier
+         WHERE earlier.endpoint_id = one.endpoint_id AND earlier.checkout_id = one.checkout_id
+           AND earlier.sequence < one.sequence AND earlier.state = 'due' AND earlier.in_order = 1))
+       ORDER BY next_at, rowid LIMIT 1`,
     ),
     countDue: connection
-      .prepare<[string, number], number>(
-        "SELECT count(*) FROM deliveries WHERE endpoint_id = ? AND state = 'due' AND next_at <= ?",
+      .prepare<EndpointAt, number>(
+        "SELECT count(*) FROM deliveries WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now",
       )
       .pluck(),
-    update: connection.prepare<[DeliveryState, number, number, string]>(
-      "UPDATE deliveries SET state = ?, tries = ?, next_at = ? WHERE id = ?",
+    update: connection.prepare<Pick<Delivery, "id" | "state" | "tries" | "nextAt">>(
+      "UPDATE deliveries SET state = @state, tries = @tries, next_at = @nextAt WHERE id = @id",
     ),
-    postpone: connection.prepare<[number, string]>(
-      "UPDATE deliveries SET in_order = 0, next_at = ? WHERE id = ?",
+    postpone: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
+      "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
     ),
-    holdFollowers: connection.prepare<[number, string, string, number, number]>(
-      `UPDATE deliveries SET next_at = ?
-     WHERE endpoint_id = ? AND checkout_id = ? AND state = 'due' AND in_order = 1 AND sequence > ? AND next_at < ?`,
+    holdFollowers: connection.prepare<Place & Pick<Delivery, "nextAt">>(
+      `UPDATE deliveries SET next_at = @nextAt
+       WHERE endpoint_id = @endpointId AND checkout_id = @checkoutId AND state = 'due' AND in_order = 1
+         AND sequence > @sequence AND next_at < @nextAt`,
     ),
-    releaseFollowers: connection.prepare<[number, string, string, number, number]>(
-      `UPDATE deliveries SET next_at = ?
-     WHERE endpoint_id = ? AND checkout_id = ? AND state = 'due' AND in_order = 1 AND sequence > ? AND tries = 0 AND next_at > ?`,
+    releaseFollowers: connection.prepare<Place & EndpointAt>(
+      `UPDATE deliveries SET next_at = @now
+       WHERE endpoint_id = @endpointId AND checkout_id = @checkoutId AND state = 'due' AND in_order = 1
+         AND sequence > @sequence AND tries = 0 AND next_at > @now`,
     ),
-    hurry: connection.prepare<[number, string, number]>(
-      "UPDATE deliveries SET next_at = ? WHERE endpoint_id = ? AND state = 'due' AND next_at > ?",
+    makeAllDue: connection.prepare<EndpointAt>(
+      "UPDATE deliveries SET next_at = @now WHERE endpoint_id = @endpointId AND state = 'due' AND next_at > @now",
     ),
-    drop: connection.prepare<[string]>(
+    dropAll: connection.prepare<[string]>(
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
     ),
-    selectWaiting: connection.prepare<[string, string]>(
-      "SELECT 1 FROM deliveries WHERE endpoint_id = ? AND event_id = ? AND state = 'due' LIMIT 1",
+    selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
+      "SELECT 1 FROM deliveries WHERE endpoint_id = @endpointId AND event_id = @eventId AND state = 'due' LIMIT 1",
     ),
-    selectMany: connection.prepare<
-      { readonly [name in keyof DeliveryFilter]: string | number | null },
-      DeliveryRow
-    >(
+    selectMany: connection.prepare<DeliveryFilter, Row<Delivery>>(
       `SELECT ${COLUMNS} FROM deliveries
-     WHERE store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
-       AND (@eventId IS NULL OR event_id = @eventId) AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
-       AND (@state IS NULL OR state = @state)
-     ORDER BY rowid DESC LIMIT @limit`,
+       WHERE store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
+         AND (@eventId IS NULL OR event_id = @eventId) AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
+         AND (@state IS NULL OR state = @state)
+       ORDER BY rowid DESC LIMIT @limit`,
     ),
   };
 }
 
-function fromRow(row: DeliveryRow | undefined): Delivery | undefined {
+type EndpointAt = Pick<Delivery, "endpointId"> & { readonly now: number };
+
+function fromRow(row: Row<Delivery> | undefined): Delivery | undefined {
   return row && fromKnownRow(row);
 }
 
-function fromKnownRow(row: DeliveryRow): Delivery {
+function fromKnownRow(row: Row<Delivery>): Delivery {
   return { ...row, inOrder: row.inOrder === 1 };
 }

@@ -12,6 +12,7 @@ export type DeliveryAttempt = {
   readonly headers: string;
   /** SHA-256 of the body that was sent, in hex. */
   readonly bodyHash: string;
+  /** The injected fault, if there was one. */
   readonly fault: FaultKind | null;
   /** Null while it runs. */
   readonly finishedAt: number | null;
@@ -23,7 +24,7 @@ export type DeliveryAttempt = {
   readonly error: DeliveryError | null;
   /** The first 4 KiB of the answer. */
   readonly answer: Uint8Array | null;
-  /** When the next try is due, where there is one. */
+  /** When the next try is due, if there is one. */
   readonly nextAt: number | null;
 };
 
@@ -32,6 +33,12 @@ export type AttemptEnd = Pick<
   DeliveryAttempt,
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
+
+type NewAttempt = Pick<
+  DeliveryAttempt,
+  "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
+>;
+type Place = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
 const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, fault,
   finished_at AS finishedAt, milliseconds, address, status, error, answer, next_at AS nextAt`;
@@ -66,13 +73,14 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
 
 /** The audit of deliveries: each try has its row before it is sent, and is never changed once it has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
-  const insert = connection.prepare<(string | number | null)[]>(
+  const insert = connection.prepare<NewAttempt>(
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (@deliveryId, @number, @startedAt, @url, @headers, @bodyHash, @fault)`,
   );
-  const finish = connection.prepare<(string | number | Uint8Array | null)[]>(
-    `UPDATE delivery_attempts SET finished_at = ?, milliseconds = ?, address = ?, status = ?, error = ?, answer = ?, next_at = ?
-     WHERE delivery_id = ? AND number = ?`,
+  const finish = connection.prepare<Place & AttemptEnd>(
+    `UPDATE delivery_attempts SET finished_at = @finishedAt, milliseconds = @milliseconds, address = @address,
+       status = @status, error = @error, answer = @answer, next_at = @nextAt
+     WHERE delivery_id = @deliveryId AND number = @number`,
   );
   const selectOf = connection.prepare<[string], DeliveryAttempt>(
     `SELECT ${COLUMNS} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
@@ -86,23 +94,13 @@ export function deliveryAttemptsTable(connection: Connection) {
 
   return {
     /** Writes a try that is about to be sent. */
-    start: (
-      attempt: Pick<
-        DeliveryAttempt,
-        "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
-      >,
-    ): void => {
-      const { deliveryId, number, startedAt, url, headers, bodyHash, fault } = attempt;
-      insert.run(deliveryId, number, startedAt, url, headers, bodyHash, fault);
+    start: (attempt: NewAttempt): void => {
+      insert.run(attempt);
     },
 
     /** Writes how a try ended. */
-    finish: (
-      { deliveryId, number }: Pick<DeliveryAttempt, "deliveryId" | "number">,
-      end: AttemptEnd,
-    ): void => {
-      const { finishedAt, milliseconds, address, status, error, answer, nextAt } = end;
-      finish.run(finishedAt, milliseconds, address, status, error, answer, nextAt, deliveryId, number);
+    finish: ({ deliveryId, number }: Place, end: AttemptEnd): void => {
+      finish.run({ ...end, deliveryId, number });
     },
 
     /** The tries of a delivery, first to last. */
@@ -111,7 +109,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** The number of the last try; 0 before the first. */
     last: (deliveryId: string): number => selectLast.get(deliveryId) ?? 0,
 
-    /** Tries that nobody has ended: after a start, those that the end of the last process cut off. */
+    /** Tries without an end: after a start, those that the end of the last process cut off. */
     open: (): DeliveryAttempt[] => selectOpen.all(),
   };
 }

@@ -3,19 +3,11 @@ import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
 
-type EndpointRow = {
-  readonly id: string;
-  readonly store_id: string;
-  readonly kind: Endpoint["kind"];
-  readonly url: string;
-  readonly event_types: string;
-  readonly state: EndpointState;
-  readonly reason: string | null;
-  readonly failing_since: number | null;
-  readonly created_at: number;
-};
+/** Patterns of event types are kept joined by blanks. */
+type Row<Value> = Omit<Value, "eventTypes"> & { readonly eventTypes: string };
 
-const COLUMNS = "id, store_id, kind, url, event_types, state, reason, failing_since, created_at";
+const COLUMNS = `id, store_id AS storeId, kind, url, event_types AS eventTypes, state, reason, failing_since AS failingSince,
+  created_at AS createdAt`;
 
 /** The DDL of endpoints. */
 export const ENDPOINTS_DDL = `
@@ -34,82 +26,71 @@ CREATE TABLE endpoints (
 CREATE INDEX endpoints_of_store ON endpoints (store_id) WHERE removed_at IS NULL;
 `;
 
-/** Where events are delivered. An endpoint that was removed stays for its audit, and is found no more. */
+/** Where events are delivered. An endpoint that was removed stays for its audit, and is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<(string | number | null)[]>(
-    `INSERT INTO endpoints (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  const insert = connection.prepare<Row<Endpoint>>(
+    `INSERT INTO endpoints (id, store_id, kind, url, event_types, state, reason, failing_since, created_at)
+     VALUES (@id, @storeId, @kind, @url, @eventTypes, @state, @reason, @failingSince, @createdAt)`,
   );
-  const select = connection.prepare<[string], EndpointRow>(
+  const select = connection.prepare<[string], Row<Endpoint>>(
     `SELECT ${COLUMNS} FROM endpoints WHERE id = ? AND removed_at IS NULL`,
   );
-  const selectOf = connection.prepare<[string], EndpointRow>(
+  const selectOf = connection.prepare<[string], Row<Endpoint>>(
     `SELECT ${COLUMNS} FROM endpoints WHERE store_id = ? AND removed_at IS NULL ORDER BY created_at, id`,
   );
-  const updateState = connection.prepare<[EndpointState, string | null, number | null, string]>(
-    "UPDATE endpoints SET state = ?, reason = ?, failing_since = ? WHERE id = ?",
+  const updateState = connection.prepare<Pick<Endpoint, "id" | "state" | "reason">>(
+    "UPDATE endpoints SET state = @state, reason = @reason, failing_since = NULL WHERE id = @id",
   );
-  const updateFailing = connection.prepare<[number | null, string]>(
-    "UPDATE endpoints SET failing_since = ? WHERE id = ?",
+  const updateFailing = connection.prepare<Pick<Endpoint, "id" | "failingSince">>(
+    "UPDATE endpoints SET failing_since = @failingSince WHERE id = @id",
   );
-  const updateTarget = connection.prepare<[string, string, string]>(
-    "UPDATE endpoints SET url = ?, event_types = ? WHERE id = ?",
+  const updateTarget = connection.prepare<Row<Pick<Endpoint, "id" | "url" | "eventTypes">>>(
+    "UPDATE endpoints SET url = @url, event_types = @eventTypes WHERE id = @id",
   );
-  const updateRemoved = connection.prepare<[number, string]>(
-    "UPDATE endpoints SET removed_at = ? WHERE id = ?",
+  const updateRemoved = connection.prepare<{ readonly id: string; readonly removedAt: number }>(
+    "UPDATE endpoints SET removed_at = @removedAt WHERE id = @id",
   );
 
-  const of = remembered(scheduler, (storeId): readonly Endpoint[] => selectOf.all(storeId).map(fromKnownRow));
+  const of = remembered(scheduler, (storeId): readonly Endpoint[] => selectOf.all(storeId).map(fromRow));
 
   return {
     insert: (endpoint: Endpoint): void => {
       of.forget();
-      const { id, storeId, kind, url, eventTypes, state, reason, failingSince, createdAt } = endpoint;
-      insert.run(id, storeId, kind, url, eventTypes.join(" "), state, reason, failingSince, createdAt);
+      insert.run({ ...endpoint, eventTypes: endpoint.eventTypes.join(" ") });
     },
 
-    find: (id: string): Endpoint | undefined => fromRow(select.get(id)),
+    find: (id: string): Endpoint | undefined => {
+      const row = select.get(id);
+      return row && fromRow(row);
+    },
 
     /** The endpoints of a store, oldest first; remembered for a moment, because every event asks. */
     of,
 
-    /** Switches an endpoint on or off; an enabled one starts without a record of failures. */
+    /** Enables, pauses or disables an endpoint; its record of failures starts anew. */
     setState: (id: string, state: EndpointState, reason: string | null): void => {
       of.forget();
-      updateState.run(state, reason, null, id);
+      updateState.run({ id, state, reason });
     },
 
-    /** Notes since when every try has failed; null after a success. */
+    /** Sets since when every try has failed; null after a success. */
     setFailingSince: (id: string, failingSince: number | null): void => {
       of.forget();
-      updateFailing.run(failingSince, id);
+      updateFailing.run({ id, failingSince });
     },
 
     setTarget: (id: string, { url, eventTypes }: Pick<Endpoint, "url" | "eventTypes">): void => {
       of.forget();
-      updateTarget.run(url, eventTypes.join(" "), id);
+      updateTarget.run({ id, url, eventTypes: eventTypes.join(" ") });
     },
 
     remove: (id: string, removedAt: number): void => {
       of.forget();
-      updateRemoved.run(removedAt, id);
+      updateRemoved.run({ id, removedAt });
     },
   };
 }
 
-function fromRow(row: EndpointRow | undefined): Endpoint | undefined {
-  return row && fromKnownRow(row);
-}
-
-function fromKnownRow(row: EndpointRow): Endpoint {
-  return {
-    id: row.id,
-    storeId: row.store_id,
-    kind: row.kind,
-    url: row.url,
-    eventTypes: row.event_types.split(" "),
-    state: row.state,
-    reason: row.reason,
-    failingSince: row.failing_since,
-    createdAt: row.created_at,
-  };
+function fromRow(row: Row<Endpoint>): Endpoint {
+  return { ...row, eventTypes: row.eventTypes.split(" ") };
 }

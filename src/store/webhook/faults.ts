@@ -1,4 +1,4 @@
-import type { DeliveryFault, FaultKind } from "../../core/webhook/fault.ts";
+import type { DeliveryFault } from "../../core/webhook/fault.ts";
 import type { Connection } from "../connection/database.ts";
 
 const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, kind, delay_ms AS delayMs, remaining,
@@ -22,15 +22,17 @@ CREATE INDEX scheduled_faults ON faults (endpoint_id) WHERE remaining > 0;
 
 /** Faults that are scheduled for deliveries (decision 45). */
 export function faultsTable(connection: Connection) {
-  const insert = connection.prepare<
-    [string, string, string, string | null, FaultKind, number, number, number]
-  >(
+  const insert = connection.prepare<DeliveryFault>(
     `INSERT INTO faults (id, store_id, endpoint_id, event_id, kind, delay_ms, remaining, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (@id, @storeId, @endpointId, @eventId, @kind, @delayMs, @remaining, @createdAt)`,
   );
-  const selectNext = connection.prepare<[string, string], DeliveryFault>(
+  const selectNext = connection.prepare<
+    { readonly endpointId: string; readonly eventId: string },
+    DeliveryFault
+  >(
     `SELECT ${COLUMNS} FROM faults
-     WHERE endpoint_id = ? AND remaining > 0 AND (event_id IS NULL OR event_id = ?) ORDER BY created_at, id LIMIT 1`,
+     WHERE endpoint_id = @endpointId AND remaining > 0 AND (event_id IS NULL OR event_id = @eventId)
+     ORDER BY created_at, id LIMIT 1`,
   );
   const decrement = connection.prepare<[string]>("UPDATE faults SET remaining = remaining - 1 WHERE id = ?");
   const selectOf = connection.prepare<[string], DeliveryFault>(
@@ -40,13 +42,12 @@ export function faultsTable(connection: Connection) {
 
   return {
     insert: (fault: DeliveryFault): void => {
-      const { id, storeId, endpointId, eventId, kind, delayMs, remaining, createdAt } = fault;
-      insert.run(id, storeId, endpointId, eventId, kind, delayMs, remaining, createdAt);
+      insert.run(fault);
     },
 
     /** Takes the next fault for an event on its way to an endpoint, and uses it up once. */
     take: (endpointId: string, eventId: string): DeliveryFault | undefined => {
-      const fault = selectNext.get(endpointId, eventId);
+      const fault = selectNext.get({ endpointId, eventId });
       if (fault !== undefined) decrement.run(fault.id);
       return fault;
     },
