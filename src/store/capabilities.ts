@@ -14,7 +14,7 @@ CREATE TABLE capabilities (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What each store may be paid with. `changed` is called after every change, to drop what is remembered of a store. */
+/** What each store may be paid with. `changed` is called after every change. */
 export function capabilitiesTable(connection: Connection, changed: () => void) {
   const selectOf = connection.prepare<[string], CapabilityRow>(
     "SELECT kind, name, active FROM capabilities WHERE store_id = ? ORDER BY kind DESC, name",

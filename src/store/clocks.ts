@@ -1,7 +1,7 @@
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/database.ts";
 
-/** The clock of each store (decision 18), two columns of `stores`. `changed` is called after every change, to drop remembered clocks. */
+/** The clock of each store (decision 18), two columns of `stores`. `changed` is called after every change. */
 export function clocksTable(connection: Connection, changed: () => void) {
   const select = connection.prepare<[string], StoreClock>(
     "SELECT clock_offset AS offsetMs, clock_frozen_at AS frozenAt FROM stores WHERE id = ?",

@@ -12,7 +12,7 @@ type NewCredential = Credential & {
   readonly lastFour: string;
   readonly createdAt: number;
 };
-/** Scopes are kept joined by blanks. */
+/** As stored: the scopes joined by spaces. */
 type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
 
 /** The DDL of API keys. */

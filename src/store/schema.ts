@@ -47,7 +47,10 @@ const TABLES = [
   ASSUMPTION_USES_DDL,
 ].join("");
 
-/** The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited; a change of the schema is a new one at the end. */
+/**
+ * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change of the schema is a new
+ * one at the end, written beside its table, with its test.
+ */
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,

@@ -36,7 +36,7 @@ export type Store = ReturnType<typeof tables> & {
   readonly close: () => void;
 };
 
-/** Opens `sandbox.db`, or a database in memory. The writer never waits for a lock inside a statement: see group-commit.ts. */
+/** Opens `sandbox.db`, or a database in memory. A statement never waits for a lock: the group commit tries again. */
 export function openStore(
   path: string,
   options: Pick<OpenOptions, "nativeBinding"> & { readonly scheduler: Scheduler },

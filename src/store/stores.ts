@@ -10,21 +10,21 @@ type Merchant = { readonly id: string; readonly name: string; readonly createdAt
 /** A store with its merchant. */
 export type StoreIdentity = { readonly id: string; readonly merchantId: string };
 
-/** What customers know a store by: its merchant's name and its own. */
+/** The names that customers see: the merchant's and the store's. */
 export type StoreNames = { readonly merchant: string; readonly store: string };
 
 /** A store with its names, whether it is active, and when it was added. */
 export type StoreDetails = StoreIdentity &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
-/** What a create has to know of a store. */
+/** What a create needs to know about a store. */
 export type StoreRecord = StoreFacts & { readonly clock: StoreClock };
 
 type DetailsRow = Omit<StoreDetails, "active"> & { readonly active: number };
 type FactsRow = Pick<StoreFacts, "id"> &
   StoreClock & {
     readonly active: number;
-    /** Joined by blanks; null where there is none. */
+    /** Joined by spaces; null if there is none. */
     readonly paymentMethods: string | null;
     readonly currencies: string | null;
   };

@@ -22,7 +22,7 @@ CREATE TABLE checkouts (
   created_at     INTEGER NOT NULL,
   expires_at     INTEGER NOT NULL CHECK (expires_at > created_at)
 ) STRICT;
--- Decision 8 as a constraint: no order_id of a store ever has two checkouts that are open or paid.
+-- Decision 8 as a constraint: an order_id of a store never has two checkouts that are open or paid.
 CREATE UNIQUE INDEX live_checkout_of_order ON checkouts (store_id, order_id)
   WHERE status IN ('created', 'pending', 'succeeded');
 CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
@@ -31,7 +31,7 @@ CREATE TRIGGER checkout_terms_are_immutable BEFORE UPDATE OF
   ON checkouts BEGIN SELECT RAISE(ABORT, 'the terms of a checkout are immutable'); END;
 CREATE TRIGGER checkouts_are_kept BEFORE DELETE ON checkouts
   BEGIN SELECT RAISE(ABORT, 'checkouts are never deleted'); END;
--- Decision 10 once more: no program can move a checkout where the core would not.
+-- Decision 10 as a constraint: the transitions that the core allows.
 CREATE TRIGGER checkout_moves BEFORE UPDATE OF status ON checkouts WHEN NOT (
   (OLD.status = 'created' AND NEW.status IN ('pending', 'cancelled', 'expired')) OR
   (OLD.status = 'pending' AND NEW.status IN ('pending', 'succeeded', 'failed', 'cancelled', 'expired'))

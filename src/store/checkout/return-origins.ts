@@ -1,6 +1,6 @@
 import type { Connection } from "../connection/database.ts";
 
-/** An origin that the customers of a store may be sent back to (decision 19). Time in milliseconds by the store's clock. */
+/** An origin that customers of a store may be sent back to (decision 19). Times are milliseconds by the store's clock. */
 export type ReturnOrigin = { readonly storeId: string; readonly origin: string; readonly createdAt: number };
 
 /** The DDL of return origins. */

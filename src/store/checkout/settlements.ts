@@ -53,10 +53,10 @@ export function settlementsTable(connection: Connection) {
       remove.run(checkoutId);
     },
 
-    /** How and when a checkout is to settle itself; undefined if it waits for a payer. */
+    /** How and when a checkout will settle itself; undefined if it waits for a payer. */
     of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
 
-    /** What falls due next in a store, whether its time has come or not. */
+    /** The item of a store that is due next, even if it is not due yet. */
     next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
   };
 }

@@ -18,21 +18,21 @@ export type FileKind = {
   readonly migrations: readonly Migration[];
 };
 
-/** Why a file is refused, and what its owner can do. The file is as it was. */
+/** Why a file is refused, and what its owner can do. The file was not changed. */
 export type FileRefusal = {
   readonly reason: "zero_bytes" | "foreign" | "damaged" | "newer" | "development_version";
   readonly message: string;
   readonly remedy: string;
 };
 
-/** What is opened, and with which addon. */
+/** The kind of the file, and the addon to open it with. */
 export type OpenOptions = {
   readonly kind: FileKind;
-  /** Path of the native addon where it is not found by itself (the single executable). */
+  /** Path of the native addon; default: found by better-sqlite3. The single executable sets it. */
   readonly nativeBinding?: string | undefined;
 };
 
-/** The path that keeps nothing on disk. */
+/** The path of a database in memory. */
 export const IN_MEMORY = ":memory:";
 
 /**
@@ -52,7 +52,8 @@ const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
 /**
  * Opens a database file, making it if it is not there and migrating it if it is older (decision 54).
- * Refuses a zero-byte, foreign, damaged or newer file without writing to it. Throws only where the disk fails.
+ * Refuses a file that is empty, foreign, damaged, newer or of a development version, without writing to it. Throws only
+ * if the disk fails.
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
   if (path === IN_MEMORY) return accept(create(path, options));
@@ -66,8 +67,8 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<Connec
 }
 
 /**
- * A crash while the file is made must not leave half a file, and two processes that make it at once must end with one:
- * it is made whole in a folder of its own and then gets its name, unless another one was faster.
+ * Creates the file in a folder of its own and renames it when it is complete, unless another process was faster: so a
+ * crash leaves no half-made file, and two processes that create it at once end with one.
  */
 function createWhole(path: string, options: OpenOptions): void {
   const folder = mkdtempSync(`${path}.new-`);
@@ -85,7 +86,7 @@ function nameOnce(unfinished: string, path: string): void {
     linkSync(unfinished, path);
   } catch (error) {
     if (existsSync(path)) return;
-    // Some file systems know no links; there the last one wins.
+    // Some file systems have no hard links: there the last process wins.
     if (!(error instanceof Error)) throw error;
     renameSync(unfinished, path);
   }
@@ -105,13 +106,13 @@ function connect(path: string, { nativeBinding }: OpenOptions): Connection {
   });
   connection.pragma("journal_mode = WAL");
   connection.pragma("foreign_keys = ON");
-  // Without it INSERT OR REPLACE deletes a row past the triggers that keep it.
+  // Without it, INSERT OR REPLACE deletes a row without running the triggers that forbid it.
   connection.pragma("recursive_triggers = ON");
   connection.pragma("trusted_schema = OFF");
   return connection;
 }
 
-/** Looks at a file without writing to it. */
+/** Checks a file without writing to it. */
 function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
   const header = readHeader(path);
   if (header.length === 0)
@@ -202,7 +203,7 @@ function formatOf(connection: Connection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 
-/** Makes every commit wait for the disk. Unless it is set, WAL mode falls back to NORMAL with the first write. */
+/** Makes every commit wait for the disk. Without it, WAL mode falls back to NORMAL with the first write. */
 function makeDurable(connection: Connection): void {
   connection.pragma("synchronous = FULL");
   const level = connection.pragma("synchronous", { simple: true });
@@ -211,8 +212,8 @@ function makeDurable(connection: Connection): void {
 }
 
 /**
- * A check that a file still has its name: one that was deleted or replaced while it is open takes writes that nobody
- * will ever read again.
+ * A check that an open file was not deleted or replaced: writes to such a file would succeed, and nobody could read
+ * them again.
  */
 export function createPresenceCheck(path: string): () => boolean {
   if (path === IN_MEMORY) return () => true;
@@ -221,7 +222,7 @@ export function createPresenceCheck(path: string): () => boolean {
     try {
       return statSync(path).ino === ino;
     } catch {
-      // Whatever keeps us from looking at the file keeps the next start from opening it.
+      // A file that cannot be checked cannot be opened by the next start either.
       return false;
     }
   };

@@ -1,14 +1,14 @@
 import Database from "better-sqlite3";
 import type { Connection } from "./database.ts";
 
-/** When work runs: passed in, so that a test decides. */
+/** When work runs: passed in, so that tests control it. */
 export type Scheduler = {
-  /** Runs the function after the requests that already arrived were read. */
+  /** Runs the function after the requests that have already arrived are read. */
   readonly soon: (run: () => void) => void;
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-/** The database could not take the write: it is locked, full, read-only or broken. Nothing of the work is kept. */
+/** The database could not take the write: it is locked, full, read-only or broken. The work is undone. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
 }
@@ -21,7 +21,7 @@ export type Write = <Value>(work: () => Value) => Promise<Value>;
 
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
-/** How often and how long a batch waits for another process's lock. Readers go on meanwhile. */
+/** The pause between tries while another process holds the lock, and their number. Reads go on meanwhile. */
 const LOCK_RETRY_MS = 5;
 const MAX_LOCK_RETRIES = 400;
 
@@ -33,7 +33,7 @@ type Result =
 /**
  * Group commit (decision 55): writes that arrive while the loop is busy share one `BEGIN IMMEDIATE … COMMIT`, and
  * every caller is answered only after the commit returned. Work that throws is undone alone: the batch is then run
- * again with a savepoint around each job, which costs every job two statements and is therefore not done before.
+ * again with a savepoint around each job, which costs two statements a job and is therefore not the first choice.
  */
 export function createGroupCommit(
   connection: Connection,
@@ -128,7 +128,7 @@ function commitTogether(
   }
 }
 
-/** Commits what `run` did; undefined where another process holds the lock. What throws is undone, and thrown on. */
+/** Runs and commits; undefined if another process holds the lock. Rolls back and rethrows an error. */
 function inTransaction<Value>(
   statements: Statements,
   connection: Connection,
@@ -147,7 +147,7 @@ function inTransaction<Value>(
   }
 }
 
-/** A job threw, and has to be undone without the others. */
+/** One job of a batch threw: it has to be undone without the others. */
 class JobFailure extends Error {
   override readonly name = "JobFailure";
 }
@@ -167,7 +167,7 @@ function runInSavepoint(statements: Statements, connection: Connection, job: Job
     statements.release.run();
     return { ok: true, value };
   } catch (error) {
-    // A full disk ends the whole transaction; then there is no savepoint left to return to, and no one may be answered.
+    // A full disk ends the whole transaction: there is no savepoint to return to, and no job of the batch succeeded.
     if (!connection.inTransaction) throw error;
     statements.undo.run();
     statements.release.run();
@@ -179,7 +179,7 @@ function isLocked(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Disk trouble becomes StorageUnavailable; a broken rule of ours (a constraint, a bug) stays what it is. */
+/** Turns errors of the disk and of locks into StorageUnavailable; others (a constraint, a bug) stay as they are. */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   const disk = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN|NOMEM|PERM)/;

@@ -1,17 +1,18 @@
 import type { Scheduler } from "./group-commit.ts";
 
-/** A read whose result is remembered for a moment. */
+/** A read whose result is cached for a moment. */
 export type Remembered<Value> = ((key: string) => Value) & {
-  /** Forgets everything: for whoever changes what was read. */
+  /** Empties the cache: to be called after every change of what is read. */
   readonly forget: () => void;
 };
 
-/** So long at most can another process's change go unseen; our own are seen at once. */
+/** How long another process's change can go unseen; our own are seen at once. */
 const REMEMBER_MS = 10;
 
 /**
  * Reads a row once for all requests of a moment: outside a transaction each read costs two locks, which was a twelfth
- * of the time of a create. Nothing but credentials, stores and their endpoints is read this way; what a create must not get wrong is read in its transaction.
+ * of the time of a create. Only credentials, stores and their endpoints are read this way; keys, orders and states are
+ * read in the transaction that changes them.
  */
 export function remembered<Value>(
   scheduler: Pick<Scheduler, "after">,

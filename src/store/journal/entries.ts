@@ -41,7 +41,7 @@ CREATE TABLE entries (
   state         TEXT NOT NULL CHECK (state IN ('pending', 'created', 'refused')),
   checkout_id   TEXT,
   code          TEXT,
-  -- 1 once a run ended without a final answer: then a later refusal does not prove that nothing was made.
+  -- 1 after a run ended without a final answer: a later refusal does not prove then that nothing was created.
   in_doubt      INTEGER NOT NULL DEFAULT 0 CHECK (in_doubt IN (0, 1)),
   first_sent_at INTEGER NOT NULL,
   updated_at    INTEGER NOT NULL
@@ -49,7 +49,7 @@ CREATE TABLE entries (
 CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
-/** What the client knows of its creates. */
+/** The creates of the client, each with its key and its state. */
 export function entriesTable(connection: Connection): Journal {
   const sql = prepare(connection);
 
@@ -85,7 +85,7 @@ export function entriesTable(connection: Connection): Journal {
 
 function prepare(connection: Connection) {
   return {
-    // An attempt that was refused made nothing: what a repeated command means is the one before it.
+    // A refused attempt created nothing: a repeated command means the attempt before it.
     selectLatest: connection.prepare<Omit<LogicalCreate, "attempt">, LatestAttempt>(
       `SELECT attempt, state FROM entries
        WHERE service = @service AND store_id IS @storeId AND endpoint = @endpoint AND order_id = @orderId
@@ -103,7 +103,7 @@ function prepare(connection: Connection) {
     ),
     select: connection.prepare<[string], EntryRow>(`SELECT ${COLUMNS} FROM entries WHERE key = ?`),
     selectAll: connection.prepare<[], EntryRow>(`SELECT ${COLUMNS} FROM entries ORDER BY first_sent_at, key`),
-    // A late answer must not turn a known checkout into a refusal, nor a refusal take away a doubt, unless it proves itself.
+    // A late refusal must not replace a known checkout, and settles an entry in doubt only if it is proof.
     update: connection.prepare<SettledEntry>(
       `UPDATE entries SET state = @state, checkout_id = @checkoutId, code = @code, updated_at = @now
        WHERE key = @key AND (@state = 'created' OR (state <> 'created' AND (in_doubt = 0 OR @proof = 1)))`,

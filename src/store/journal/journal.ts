@@ -5,7 +5,10 @@ import { openDatabase, type FileKind, type FileRefusal } from "../connection/dat
 import { ENTRIES_DDL, entriesTable } from "./entries.ts";
 import { SEEN_EVENTS_DDL, seenEventsTable } from "./seen-events.ts";
 
-/** The kind of `journal.db`: "ckJL" in its header. A migration is never edited; a change of the schema is a new one at the end. */
+/**
+ * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a change of the schema is a new
+ * one at the end, written beside its table, with its test.
+ */
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
   applicationId: 0x636b4a4c,
@@ -19,8 +22,8 @@ export function openJournal(path: string, nativeBinding?: string): Outcome<Journ
 }
 
 /**
- * Opens the listener's memory of events, a table of the client's journal, and forgets what is older than its retention.
- * Every call is on disk when it returns. Throws only where the disk fails.
+ * Opens the listener's list of forwarded events, a table of the client's journal, and deletes those past their
+ * retention. Every call is on disk when it returns. Throws only if the disk fails.
  */
 export function openSeenEvents(
   path: string,

@@ -10,7 +10,7 @@ CREATE TABLE seen_events (
 CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
-/** The listener's memory of events; what is older than its retention is forgotten here. */
+/** The events that were forwarded already; those older than their retention are deleted when it is opened. */
 export function seenEventsTable(connection: Connection, now: number): SeenEvents {
   const forget = connection.prepare<[number]>("DELETE FROM seen_events WHERE seen_at < ?");
   const select = connection.prepare<[string]>("SELECT 1 FROM seen_events WHERE event_id = ?");

@@ -9,14 +9,14 @@ CREATE TABLE admin_acts (
   actor    TEXT NOT NULL CHECK (actor IN ('merchant', 'administrator')),
   action   TEXT NOT NULL CHECK (action IN ('request_production', 'approve_credential', 'revoke_credential', 'activate',
              'deactivate', 'enable_capability', 'disable_capability', 'open_gate', 'close_gate')),
-  -- The capability that is meant, where the action is about one.
+  -- The capability, if the action is about one.
   subject  TEXT,
   note     TEXT CHECK (octet_length(note) <= 2000),
   at       INTEGER NOT NULL,
   CHECK ((actor = 'merchant') = (action = 'request_production'))
 ) STRICT;
 CREATE INDEX admin_acts_of_store ON admin_acts (store_id, position);
--- A program without recursive_triggers would replace a row past the trigger that keeps it.
+-- Without recursive_triggers, a program could replace a row without running the trigger that forbids it.
 CREATE TRIGGER admin_acts_are_added BEFORE INSERT ON admin_acts
   WHEN EXISTS (SELECT 1 FROM admin_acts WHERE position = NEW.position)
   BEGIN SELECT RAISE(ABORT, 'the audit log is immutable'); END;

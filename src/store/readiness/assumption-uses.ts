@@ -20,7 +20,7 @@ CREATE TABLE assumption_uses (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What integrations relied on that the interface does not state. */
+/** The assumptions that integrations relied on: what the interface does not state. */
 export function assumptionUsesTable(connection: Connection) {
   const insert = connection.prepare<AssumptionUse>(
     `INSERT INTO assumption_uses (store_id, decision, first_request_id, first_at)

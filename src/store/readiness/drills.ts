@@ -4,7 +4,7 @@ import type { Connection } from "../connection/database.ts";
 
 /** Which drills to list; a kind of null means any. */
 type DrillFilter = { readonly storeId: string; readonly kind: DrillKind | null; readonly limit: number };
-/** Steps are kept as JSON. */
+/** As stored: the steps as JSON. */
 type DrillRow = Omit<Drill, "passed" | "steps"> & { readonly passed: number; readonly steps: string };
 
 const COLUMNS = "id, store_id AS storeId, kind, subject, passed, steps, at";
@@ -15,7 +15,7 @@ CREATE TABLE drills (
   id       TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id TEXT NOT NULL REFERENCES stores (id),
   kind     TEXT NOT NULL CHECK (kind IN ('webhook', 'idempotency', 'browser_return')),
-  -- What it proves something of: it is void when that has changed.
+  -- What the result is about: it no longer counts when that has changed.
   subject  TEXT NOT NULL,
   passed   INTEGER NOT NULL CHECK (passed IN (0, 1)),
   steps    TEXT NOT NULL,
@@ -28,7 +28,7 @@ CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
   BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
 `;
 
-/** What drills have shown. */
+/** The results of drills. */
 export function drillsTable(connection: Connection) {
   const insert = connection.prepare<DrillRow>(
     `INSERT INTO drills (id, store_id, kind, subject, passed, steps, at)
@@ -68,6 +68,6 @@ export function drillsTable(connection: Connection) {
 }
 
 function fromRow(row: DrillRow): Drill {
-  // Written by us as drill steps.
+  // Only `insert` above writes steps, and it takes them typed.
   return { ...row, passed: row.passed === 1, steps: JSON.parse(row.steps) as DrillStep[] };
 }

@@ -33,7 +33,7 @@ export type DeliveryFilter = {
 
 type NewDelivery = Omit<Delivery, "state" | "tries">;
 type Row<Value> = Omit<Value, "inOrder"> & { readonly inOrder: number };
-/** Where a delivery stands among those of its checkout to its endpoint. */
+/** The place of a delivery among those of its checkout to its endpoint. */
 type Place = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
 const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, checkout_id AS checkoutId, sequence,
@@ -49,7 +49,7 @@ CREATE TABLE deliveries (
   checkout_id TEXT REFERENCES checkouts (id),
   sequence    INTEGER NOT NULL,
   cause       TEXT NOT NULL CHECK (cause IN ('event', 'replay', 'duplicate')),
-  -- 1 where it waits for the earlier events of its checkout.
+  -- 1 if it waits for the earlier events of its checkout.
   in_order    INTEGER NOT NULL CHECK (in_order IN (0, 1)),
   state       TEXT NOT NULL CHECK (state IN ('due', 'succeeded', 'failed', 'dropped')),
   tries       INTEGER NOT NULL DEFAULT 0,
@@ -81,7 +81,7 @@ export function deliveriesTable(connection: Connection) {
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
 
-    /** What comes next for an endpoint, whether its time has come or not: one that waits for no earlier event. */
+    /** The next delivery to an endpoint that waits for no earlier event, due or not. */
     next: (endpointId: string): Delivery | undefined => fromRow(sql.selectNext.get(endpointId)),
 
     /** How many are due for an endpoint by a moment. */
@@ -92,17 +92,17 @@ export function deliveriesTable(connection: Connection) {
       sql.update.run({ ...after, id });
     },
 
-    /** Lets the later events of its checkout go first. */
+    /** Postpones a delivery, and lets the later events of its checkout overtake it. */
     postpone: (id: string, nextAt: number): void => {
       sql.postpone.run({ id, nextAt });
     },
 
-    /** The later events of a checkout wait as long as this one: they could not go before it anyway. */
+    /** Postpones the later events of a checkout until this one is due: they cannot be sent before it. */
     holdFollowers: ({ endpointId, checkoutId, sequence }: Place, nextAt: number): void => {
       if (checkoutId !== null) sql.holdFollowers.run({ endpointId, checkoutId, sequence, nextAt });
     },
 
-    /** The later events of a checkout may go, now that this one is settled. */
+    /** Makes the later events of a checkout due, now that this one is settled. */
     releaseFollowers: ({ endpointId, checkoutId, sequence }: Place, now: number): void => {
       if (checkoutId !== null) sql.releaseFollowers.run({ endpointId, checkoutId, sequence, now });
     },
@@ -112,12 +112,12 @@ export function deliveriesTable(connection: Connection) {
       sql.makeAllDue.run({ endpointId, now });
     },
 
-    /** Gives up everything that is on its way to an endpoint. */
+    /** Drops everything that is queued for an endpoint. */
     dropAll: (endpointId: string): void => {
       sql.dropAll.run(endpointId);
     },
 
-    /** Whether an event is on its way to an endpoint. */
+    /** Whether an event is queued for an endpoint. */
     waits: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 

@@ -109,7 +109,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** The number of the last try; 0 before the first. */
     last: (deliveryId: string): number => selectLast.get(deliveryId) ?? 0,
 
-    /** Tries without an end: after a start, those that the end of the last process cut off. */
+    /** Tries that have not ended: after a start, those that were interrupted when the last process ended. */
     open: (): DeliveryAttempt[] => selectOpen.all(),
   };
 }

@@ -3,7 +3,7 @@ import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
 
-/** Patterns of event types are kept joined by blanks. */
+/** As stored: the patterns of event types joined by spaces. */
 type Row<Value> = Omit<Value, "eventTypes"> & { readonly eventTypes: string };
 
 const COLUMNS = `id, store_id AS storeId, kind, url, event_types AS eventTypes, state, reason, failing_since AS failingSince,

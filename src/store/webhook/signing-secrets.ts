@@ -1,7 +1,7 @@
 import type { SealedSecret } from "../../core/sealed-secret.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** Whose a secret is, and its times: milliseconds by the store's clock. */
+/** The owner of a secret, and its times in milliseconds by the store's clock. */
 type SecretPlace = {
   readonly createdAt: number;
   /** Null for the secret of the store itself. */
@@ -21,7 +21,7 @@ CREATE TABLE signing_secrets (
   sealed      BLOB NOT NULL CHECK (length(sealed) > 16),
   created_at  INTEGER NOT NULL,
   retired_at  INTEGER,
-  -- Without an endpoint a secret is the store's own: endpoints that have none of their own sign with it.
+  -- Null for the store's own secret: endpoints without a secret of their own sign with it.
   endpoint_id TEXT REFERENCES endpoints (id)
 ) STRICT;
 CREATE INDEX signing_secrets_of_endpoint ON signing_secrets (endpoint_id) WHERE endpoint_id IS NOT NULL;
@@ -58,7 +58,7 @@ export function signingSecretsTable(connection: Connection) {
     ofEndpoint: (endpointId: string): (SealedSecret & { readonly retiredAt: number | null })[] =>
       selectOfEndpoint.all(endpointId),
 
-    /** Ends all secrets of an endpoint at a moment, but those that end earlier. */
+    /** Retires all secrets of an endpoint at a moment, except those that retire earlier. */
     retire: (endpointId: string, at: number): void => {
       retire.run({ endpointId, at });
     },
