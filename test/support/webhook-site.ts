@@ -6,7 +6,7 @@ import type {
   DispatchedWire,
   EndpointWire,
   EventWire,
-} from "../../src/core/control/webhooks.ts";
+} from "../../src/core/control/webhook.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { HEADERS } from "../../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";

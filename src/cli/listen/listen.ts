@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { keepDespiteFailure, rememberSeenEvents } from "../../client/listen/seen-events.ts";
-import type { ListenerRequest } from "../../core/control/webhooks.ts";
+import type { ListenerRequest } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";

@@ -7,7 +7,7 @@ import {
   type WebhookListener,
 } from "../../client/listen/listener.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { ListenerRequest } from "../../core/control/webhooks.ts";
+import type { ListenerRequest } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cut, printable } from "../../core/text.ts";

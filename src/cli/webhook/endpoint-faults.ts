@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseControlRequest } from "../../core/control/operations.ts";
-import type { TroubleRequest, TroubleWire } from "../../core/control/webhooks.ts";
+import type { TroubleRequest, TroubleWire } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { FAULT_KINDS, type FaultKind } from "../../core/webhook/fault.ts";
 import {

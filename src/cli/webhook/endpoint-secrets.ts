@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseControlRequest } from "../../core/control/operations.ts";
-import { DEFAULT_OVERLAP_MS } from "../../core/control/webhooks.ts";
+import { DEFAULT_OVERLAP_MS } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import {

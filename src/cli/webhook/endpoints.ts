@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DeliveryWire, EndpointStateRequest, EndpointWire } from "../../core/control/webhooks.ts";
+import type { DeliveryWire, EndpointStateRequest, EndpointWire } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DeliveryWire, EventsQuery } from "../../core/control/webhooks.ts";
+import type { DeliveryWire, EventsQuery } from "../../core/control/webhook.ts";
 import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {

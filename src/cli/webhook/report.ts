@@ -1,6 +1,6 @@
 import { parseJson } from "../../core/json.ts";
 import type { MoveWire } from "../../core/control/operations.ts";
-import type { DeliveryWire, DispatchedWire, EventWire } from "../../core/control/webhooks.ts";
+import type { DeliveryWire, DispatchedWire, EventWire } from "../../core/control/webhook.ts";
 import { isTaken } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
 import { moveLines } from "../control-command.ts";

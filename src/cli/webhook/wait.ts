@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import { DEFAULT_WAIT_MS } from "../../client/api/wait.ts";
 import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DeliveryWire } from "../../core/control/webhooks.ts";
+import type { DeliveryWire } from "../../core/control/webhook.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { switchOption, valueOption, type CommonOptions, type Context } from "../command.ts";
 import { controlOutcome, controlTarget, type NextAfter } from "../control-command.ts";

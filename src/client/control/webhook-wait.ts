@@ -1,5 +1,5 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { MAX_EVENT_WAIT_MS, type DeliveryWire, type EventsQuery } from "../../core/control/webhooks.ts";
+import { MAX_EVENT_WAIT_MS, type DeliveryWire, type EventsQuery } from "../../core/control/webhook.ts";
 import type { World } from "../../world.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
 

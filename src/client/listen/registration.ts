@@ -1,5 +1,5 @@
 import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
-import type { ListenerRequest } from "../../core/control/webhooks.ts";
+import type { ListenerRequest } from "../../core/control/webhook.ts";
 import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextTry, Secrets, Underway } from "./listener.ts";

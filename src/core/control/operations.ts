@@ -4,7 +4,7 @@ import { assumptionOperations } from "./assumptions.ts";
 import { drillOperations } from "./drills.ts";
 import { idempotencyOperations } from "./idempotency.ts";
 import { readinessOperations } from "./readiness.ts";
-import { dispatched, webhookOperations } from "./webhooks.ts";
+import { dispatched, webhookOperations } from "./webhook.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";

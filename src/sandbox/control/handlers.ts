@@ -8,7 +8,7 @@ import type {
   RequestOf,
   ReturnOriginRequest,
 } from "../../core/control/operations.ts";
-import type { DispatchedWire } from "../../core/control/webhooks.ts";
+import type { DispatchedWire } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { parseReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { toWire } from "../../core/checkout/wire.ts";
@@ -19,7 +19,7 @@ import { ASSUMPTION_HANDLERS } from "./assumptions.ts";
 import { DRILL_HANDLERS } from "./drills.ts";
 import { IDEMPOTENCY_HANDLERS, type IdempotencyActs } from "./idempotency.ts";
 import { READINESS_HANDLERS } from "./readiness.ts";
-import { WEBHOOK_HANDLERS, type WebhookActs } from "./webhooks.ts";
+import { WEBHOOK_HANDLERS, type WebhookActs } from "./webhook.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
 import type { Dispatched } from "../webhook/delivery-steps.ts";
 import { storeTime } from "../at-store.ts";

@@ -11,7 +11,7 @@ import {
   type TroubleRequest,
   type TroubleWire,
   type webhookOperations,
-} from "../../core/control/webhooks.ts";
+} from "../../core/control/webhook.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { DeliveryFault } from "../../core/webhook/fault.ts";
