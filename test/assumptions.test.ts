@@ -3,9 +3,9 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { ASSUMPTIONS } from "../src/core/readiness/assumptions.ts";
-import type { AssumptionWire } from "../src/core/control/assumptions.ts";
 import type { Answered } from "./support/harness.ts";
 import { createHarness, type ApiCall, type Harness } from "./support/harness.ts";
+import type { WireAnswerOf } from "./support/wire.ts";
 
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
@@ -14,7 +14,9 @@ type Reliance = { readonly since: string; readonly request_id: string };
 /** What was relied on, by the numbers of the decisions. */
 async function used(harness: Harness): Promise<Record<number, Reliance>> {
   const { stdout } = await harness.run(["assumptions", "--used", "--json"]);
-  const { assumptions } = JSON.parse(stdout) as { readonly assumptions: readonly AssumptionWire[] };
+  const { assumptions } = JSON.parse(stdout) as {
+    readonly assumptions: WireAnswerOf<"assumptions">["assumptions"];
+  };
   return Object.fromEntries(
     assumptions.map(({ decision, relied_on: reliance }) => [
       decision,

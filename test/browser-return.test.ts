@@ -3,13 +3,13 @@ import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { RETURN_CAUSES, type ReturnCause } from "../src/core/readiness/drills/browser-return.ts";
-import type { AnswerOf } from "../src/core/control/operations.ts";
 import type { DrillStep } from "../src/core/readiness/drills/drill.ts";
 import type { HttpRequest, HttpResponse } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { PROGRAM, run, startSandbox } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 import { openWebhookSite } from "./support/webhook-site.ts";
+import type { WireAnswerOf } from "./support/wire.ts";
 
 type Report = {
   readonly verdict: string;
@@ -82,7 +82,7 @@ function causesOf({ steps }: Report): Record<string, ReturnCause | null> {
 }
 
 async function kept(site: Pick<Site, "control">) {
-  return (await site.control<AnswerOf<"listDrills">>("/drills?kind=browser_return")).data.drills;
+  return (await site.control<WireAnswerOf<"listDrills">>("/drills?kind=browser_return")).data.drills;
 }
 
 test("a merchant that waits for the webhook passes, and it is kept", async () => {

@@ -28,6 +28,8 @@ const TAKES_ALL: Service = {
   refuse: () => ({ status: 400, headers: {}, body: "" }),
 };
 const STEP = { name: "a", passed: true, expected: "b", got: "c", cause: null, reference: null };
+/** The first store, as its paths begin. */
+const STORE = "/__sandbox/stores/default";
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 
 function controlToken(harness: Harness): string {
@@ -43,7 +45,7 @@ function adminToken(harness: Harness): string {
 function caller(harness: Harness, sandbox: RunningSandbox) {
   const tokens = { control: controlToken(harness), administrator: adminToken(harness) };
   return async (path: string, call: Partial<ApiCall> = {}): Promise<Answer> => {
-    const role = path.startsWith("/__sandbox/admin/") ? "administrator" : "control";
+    const role = path.includes("/admin/") ? "administrator" : "control";
     const headers = { Authorization: `Bearer ${tokens[role]}`, ...call.headers };
     const answer = await sandbox.request({ ...call, path, headers });
     const body = JSON.parse(String(answer.body)) as Answer["body"];
@@ -100,48 +102,49 @@ test("every operation answers as it is described", async () => {
   const id = await createOrder(harness, "order-1");
   harness.occupy(3000, TAKES_ALL);
   const hooks = { url: "http://localhost:3000/hooks" };
-  const added = await call("/__sandbox/endpoints", { body: JSON.stringify({ url: `${hooks.url}/first` }) });
+  const added = await call(`${STORE}/endpoints`, {
+    body: JSON.stringify({ url: `${hooks.url}/first` }),
+  });
   const endpoint = String(added.body.data?.["id"]);
-  const listed = (await call("/__sandbox/events")).body.data as { readonly events: { event_id: string }[] };
+  const listed = (await call(`${STORE}/events`)).body.data as {
+    readonly events: { event_id: string }[];
+  };
   const eventId = listed.events[0]?.event_id ?? "";
   const calls = {
-    listEndpoints: ["/__sandbox/endpoints"],
-    addEndpoint: ["/__sandbox/endpoints", { ...hooks, event_types: ["order.*"] }],
-    showEndpoint: [`/__sandbox/endpoints/${endpoint}`],
-    setEndpointState: [`/__sandbox/endpoints/${endpoint}/state`, { action: "enable" }],
-    showSecret: [`/__sandbox/endpoints/${endpoint}/secret`],
-    rotateSecret: [`/__sandbox/endpoints/${endpoint}/secret`, { overlap_ms: 1000 }],
-    testEndpoint: [`/__sandbox/endpoints/${endpoint}/test`, {}],
-    makeTrouble: [`/__sandbox/endpoints/${endpoint}/trouble`, { action: "add", kind: "delay", delay_ms: 1 }],
-    registerListener: ["/__sandbox/listener", { ...hooks, since: { event_id: eventId } }],
-    listEvents: ["/__sandbox/events?since=0&limit=5&wait_ms=10"],
-    showEvent: [`/__sandbox/events/${eventId}`],
-    replayEvent: [`/__sandbox/events/${eventId}/replay`, { endpoint_id: endpoint }],
-    listDeliveries: [`/__sandbox/deliveries?event_id=${eventId}&state=due`],
-    readiness: ["/__sandbox/readiness"],
-    storeSummary: ["/__sandbox/store"],
-    requestProduction: ["/__sandbox/production-requests", { note: "soon" }],
-    adminAct: ["/__sandbox/admin/acts", { action: "disable_capability", subject: "JPY", note: "for now" }],
-    adminLog: ["/__sandbox/admin/acts"],
-    listDrills: ["/__sandbox/drills?kind=webhook&limit=5"],
-    runWebhookDrill: ["/__sandbox/drills/webhook", { endpoint_id: endpoint }],
+    listEndpoints: [`${STORE}/endpoints`],
+    addEndpoint: [`${STORE}/endpoints`, { ...hooks, event_types: ["order.*"] }],
+    showEndpoint: [`${STORE}/endpoints/${endpoint}`],
+    setEndpointState: [`${STORE}/endpoints/${endpoint}/state`, { action: "enable" }],
+    showSecret: [`${STORE}/endpoints/${endpoint}/secret`],
+    rotateSecret: [`${STORE}/endpoints/${endpoint}/secret`, { overlap_ms: 1000 }],
+    testEndpoint: [`${STORE}/endpoints/${endpoint}/test`, {}],
+    makeTrouble: [`${STORE}/endpoints/${endpoint}/trouble`, { action: "add", kind: "delay", delay_ms: 1 }],
+    registerListener: [`${STORE}/listener`, { ...hooks, since: { event_id: eventId } }],
+    listEvents: [`${STORE}/events?since=0&limit=5&wait_ms=10`],
+    showEvent: [`${STORE}/events/${eventId}`],
+    replayEvent: [`${STORE}/events/${eventId}/replay`, { endpoint_id: endpoint }],
+    listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due`],
+    readiness: [`${STORE}/readiness`],
+    storeSummary: [STORE],
+    requestProduction: [`${STORE}/production-requests`, { note: "soon" }],
+    adminAct: [`${STORE}/admin/acts`, { action: "disable_capability", subject: "JPY", note: "for now" }],
+    adminLog: [`${STORE}/admin/acts`],
+    listDrills: [`${STORE}/drills?kind=webhook&limit=5`],
+    runWebhookDrill: [`${STORE}/drills/webhook`, { endpoint_id: endpoint }],
     recordBrowserReturn: [
-      "/__sandbox/drills/browser-return",
+      `${STORE}/drills/browser-return`,
       { return_url: "http://localhost:3000/thanks", steps: [STEP] },
     ],
-    beginIdempotencyDrill: ["/__sandbox/drills/idempotency", { timeout_ms: 1000 }],
-    closeIdempotencyDrill: [
-      "/__sandbox/drills/idempotency/<drill>/close",
-      { ending: "exited", exit_code: 0 },
-    ],
-    judgeIdempotencyDrill: ["/__sandbox/drills/idempotency/<drill>/judge", {}],
-    assumptions: ["/__sandbox/assumptions"],
-    inspectCheckout: [`/__sandbox/checkouts/${id}`],
-    pay: [`/__sandbox/checkouts/${id}/pay`, { outcome: "declined" }],
-    showClock: ["/__sandbox/clock"],
-    moveClock: ["/__sandbox/clock", { action: "advance", by_ms: 7_200_000 }],
-    listReturnOrigins: ["/__sandbox/return-origins"],
-    changeReturnOrigins: ["/__sandbox/return-origins", { action: "add", origin: "https://shop.example" }],
+    beginIdempotencyDrill: [`${STORE}/drills/idempotency`, { timeout_ms: 1000 }],
+    closeIdempotencyDrill: [`${STORE}/drills/idempotency/<drill>/close`, { ending: "exited", exit_code: 0 }],
+    judgeIdempotencyDrill: [`${STORE}/drills/idempotency/<drill>/judge`, {}],
+    assumptions: [`${STORE}/assumptions`],
+    inspectCheckout: [`${STORE}/checkouts/${id}`],
+    pay: [`${STORE}/checkouts/${id}/pay`, { outcome: "declined" }],
+    showClock: [`${STORE}/clock`],
+    moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
+    listReturnOrigins: [`${STORE}/return-origins`],
+    changeReturnOrigins: [`${STORE}/return-origins`, { action: "add", origin: "https://shop.example" }],
     describe: ["/__sandbox/openapi.json"],
   } as const satisfies Record<OperationName, readonly [string, object?]>;
   let drill = "";
@@ -163,7 +166,7 @@ test("a checkout is shown with all that has happened to it, after what time has 
   const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
   const id = await createOrder(harness, "order-1");
   const inspect = async (): Promise<Answer> => {
-    const answer = await call(`/__sandbox/checkouts/${id}`);
+    const answer = await call(`${STORE}/checkouts/${id}`);
     expect(described("inspectCheckout", 200, answer.body)).toBe("");
     return answer;
   };
@@ -191,14 +194,14 @@ test("a checkout is shown with all that has happened to it, after what time has 
       },
     ],
   });
-  await call(`/__sandbox/checkouts/${id}/pay`, { body: '{"outcome":"declined"}' });
+  await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"declined"}' });
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   // The payer is in the wallet for the second time.
   database.exec(`INSERT INTO attempts VALUES ('${id}', 2, ${harness.clock.now()}, NULL, NULL)`);
   database.exec("UPDATE stores SET clock_offset = 7200000");
   database.close();
   expect((await inspect()).body.data).toMatchObject({ status: "expired" });
-  await call(`/__sandbox/checkouts/${id}/pay`, { body: '{"outcome":"succeeded"}' });
+  await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"succeeded"}' });
   const { data = {} } = (await inspect()).body;
   expect(data).toMatchObject({
     status: "expired",
@@ -220,14 +223,14 @@ test("every refusal has its status and code, and both are described", async () =
   const call = caller(harness, sandbox);
   const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
   const id = await createOrder(harness, "order-1");
-  await call(`/__sandbox/checkouts/${id}/pay`, { body: '{"outcome":"cancelled"}' });
+  await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"cancelled"}' });
   const check = async (
     expected: string,
     name: OperationName,
     { at = id, ...sent }: Partial<ApiCall> & { readonly at?: string } = {},
   ): Promise<Answer> => {
     const { path, method } = CONTROL_OPERATIONS[name];
-    const answer = await call(path.replace("{id}", at), { method, ...sent });
+    const answer = await call(path.replace("{store_id}", "default").replace("{id}", at), { method, ...sent });
     expect([name, sent.body, `${answer.status} ${answer.body.error?.code}`]).toEqual([
       name,
       sent.body,
@@ -288,12 +291,21 @@ test("without a token, and off the table, nothing is there", async () => {
   const code = ({ status, body }: Answer): string => `${status} ${body.error?.code}`;
   for (const path of [
     "",
-    "clock/",
-    "clockx",
-    "Clock",
-    "checkouts",
-    "checkouts/",
+    "stores",
+    "stores/default/",
+    "stores/default/clock/",
+    "stores/default/clockx",
+    "stores/default/Clock",
+    "stores/default/checkouts",
+    "stores/default/checkouts/",
+    "stores/default/openapi.json",
+    "stores/default/__proto__",
+    "stores/Default/clock",
+    "stores//clock",
+    "stores/../openapi.json",
+    "clock",
     "openapi.yaml",
+    "openapiXjson",
     "__proto__",
   ]) {
     expect([path, code(await call(`/__sandbox/${path}`))]).toEqual([path, "404 not_found"]);
@@ -314,18 +326,18 @@ test("return origins: once each, oldest first, at most 20, and still there after
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
   const change = async (action: "add" | "remove", origin: string): Promise<unknown> => {
-    const { status, body } = await call("/__sandbox/return-origins", {
+    const { status, body } = await call(`${STORE}/return-origins`, {
       body: JSON.stringify({ action, origin }),
     });
     return body.data?.["return_origins"] ?? `${status} ${body.error?.code}`;
   };
   const list = async (through = call): Promise<unknown> =>
-    (await through("/__sandbox/return-origins")).body.data?.["return_origins"];
+    (await through(`${STORE}/return-origins`)).body.data?.["return_origins"];
 
   expect(await list()).toEqual([]);
   expect(await change("add", "https://shop.example")).toEqual(["https://shop.example"]);
   // The store's clock goes back, and the order in which they came does not change.
-  await call("/__sandbox/clock", { body: '{"action":"set","to":"2020-01-01T00:00:00Z"}' });
+  await call(`${STORE}/clock`, { body: '{"action":"set","to":"2020-01-01T00:00:00Z"}' });
   const both = ["https://shop.example", "http://localhost:3000"];
   expect(await change("add", "http://localhost:3000")).toEqual(both);
   expect(await change("add", "https://shop.example")).toEqual(both);

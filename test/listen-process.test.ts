@@ -67,7 +67,7 @@ async function sell({ ready }: SandboxProcess, cwd: string, orderId: string): Pr
   const key = { Authorization: `Bearer ${ready.api_key ?? ""}`, "Idempotency-Key": `key-of-${orderId}` };
   const { data } = await post("/v1/orders", key, { order_id: orderId, price_id: "price_coffee" });
   const admin = { Authorization: `Bearer ${token}` };
-  await post(`/__sandbox/checkouts/${data.id}/pay`, admin, { outcome: "succeeded" });
+  await post(`/__sandbox/stores/default/checkouts/${data.id}/pay`, admin, { outcome: "succeeded" });
 }
 
 /** Whether each object's events came in their order, whatever came twice left out. */

@@ -5,11 +5,11 @@ import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { CHECKLIST_ITEMS } from "../src/core/readiness/checklist.ts";
-import type { StoreSummaryWire } from "../src/core/control/readiness.ts";
 import { verifyWebhook } from "../src/webhooks.ts";
 import type { Service } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness, type Result, type RunningSandbox } from "./support/harness.ts";
+import type { WireAnswerOf } from "./support/wire.ts";
 
 const HOOKS = "http://localhost:3000/hooks";
 const DAY_MS = 24 * 3_600_000;
@@ -310,7 +310,7 @@ test("nobody but the administrator opens the gate, and only in its order", async
 test("of two acts that come at once, one changes something and the other is refused", async () => {
   const { harness, sandbox } = await openShop();
   const { admin_token: token = "" } = JSON.parse(harness.readState("admin.json")) as Record<string, string>;
-  const act = (action: string): Promise<string> => control({ sandbox, token }, "admin/acts", { action });
+  const act = (action: string): Promise<string> => control({ sandbox, token }, "/admin/acts", { action });
   const once = ["200", "409 state_conflict"];
   expect(await Promise.all([act("deactivate"), act("deactivate")])).toEqual(once);
   expect(await Promise.all([act("approve_credential"), act("approve_credential")])).toEqual(once);
@@ -374,7 +374,7 @@ type Caller = { readonly sandbox: RunningSandbox; readonly token: string };
 
 async function control({ sandbox, token }: Caller, path: string, body?: object): Promise<string> {
   const answer = await sandbox.request({
-    path: `/__sandbox/${path}`,
+    path: path === "openapi.json" ? `/__sandbox/${path}` : `/__sandbox/stores/default${path}`,
     headers: { Authorization: token === "" ? "" : `Bearer ${token}` },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
@@ -393,37 +393,37 @@ test("each role has its own token, and no other credential does", async () => {
   >;
   const tokens = { run, administrator, key: sandbox.ready.api_key, nothing: "", wrong: "x".repeat(43) };
   const rows: readonly (readonly [who: keyof typeof tokens, path: string, said: string, body?: object])[] = [
-    ["run", "readiness", "200"],
-    ["run", "store", "200"],
-    ["run", "clock", "200"],
+    ["run", "/readiness", "200"],
+    ["run", "", "200"],
+    ["run", "/clock", "200"],
     ["run", "openapi.json", "200"],
-    ["run", "admin/acts", "403 scope_missing"],
-    ["run", "admin/acts", "403 scope_missing", ACTIVATE],
-    ["run", "admin/acts", "403 scope_missing", { nonsense: true }],
-    ["administrator", "admin/acts", "200"],
-    ["administrator", "readiness", "403 scope_missing"],
-    ["administrator", "store", "403 scope_missing"],
-    ["administrator", "clock", "403 scope_missing"],
-    ["administrator", "clock", "403 scope_missing", { action: "real" }],
-    ["administrator", "production-requests", "403 scope_missing", {}],
+    ["run", "/admin/acts", "403 scope_missing"],
+    ["run", "/admin/acts", "403 scope_missing", ACTIVATE],
+    ["run", "/admin/acts", "403 scope_missing", { nonsense: true }],
+    ["administrator", "/admin/acts", "200"],
+    ["administrator", "/readiness", "403 scope_missing"],
+    ["administrator", "", "403 scope_missing"],
+    ["administrator", "/clock", "403 scope_missing"],
+    ["administrator", "/clock", "403 scope_missing", { action: "real" }],
+    ["administrator", "/production-requests", "403 scope_missing", {}],
     ["administrator", "openapi.json", "403 scope_missing"],
-    ["administrator", "nothing", "404 not_found"],
-    ["key", "admin/acts", "401 credential_invalid"],
-    ["key", "admin/acts", "401 credential_invalid", ACTIVATE],
-    ["key", "readiness", "401 credential_invalid"],
-    ["nothing", "admin/acts", "401 credential_invalid", ACTIVATE],
-    ["wrong", "admin/acts", "401 credential_invalid", ACTIVATE],
-    ["wrong", "readiness", "401 credential_invalid"],
-    ["administrator", "admin/acts", "400 invalid_parameter", { action: "open" }],
-    ["administrator", "admin/acts", "400 invalid_parameter", { action: "request_production" }],
-    ["administrator", "admin/acts", "400 invalid_parameter", { action: "open_gate", subject: "EUR" }],
-    ["administrator", "admin/acts", "400 invalid_parameter", { action: "enable_capability" }],
-    ["administrator", "admin/acts", "400 invalid_parameter", { ...ACTIVATE, note: "" }],
-    ["administrator", "admin/acts", "400 invalid_parameter", { ...ACTIVATE, note: "x".repeat(501) }],
-    ["administrator", "admin/acts", "400 invalid_parameter", { ...ACTIVATE, actor: "merchant" }],
-    ["administrator", "admin/acts", "200", { ...ACTIVATE, note: "€".repeat(500) }],
-    ["run", "production-requests", "400 invalid_parameter", { note: "" }],
-    ["run", "production-requests", "200", { note: "🚀" }],
+    ["administrator", "/nothing", "404 not_found"],
+    ["key", "/admin/acts", "401 credential_invalid"],
+    ["key", "/admin/acts", "401 credential_invalid", ACTIVATE],
+    ["key", "/readiness", "401 credential_invalid"],
+    ["nothing", "/admin/acts", "401 credential_invalid", ACTIVATE],
+    ["wrong", "/admin/acts", "401 credential_invalid", ACTIVATE],
+    ["wrong", "/readiness", "401 credential_invalid"],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { action: "open" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { action: "request_production" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { action: "open_gate", subject: "EUR" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { action: "enable_capability" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { ...ACTIVATE, note: "" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { ...ACTIVATE, note: "x".repeat(501) }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { ...ACTIVATE, actor: "merchant" }],
+    ["administrator", "/admin/acts", "200", { ...ACTIVATE, note: "€".repeat(500) }],
+    ["run", "/production-requests", "400 invalid_parameter", { note: "" }],
+    ["run", "/production-requests", "200", { note: "🚀" }],
   ];
   for (const [who, path, said, body] of rows) {
     const answer = await control({ sandbox, token: tokens[who] ?? "" }, path, body);
@@ -435,7 +435,9 @@ test("each role has its own token, and no other credential does", async () => {
   });
   expect(api.status).toBe(401);
   const twice = { Authorization: `Bearer ${administrator}`, authorization: `Bearer ${run}` };
-  expect((await sandbox.request({ path: "/__sandbox/admin/acts", headers: twice })).status).toBe(401);
+  expect(
+    (await sandbox.request({ path: "/__sandbox/stores/default/admin/acts", headers: twice })).status,
+  ).toBe(401);
   // Only its own token reaches the command.
   writeFileSync(join(harness.cwd, ".checkout/admin.json"), JSON.stringify({ admin_token: run }));
   const refused = await type("admin close-gate");
@@ -594,7 +596,7 @@ test("the store is shown with what it may do and has, and with no secret", async
   await done(`endpoints add ${HOOKS}`);
   await done("admin disable-capability JPY");
   const text = await done("store show --json");
-  const shown = JSON.parse(text) as StoreSummaryWire;
+  const shown = JSON.parse(text) as WireAnswerOf<"storeSummary">;
   const key = sandbox.ready.api_key ?? "";
   expect(shown).toMatchObject({
     merchant: { id: sandbox.ready.merchant_id, name: "Sandbox Merchant" },

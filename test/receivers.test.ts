@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { createRequest } from "../src/client/api/client.ts";
-import type { DeliveryWire } from "../src/core/control/webhook.ts";
+import type { DeliveryEntry } from "../src/core/control/webhook.ts";
 import type { DeliveryError } from "../src/core/webhook/delivery.ts";
 import { verifyWebhook } from "../src/core/webhook/verify.ts";
 import { NETWORK, openControl } from "./support/control.ts";
@@ -41,7 +41,7 @@ type Expected = {
   readonly answer?: string;
   /** Where it was connected to. */
   readonly address?: string | null;
-  readonly state?: DeliveryWire["state"];
+  readonly state?: DeliveryEntry["state"];
   /** Milliseconds until the next try. */
   readonly waits?: readonly [least: number, most: number];
 };
@@ -228,11 +228,11 @@ async function openSite(args: readonly string[] = []) {
       }
     },
     /** The deliveries to an endpoint once there are so many, and each was tried so often. */
-    tried: (id: string, count: number, tries = 1): Promise<readonly DeliveryWire[]> =>
+    tried: (id: string, count: number, tries = 1): Promise<readonly DeliveryEntry[]> =>
       eventually(`endpoint ${id} has had its tries`, async () => {
-        const { deliveries } = await control.call("listDeliveries", { body: { endpoint_id: id } });
+        const { deliveries } = await control.call("listDeliveries", { body: { endpointId: id } });
         const ended = deliveries.map(
-          ({ attempts }) => attempts.filter(({ finished_at: at }) => at !== null).length,
+          ({ attempts }) => attempts.filter(({ finishedAt }) => finishedAt !== null).length,
         );
         expect(ended).toEqual(Array.from({ length: count }, () => tries));
         return deliveries;
@@ -270,7 +270,7 @@ async function vacantUrl(): Promise<string> {
 }
 
 /** Holds one try of a delivery against what is expected. */
-function check(delivery: DeliveryWire, [name, , expected]: Row, index: number): void {
+function check(delivery: DeliveryEntry, [name, , expected]: Row, index: number): void {
   const { attempts, state, tries } = delivery;
   const attempt = attempts[index];
   const { status = null, error = null, answer = null, address } = expected;
@@ -292,10 +292,10 @@ function check(delivery: DeliveryWire, [name, , expected]: Row, index: number): 
     state: expected.state ?? "due",
     tries: index + 1,
   });
-  const next = attempt?.next_at ?? null;
+  const next = attempt?.nextAt ?? null;
   expect(next === null, name).toBe(state !== "due");
   if (next === null) return;
-  const wait = Date.parse(next) - Date.parse(attempt?.finished_at ?? "");
+  const wait = next - (attempt?.finishedAt ?? Number.NaN);
   const [least, most] = expected.waits ?? SECOND_TRY;
   expect(wait, name).toBeGreaterThanOrEqual(least);
   expect(wait, name).toBeLessThanOrEqual(most);

@@ -27,6 +27,7 @@ async function openSite() {
     session_id: created.data.id,
     id: created.data.id,
     attempt: "1",
+    store_id: "default",
   };
   const tables = await Promise.all(
     AREAS.map(async ({ prefix, routes }) => (await routes()).map((route) => wayOf(prefix, route))),

@@ -285,7 +285,7 @@ test("the control API takes the control token alone, and nothing from a browser"
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
   const call = async (headers: Record<string, string>, body?: string): Promise<string> => {
     const answer = await sandbox.request({
-      path: "/__sandbox/clock",
+      path: "/__sandbox/stores/default/clock",
       headers,
       ...(body === undefined ? {} : { body }),
     });
@@ -318,7 +318,7 @@ test("moves of a clock at the same time all count, and looking at it changes not
   const clock = async (body?: object): Promise<{ readonly now: string; readonly frozen: boolean }> => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const headers = { Authorization: `Bearer ${token}` };
-    const answer = await sandbox.request({ path: "/__sandbox/clock", headers, ...sent });
+    const answer = await sandbox.request({ path: "/__sandbox/stores/default/clock", headers, ...sent });
     return (
       JSON.parse(String(answer.body)) as { readonly data: { readonly now: string; readonly frozen: boolean } }
     ).data;

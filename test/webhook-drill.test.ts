@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { timingSafeEqual } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import type { AnswerOf } from "../src/core/control/operations.ts";
 import { webhookSubject } from "../src/core/readiness/drills/drill.ts";
 import { CASE_NAMES, DRILL_CASES, type CaseName } from "../src/core/readiness/drills/webhook.ts";
 import { DRILL_CAUSES, explain, type DrillCause } from "../src/core/readiness/drills/webhook-causes.ts";
@@ -20,8 +19,9 @@ import {
 } from "./support/merchant-receivers.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 import { openWebhookSite } from "./support/webhook-site.ts";
+import type { WireAnswerOf } from "./support/wire.ts";
 
-type Report = { readonly passed: boolean; readonly drills: AnswerOf<"runWebhookDrill">["drills"] };
+type Report = { readonly passed: boolean; readonly drills: WireAnswerOf<"runWebhookDrill">["drills"] };
 type Site = Awaited<ReturnType<typeof openSite>>;
 
 const HOOKS = "http://localhost:3000/hooks";
@@ -43,7 +43,7 @@ async function openSite(receiver: Receiver) {
     });
   };
   listen(receiver);
-  const added = await site.control<AnswerOf<"addEndpoint">>("/endpoints", { url: HOOKS });
+  const added = await site.control<WireAnswerOf<"addEndpoint">>("/endpoints", { url: HOOKS });
   secrets.current = added.data.signing_secret;
   return { ...site, id: added.data.id, secrets, listen };
 }
@@ -314,10 +314,10 @@ test("what a drill has shown is kept, and is void once the address or the secret
   const { id, subject } = first.drills[0] ?? { id: "", subject: "" };
   expect(first.drills[0]).toMatchObject({ kind: "webhook", endpoint_id: site.id, url: HOOKS, passed: true });
   const listed = async (query = "") =>
-    (await site.control<AnswerOf<"listDrills">>(`/drills${query}`)).data.drills;
+    (await site.control<WireAnswerOf<"listDrills">>(`/drills${query}`)).data.drills;
   expect((await listed()).map((one) => one.id)).toEqual([id]);
   expect(await listed("?kind=idempotency")).toEqual([]);
-  const rotated = await site.control<AnswerOf<"rotateSecret">>(`/endpoints/${site.id}/secret`, {
+  const rotated = await site.control<WireAnswerOf<"rotateSecret">>(`/endpoints/${site.id}/secret`, {
     overlap_ms: 1000,
   });
   // The receiver knows the old secret alone: it takes what is delivered now, but not what will be.
@@ -330,7 +330,7 @@ test("what a drill has shown is kept, and is void once the address or the secret
   expect(webhookSubject({ ...elsewhere, url: HOOKS }, site.secrets.current)).toBe(second.drills[0]?.subject);
   await site.advance(2000);
   // The one before is over now, and a receiver that still knows it is found out.
-  const [old = ""] = (await site.control<AnswerOf<"showSecret">>(`/endpoints/${site.id}/secret`)).data
+  const [old = ""] = (await site.control<WireAnswerOf<"showSecret">>(`/endpoints/${site.id}/secret`)).data
     .retired;
   site.listen((incoming) => Math.min(right(incoming), right({ ...incoming, secret: old })));
   expect(causesOf(await drill(site))).toEqual({ wrong_secret: "old_secret" });
@@ -367,7 +367,7 @@ test("each endpoint that is on is drilled, or the one that is named", async () =
     /^1 .*there is no endpoint/s,
   );
   expect(await refused("--endpoint mine")).toMatch(/^2 /);
-  const endpoints = (await site.control<AnswerOf<"listEndpoints">>("/endpoints")).data.endpoints;
+  const endpoints = (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints;
   const listener = endpoints.find(({ kind }) => kind === "listener");
   expect(await refused(`--endpoint ${listener?.id ?? ""}`)).toMatch(/^5 .*is checkout listen/s);
   await site.control(`/endpoints/${site.id}/state`, { action: "disable" });

@@ -5,13 +5,10 @@ import {
   type ControlResult,
   type ControlTarget,
 } from "../client/control/control.ts";
-import {
-  roleOf,
-  type AnswerOf,
-  type ControlRole,
-  type MoveWire,
-  type OperationName,
-} from "../core/control/operations.ts";
+import { iso } from "../core/clock.ts";
+import type { MoveEntry } from "../core/control/checkout.ts";
+import type { ControlRole } from "../core/control/operation.ts";
+import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../core/control/operations.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
@@ -80,7 +77,7 @@ export async function callSandbox<Name extends OperationName>(
   options: CommonOptions,
   call: ControlCall<Name> & { readonly nextAfter?: NextAfter },
 ): Promise<Outcome<AnswerOf<Name>, Problem>> {
-  const target = targetAs(context, { options, role: roleOf(call.name) });
+  const target = targetAs(context, { options, role: CONTROL_OPERATIONS[call.name].role });
   if (!target.ok) return target;
   return controlOutcome(await callControl(context.world, target.value, call), call.nextAfter);
 }
@@ -123,12 +120,12 @@ export function controlOutcome<Value>(
 }
 
 /** The moves of checkouts, one a line, in their order. */
-export function moveLines(moves: readonly MoveWire[]): string {
-  const rows = moves.map(({ at, order_id, from, to, checkout_id }) => [
-    at,
-    order_id,
+export function moveLines(moves: readonly MoveEntry[]): string {
+  const rows = moves.map(({ at, orderId, from, to, checkoutId }) => [
+    iso(at),
+    orderId,
     `${from} → ${to}`,
-    checkout_id,
+    checkoutId,
   ]);
   return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows);
 }

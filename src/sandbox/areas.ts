@@ -1,3 +1,4 @@
+import { CONTROL_PREFIX } from "../core/control/operation.ts";
 import { accept, type Refusal } from "../core/outcome.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { splitTarget } from "../web/http.ts";
@@ -7,7 +8,7 @@ import { answerRefusal, type Answer } from "./answer.ts";
 import { answerIn, type Area, type AreaRoute } from "./area.ts";
 import { V1, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
-import { CONTROL, CONTROL_PREFIX, type ControlContext } from "./control/control-api.ts";
+import { CONTROL, type ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
 
 /** What the handlers of all areas need. */

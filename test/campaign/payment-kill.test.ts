@@ -361,7 +361,7 @@ function control(
   { path, body }: { readonly path: string; readonly body: unknown },
 ): Promise<Answer | undefined> {
   const headers = bearer(load.controlToken);
-  return send(load, kind, { path: `/__sandbox${path}`, headers, body: JSON.stringify(body) });
+  return send(load, kind, { path: `/__sandbox/stores/default${path}`, headers, body: JSON.stringify(body) });
 }
 
 function bearer(credential: string): Readonly<Record<string, string>> {

@@ -346,7 +346,7 @@ async function retrieve(site: Site, id: string): Promise<string | undefined> {
 function control(site: Site, path: string, body?: object): Promise<Answered> {
   const headers = { Authorization: `Bearer ${site.controlToken}` };
   return send(site, {
-    path: `/__sandbox${path}`,
+    path: `/__sandbox/stores/default${path}`,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

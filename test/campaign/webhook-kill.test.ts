@@ -70,7 +70,7 @@ test("kill -9 during delivery: each event is delivered at least once, and no att
       1,
     );
     hit += Math.max(...cut);
-    await controlOf(sandbox).call("moveClock", { body: { action: "advance", by_ms: 1 } });
+    await controlOf(sandbox).call("moveClock", { body: { action: "advance", byMs: 1 } });
     expect(
       endpoints.flatMap(({ witness }) => witness.faults),
       where,
@@ -81,7 +81,7 @@ test("kill -9 during delivery: each event is delivered at least once, and no att
   const count = (table: string): number =>
     rows.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
   for (let hours = 0; count("deliveries WHERE state = 'due'") > 0 && hours < 5; hours += 1)
-    await controlOf(sandbox).call("moveClock", { body: { action: "advance", by_ms: HOUR_MS } });
+    await controlOf(sandbox).call("moveClock", { body: { action: "advance", byMs: HOUR_MS } });
   expect(await sandbox.stop("SIGTERM"), `seed ${SEED}, the last stop`).toBe(0);
   const faults = [...endpoints.flatMap(({ witness }) => witness.faults), ...auditFaults(rows, endpoints)];
   expect(faults, `seed ${SEED}`).toEqual([]);
@@ -154,7 +154,7 @@ async function tradeAndKill(
   const before = acknowledged.size;
   const work = Array.from({ length: SHOPPERS }, (_unused, shopper) => trade(shop, { shopper, acknowledged }));
   await sleep(loadMs / 2);
-  const body = { action: "advance", by_ms: 1 + Math.floor(random() * HOUR_MS) } as const;
+  const body = { action: "advance", byMs: 1 + Math.floor(random() * HOUR_MS) } as const;
   const moving = random() < 1 / 3 ? control.attempt("moveClock", { body }) : undefined;
   await sleep(loadMs / 2);
   await eventually("some checkouts are made", () => expect(acknowledged.size).toBeGreaterThan(before + 1));

@@ -1,16 +1,10 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import type { AnswerOf } from "../../src/core/control/operations.ts";
-import type {
-  DeliveryWire,
-  DispatchedWire,
-  EndpointWire,
-  EventWire,
-} from "../../src/core/control/webhook.ts";
 import { verifyWebhook } from "../../src/core/webhook/verify.ts";
 import { HEADERS } from "../../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 import { createHarness, type RunningSandbox } from "./harness.ts";
+import type { WireAnswerOf } from "./wire.ts";
 
 /** What tests look at in an event. */
 export type ReceivedEvent = {
@@ -61,7 +55,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
     };
     const headers = { Authorization: `Bearer ${token}` };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await site.sandbox.request({ path: `/__sandbox${path}`, headers, ...sent });
+    const answer = await site.sandbox.request({ path: `/__sandbox/stores/default${path}`, headers, ...sent });
     return JSON.parse(String(answer.body)) as Told<Data>;
   };
 
@@ -85,9 +79,12 @@ export async function openWebhookSite(args: readonly string[] = []) {
     return made;
   };
 
-  const addEndpoint = async (url: string, eventTypes?: readonly string[]): Promise<EndpointWire> => {
+  const addEndpoint = async (
+    url: string,
+    eventTypes?: readonly string[],
+  ): Promise<WireAnswerOf<"showEndpoint">> => {
     const body = { url, ...(eventTypes === undefined ? {} : { event_types: eventTypes }) };
-    const added = await control<AnswerOf<"addEndpoint">>("/endpoints", body);
+    const added = await control<WireAnswerOf<"addEndpoint">>("/endpoints", body);
     if (!added.ok) throw new Error(added.error?.message);
     return added.data;
   };
@@ -115,15 +112,15 @@ export async function openWebhookSite(args: readonly string[] = []) {
     },
     pay: (id: string, outcome: string) => control(`/checkouts/${id}/pay`, { outcome }),
     /** Moves the store's clock, and lets all that is due be sent. */
-    advance: async (milliseconds: number): Promise<readonly DispatchedWire[]> =>
-      (await control<AnswerOf<"moveClock">>("/clock", { action: "advance", by_ms: milliseconds })).data
+    advance: async (milliseconds: number): Promise<WireAnswerOf<"moveClock">["delivered"]> =>
+      (await control<WireAnswerOf<"moveClock">>("/clock", { action: "advance", by_ms: milliseconds })).data
         .delivered,
-    deliveries: async (query = ""): Promise<readonly DeliveryWire[]> =>
-      (await control<AnswerOf<"listDeliveries">>(`/deliveries${query}`)).data.deliveries,
-    events: async (query = ""): Promise<readonly EventWire[]> =>
-      (await control<AnswerOf<"listEvents">>(`/events${query}`)).data.events,
-    endpoint: async (id: string): Promise<EndpointWire> =>
-      (await control<EndpointWire>(`/endpoints/${id}`)).data,
+    deliveries: async (query = ""): Promise<WireAnswerOf<"listDeliveries">["deliveries"]> =>
+      (await control<WireAnswerOf<"listDeliveries">>(`/deliveries${query}`)).data.deliveries,
+    events: async (query = ""): Promise<WireAnswerOf<"listEvents">["events"]> =>
+      (await control<WireAnswerOf<"listEvents">>(`/events${query}`)).data.events,
+    endpoint: async (id: string): Promise<WireAnswerOf<"showEndpoint">> =>
+      (await control<WireAnswerOf<"showEndpoint">>(`/endpoints/${id}`)).data,
     statusOf: async (id: string): Promise<string> => {
       const answer = await site.sandbox.request({ path: `/v1/checkout-sessions/${id}` });
       return (JSON.parse(String(answer.body)) as { readonly data: { readonly status: string } }).data.status;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { keepDespiteFailure, rememberSeenEvents } from "../../client/listen/seen-events.ts";
-import type { ListenerRequest } from "../../core/control/webhook.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
@@ -112,18 +112,17 @@ async function sinceOf(
   { world }: Context,
   { since = "last" }: ListenOptions,
   target: ControlTarget,
-): Promise<Outcome<ListenerRequest["since"], Problem>> {
+): Promise<Outcome<RequestOf<"registerListener">["since"], Problem>> {
   if (since === "last") return accept(undefined);
   if ("eventId" in since) {
     // Looked up before anything is registered: a slip must not take the events away from a listener that runs.
     const call = { name: "showEvent", id: since.eventId, body: undefined } as const;
     const known = controlOutcome(await callControl(world, target, call), NEXT_AFTER_EVENT);
-    return known.ok ? accept({ event_id: since.eventId }) : known;
+    return known.ok ? accept({ eventId: since.eventId }) : known;
   }
   const clock = controlOutcome(await callControl(world, target, { name: "showClock", body: undefined }));
   if (!clock.ok) return clock;
-  const from = Math.max(0, Date.parse(clock.value.now) - since.spanMs);
-  return accept({ at: new Date(from).toISOString() });
+  return accept({ at: Math.max(0, clock.value.now - since.spanMs) });
 }
 
 /** The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process. */
@@ -161,7 +160,7 @@ async function printSecret(context: Context, options: ListenOptions): Promise<Ou
     body: undefined,
   });
   if (!shown.ok) return shown;
-  const [secret = ""] = shown.value.in_force;
+  const [secret = ""] = shown.value.inForce;
   context.printer.result({ signing_secret: secret }, () => secret);
   return accept(undefined);
 }

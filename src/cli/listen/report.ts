@@ -1,3 +1,4 @@
+import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DeliveryResult, HandledDelivery } from "../../client/listen/listener.ts";
 import { ALL_EVENTS } from "../../core/webhook/endpoint.ts";
@@ -87,7 +88,7 @@ export function deliveryJson(delivery: HandledDelivery): object {
     target_status: result.kind === "answered" ? result.status : null,
     answered,
     ms: milliseconds,
-    next_try_at: next?.at ?? null,
+    next_try_at: isoOrNull(next?.at ?? null),
   };
 }
 
@@ -139,10 +140,10 @@ function resultParts({ result, milliseconds, next, at }: HandledDelivery, { styl
   }
 }
 
-function nextText(next: string | null, now: number): string {
+function nextText(next: number | null, now: number): string {
   if (next === null) return "given up";
-  const sameDay = next.slice(0, 10) === new Date(now).toISOString().slice(0, 10);
-  return `next try ${sameDay ? "" : `${next.slice(0, 10)} `}${next.slice(11, 19)}Z`;
+  const [text, today] = [iso(next), iso(now).slice(0, 10)];
+  return `next try ${text.startsWith(today) ? "" : `${text.slice(0, 10)} `}${text.slice(11, 19)}Z`;
 }
 
 /** Everything about a delivery: its headers without the whole signature, its body, and what the target answered. */

@@ -7,7 +7,7 @@ import {
   type WebhookListener,
 } from "../../client/listen/listener.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { ListenerRequest } from "../../core/control/webhook.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cut, printable } from "../../core/text.ts";
@@ -25,7 +25,7 @@ export type Sender =
   | {
       readonly kind: "sandbox";
       readonly locate: () => ControlTarget | undefined;
-      readonly since: ListenerRequest["since"];
+      readonly since: RequestOf<"registerListener">["since"];
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
@@ -167,7 +167,7 @@ async function start(
   }
   const registered = controlOutcome(await link.register(sender.since));
   if (!registered.ok) return registered;
-  const { id: endpointId, signing_secrets: secrets, replayed } = registered.value;
+  const { id: endpointId, signingSecrets: secrets, replayed } = registered.value;
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
   printer.result(readyJson(ready), () => readyText(ready, printer.style));

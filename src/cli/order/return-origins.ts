@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { returnOrigins } from "../../client/control/control.ts";
-import type { ReturnOriginRequest } from "../../core/control/operations.ts";
+import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { meantOrigin, parseReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
@@ -47,8 +47,10 @@ async function runList(context: Context, options: CommonOptions): Promise<Outcom
   if (!target.ok) return target;
   const listed = controlOutcome(await returnOrigins(context.world, target.value, undefined), NEXT_AFTER);
   if (!listed.ok) return listed;
-  const { return_origins: origins } = listed.value;
-  context.printer.result(listed.value, () => (origins.length === 0 ? NONE : origins.join("\n")));
+  const { returnOrigins: origins } = listed.value;
+  context.printer.result(encodeAnswer("listReturnOrigins", listed.value), () =>
+    origins.length === 0 ? NONE : origins.join("\n"),
+  );
   return accept(undefined);
 }
 
@@ -56,7 +58,7 @@ async function runList(context: Context, options: CommonOptions): Promise<Outcom
 async function runChange(
   context: Context,
   options: CommonOptions,
-  request: ReturnOriginRequest,
+  request: RequestOf<"changeReturnOrigins">,
 ): Promise<Outcome<void, Problem>> {
   const origin = parseReturnOrigin(request.origin);
   if (!origin.ok) {
@@ -71,8 +73,8 @@ async function runChange(
   if (!target.ok) return target;
   const changed = controlOutcome(await returnOrigins(context.world, target.value, request), NEXT_AFTER);
   if (!changed.ok) return changed;
-  const [linked = ""] = changed.value.return_origins;
-  context.printer.result(changed.value, () =>
+  const [linked = ""] = changed.value.returnOrigins;
+  context.printer.result(encodeAnswer("changeReturnOrigins", changed.value), () =>
     request.action === "add"
       ? `customers may be sent back to ${origin.value}${linked === origin.value ? "" : `; payment pages link to the first one, ${linked}`}`
       : `customers are no longer sent back to ${origin.value}`,

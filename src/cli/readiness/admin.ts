@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { ActRequest, ActWire } from "../../core/control/readiness.ts";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
@@ -14,7 +15,7 @@ type ActOptions = CommonOptions & { readonly note?: string };
 type Act = {
   readonly name: string;
   readonly summary: string;
-  readonly request: (subject: string) => ActRequest;
+  readonly request: (subject: string) => RequestOf<"adminAct">;
   readonly done: string;
 };
 
@@ -113,7 +114,7 @@ async function runAct(
   if (!acted.ok) return acted;
   const { printer } = context;
   const what = "subject" in wanted ? `${printable(wanted.subject)} ${done}` : done;
-  printer.result(acted.value, () => `${printer.style.green("✓")} ${what}`);
+  printer.result(encodeAnswer("adminAct", acted.value), () => `${printer.style.green("✓")} ${what}`);
   return accept(undefined);
 }
 
@@ -125,13 +126,22 @@ async function runLog(context: Context, options: CommonOptions): Promise<Outcome
   });
   if (!listed.ok) return listed;
   const { acts } = listed.value;
-  context.printer.result(listed.value, () => (acts.length === 0 ? "the audit log is empty" : actLines(acts)));
+  context.printer.result(encodeAnswer("adminLog", listed.value), () =>
+    acts.length === 0 ? "the audit log is empty" : actLines(acts),
+  );
   return accept(undefined);
 }
 
-function actLines(acts: readonly ActWire[]): string {
+function actLines(acts: AnswerOf<"adminLog">["acts"]): string {
   return table(
     ["ACT", "AT", "WHO", "WHAT", "OF", "NOTE"],
-    acts.map(({ number, at, actor, action, subject, note }) => [number, at, actor, action, subject, note]),
+    acts.map(({ number, at, actor, action, subject, note }) => [
+      number,
+      iso(at),
+      actor,
+      action,
+      subject,
+      note,
+    ]),
   );
 }

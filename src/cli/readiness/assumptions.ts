@@ -1,5 +1,7 @@
 import type { Command } from "commander";
-import type { AssumptionWire } from "../../core/control/assumptions.ts";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer } from "../../core/control/operations.ts";
+import type { AssumptionEntry } from "../../core/control/readiness.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
@@ -30,18 +32,18 @@ async function runAssumptions(
   const listed = await callSandbox(context, options, { name: "assumptions", body: undefined });
   if (!listed.ok) return listed;
   const { assumptions: all } = listed.value;
-  const assumptions = options.used === true ? all.filter((one) => one.relied_on !== null) : all;
+  const assumptions = options.used === true ? all.filter((one) => one.reliedOn !== null) : all;
   const { style } = context.printer;
-  context.printer.result({ ...listed.value, assumptions }, () =>
+  context.printer.result(encodeAnswer("assumptions", { ...listed.value, assumptions }), () =>
     assumptions.length === 0 ? NONE_USED : assumptions.map((one) => lines(one, style)).join("\n"),
   );
   return accept(undefined);
 }
 
 /** One assumption: its heading, what was chosen, the setting that changes it, and whether something relied on it. */
-function lines(assumption: AssumptionWire, style: Style): string {
+function lines(assumption: AssumptionEntry, style: Style): string {
   const { decision, title, chosen, setting } = assumption;
-  const mark = assumption.relied_on === null ? " " : style.green("✓");
+  const mark = assumption.reliedOn === null ? " " : style.green("✓");
   return [
     `${mark} ${String(decision).padStart(2)}  ${style.bold(title)}`,
     `      ${chosen}`,
@@ -50,9 +52,9 @@ function lines(assumption: AssumptionWire, style: Style): string {
   ].join("\n");
 }
 
-function relianceOf({ relied_on: reliedOn, shown_by: shownBy }: AssumptionWire): string {
+function relianceOf({ reliedOn, shownBy }: AssumptionEntry): string {
   if (reliedOn !== null) {
-    return `relied on since ${reliedOn.since}: ${shownBy ?? ""} (${printable(reliedOn.request_id)})`;
+    return `relied on since ${iso(reliedOn.since)}: ${shownBy ?? ""} (${printable(reliedOn.requestId)})`;
   }
   return shownBy === null ? "the sandbox cannot see whether it is relied on" : "not relied on yet";
 }

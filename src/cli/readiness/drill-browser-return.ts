@@ -140,7 +140,7 @@ async function buyerFor(
   const found = controlOutcome(await callControl(context.world, control, call));
   if (!found.ok) return found;
   const { status } = found.value;
-  if (!isFinal(status)) return accept(buyerOf(found.value));
+  if (!isFinal(status)) return accept(found.value);
   const message = `${id} is ${status}: the drill needs one that is not paid`;
   const next = "let your shop create a new one, and give its id; or leave out --checkout";
   return { ok: false, refusal: { exitCode: EXIT.conflict, code: "state_conflict", message, next } };
@@ -168,7 +168,7 @@ async function keep(
   { page, judged }: { readonly page: string; readonly judged: ReturnVerdict },
 ): Promise<Outcome<AnswerOf<"recordBrowserReturn"> | null, Problem>> {
   if (judged.verdict === "unknown") return accept(null);
-  const body = { return_url: page, steps: [...judged.steps] };
+  const body = { returnUrl: page, steps: judged.steps };
   return controlOutcome(await callControl(world, control, { name: "recordBrowserReturn", body }));
 }
 

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
 import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
 import { evidenceLine } from "../../core/readiness/report.ts";
-import { readinessFrom } from "../../core/control/readiness.ts";
-import type { SeenCreateWire } from "../../core/control/idempotency.ts";
+import type { SeenCreateEntry } from "../../core/control/drills.ts";
+import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
@@ -107,7 +107,8 @@ function report({ printer }: Context, { drill, client }: IdempotencyDrill): void
   };
   if (verdict !== "passed") for (const line of lastWords(client)) printer.talk(style.dim(`  | ${line}`));
   const { ending, exitCode, stdout, stderr } = client;
-  printer.result({ ...drill, client: { ending, exit_code: exitCode, stdout, stderr } }, () =>
+  const json = encodeAnswer("judgeIdempotencyDrill", drill);
+  printer.result({ ...json, client: { ending, exit_code: exitCode, stdout, stderr } }, () =>
     [
       heads[verdict],
       drillLines(steps, { titles: TITLES, style }),
@@ -116,12 +117,12 @@ function report({ printer }: Context, { drill, client }: IdempotencyDrill): void
   );
 }
 
-function createLines(creates: readonly SeenCreateWire[], style: Style): string {
+function createLines(creates: readonly SeenCreateEntry[], style: Style): string {
   const rows = creates.map((create) => [
-    create.order_id,
-    create.idempotency_key,
+    create.orderId,
+    create.idempotencyKey,
     create.lost ? `${create.result}, answer dropped` : create.result,
-    create.request_id,
+    create.requestId,
   ]);
   const lines = table(["ORDER ID", "IDEMPOTENCY-KEY", "RESULT", "REQUEST"], rows).split("\n");
   return [style.dim("  Received:"), ...lines.map((line) => `  ${line}`)].join("\n");
@@ -144,8 +145,7 @@ async function showEvidence(
 ): Promise<Outcome<void, Problem>> {
   const read = await callSandbox(context, options, { name: "readiness", body: undefined });
   if (!read.ok) return read;
-  const { facts, now } = readinessFrom(read.value);
-  const item = judge(facts, now).items.find(({ name }) => name === "idempotency_replay");
+  const item = judge(read.value, read.value.now).items.find(({ name }) => name === "idempotency_replay");
   if (item === undefined) throw new Error("the checklist has an item on idempotency");
   if (item.status !== "pass") exit(item.status === "fail" ? EXIT.failed : EXIT.notReady);
   context.printer.result({ ...item, evidence: item.evidence.map(evidenceJson) }, () =>

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AnswerOf } from "../../core/control/operations.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { CASE_NAMES, DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
@@ -42,7 +42,7 @@ async function runWebhooks(
   const run = await whileWaiting(context, options, ({ signal }) =>
     callSandbox(context, options, {
       name: "runWebhookDrill",
-      body: endpoint === undefined ? {} : { endpoint_id: endpoint },
+      body: endpoint === undefined ? {} : { endpointId: endpoint },
       timeoutMs: TIMEOUT_MS,
       signal,
       nextAfter: {
@@ -56,7 +56,7 @@ async function runWebhooks(
   const { drills } = run.value;
   const passed = drills.every((drill) => drill.passed);
   if (!passed) fail();
-  context.printer.result({ passed, ...run.value }, () =>
+  context.printer.result({ passed, ...encodeAnswer("runWebhookDrill", run.value) }, () =>
     drills.map((drill) => report(drill, context.printer.style)).join("\n\n"),
   );
   return accept(undefined);

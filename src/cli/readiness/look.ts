@@ -4,7 +4,6 @@ import { PROBE_TERMS, probeService } from "../../client/api/probe.ts";
 import type { ChecklistReport } from "../../core/readiness/report.ts";
 import { judgeService, type ServiceProbe } from "../../core/readiness/probed-service.ts";
 import { judge, type ItemName } from "../../core/readiness/checklist.ts";
-import { readinessFrom } from "../../core/control/readiness.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -80,9 +79,9 @@ function sandboxLook({ world }: Context, control: ControlTarget): Look {
       await callControl(world, control, { name: "readiness", body: undefined, signal }),
     );
     if (!read.ok) return read;
-    const { facts, now } = readinessFrom(read.value);
-    const of = { source: "sandbox", service: `${control.origin}/v1`, storeId: facts.storeId } as const;
-    return accept({ ...judge(facts, now), ...of, judgedAt: now });
+    const { storeId, now } = read.value;
+    const of = { source: "sandbox", service: `${control.origin}/v1`, storeId } as const;
+    return accept({ ...judge(read.value, now), ...of, judgedAt: now });
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
@@ -30,7 +31,7 @@ async function runRequest(context: Context, options: RequestOptions): Promise<Ou
   });
   if (!requested.ok) return requested;
   const { printer } = context;
-  printer.result(requested.value, () =>
+  printer.result(encodeAnswer("requestProduction", requested.value), () =>
     [
       `${printer.style.green("✓")} production is requested; the administrator decides`,
       "  checkout checklist shows what is missing",

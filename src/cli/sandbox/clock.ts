@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { clock } from "../../client/control/control.ts";
-import { parseControlRequest, type ClockRequest } from "../../core/control/operations.ts";
+import { iso } from "../../core/clock.ts";
+import { decodeRequest, encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";
@@ -19,7 +20,7 @@ export function registerSandboxClock(parent: Command, registry: Registry): void 
   const add = (
     name: string,
     summary: string,
-    request: (argument: string) => ClockRequest | Problem | undefined,
+    request: (argument: string) => RequestOf<"moveClock"> | Problem | undefined,
   ): void =>
     register<CommonOptions>(group, registry, {
       name,
@@ -40,7 +41,7 @@ export function registerSandboxClock(parent: Command, registry: Registry): void 
 async function runClock(
   context: Context,
   options: CommonOptions,
-  request: ClockRequest | Problem | undefined,
+  request: RequestOf<"moveClock"> | Problem | undefined,
 ): Promise<Outcome<void, Problem>> {
   if (request !== undefined && "exitCode" in request) return { ok: false, refusal: request };
   const target = controlTarget(context, options);
@@ -53,9 +54,9 @@ async function runClock(
       ? []
       : [`${undelivered} due deliveries are not finished yet: checkout deliveries list --state due`];
   const quiet = fired.length + delivered.length === 0;
-  context.printer.result(moved.value, () =>
+  context.printer.result(encodeAnswer("showClock", moved.value), () =>
     [
-      `${now}${frozen ? " (frozen)" : ""}`,
+      `${iso(now)}${frozen ? " (frozen)" : ""}`,
       ...(quiet ? [] : [happeningLines(fired, delivered)]),
       ...left,
     ].join("\n"),
@@ -63,14 +64,14 @@ async function runClock(
   return accept(undefined);
 }
 
-function advanceBy(text: string): ClockRequest | Problem {
+function advanceBy(text: string): RequestOf<"moveClock"> | Problem {
   const by = durationOf(text);
-  return by === undefined ? wrong(MINUTES_AND_MORE, text) : { action: "advance", by_ms: by };
+  return by === undefined ? wrong(MINUTES_AND_MORE, text) : { action: "advance", byMs: by };
 }
 
 /** The service's own check, so that a day that does not exist is not read as another one. */
-function setTo(text: string): ClockRequest | Problem {
-  const parsed = parseControlRequest("moveClock", { action: "set", to: text });
+function setTo(text: string): RequestOf<"moveClock"> | Problem {
+  const parsed = decodeRequest("moveClock", { action: "set", to: text });
   return parsed.ok ? parsed.value : wrong(MOMENT, text);
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { pay } from "../../client/control/control.ts";
+import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
@@ -42,7 +43,9 @@ async function runPay(context: Context, options: PayOptions, typed = ""): Promis
   });
   if (!paid.ok) return paid;
   const { value } = paid;
-  context.printer.result(value, () => (value.moves.length > 0 ? moveLines(value.moves) : unmoved(value)));
+  context.printer.result(encodeAnswer("pay", value), () =>
+    value.moves.length > 0 ? moveLines(value.moves) : unmoved(value),
+  );
   return accept(undefined);
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { StoreSummaryWire } from "../../core/control/readiness.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
@@ -32,7 +32,7 @@ export function registerCapabilities(parent: Command, registry: Registry): void 
 async function runShow(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
   const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
-  context.printer.result(shown.value, () => summaryLines(shown.value));
+  context.printer.result(encodeAnswer("storeSummary", shown.value), () => summaryLines(shown.value));
   return accept(undefined);
 }
 
@@ -44,13 +44,13 @@ async function runCapabilities(context: Context, options: CommonOptions): Promis
   return accept(undefined);
 }
 
-function summaryLines(summary: StoreSummaryWire): string {
-  const { merchant, store, api_keys: keys, return_origins: origins, endpoints, prices } = summary;
+function summaryLines(summary: AnswerOf<"storeSummary">): string {
+  const { merchant, store, apiKeys: keys, returnOrigins: origins, endpoints, prices } = summary;
   const fields = fieldLines([
     ["merchant", `${merchant.name} (${merchant.id})`],
     ["store", `${store.name} (${store.id})`],
     ["active", yesOrNo(store.active)],
-    ...keys.map((key) => ["api_key", `…${key.last_four}: ${key.scopes.join(", ")}`] as const),
+    ...keys.map((key) => ["api_key", `…${key.lastFour}: ${key.scopes.join(", ")}`] as const),
     ["return_origins", origins.length === 0 ? null : origins.join(", ")],
     ["endpoints", endpoints],
   ]);
@@ -58,8 +58,8 @@ function summaryLines(summary: StoreSummaryWire): string {
     ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
     prices.map((price) => [
       price.id,
-      formatAmount(price.amount_minor, price.currency),
-      price.payment_method,
+      formatAmount(price.amountMinor, price.currency),
+      price.paymentMethod,
       yesOrNo(price.approved),
       price.description,
     ]),
@@ -67,7 +67,7 @@ function summaryLines(summary: StoreSummaryWire): string {
   return [fields, capabilityLines(summary), catalog].join("\n\n");
 }
 
-function capabilityLines({ capabilities }: StoreSummaryWire): string {
+function capabilityLines({ capabilities }: AnswerOf<"storeSummary">): string {
   return table(
     ["CAPABILITY", "KIND", "ACTIVE"],
     capabilities.map(({ name, kind, active }) => [name, kind, yesOrNo(active)]),

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
+import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
@@ -38,11 +39,11 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
 
 async function runList(context: Context, options: ListOptions): Promise<Outcome<void, Problem>> {
   const { endpoint, event, checkout, state, limit } = options;
-  const body = { endpoint_id: endpoint, event_id: event, checkout_id: checkout, state, limit };
+  const body = { endpointId: endpoint, eventId: event, checkoutId: checkout, state, limit };
   const listed = await callSandbox(context, options, { name: "listDeliveries", body });
   if (!listed.ok) return listed;
   const { deliveries } = listed.value;
-  context.printer.result(listed.value, () =>
+  context.printer.result(encodeAnswer("listDeliveries", listed.value), () =>
     deliveries.length === 0 ? "no matching deliveries" : deliveryLines(deliveries),
   );
   return accept(undefined);

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { parseControlRequest } from "../../core/control/operations.ts";
-import type { TroubleRequest, TroubleWire } from "../../core/control/webhook.ts";
+import { encodeAnswer, isRequestOf, type RequestOf } from "../../core/control/operations.ts";
+import type { TroubleEntry } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { FAULT_KINDS, type FaultKind } from "../../core/webhook/fault.ts";
 import {
@@ -68,13 +68,19 @@ async function runTrouble(
   });
   if (!made.ok) return made;
   const { troubles } = made.value;
-  context.printer.result(made.value, () =>
+  context.printer.result(encodeAnswer("makeTrouble", made.value), () =>
     troubles.length === 0 ? "no faults are scheduled" : troubleLines(troubles),
   );
   return accept(undefined);
 }
 
-function troubleOf({ kind, times, event, delay, clear }: TroubleOptions): Outcome<TroubleRequest, Problem> {
+function troubleOf({
+  kind,
+  times,
+  event,
+  delay,
+  clear,
+}: TroubleOptions): Outcome<RequestOf<"makeTrouble">, Problem> {
   const wrong = (message: string, next: string): Outcome<never, Problem> => ({
     ok: false,
     refusal: usageProblem(message, next),
@@ -89,12 +95,12 @@ function troubleOf({ kind, times, event, delay, clear }: TroubleOptions): Outcom
   if (delay !== undefined && kind !== "delay" && kind !== "reorder") {
     return wrong(`--delay is for delay and reorder; got --kind ${kind}`, "leave out --delay");
   }
-  return accept({ action: "add", kind, times, event_id: event, delay_ms: delay });
+  return accept({ action: "add", kind, times, eventId: event, delayMs: delay });
 }
 
 /** Oldest first, in the order in which it comes. */
-function troubleLines(troubles: readonly TroubleWire[]): string {
-  const rows = troubles.map(({ kind, remaining, delay_ms: delayMs, event_id: eventId }) => [
+function troubleLines(troubles: readonly TroubleEntry[]): string {
+  const rows = troubles.map(({ kind, remaining, delayMs, eventId }) => [
     kind,
     remaining,
     kind === "delay" || kind === "reorder" ? `${delayMs / 1000} s` : null,
@@ -106,7 +112,7 @@ function troubleLines(troubles: readonly TroubleWire[]): string {
 /** The service's own check says how often is too often. */
 function parseTimes(text: string): number {
   const times = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  const parsed = parseControlRequest("makeTrouble", { action: "add", kind: "drop", times });
-  if (!parsed.ok) throw invalidOption("a whole number from 1 to 1000", text);
+  if (!isRequestOf("makeTrouble", { action: "add", kind: "drop", times }))
+    throw invalidOption("a whole number from 1 to 1000", text);
   return times;
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { parseControlRequest } from "../../core/control/operations.ts";
+import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../core/control/webhook.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -68,18 +68,22 @@ async function runRotate(
   const rotated = await callSandbox(context, options, {
     name: "rotateSecret",
     id: id.value,
-    body: { overlap_ms: overlap.milliseconds },
+    body: { overlapMs: overlap.milliseconds },
     nextAfter: NEXT_AFTER,
   });
   if (!rotated.ok) return rotated;
-  const [secret = null] = rotated.value.in_force;
-  const json = { endpoint_id: id.value, signing_secret: secret, ...rotated.value };
+  const [secret = null] = rotated.value.inForce;
+  const json = {
+    endpoint_id: id.value,
+    signing_secret: secret,
+    ...encodeAnswer("rotateSecret", rotated.value),
+  };
   const before = overlap.milliseconds === 0 ? "is no longer used" : `signs too for ${overlap.text}`;
   context.printer.result(json, () =>
     fieldLines([
       ["signing_secret", secret],
       ["old_secret", before],
-      ["in force", rotated.value.in_force.length],
+      ["in force", rotated.value.inForce.length],
     ]),
   );
   return accept(undefined);
@@ -100,8 +104,8 @@ async function runSecret(
     nextAfter: NEXT_AFTER,
   });
   if (!shown.ok) return shown;
-  const [secret = ""] = shown.value.in_force;
-  const json = { endpoint_id: id.value, signing_secret: secret, ...shown.value };
+  const [secret = ""] = shown.value.inForce;
+  const json = { endpoint_id: id.value, signing_secret: secret, ...encodeAnswer("showSecret", shown.value) };
   context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
   return accept(undefined);
 }
@@ -127,7 +131,7 @@ async function onlyEndpoint(context: Context, options: CommonOptions): Promise<O
 /** The service's own check says how long is too long. */
 function parseOverlap(text: string): Overlap {
   const milliseconds = /^0(ms|s|m|h|d)?$/.test(text) ? 0 : durationOf(text);
-  const parsed = parseControlRequest("rotateSecret", { overlap_ms: milliseconds });
-  if (milliseconds === undefined || !parsed.ok) throw invalidOption("a duration from 0s to 30d", text);
+  if (milliseconds === undefined || !isRequestOf("rotateSecret", { overlapMs: milliseconds }))
+    throw invalidOption("a duration from 0s to 30d", text);
   return { text, milliseconds };
 }

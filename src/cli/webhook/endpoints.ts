@@ -1,6 +1,7 @@
 import type { Command } from "commander";
-import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DeliveryWire, EndpointStateRequest, EndpointWire } from "../../core/control/webhook.ts";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
+import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -65,7 +66,7 @@ export function registerEndpoints(parent: Command, registry: Registry): void {
 
 /** What can be done to an endpoint, and what is said of its address afterwards. */
 type Change = {
-  readonly action: EndpointStateRequest["action"];
+  readonly action: RequestOf<"setEndpointState">["action"];
   readonly summary: string;
   readonly done: string;
 };
@@ -95,15 +96,15 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   if (!patterns.ok) return { ok: false, refusal: usageProblem(patterns.refusal.message, next) };
   const added = await callSandbox(context, options, {
     name: "addEndpoint",
-    body: { url, event_types: [...patterns.value] },
+    body: { url, eventTypes: patterns.value },
     nextAfter: { state_conflict: "checkout endpoints list shows them" },
   });
   if (!added.ok && added.refusal.code === "invalid_parameter")
     return { ok: false, refusal: usageProblem(added.refusal.message, next) };
   if (!added.ok) return added;
   const { printer } = context;
-  printer.result(added.value, () => {
-    const { id, url: address, event_types: types, signing_secret: secret } = added.value;
+  printer.result(encodeAnswer("addEndpoint", added.value), () => {
+    const { id, url: address, eventTypes: types, signingSecret: secret } = added.value;
     const fields = fieldLines([
       ["id", id],
       ["events", types.join(", ")],
@@ -118,7 +119,9 @@ async function runList(context: Context, options: CommonOptions): Promise<Outcom
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
-  context.printer.result(listed.value, () => (endpoints.length === 0 ? NONE : endpointLines(endpoints)));
+  context.printer.result(encodeAnswer("listEndpoints", listed.value), () =>
+    endpoints.length === 0 ? NONE : endpointLines(endpoints),
+  );
   return accept(undefined);
 }
 
@@ -136,7 +139,10 @@ async function runChange(
     nextAfter: NEXT_AFTER,
   });
   if (!changed.ok) return changed;
-  context.printer.result(changed.value, () => `${printable(changed.value.url)} ${change.done}`);
+  context.printer.result(
+    encodeAnswer("setEndpointState", changed.value),
+    () => `${printable(changed.value.url)} ${change.done}`,
+  );
   return accept(undefined);
 }
 
@@ -154,9 +160,9 @@ async function runTest(
     nextAfter: NEXT_AFTER,
   });
   if (!tested.ok) return tested;
-  const { event_id: eventId } = tested.value;
+  const { eventId } = tested.value;
   if (options.wait === true) return awaitTest(context, options, eventId);
-  context.printer.result(tested.value, () =>
+  context.printer.result(encodeAnswer("testEndpoint", tested.value), () =>
     [
       `webhook.test is being delivered: ${eventId}`,
       `checkout events get ${eventId} --wait shows the result`,
@@ -183,7 +189,7 @@ async function awaitTest(
     };
   }
   if (delivery.state !== "succeeded") return { ok: false, refusal: notTaken(shown.value, delivery) };
-  context.printer.result(shown.value, () => {
+  context.printer.result(encodeAnswer("showEvent", shown.value), () => {
     const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
     const { style } = context.printer;
     return `${style.green("✓")} webhook.test was accepted: ${resultOf(delivery)} after ${milliseconds} ms\n  ${eventId}`;
@@ -191,13 +197,13 @@ async function awaitTest(
   return accept(undefined);
 }
 
-function isAnswered(deliveries: readonly DeliveryWire[]): boolean {
+function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {
   return deliveries.every(
-    ({ state, attempts }) => state !== "due" || attempts.some((attempt) => attempt.finished_at !== null),
+    ({ state, attempts }) => state !== "due" || attempts.some((attempt) => attempt.finishedAt !== null),
   );
 }
 
-function notTaken({ event_id: eventId }: AnswerOf<"showEvent">, delivery: DeliveryWire): Problem {
+function notTaken({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): Problem {
   const result = resultOf(delivery) ?? delivery.state;
   return {
     exitCode: EXIT.failed,
@@ -208,24 +214,24 @@ function notTaken({ event_id: eventId }: AnswerOf<"showEvent">, delivery: Delive
   };
 }
 
-function endpointLines(endpoints: readonly EndpointWire[]): string {
+function endpointLines(endpoints: readonly EndpointEntry[]): string {
   return table(
     ["ID", "STATE", "URL", "EVENTS", "NOTE"],
     endpoints.map((endpoint) => [
       endpoint.id,
       endpoint.state,
       endpoint.url,
-      endpoint.event_types.join(", "),
+      endpoint.eventTypes.join(", "),
       noteOf(endpoint),
     ]),
   );
 }
 
-function noteOf({ kind, reason, failing_since: failingSince }: EndpointWire): string | null {
+function noteOf({ kind, reason, failingSince }: EndpointEntry): string | null {
   const notes = [
     kind === "listener" ? "checkout listen" : "",
     reason ?? "",
-    failingSince === null ? "" : `failing since ${failingSince}`,
+    failingSince === null ? "" : `failing since ${iso(failingSince)}`,
   ];
   return notes.filter(Boolean).join("; ") || null;
 }

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { waitForEvents } from "../../client/control/webhook-wait.ts";
-import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DeliveryWire, EventsQuery } from "../../core/control/webhook.ts";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
+import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
@@ -89,9 +90,9 @@ export function registerEvents(parent: Command, registry: Registry): void {
 async function runList(context: Context, options: ListOptions): Promise<Outcome<void, Problem>> {
   const after = await positionOf(context, options);
   if (!after.ok) return after;
-  const query: EventsQuery = {
+  const query: RequestOf<"listEvents"> = {
     type: options.type,
-    checkout_id: options.checkout,
+    checkoutId: options.checkout,
     since: after.value,
     limit: options.limit,
   };
@@ -101,7 +102,7 @@ async function runList(context: Context, options: ListOptions): Promise<Outcome<
       : await callSandbox(context, options, { name: "listEvents", body: query });
   if (!listed.ok) return listed;
   const { events } = listed.value;
-  context.printer.result(listed.value, () =>
+  context.printer.result(encodeAnswer("listEvents", listed.value), () =>
     events.length === 0 ? "no matching events" : eventLines(events),
   );
   return accept(undefined);
@@ -126,7 +127,7 @@ async function positionOf(
 async function nextEvents(
   context: Context,
   options: ListOptions,
-  query: EventsQuery,
+  query: RequestOf<"listEvents">,
 ): Promise<Outcome<AnswerOf<"listEvents">, Problem>> {
   const target = controlTarget(context, options);
   if (!target.ok) return target;
@@ -150,7 +151,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
   if (!shown.ok) return shown;
   if (waits && !isSettled(shown.value.deliveries)) return { ok: false, refusal: stillDue(shown.value) };
   if (options.body === true) context.printer.exact(shown.value.body);
-  else context.printer.result(shown.value, () => eventText(shown.value));
+  else context.printer.result(encodeAnswer("showEvent", shown.value), () => eventText(shown.value));
   return accept(undefined);
 }
 
@@ -177,30 +178,31 @@ async function runReplay(
   const replayed = await callSandbox(context, options, {
     name: "replayEvent",
     id: id.value,
-    body: { endpoint_id: options.endpoint },
+    body: { endpointId: options.endpoint },
     nextAfter: {
       not_found: "checkout events list and checkout endpoints list show them",
       state_conflict: "checkout endpoints list shows their states and event types",
     },
   });
   if (!replayed.ok) return replayed;
-  context.printer.result(replayed.value, () =>
+  context.printer.result(encodeAnswer("replayEvent", replayed.value), () =>
     [
-      ...replayed.value.deliveries.map(({ endpoint_id: endpoint }) => `delivering again to ${endpoint}`),
+      ...replayed.value.deliveries.map(({ endpointId }) => `delivering again to ${endpointId}`),
       `checkout events get ${id.value} --wait shows the result`,
     ].join("\n"),
   );
   return accept(undefined);
 }
 
-function isSettled(deliveries: readonly DeliveryWire[]): boolean {
+function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
   return deliveries.every(({ state }) => state !== "due");
 }
 
 /** A retry can be hours away: the store's clock can be moved there. */
-function stillDue({ event_id: eventId, deliveries }: AnswerOf<"showEvent">): Problem {
+function stillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
   const due = deliveries.filter(({ state }) => state === "due");
-  const [nextTry = "soon"] = due.flatMap(({ next_at: nextAt }) => nextAt ?? []).toSorted();
+  const times = due.flatMap(({ nextAt }) => nextAt ?? []);
+  const nextTry = times.length === 0 ? "soon" : iso(Math.min(...times));
   const message = `${due.length} of ${deliveries.length} deliveries of ${eventId} are due, the next at ${nextTry}`;
   const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next try, and checkout endpoints list shows whether its endpoint is enabled`;
   return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextTry });
@@ -208,12 +210,12 @@ function stillDue({ event_id: eventId, deliveries }: AnswerOf<"showEvent">): Pro
 
 function eventText(event: AnswerOf<"showEvent">): string {
   const fields = fieldLines([
-    ["event_id", event.event_id],
+    ["event_id", event.eventId],
     ["type", event.type],
     ["order_id", orderIdOf(event)],
-    ["checkout", event.checkout_id],
+    ["checkout", event.checkoutId],
     ["sequence", event.sequence],
-    ["created_at", event.created_at],
+    ["created_at", iso(event.createdAt)],
     ["body", event.body],
   ]);
   return `${fields}\n\n${deliveryLinesOfEvent(event.deliveries)}`;

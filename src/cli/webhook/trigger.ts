@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
-import type { AnswerOf } from "../../core/control/operations.ts";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
@@ -125,8 +126,8 @@ async function inspect(
 
 /** What has happened already does not happen again: only its event can be delivered again. */
 function tooLate({ type }: Goal, checkout: Checkout): Problem {
-  const { id, order_id: orderId, status, events } = checkout;
-  const last = events.at(-1)?.event_id ?? "<event_id>";
+  const { id, orderId, status, events } = checkout;
+  const last = events.at(-1)?.eventId ?? "<event_id>";
   return {
     exitCode: EXIT.conflict,
     code: "state_conflict",
@@ -137,15 +138,16 @@ function tooLate({ type }: Goal, checkout: Checkout): Problem {
 }
 
 function show({ printer }: Context, checkout: Checkout, known: number): void {
-  const { id, object, order_id: orderId, status } = checkout;
+  const { id, orderId, status } = checkout;
   const events = checkout.events.slice(known);
-  printer.result({ id, object, order_id: orderId, status, events }, () => {
+  const { object, events: eventsJson } = encodeAnswer("inspectCheckout", { ...checkout, events });
+  printer.result({ id, object, order_id: orderId, status, events: eventsJson }, () => {
     const fields = fieldLines([
       ["id", id],
       ["order_id", orderId],
       ["status", status],
     ]);
-    const rows = events.map((event) => [event.created_at, event.type, event.event_id]);
+    const rows = events.map((event) => [iso(event.createdAt), event.type, event.eventId]);
     return `${fields}\n\n${table(["AT", "TYPE", "EVENT"], rows)}`;
   });
 }
@@ -164,7 +166,7 @@ async function testAll(context: Context, options: TriggerOptions): Promise<Outco
   for (const { id, url } of enabled) {
     const tested = await callSandbox(context, options, { name: "testEndpoint", id, body: {} });
     if (!tested.ok) return tested;
-    tests.push({ endpoint_id: id, url, event_id: tested.value.event_id });
+    tests.push({ endpoint_id: id, url, event_id: tested.value.eventId });
   }
   context.printer.result({ tests }, () =>
     table(

@@ -2,7 +2,7 @@ import type { Option } from "commander";
 import { DEFAULT_WAIT_MS } from "../../client/api/wait.ts";
 import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import type { DeliveryWire } from "../../core/control/webhook.ts";
+import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { switchOption, valueOption, type CommonOptions, type Context } from "../command.ts";
 import { controlOutcome, controlTarget, type NextAfter } from "../control-command.ts";
@@ -32,7 +32,7 @@ export function webhookWaitOptions(what: string): Option[] {
 export async function eventOnceDelivered(
   context: Context,
   options: WebhookWaitOptions,
-  wanted: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryWire[]) => boolean },
+  wanted: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },
 ): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
   const target = controlTarget(context, options);
   if (!target.ok) return target;

@@ -1,20 +1,25 @@
+import { DEFAULT_STORE } from "../../core/control/operation.ts";
 import {
   CONTROL_OPERATIONS,
-  readControlAnswer,
+  decodeAnswer,
+  encodeRequest,
+  pathOf,
   takes,
   type AnswerOf,
-  type ClockRequest,
   type OperationName,
-  type PayRequest,
   type RequestOf,
-  type ReturnOriginRequest,
 } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
 
 /** The address of a sandbox's control API (decision 43), and the token of one role. */
-export type ControlTarget = { readonly origin: string; readonly token: string };
+export type ControlTarget = {
+  readonly origin: string;
+  readonly token: string;
+  /** Default: the sandbox's first store. */
+  readonly storeId?: string;
+};
 
 /** An answer of the control API, or the reason why there is none. */
 export type ControlResult<Value> =
@@ -32,7 +37,7 @@ const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 export function pay(
   world: Pick<World, "send">,
   target: ControlTarget,
-  act: PayRequest & { readonly id: string },
+  act: RequestOf<"pay"> & { readonly id: string },
 ): Promise<ControlResult<AnswerOf<"pay">>> {
   return callControl(world, target, { name: "pay", id: act.id, body: { outcome: act.outcome } });
 }
@@ -41,7 +46,7 @@ export function pay(
 export function clock(
   world: Pick<World, "send">,
   target: ControlTarget,
-  act: ClockRequest | undefined,
+  act: RequestOf<"moveClock"> | undefined,
 ): Promise<ControlResult<AnswerOf<"showClock">>> {
   return act === undefined
     ? callControl(world, target, { name: "showClock", body: act })
@@ -52,7 +57,7 @@ export function clock(
 export function returnOrigins(
   world: Pick<World, "send">,
   target: ControlTarget,
-  act: ReturnOriginRequest | undefined,
+  act: RequestOf<"changeReturnOrigins"> | undefined,
 ): Promise<ControlResult<AnswerOf<"listReturnOrigins">>> {
   return act === undefined
     ? callControl(world, target, { name: "listReturnOrigins", body: act })
@@ -64,7 +69,7 @@ export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
   readonly body: RequestOf<Name>;
-  /** Timeout for the whole answer; default: 30 s. */
+  /** Timeout for the whole answer; default: 30 s, for a clock that moves 10 min. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 };
@@ -72,7 +77,7 @@ export type ControlCall<Name extends OperationName> = {
 /** Calls any operation of the control API. */
 export async function callControl<Name extends OperationName>(
   world: Pick<World, "send">,
-  { origin, token }: ControlTarget,
+  { origin, token, storeId = DEFAULT_STORE }: ControlTarget,
   {
     name,
     id = "",
@@ -81,12 +86,13 @@ export async function callControl<Name extends OperationName>(
     signal,
   }: ControlCall<Name>,
 ): Promise<ControlResult<AnswerOf<Name>>> {
-  const { method, path } = CONTROL_OPERATIONS[name];
+  const { method } = CONTROL_OPERATIONS[name];
+  const request = encodeRequest(name, body);
   const sent = await world.send({
     method,
-    url: `${origin}${path.replace("{id}", encodeURIComponent(id))}${takes(name) === "query" ? queryOf(body) : ""}`,
+    url: `${origin}${pathOf(name, { storeId, id })}${takes(name) === "query" ? queryOf(request) : ""}`,
     headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-    ...(takes(name) === "body" ? { body: JSON.stringify(body) } : {}),
+    ...(takes(name) === "body" ? { body: JSON.stringify(request) } : {}),
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,
     signal,
@@ -94,7 +100,7 @@ export async function callControl<Name extends OperationName>(
   if (!sent.ok && sent.failure === "aborted") return { end: "interrupted" };
   if (!sent.ok) return { end: "unreachable", message: sent.message };
   const answer = parseJson(sent.body);
-  const value = readControlAnswer(name, answer);
+  const value = decodeAnswer(name, answer);
   if (value !== undefined) return { end: "success", value };
   const refused = errorResponse.safeParse(answer);
   if (refused.success) return { end: "refusal", status: sent.status, error: refused.data.error };
@@ -105,7 +111,7 @@ export async function callControl<Name extends OperationName>(
 }
 
 /** The fields that are set, as a query. */
-function queryOf(fields: object | undefined): string {
+function queryOf(fields: Readonly<Record<string, unknown>> | undefined): string {
   const given = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
   return given.length === 0
     ? ""

@@ -1,5 +1,5 @@
-import type { AnswerOf } from "../../core/control/operations.ts";
-import { MAX_EVENT_WAIT_MS, type DeliveryWire, type EventsQuery } from "../../core/control/webhook.ts";
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import { MAX_EVENT_WAIT_MS, type DeliveryEntry } from "../../core/control/webhook.ts";
 import type { World } from "../../world.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
 
@@ -19,13 +19,13 @@ const PAUSE_GROWTH = 1.5;
 export async function waitForEvents(
   world: WaitWorld,
   target: ControlTarget,
-  options: WaitLimits & { readonly query: EventsQuery },
+  options: WaitLimits & { readonly query: RequestOf<"listEvents"> },
 ): Promise<ControlResult<AnswerOf<"listEvents">>> {
   const { query, signal } = options;
   const until = world.monotonic() + options.waitMs;
   for (;;) {
     const left = Math.max(0, Math.ceil(until - world.monotonic()));
-    const body = { ...query, wait_ms: Math.min(left, MAX_EVENT_WAIT_MS) };
+    const body = { ...query, waitMs: Math.min(left, MAX_EVENT_WAIT_MS) };
     const listed = await callControl(world, target, { name: "listEvents", body, signal });
     if (listed.end !== "success" || listed.value.events.length > 0) return listed;
     if (world.monotonic() >= until) return listed;
@@ -38,7 +38,7 @@ export async function waitForDeliveries(
   target: ControlTarget,
   options: WaitLimits & {
     readonly eventId: string;
-    readonly until: (deliveries: readonly DeliveryWire[]) => boolean;
+    readonly until: (deliveries: readonly DeliveryEntry[]) => boolean;
   },
 ): Promise<ControlResult<AnswerOf<"showEvent">>> {
   const { eventId: id, signal } = options;

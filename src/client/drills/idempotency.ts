@@ -33,14 +33,14 @@ export async function drillIdempotency(
   },
 ): Promise<ControlResult<IdempotencyDrill>> {
   const { target, signal } = wanted;
-  const timeout = { timeout_ms: wanted.commandTimeoutMs + WATCH_MARGIN_MS };
+  const timeout = { timeoutMs: wanted.commandTimeoutMs + WATCH_MARGIN_MS };
   // Not interruptible: a drill that began without our knowledge would drop an unrelated answer.
   const begun = await callControl(world, control, { name: "beginIdempotencyDrill", body: timeout });
   if (begun.end !== "success") return begun;
-  const { id, store_id: storeId } = begun.value;
+  const { id, storeId } = begun.value;
   const client = await runClient(world, { ...wanted, storeId }).catch(notRun);
   // Also after an interruption: the next create must get its answer.
-  const ended = { ending: client.ending, exit_code: client.exitCode };
+  const ended = { ending: client.ending, exitCode: client.exitCode };
   const closed = await callControl(world, control, { name: "closeIdempotencyDrill", id, body: ended });
   if (client.ending === "aborted") return { end: "interrupted" };
   if (closed.end !== "success") return closed;
@@ -97,7 +97,7 @@ async function sendReuse(
     headers: {
       Authorization: `Bearer ${target.apiKey}`,
       "Content-Type": "application/json",
-      "Idempotency-Key": reuse.idempotency_key,
+      "Idempotency-Key": reuse.idempotencyKey,
     },
     body: JSON.stringify(reuse.body),
   } as const;

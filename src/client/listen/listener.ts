@@ -23,8 +23,8 @@ export type Underway = {
   readonly cause: DeliveryCause;
 };
 
-/** When a failed delivery is tried again: an ISO time, or null if it is given up. */
-export type NextTry = { readonly at: string | null };
+/** When a failed delivery is tried again, in milliseconds, or null if it is given up. */
+export type NextTry = { readonly at: number | null };
 
 /** The sender of the deliveries, as far as it can be asked. */
 export type DeliverySource = {

@@ -1,5 +1,4 @@
-import type { AnswerOf, OperationName } from "../../core/control/operations.ts";
-import type { ListenerRequest } from "../../core/control/webhook.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
 import type { World } from "../../world.ts";
 import { callControl, type ControlCall, type ControlResult, type ControlTarget } from "../control/control.ts";
 import type { DeliverySource, NextTry, Secrets, Underway } from "./listener.ts";
@@ -14,7 +13,7 @@ export type ConnectionChange =
 export type Link = DeliverySource & {
   /** Registers the listener's address; deliveries start. */
   readonly register: (
-    since?: ListenerRequest["since"],
+    since?: RequestOf<"registerListener">["since"],
   ) => Promise<ControlResult<AnswerOf<"registerListener">>>;
   /** Checks whether the sandbox runs and still delivers here; registers again if necessary. */
   readonly check: () => Promise<ConnectionChange>;
@@ -66,7 +65,7 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
     underway: (eventId) => openTry(place, eventId),
     nextTry: (tried) => nextTry(place, tried),
     check: () => check(place),
-    replay: (id) => ask(place, { name: "replayEvent", id, body: { endpoint_id: place.endpointId } }),
+    replay: (id) => ask(place, { name: "replayEvent", id, body: { endpointId: place.endpointId } }),
     leave: () => leave(place),
   };
 }
@@ -82,7 +81,7 @@ async function ask<Name extends OperationName>(
 
 function register(
   place: Place,
-  since?: ListenerRequest["since"],
+  since?: RequestOf<"registerListener">["since"],
 ): Promise<ControlResult<AnswerOf<"registerListener">>> {
   const registered = registerNow(place, since).finally(place.registeredOnce.open);
   place.registering = registered;
@@ -91,13 +90,13 @@ function register(
 
 async function registerNow(
   place: Place,
-  since: ListenerRequest["since"],
+  since: RequestOf<"registerListener">["since"],
 ): Promise<ControlResult<AnswerOf<"registerListener">>> {
   const { url, eventTypes } = place;
-  const body = { url, event_types: [...eventTypes], ...(since === undefined ? {} : { since }) };
+  const body = { url, eventTypes, ...(since === undefined ? {} : { since }) };
   const registered = await ask(place, { name: "registerListener", body });
   if (registered.end !== "success") return registered;
-  const { id, signing_secrets: inForce } = registered.value;
+  const { id, signingSecrets: inForce } = registered.value;
   Object.assign(place, {
     endpointId: id,
     secrets: { inForce, retired: [] },
@@ -112,19 +111,18 @@ async function secretsOf(place: Place): Promise<Secrets> {
   await place.registeredOnce.opened;
   await place.registering;
   const shown = await ask(place, { name: "showSecret", id: place.endpointId, body: undefined });
-  if (shown.end === "success")
-    place.secrets = { inForce: shown.value.in_force, retired: shown.value.retired };
+  if (shown.end === "success") place.secrets = shown.value;
   return place.secrets;
 }
 
 /** An endpoint gets one delivery at a time, so the open try of an event is this one. */
 async function openTry(place: Place, eventId: string): Promise<Underway | undefined> {
-  const body = { event_id: eventId, endpoint_id: place.endpointId };
+  const body = { eventId, endpointId: place.endpointId };
   const listed = await ask(place, { name: "listDeliveries", body });
   const deliveries = listed.end === "success" ? listed.value.deliveries : [];
   return deliveries.flatMap(({ id, cause, attempts }) => {
     const last = attempts.at(-1);
-    if (last === undefined || last.finished_at !== null) return [];
+    if (last === undefined || last.finishedAt !== null) return [];
     return [{ deliveryId: id, eventId, attempt: last.number, cause }];
   })[0];
 }
@@ -136,7 +134,7 @@ async function nextTry(place: Place, tried: Underway): Promise<NextTry | undefin
     if (shown.end !== "success") return undefined;
     const delivery = shown.value.deliveries.find(({ id }) => id === tried.deliveryId);
     const attempt = delivery?.attempts.find(({ number }) => number === tried.attempt);
-    if (attempt !== undefined && attempt.finished_at !== null) return { at: attempt.next_at };
+    if (attempt !== undefined && attempt.finishedAt !== null) return { at: attempt.nextAt };
   }
   return undefined;
 }

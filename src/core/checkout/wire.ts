@@ -64,7 +64,12 @@ export function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire
     amount_minor: checkout.amountMinor,
     currency: checkout.currency,
     status: checkout.status,
-    checkout_url: `${checkoutOrigin}/pay/${checkout.id}`,
+    checkout_url: checkoutUrl(checkout, checkoutOrigin),
     livemode: false,
   };
+}
+
+/** Where a checkout is paid. */
+export function checkoutUrl({ id }: Pick<Checkout, "id">, checkoutOrigin: string): string {
+  return `${checkoutOrigin}/pay/${id}`;
 }

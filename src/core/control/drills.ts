@@ -1,12 +1,15 @@
 import * as z from "zod";
+import { ERROR_CODES } from "../errors.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
-
-const moment = z.string().meta({ format: "date-time" });
+import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
 /** So many steps a drill has at most. */
 const MAX_STEPS = 50;
 const MAX_TEXT = 2000;
 const MAX_PAGE = 1000;
+/** The longest that a drill watches, in milliseconds: a day and a bit, as long as a command may run. */
+const MAX_WATCH_MS = 25 * 3_600_000;
+const MAX_EXIT_CODE = 2 ** 32 - 1;
 
 const text = z.string().max(MAX_TEXT);
 const step = z.strictObject({
@@ -26,42 +29,80 @@ export const drill = z.object({
   at: moment,
   steps: z.array(step),
 });
-/** A drill as the control API tells it. */
-export type DrillEntry = z.infer<typeof drill>;
 
-const drillsQuery = z.strictObject({
-  kind: z.enum(DRILL_KINDS).optional(),
-  limit: z.coerce.number().int().min(1).max(MAX_PAGE).optional(),
+const seenCreate = z.object({
+  requestId: z.uuid(),
+  idempotencyKey: z.string().nullable(),
+  orderId: z.string().nullable(),
+  result: z.enum(["created", "replayed", ...ERROR_CODES]),
+  checkoutId: z.uuid().nullable(),
+  /** Whether its answer was dropped after the commit. */
+  lost: z.boolean(),
 });
+/** A create that came in while the drill watched, as the control API tells it. */
+export type SeenCreateEntry = DomainOf<typeof seenCreate>;
 
-/** The operations on drills (decision 50). */
+/** The operations on drills (decision 50); those of the idempotency drill in the order in which it calls them. */
 export const drillOperations = {
-  listDrills: {
+  listDrills: storeOperation({
     method: "GET",
-    path: "/__sandbox/drills",
+    path: "/drills",
     summary: "Lists what drills have shown, newest first",
-    request: drillsQuery,
+    request: z.strictObject({
+      kind: z.enum(DRILL_KINDS).optional(),
+      limit: wholeInQuery(1, MAX_PAGE).optional(),
+    }),
     answer: z.object({ drills: z.array(drill) }),
-    bare: false,
-    refusals: ["not_found"],
-  },
-  runWebhookDrill: {
+  }),
+  runWebhookDrill: storeOperation({
     method: "POST",
-    path: "/__sandbox/drills/webhook",
+    path: "/drills/webhook",
     summary:
       "Sends good and bad requests to an endpoint, or to each that is on, and tells what its receiver does wrong",
-    request: z.strictObject({ endpoint_id: z.uuid().optional() }),
-    answer: z.object({ drills: z.array(drill.extend({ endpoint_id: z.uuid(), url: z.string() })) }),
-    bare: false,
-    refusals: ["not_found", "state_conflict"],
-  },
-  recordBrowserReturn: {
+    request: z.strictObject({ endpointId: z.uuid().optional() }),
+    answer: z.object({ drills: z.array(drill.extend({ endpointId: z.uuid(), url: z.string() })) }),
+    refusals: ["state_conflict"],
+  }),
+  recordBrowserReturn: storeOperation({
     method: "POST",
-    path: "/__sandbox/drills/browser-return",
+    path: "/drills/browser-return",
     summary: "Keeps what the drill of a browser's return has shown; its steps are done by the command line",
-    request: z.strictObject({ return_url: text, steps: z.array(step).min(1).max(MAX_STEPS) }),
+    request: z.strictObject({ returnUrl: text, steps: z.array(step).min(1).max(MAX_STEPS) }),
     answer: drill,
-    bare: false,
-    refusals: ["not_found"],
-  },
-} as const;
+  }),
+  beginIdempotencyDrill: storeOperation({
+    method: "POST",
+    path: "/drills/idempotency",
+    summary: "Drops the answer of the next create that succeeds, after its commit, and watches what follows",
+    request: z.strictObject({ timeoutMs: z.int().min(1).max(MAX_WATCH_MS) }),
+    answer: z.object({ id: z.uuid(), storeId: z.uuid() }),
+  }),
+  closeIdempotencyDrill: storeOperation({
+    method: "POST",
+    path: "/drills/idempotency/{id}/close",
+    summary: "Watches no longer, and tells which request to send with the key of the lost create",
+    request: z.strictObject({
+      ending: z.enum(["exited", "timeout", "aborted", "not_run"]),
+      exitCode: z.int().min(0).max(MAX_EXIT_CODE).nullable(),
+    }),
+    answer: z.object({
+      /** null where no answer was dropped. */
+      reuse: z
+        .object({ path: z.string(), idempotencyKey: z.string(), body: z.record(z.string(), z.unknown()) })
+        .nullable(),
+    }),
+  }),
+  judgeIdempotencyDrill: storeOperation({
+    method: "POST",
+    path: "/drills/idempotency/{id}/judge",
+    summary: "Judges what was seen by the service's own log and tables, and keeps what that has shown",
+    request: z.strictObject({}),
+    answer: z.object({
+      verdict: z.enum(["passed", "failed", "unknown"]),
+      /** null where nothing was shown, and nothing kept. */
+      drillId: z.uuid().nullable(),
+      steps: drill.shape.steps,
+      creates: z.array(seenCreate),
+    }),
+  }),
+};

@@ -1,13 +1,13 @@
 import * as z from "zod";
+import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
-  roleOf,
   takes,
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { ERRORS, ERROR_CODES, type ErrorCode } from "../errors.ts";
+import { wireSchema } from "./wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -39,6 +39,13 @@ const INFO = {
     "Acts on a sandbox from outside the v1 interface: as the payer, on the clock, on the store. No real service has it.",
 };
 
+const STORE_PARAMETER: Json = {
+  name: "store_id",
+  in: "path",
+  required: true,
+  description: "The id of a store, in lower case; `default` is the first one.",
+  schema: { type: "string" },
+};
 const ID_PARAMETER: Json = {
   name: "id",
   in: "path",
@@ -85,19 +92,20 @@ export function describeControlApi(): AnswerOf<"describe"> {
 }
 
 function describeOperation(name: OperationName): Json {
-  const { path, summary, request, refusals } = CONTROL_OPERATIONS[name];
+  const { path, summary, role, request, refusals } = CONTROL_OPERATIONS[name];
   const codes = [...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals];
   const parameters = [
+    ...(path.includes("{store_id}") ? [STORE_PARAMETER] : []),
     ...(path.includes("{id}") ? [ID_PARAMETER] : []),
-    ...(takes(name) === "query" ? queryParameters(schemaOf(request, "input")) : []),
+    ...(takes(name) === "query" ? queryParameters(schemaOf(request)) : []),
   ];
   return {
     operationId: name,
     summary,
-    ...(roleOf(name) === "administrator" ? { security: [{ adminToken: [] }] } : {}),
+    ...(role === "administrator" ? { security: [{ adminToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(takes(name) === "body"
-      ? { requestBody: { required: true, content: jsonContent(schemaOf(request, "input")) } }
+      ? { requestBody: { required: true, content: jsonContent(schemaOf(request)) } }
       : {}),
     responses: { "200": success(name), ...refusalsByStatus(codes) },
   };
@@ -110,11 +118,11 @@ function queryParameters({ properties }: Json): Json[] {
 
 function success(name: OperationName): Json {
   const { answer, bare } = CONTROL_OPERATIONS[name];
-  const whole = bare ? answer : z.object({ ok: z.literal(true), request_id: z.uuid(), data: answer });
+  const whole = bare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
   return {
     description: "Done.",
     headers: { "X-Request-Id": REQUEST_ID },
-    content: jsonContent(schemaOf(whole, "output")),
+    content: jsonContent(schemaOf(whole)),
   };
 }
 
@@ -148,19 +156,23 @@ function refused(status: number, codes: readonly ErrorCode[]): Json {
 /** The error envelope (interface 17), with the closed list of codes (decision 4). */
 function refusalSchema(): Json {
   const error = z.object({ code: z.enum(ERROR_CODES), message: z.string() });
-  return schemaOf(z.object({ ok: z.literal(false), request_id: z.uuid(), error }), "output");
+  return schemaOf(z.object({ ok: z.literal(false), requestId: z.uuid(), error }));
 }
 
 function jsonContent(schema: Json): Json {
   return { "application/json": { schema } };
 }
 
-/** As a part of the document: the dialect is that of the whole, and where a format stands no pattern is needed. */
-function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
-    io,
+/**
+ * What the wire carries, as a part of the document: the dialect is that of the whole, a format needs no pattern beside it,
+ * and an object has no other fields than those described.
+ */
+function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(wireSchema(schema), {
+    io: "input",
     override: ({ jsonSchema }) => {
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+      if (jsonSchema.properties !== undefined) jsonSchema.additionalProperties ??= false;
     },
   });
   return rest;

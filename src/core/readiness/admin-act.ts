@@ -31,8 +31,8 @@ export type AdminAct = {
   readonly at: number;
 };
 
-/** An entry with its number in the log. */
-export type RecordedAct = AdminAct & { readonly number: number };
+/** An entry of one store's log, with its number in the log. */
+export type RecordedAct = Omit<AdminAct, "storeId"> & { readonly number: number };
 
 /** The state of production: the last act of each kind; null if there was none. */
 export type Production = {

@@ -1,12 +1,12 @@
 import { isSameSecret } from "../../core/constant-time.ts";
+import { DEFAULT_STORE, type ControlRole } from "../../core/control/operation.ts";
 import {
   CONTROL_OPERATIONS,
+  decodeRequest,
+  encodeAnswer,
   OPERATION_NAMES,
-  parseControlRequest,
-  roleOf,
   takes,
   type AnswerOf,
-  type ControlRole,
   type OperationName,
 } from "../../core/control/operations.ts";
 import { parseStrictJson } from "../../core/json.ts";
@@ -19,7 +19,9 @@ import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal } from "../answer.ts";
 import type { Area, AreaRoute } from "../area.ts";
-import { CONTROL_HANDLERS, type ControlActs } from "./handlers.ts";
+import { noStore } from "../at-store.ts";
+import type { OperationCall, ControlActs } from "./handler.ts";
+import { CONTROL_HANDLERS } from "./handlers.ts";
 
 /** What the control API needs beside its acts: a credential of its own for each role. */
 export type ControlContext = ControlActs & {
@@ -27,15 +29,15 @@ export type ControlContext = ControlActs & {
   readonly adminToken: string;
 };
 
-/** Where the control API lives; it is the sandbox's alone, no part of v1 (decision 43). */
-export const CONTROL_PREFIX = "/__sandbox/";
+const ID = "[0-9a-f-]{36}";
+const SEGMENTS = { store_id: `${DEFAULT_STORE}|${ID}`, id: ID };
 
 const ROUTES: readonly AreaRoute<ControlContext, ControlRole>[] = OPERATION_NAMES.map(routeOf);
 
-/** Everything under `/__sandbox/`: browser, token, route, role, body. */
+/** Everything under `/__sandbox/`: browser, token, route, role, store, body. */
 export const CONTROL: Area<ControlContext, ControlRole> = {
   routes: ROUTES,
-  find: createRouter(ROUTES, { owner: "the control API", segments: { id: "[0-9a-f-]{36}" } }),
+  find: createRouter(ROUTES, { owner: "the control API", segments: SEGMENTS }),
   admit: (context, request) => {
     const allowed = refuseBrowsers(request);
     return allowed.ok ? identify(context, request) : allowed;
@@ -45,19 +47,25 @@ export const CONTROL: Area<ControlContext, ControlRole> = {
 };
 
 function routeOf(name: OperationName): AreaRoute<ControlContext, ControlRole> {
-  const { method, path, bare } = CONTROL_OPERATIONS[name];
+  const { method, path, role, bare } = CONTROL_OPERATIONS[name];
   return {
     methods: [method],
     path,
-    role: roleOf(name),
+    role,
     answer: async (context, { request, requestId, query, params, caller }) => {
       const permitted = requireRole(caller, name);
       if (!permitted.ok) return permitted;
+      const storeId = findStore(context, params["store_id"] ?? "");
+      if (!storeId.ok) return storeId;
+      const read = takes(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
+      if (!read.ok) return read;
+      const body = takes(name) === "nothing" && query === "" ? undefined : read.value;
       const { id = "" } = params;
-      const data = await run(context, name, { id, query, bytes: request.body, requestId });
-      if (!data.ok) return data;
-      const body = JSON.stringify(bare ? data.value : { ok: true, request_id: requestId, data: data.value });
-      return accept({ status: 200, headers: jsonHeaders(requestId), body });
+      const answer = await run(context, name, { storeId: storeId.value, id, requestId, body });
+      if (!answer.ok) return answer;
+      const data = encodeAnswer(name, answer.value);
+      const whole = bare ? data : { ok: true, request_id: requestId, data };
+      return accept({ status: 200, headers: jsonHeaders(requestId), body: JSON.stringify(whole) });
     },
   };
 }
@@ -65,19 +73,20 @@ function routeOf(name: OperationName): AreaRoute<ControlContext, ControlRole> {
 async function run<Name extends OperationName>(
   context: ControlContext,
   name: Name,
-  call: {
-    readonly id: string;
-    readonly query: string;
-    readonly bytes: Uint8Array;
-    readonly requestId: string;
-  },
+  call: Omit<OperationCall<Name>, "body"> & { readonly body: unknown },
 ): Promise<Outcome<AnswerOf<Name>>> {
-  const read = takes(name) === "body" ? parseStrictJson(call.bytes) : readQuery(call.query);
-  if (!read.ok) return read;
-  const isBare = takes(name) === "nothing" && call.query === "";
-  const parsed = parseControlRequest(name, isBare ? undefined : read.value);
-  const { id, requestId } = call;
-  return parsed.ok ? CONTROL_HANDLERS[name](context, { id, requestId, body: parsed.value }) : parsed;
+  const body = decodeRequest(name, call.body);
+  return body.ok ? CONTROL_HANDLERS[name](context, { ...call, body: body.value }) : body;
+}
+
+/** The store in a path; none for an operation of the sandbox itself. Refuses with `not_found`. */
+function findStore({ store }: ControlContext, storeId: string): Outcome<string> {
+  if (storeId === "") return accept(storeId);
+  if (storeId !== DEFAULT_STORE) {
+    return store.stores.names(storeId) === undefined ? noStore(storeId) : accept(storeId);
+  }
+  const first = store.stores.first();
+  return first === undefined ? refuse("not_found", "there is no store yet") : accept(first.id);
 }
 
 /** The fields of a query, each at most once. Refuses with `invalid_parameter`. */
@@ -106,7 +115,7 @@ function identify({ controlToken, adminToken }: ControlContext, request: HttpReq
 
 /** Who runs the sandbox is not its administrator, and the administrator does nothing else (decision 20). */
 function requireRole(role: ControlRole, name: OperationName): Outcome<void> {
-  const wanted = roleOf(name);
+  const wanted = CONTROL_OPERATIONS[name].role;
   if (role === wanted) return accept(undefined);
   return refuse(
     "scope_missing",

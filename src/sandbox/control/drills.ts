@@ -1,46 +1,43 @@
-import { iso } from "../../core/clock.ts";
-import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
-import type { DrillEntry, drillOperations } from "../../core/control/drills.ts";
-import type { Drill } from "../../core/readiness/drills/drill.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
-import { keepDrill, runWebhookDrill, type DrillsContext, type EndpointDrill } from "../readiness/drills.ts";
-import { inStore } from "../in-store.ts";
+import type { drillOperations } from "../../core/control/drills.ts";
+import { accept } from "../../core/outcome.ts";
+import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
+import { keepDrill, runWebhookDrill, type EndpointDrill } from "../readiness/drills.ts";
+import type { Handlers } from "./handler.ts";
 
-type DrillOperation = keyof typeof drillOperations & OperationName;
-type Handler<Name extends DrillOperation> = (
-  context: DrillsContext,
-  call: { readonly id: string; readonly body: RequestOf<Name> },
-) => Promise<Outcome<AnswerOf<Name>>>;
-
-/** So many are listed where nothing is said. */
+/** So many are listed by default. */
 const DEFAULT_PAGE = 100;
 
-/** What each operation on drills does; from the wire to the verbs and back. */
-export const DRILL_HANDLERS: { readonly [Name in DrillOperation]: Handler<Name> } = {
-  listDrills: (context, { body }) =>
-    inStore(context, (storeId) => {
-      const { kind = null, limit = DEFAULT_PAGE } = body;
-      return accept({ drills: context.store.drills.list({ storeId, kind, limit }).map(drillEntry) });
-    }),
-  runWebhookDrill: (context, { body }) =>
-    inStore(context, async (storeId) => {
-      const run = await runWebhookDrill(context, storeId, body.endpoint_id);
-      if (!run.ok) return run;
-      return accept({ drills: run.value.map(endpointDrillEntry) });
-    }),
-  recordBrowserReturn: (context, { body }) =>
-    inStore(context, async (storeId) => {
-      const { return_url: subject, steps } = body;
-      const kept = await keepDrill(context, { storeId, kind: "browser_return", subject, steps });
-      return kept.ok ? accept(drillEntry(kept.value)) : kept;
-    }),
-};
+/** What each operation on drills does. */
+export const drillHandlers = {
+  listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_PAGE } }) =>
+    accept({ drills: store.drills.list({ storeId, kind, limit }) }),
+  runWebhookDrill: async (context, { storeId, body }) => {
+    const run = await runWebhookDrill(context, storeId, body.endpointId);
+    if (!run.ok) return run;
+    return accept({ drills: run.value.map(endpointDrill) });
+  },
+  recordBrowserReturn: (context, { storeId, body: { returnUrl, steps } }) =>
+    keepDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
+  beginIdempotencyDrill: async ({ idempotencyWatch }, { storeId, body }) =>
+    accept({ id: idempotencyWatch.begin(storeId, body.timeoutMs), storeId }),
+  closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id, body }) => {
+    const closed = idempotencyWatch.close({ storeId, id }, body);
+    if (!closed.ok) return closed;
+    const reuse = closed.value;
+    return accept({ reuse: reuse && { ...reuse, body: reuse.request } });
+  },
+  judgeIdempotencyDrill: async (context, { storeId, id }) => {
+    const concluded = context.idempotencyWatch.conclude({ storeId, id });
+    if (!concluded.ok) return concluded;
+    const { seen: creates } = concluded.value;
+    const { verdict, steps } = judgeIdempotencyDrill(concluded.value);
+    // What shows nothing is not kept: the last drill that showed something stands.
+    if (verdict === "unknown") return accept({ verdict, steps, creates, drillId: null });
+    const kept = await keepDrill(context, { storeId, kind: "idempotency", subject: storeId, steps });
+    return kept.ok ? accept({ verdict, steps, creates, drillId: kept.value.id }) : kept;
+  },
+} satisfies Pick<Handlers, keyof typeof drillOperations>;
 
-/** A drill as it goes out. */
-export function drillEntry({ id, kind, subject, passed, at, steps }: Omit<Drill, "storeId">): DrillEntry {
-  return { id, kind, subject, passed, at: iso(at), steps: [...steps] };
-}
-
-function endpointDrillEntry({ endpoint: { id, url }, drill }: EndpointDrill) {
-  return { ...drillEntry(drill), endpoint_id: id, url };
+function endpointDrill({ endpoint: { id: endpointId, url }, drill }: EndpointDrill) {
+  return { ...drill, endpointId, url };
 }

@@ -10,7 +10,7 @@ import type { Mutex } from "../../core/mutex.ts";
 /** What can be done to a store's clock (decision 18). Times and spans in milliseconds. */
 export type ClockAct =
   | { readonly action: "show" | "freeze" | "real" }
-  | { readonly action: "advance"; readonly by: number }
+  | { readonly action: "advance"; readonly byMs: number }
   | { readonly action: "set"; readonly to: number };
 
 /** The new time, and what happened on the way: changes of status and tries of deliveries, in order. */
@@ -127,7 +127,7 @@ function moved(clock: StoreClock, act: ClockAct, realNow: number): StoreClock {
     case "real":
       return REAL_CLOCK;
     case "advance":
-      return setTo(clock, storeNow(clock, realNow) + act.by, realNow);
+      return setTo(clock, storeNow(clock, realNow) + act.byMs, realNow);
     case "set":
       return setTo(clock, act.to, realNow);
   }

@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { STATUSES } from "../checkout/checkout.ts";
+import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
+import { moment, storeOperation, type DomainOf } from "./operation.ts";
+
+const status = z.enum(STATUSES);
+
+/** A status that changed. */
+export const move = z.object({
+  at: moment,
+  checkoutId: z.uuid(),
+  orderId: z.string(),
+  from: status,
+  to: status,
+  eventId: z.uuid(),
+});
+/** A status that changed, as the control API tells it. */
+export type MoveEntry = DomainOf<typeof move>;
+
+const attempt = z.object({
+  number: z.int(),
+  startedAt: moment,
+  outcome: z.enum(["succeeded", "declined", "failed", "abandoned"]).nullable(),
+  finishedAt: moment.nullable(),
+});
+const lateResult = z.object({
+  attempt: z.int(),
+  result: z.enum(["succeeded", "declined", "failed"]),
+  recordedAt: moment,
+});
+const event = z.object({ eventId: z.uuid(), type: z.string(), sequence: z.int().min(1), createdAt: moment });
+
+const inspected = z.object({
+  id: z.uuid(),
+  object: z.enum(["order", "checkout_session"]),
+  orderId: z.string(),
+  amountMinor: z.int(),
+  currency: z.string(),
+  status,
+  checkoutUrl: z.url({ protocol: /^https?$/ }),
+  livemode: z.boolean(),
+  description: z.string().nullable(),
+  createdAt: moment,
+  expiresAt: moment,
+  attempts: z.array(attempt),
+  lateResults: z.array(lateResult),
+  events: z.array(event),
+});
+
+const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(z.string()) });
+
+/** The operations on checkouts, and on where customers go back to (decisions 19, 38). */
+export const checkoutOperations = {
+  pay: storeOperation({
+    method: "POST",
+    path: "/checkouts/{id}/pay",
+    summary: "Acts in the payer's place on an order or a session",
+    request: z.strictObject({ outcome: z.enum(PAY_OUTCOMES) }),
+    answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(move) }),
+    refusals: ["session_not_found", "state_conflict"],
+  }),
+  inspectCheckout: storeOperation({
+    method: "GET",
+    path: "/checkouts/{id}",
+    summary: "Shows an order or a session, with all that has happened to it",
+    answer: inspected,
+    refusals: ["session_not_found"],
+  }),
+  listReturnOrigins: storeOperation({
+    method: "GET",
+    path: "/return-origins",
+    summary: "Lists the origins that the store's customers may be sent back to, oldest first",
+    answer: returnOrigins,
+  }),
+  changeReturnOrigins: storeOperation({
+    method: "POST",
+    path: "/return-origins",
+    summary: "Adds an origin that the store's customers may be sent back to, or removes one",
+    request: z.strictObject({ action: z.enum(["add", "remove"]), origin: z.string() }),
+    answer: returnOrigins,
+    refusals: ["state_conflict"],
+  }),
+};

@@ -1,0 +1,37 @@
+import * as z from "zod";
+import { move } from "./checkout.ts";
+import { moment, namedMoment, storeOperation } from "./operation.ts";
+import { dispatched } from "./webhook.ts";
+
+/** A year of milliseconds: no clock is moved further at once. */
+const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
+
+const clock = z.object({
+  now: moment,
+  frozen: z.boolean(),
+  fired: z.array(move),
+  delivered: z.array(dispatched),
+  /** Due deliveries that receivers have not answered yet. */
+  undelivered: z.int().min(0),
+});
+
+/** The operations on a store's clock (decision 18). */
+export const clockOperations = {
+  showClock: storeOperation({
+    method: "GET",
+    path: "/clock",
+    summary: "Shows what time it is for the store",
+    answer: clock,
+  }),
+  moveClock: storeOperation({
+    method: "POST",
+    path: "/clock",
+    summary: "Moves the store's clock, and does everything that falls due on the way before it answers",
+    request: z.discriminatedUnion("action", [
+      z.strictObject({ action: z.enum(["freeze", "real"]) }),
+      z.strictObject({ action: z.literal("advance"), byMs: z.int().min(1).max(MAX_ADVANCE_MS) }),
+      z.strictObject({ action: z.literal("set"), to: namedMoment }),
+    ]),
+    answer: clock,
+  }),
+};

@@ -1,0 +1,100 @@
+import * as z from "zod";
+import { iso } from "../clock.ts";
+import type { ErrorCode } from "../errors.ts";
+
+/** Who may call operations: whoever runs the sandbox and acts on it, or the service's administrator. */
+export type ControlRole = "control" | "administrator";
+
+/** One operation of the control API, as router, client and description read it (decision 43). */
+export type Operation<Request extends z.ZodType = z.ZodType, Answer extends z.ZodType = z.ZodType> = {
+  readonly method: "GET" | "POST";
+  /** May hold `{store_id}` and `{id}`. */
+  readonly path: string;
+  readonly summary: string;
+  /** Whose token it wants. */
+  readonly role: ControlRole;
+  /** What the body of a POST or the query of a GET means; `undefined` where nothing is read. */
+  readonly request: Request;
+  readonly answer: Answer;
+  /** Whether the answer goes out without the envelope around it. */
+  readonly bare: boolean;
+  /** Its own refusals, beside those that every operation has. */
+  readonly refusals: readonly ErrorCode[];
+};
+
+/** What the row of an operation has to say; the rest is the same for nearly all of them. */
+type Row<Request, Answer> = {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly summary: string;
+  readonly answer: Answer;
+  /** Default: nothing is read. */
+  readonly request?: Request;
+  /** Default: `control`. */
+  readonly role?: ControlRole;
+  /** Default: the answer has the envelope. */
+  readonly bare?: boolean;
+  /** Beside `not_found`, which everything in a store can be. */
+  readonly refusals?: readonly ErrorCode[];
+};
+
+const ROOT = "/__sandbox";
+/** How the paths of the control API begin; it is the sandbox's alone, no part of v1 (decision 43). */
+export const CONTROL_PREFIX = `${ROOT}/`;
+/** Stands for the id of the sandbox's first store. */
+export const DEFAULT_STORE = "default";
+
+/** An operation on one store and what is in it; its path begins below the store. */
+export function storeOperation<Answer extends z.ZodType, Request extends z.ZodType = z.ZodUndefined>(
+  row: Row<Request, Answer>,
+): Operation<Request, Answer> {
+  const { path, refusals = [] } = row;
+  return sandboxOperation({
+    ...row,
+    path: `/stores/{store_id}${path}`,
+    refusals: ["not_found", ...refusals],
+  });
+}
+
+/** An operation on the sandbox itself. */
+export function sandboxOperation<Answer extends z.ZodType, Request extends z.ZodType = z.ZodUndefined>(
+  row: Row<Request, Answer>,
+): Operation<Request, Answer> {
+  // Rows that say nothing of a request are those whose type is that of the default.
+  const request = row.request ?? (z.undefined() as z.ZodType as Request);
+  return {
+    role: "control",
+    bare: false,
+    refusals: [],
+    ...row,
+    request,
+    path: `${ROOT}${row.path}`,
+  };
+}
+
+/** The domain values that a schema describes, which nobody changes. */
+export type DomainOf<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
+
+type DeepReadonly<Value> = Value extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
+    : Value;
+
+/** A moment that a caller names: ISO 8601 on the wire, a day that exists; milliseconds here. */
+export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(), {
+  decode: (text) => Date.parse(text),
+  encode: iso,
+});
+
+/** A moment that the sandbox tells: ISO 8601 in UTC on the wire, whatever year the clock was moved to; milliseconds here. */
+export const moment = z.codec(z.string().meta({ format: "date-time" }), z.number(), {
+  decode: (text) => Date.parse(text),
+  encode: iso,
+});
+
+/** A whole number in a query, which is text. */
+export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
+  const text = z.string().meta({ type: "integer", minimum, maximum });
+  return z.codec(text, z.number().int().min(minimum).max(maximum), { decode: Number, encode: String });
+}

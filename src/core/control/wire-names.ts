@@ -1,0 +1,78 @@
+import * as z from "zod";
+
+/** Schemas that hold no fields of their own, so that they are the same on the wire. */
+const LEAVES: ReadonlySet<string> = new Set([
+  "string",
+  "number",
+  "boolean",
+  "enum",
+  "literal",
+  "unknown",
+  "undefined",
+]);
+
+const derived = new WeakMap<z.ZodType, z.ZodType>();
+
+/**
+ * The schema of the bytes that carry what a schema describes: decoding with it leads from the wire to the domain, encoding
+ * back. Fields are snake_case there and camelCase here, and only those that the schema names: records and texts are data.
+ * Derived once, when it is first asked for. Throws where a schema cannot be encoded, or two fields would get one name.
+ */
+export function wireSchema(schema: z.ZodType): z.ZodType {
+  const known = derived.get(schema) ?? derive(schema);
+  derived.set(schema, known);
+  return known;
+}
+
+function derive(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodObject) return deriveObject(schema);
+  if (schema instanceof z.ZodArray) {
+    return schema.clone({ ...schema.def, element: wireSchema(schema.def.element as z.ZodType) });
+  }
+  if (schema instanceof z.ZodRecord) {
+    return schema.clone({ ...schema.def, valueType: wireSchema(schema.def.valueType as z.ZodType) });
+  }
+  if (schema instanceof z.ZodUnion) {
+    return schema.clone({
+      ...schema.def,
+      options: schema.def.options.map((option) => wireSchema(option as z.ZodType)),
+    });
+  }
+  if (schema instanceof z.ZodOptional) {
+    return schema.clone({ ...schema.def, innerType: wireSchema(schema.def.innerType as z.ZodType) });
+  }
+  if (schema instanceof z.ZodNullable) {
+    return schema.clone({ ...schema.def, innerType: wireSchema(schema.def.innerType as z.ZodType) });
+  }
+  if (schema instanceof z.ZodCodec || LEAVES.has(schema.def.type)) return schema;
+  throw new Error(`a control schema cannot hold ${schema.def.type}: it has no way back to the wire`);
+}
+
+function deriveObject(schema: z.ZodObject): z.ZodType {
+  const fields = Object.entries(schema.shape).map(
+    ([name, field]) => [name, wireName(name), wireSchema(field as z.ZodType)] as const,
+  );
+  const toWire = new Map(fields.map(([name, onWire]) => [name, onWire]));
+  const fromWire = new Map(fields.map(([name, onWire]) => [onWire, name]));
+  if (fromWire.size < fields.length) {
+    throw new Error(`two fields would have one name on the wire: ${[...toWire.keys()].join(", ")}`);
+  }
+  const shape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
+  return z.codec(schema.clone({ ...schema.def, shape }), z.looseObject({}), {
+    decode: (value) => renamed(value, fromWire),
+    encode: (value) => renamed(value, toWire),
+  });
+}
+
+/** What the schema does not name keeps its name: whether it may be there is for the schema to say. */
+function renamed(
+  value: Readonly<Record<string, unknown>>,
+  names: ReadonlyMap<string, string>,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [names.get(name) ?? name, field]));
+}
+
+/** `bodySha256` is `body_sha256` on the wire. */
+function wireName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

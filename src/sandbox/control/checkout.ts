@@ -1,0 +1,44 @@
+import type { checkoutOperations } from "../../core/control/checkout.ts";
+import { parseReturnOrigin } from "../../core/checkout/return-origin.ts";
+import { checkoutUrl } from "../../core/checkout/wire.ts";
+import { accept } from "../../core/outcome.ts";
+import { ACTED_AS_PAYER } from "../../core/readiness/assumptions.ts";
+import { storeTime } from "../at-store.ts";
+import { payAs } from "../checkout/payments.ts";
+import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
+import { viewCheckout } from "../checkout/view.ts";
+import type { EventEntry } from "../../store/checkout/events.ts";
+import type { Handlers } from "./handler.ts";
+
+/** What each operation on checkouts does. */
+export const checkoutHandlers = {
+  pay: async (context, { storeId, id, requestId, body }) => {
+    const paid = await payAs(context, { storeId, checkoutId: id }, body.outcome);
+    if (!paid.ok) return paid;
+    // Whoever pays here skips what a payer would do on the pages.
+    context.assumptions.note(ACTED_AS_PAYER, { storeId, requestId, at: storeTime(context, storeId) });
+    const { checkout, late, moves } = paid.value;
+    return accept({ ...checkout, late, moves });
+  },
+  inspectCheckout: async (context, { storeId, id }) => {
+    const view = await viewCheckout(context, { storeId, checkoutId: id });
+    if (!view.ok) return view;
+    const { checkout, attempts, lateResults } = view.value;
+    const events = context.store.events.of(id).map(eventEntry);
+    const shown = { checkoutUrl: checkoutUrl(checkout, context.checkoutOrigin), livemode: false };
+    return accept({ ...checkout, ...shown, attempts, lateResults, events });
+  },
+  listReturnOrigins: async (context, { storeId }) =>
+    accept({ storeId, returnOrigins: listReturnOrigins(context, storeId) }),
+  changeReturnOrigins: async (context, { storeId, body }) => {
+    const origin = parseReturnOrigin(body.origin);
+    if (!origin.ok) return origin;
+    const change = body.action === "add" ? addReturnOrigin : removeReturnOrigin;
+    const left = await change(context, { storeId, origin: origin.value });
+    return left.ok ? accept({ storeId, returnOrigins: left.value }) : left;
+  },
+} satisfies Pick<Handlers, keyof typeof checkoutOperations>;
+
+function eventEntry({ id: eventId, ...event }: EventEntry) {
+  return { ...event, eventId };
+}

@@ -1,0 +1,16 @@
+import type { clockOperations } from "../../core/control/clock.ts";
+import { MOVED_CLOCK } from "../../core/readiness/assumptions.ts";
+import { moveClock } from "../runtime/clock.ts";
+import type { Handlers } from "./handler.ts";
+
+/** What each operation on a store's clock does. */
+export const clockHandlers = {
+  showClock: (context, { storeId }) => moveClock(context, storeId, { action: "show" }),
+  moveClock: async (context, { storeId, requestId, body }) => {
+    const moved = await moveClock(context, storeId, body);
+    if (!moved.ok) return moved;
+    context.assumptions.note(MOVED_CLOCK, { storeId, requestId, at: moved.value.now });
+    await context.wakeAll();
+    return moved;
+  },
+} satisfies Pick<Handlers, keyof typeof clockOperations>;

@@ -1,0 +1,34 @@
+import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+import type { DrillsContext } from "../readiness/drills.ts";
+import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
+import type { ClockContext } from "../runtime/clock.ts";
+import type { EndpointsContext } from "../webhook/endpoints.ts";
+
+/** What the control API acts with: what the verbs need, and the timers that have to hear of a moved clock. */
+export type ControlActs = ClockContext &
+  EndpointsContext &
+  DrillsContext & {
+    readonly world: Pick<World, "sleep" | "monotonic">;
+    readonly idempotencyWatch: IdempotencyWatch;
+    readonly wakeAll: () => Promise<void>;
+  };
+
+/** A call of an operation, read and checked. */
+export type OperationCall<Name extends OperationName> = {
+  /** The store in the path, which exists; empty for an operation of the sandbox itself. */
+  readonly storeId: string;
+  /** The id in the path; empty where it has none. */
+  readonly id: string;
+  readonly requestId: string;
+  readonly body: RequestOf<Name>;
+};
+
+/** What each operation of the control API does: domain values in, domain values out. */
+export type Handlers = {
+  readonly [Name in OperationName]: (
+    context: ControlActs,
+    call: OperationCall<Name>,
+  ) => Promise<Outcome<AnswerOf<Name>>>;
+};
