@@ -284,6 +284,149 @@ test("every refusal has its status and code, and both are described", async () =
   });
 });
 
+/** What a POST on something in a store has to say; an operation that is missing here is refused for its body. */
+const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
+  pay: { outcome: "declined" },
+  setEndpointState: { action: "enable" },
+  rotateSecret: { overlap_ms: 1000 },
+  testEndpoint: {},
+  makeTrouble: { action: "add", kind: "drop" },
+  replayEvent: {},
+  closeIdempotencyDrill: { ending: "exited", exit_code: 0 },
+  judgeIdempotencyDrill: {},
+};
+const OTHER_STORE = "00000000-0000-7000-8000-0000000000aa";
+
+/** Writes a second store beside the running sandbox: nothing that it serves can make one. */
+function addOtherStore(harness: Harness): void {
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  database.exec(`INSERT INTO stores (id, merchant_id, name, active, created_at)
+    SELECT '${OTHER_STORE}', merchant_id, 'Other', 1, created_at + 1 FROM stores`);
+  database.close();
+}
+
+/** Everything that stands in the database, table by table. */
+function allRows(harness: Harness): unknown {
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+  const rows = tables.map((table) => [table, database.prepare(`SELECT * FROM ${String(table)}`).all()]);
+  database.close();
+  return rows;
+}
+
+/** A sandbox with two stores; the first has one of everything that an id in a path can be of. */
+async function openTwoStores() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  addOtherStore(harness);
+  harness.occupy(3000, TAKES_ALL);
+  const checkout = await createOrder(harness, "order-1");
+  const make = async (path: string, body: object): Promise<string> => {
+    const { data = {} } = (await call(path, { body: JSON.stringify(body) })).body;
+    return String(data["event_id"] ?? data["id"]);
+  };
+  const endpoint = await make(`${STORE}/endpoints`, { url: "http://localhost:3000/hooks" });
+  const event = await make(`${STORE}/endpoints/${endpoint}/test`, {});
+  const drill = await make(`${STORE}/drills/idempotency`, { timeout_ms: 60_000 });
+  const ids: Readonly<Record<string, string>> = {
+    checkouts: checkout,
+    endpoints: endpoint,
+    events: event,
+    drills: drill,
+  };
+  /** Waits until all that was under way is written. */
+  const settle = async (): Promise<void> => {
+    await call(`${STORE}/clock`, { body: '{"action":"set","to":"2026-01-15T12:00:00Z"}' });
+    await call(`${STORE}/assumptions`);
+  };
+  await settle();
+  return { harness, call, make, settle, ids };
+}
+
+test("what is in another store is as unknown as what is nowhere, and nothing is written", async () => {
+  const { harness, call, ids, settle } = await openTwoStores();
+  const scoped = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.includes("{id}"));
+  expect(scoped).toEqual(expect.arrayContaining(Object.keys(BODIES)));
+  const idFor = (name: OperationName): string =>
+    ids[/\{store_id\}\/(\w+)/.exec(CONTROL_OPERATIONS[name].path)?.[1] ?? ""] ?? "";
+  const ask = (name: OperationName, storeId: string, id: string): Promise<Answer> => {
+    const { path, method } = CONTROL_OPERATIONS[name];
+    const sent = method === "POST" ? { body: JSON.stringify(BODIES[name]) } : {};
+    return call(path.replace("{store_id}", storeId).replace("{id}", id), sent);
+  };
+  const before = allRows(harness);
+  for (const name of scoped) {
+    const id = idFor(name);
+    const foreign = await ask(name, OTHER_STORE, id);
+    const unknown = await ask(name, OTHER_STORE, UNKNOWN_ID);
+    expect([name, foreign.status]).toEqual([name, 404]);
+    const error = JSON.stringify(unknown.body.error).replaceAll(UNKNOWN_ID, id);
+    expect([name, JSON.stringify(foreign.body.error)]).toEqual([name, error]);
+  }
+  await settle();
+  expect(allRows(harness)).toEqual(before);
+  // In its own store each is there.
+  for (const name of scoped) {
+    expect([name, (await ask(name, "default", idFor(name))).status]).toEqual([name, 200]);
+  }
+});
+
+test("an id in a body or a query is of the store in the path, too", async () => {
+  const { harness, call, make, settle, ids } = await openTwoStores();
+  const other = `/__sandbox/stores/${OTHER_STORE}`;
+  const own = await make(`${other}/endpoints`, { url: "http://localhost:3000/hooks" });
+  await make(`${other}/endpoints/${own}/state`, { action: "pause" });
+  const event = await make(`${other}/endpoints/${own}/test`, {});
+  const rows = [
+    [`${other}/endpoints/${own}/trouble`, { action: "add", kind: "drop", event_id: ids["events"] }],
+    [`${other}/events/${event}/replay`, { endpoint_id: ids["endpoints"] }],
+    [`${other}/drills/webhook`, { endpoint_id: ids["endpoints"] }],
+    [`${other}/listener`, { url: "http://localhost:3000/listener", since: { event_id: ids["events"] } }],
+  ] as const;
+  await settle();
+  const before = allRows(harness);
+  for (const [path, body] of rows) {
+    const { status, body: said } = await call(path, { body: JSON.stringify(body) });
+    expect([path, status, said.error?.code]).toEqual([path, 404, "not_found"]);
+  }
+  await settle();
+  expect(allRows(harness)).toEqual(before);
+  const queries = [
+    "events?checkout_id=checkouts",
+    "deliveries?endpoint_id=endpoints",
+    "deliveries?event_id=events",
+  ];
+  for (const query of queries) {
+    const path = query.replace(/(?<==)\w+/, (kind) => ids[kind] ?? "");
+    const { data } = (await call(`${other}/${path}`)).body;
+    expect([query, Object.values(data ?? {})]).toEqual([query, [[]]]);
+    expect(Object.values((await call(`${STORE}/${path}`)).body.data ?? {})).not.toEqual([[]]);
+  }
+});
+
+test("a store is named by its id, or as the default; what is no store is not found", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  addOtherStore(harness);
+  const storeOf = async (name: string): Promise<unknown> => {
+    const { status, body } = await call(`/__sandbox/stores/${name}/return-origins`);
+    return body.data?.["store_id"] ?? `${status} ${body.error?.code}`;
+  };
+  expect(await storeOf("default")).toBe(sandbox.ready.store_id);
+  expect(await storeOf(sandbox.ready.store_id)).toBe(sandbox.ready.store_id);
+  expect(await storeOf(OTHER_STORE)).toBe(OTHER_STORE);
+  for (const name of OPERATION_NAMES) {
+    const { path, method } = CONTROL_OPERATIONS[name];
+    if (!path.includes("{store_id}")) continue;
+    const at = path.replace("{store_id}", UNKNOWN_ID).replace("{id}", UNKNOWN_ID);
+    // Whether there is such a store comes before what is to be done in it.
+    const { status, body } = await call(at, method === "POST" ? { body: "{" } : {});
+    expect([name, status, body.error?.message]).toEqual([name, 404, `there is no store ${UNKNOWN_ID}`]);
+  }
+});
+
 test("without a token, and off the table, nothing is there", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();

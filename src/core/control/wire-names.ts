@@ -59,17 +59,22 @@ function deriveObject(schema: z.ZodObject): z.ZodType {
   }
   const shape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
   return z.codec(schema.clone({ ...schema.def, shape }), z.looseObject({}), {
-    decode: (value) => renamed(value, fromWire),
-    encode: (value) => renamed(value, toWire),
+    decode: (value) => renamed(value, fromWire, toWire),
+    encode: (value) => renamed(value, toWire, fromWire),
   });
 }
 
-/** What the schema does not name keeps its name: whether it may be there is for the schema to say. */
+/**
+ * What the schema does not name keeps its name, and does not get in the way of what gets that name: whether it may be there
+ * is for the schema to say.
+ */
 function renamed(
   value: Readonly<Record<string, unknown>>,
   names: ReadonlyMap<string, string>,
+  back: ReadonlyMap<string, string>,
 ): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [names.get(name) ?? name, field]));
+  const fields = Object.entries(value).filter(([name]) => names.has(name) || !back.has(name));
+  return Object.fromEntries(fields.map(([name, field]) => [names.get(name) ?? name, field]));
 }
 
 /** `bodySha256` is `body_sha256` on the wire. */
