@@ -3,9 +3,10 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { callControl } from "../src/client/control/control.ts";
 import { CONTROL_OPERATIONS, OPERATION_NAMES, type OperationName } from "../src/core/control/operations.ts";
 import { parseReturnOrigin } from "../src/core/checkout/return-origin.ts";
-import type { HttpResponse, Service } from "../src/world.ts";
+import type { HttpResponse, Service, World } from "../src/world.ts";
 import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "./support/harness.ts";
 
 type Answer = {
@@ -425,6 +426,28 @@ test("a store is named by its id, or as the default; what is no store is not fou
     const { status, body } = await call(at, method === "POST" ? { body: "{" } : {});
     expect([name, status, body.error?.message]).toEqual([name, 404, `there is no store ${UNKNOWN_ID}`]);
   }
+});
+
+test("the client acts on the first store, unless it is told which", async () => {
+  const asked: string[] = [];
+  const world: Pick<World, "send"> = {
+    send: ({ url }) => {
+      asked.push(url);
+      return Promise.resolve({ ok: false, failure: "unreachable", message: "nobody is there" });
+    },
+  };
+  const target = { origin: "http://127.0.0.1:4242", token: "token" };
+  const body = { limit: 5, waitMs: undefined };
+  await callControl(world, target, { name: "listEvents", body });
+  await callControl(
+    world,
+    { ...target, storeId: OTHER_STORE },
+    { name: "showEvent", id: UNKNOWN_ID, body: undefined },
+  );
+  expect(asked).toEqual([
+    `${target.origin}${STORE}/events?limit=5`,
+    `${target.origin}/__sandbox/stores/${OTHER_STORE}/events/${UNKNOWN_ID}`,
+  ]);
 });
 
 test("without a token, and off the table, nothing is there", async () => {

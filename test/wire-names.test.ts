@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { moment, namedMoment } from "../src/core/control/operation.ts";
