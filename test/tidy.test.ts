@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parse } from "@babel/parser";
 import { traverseFast, type Node } from "@babel/types";
@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
 const MAX_FUNCTION_LINES = 70;
+const MAX_FILES = 15;
 const MAX_PROSE_COLUMNS = 120;
 
 /** What each folder may import: other folders of ours, and packages (ARCHITECTURE.md has the same table). */
@@ -151,6 +152,26 @@ test("ARCHITECTURE.md shows the same packages", () => {
       .filter(Boolean);
     expect([folder, shown]).toEqual([folder, LAYERS[folder]?.packages]);
   }
+});
+
+test("every path that the documents name is there", () => {
+  const floors = [...Object.keys(LAYERS).filter((name) => !name.includes(".")), "src", "test", "bin"].join(
+    "|",
+  );
+  const pattern = new RegExp(`\`((?:${floors})/[\\w./-]*)\``, "g");
+  const paths = documents().flatMap((document) =>
+    [...readFileSync(document, "utf8").matchAll(pattern)].map(([, path = ""]) => ({ document, path })),
+  );
+  expect(paths.length).toBeGreaterThan(50);
+  const missing = paths.filter(({ path }) => !existsSync(join(ROOT, path)) && !existsSync(join(SRC, path)));
+  expect(missing).toEqual([]);
+});
+
+test("no folder holds more than 15 files side by side", () => {
+  const counts = new Map<string, number>();
+  for (const { name } of sources) counts.set(dirname(name), (counts.get(dirname(name)) ?? 0) + 1);
+  expect(counts.size).toBeGreaterThan(20);
+  expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
 });
 
 test("no function is over 70 lines", () => {
