@@ -96,6 +96,22 @@ test("a refused request names the field as the wire has it", () => {
   }
 });
 
+test("a field by the other side's name is no field", () => {
+  const schema = wireSchema(z.strictObject({ eventTypes: z.array(z.string()).optional() }));
+  expect(z.encode(schema, { eventTypes: ["*"] })).toEqual({ event_types: ["*"] });
+  expect(z.safeEncode(schema, { event_types: ["*"] }).error?.issues).toMatchObject([
+    { code: "unrecognized_keys", keys: ["event_types"] },
+  ]);
+  expect(z.safeDecode(schema, { eventTypes: ["*"] }).error?.issues).toMatchObject([
+    { code: "unrecognized_keys", keys: ["eventTypes"] },
+  ]);
+  const ordered = wireSchema(
+    z.object({ fromMs: z.int(), toMs: z.int() }).refine(({ fromMs, toMs }) => fromMs < toMs),
+  );
+  expect(z.decode(ordered, { from_ms: 1, to_ms: 2 })).toEqual({ fromMs: 1, toMs: 2 });
+  expect(z.safeDecode(ordered, { from_ms: 2, to_ms: 1 }).success).toBe(false);
+});
+
 test("a request arrives as it was meant", () => {
   const rows = [
     ["moveClock", { action: "advance", byMs: 5 }, { action: "advance", by_ms: 5 }],

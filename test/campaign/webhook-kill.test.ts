@@ -132,7 +132,7 @@ async function addEndpoints(sandbox: SandboxProcess, random: () => number): Prom
   const added: Audited[] = [];
   for (const { name, eventTypes, reply } of wanted) {
     const witness = await openWitness({ name, secret, reply });
-    const body = { url: witness.url, event_types: eventTypes };
+    const body = { url: witness.url, eventTypes };
     const { id } = await controlOf(sandbox).call("addEndpoint", { body });
     added.push({ name, id, eventTypes, witness });
   }

@@ -57,24 +57,21 @@ function deriveObject(schema: z.ZodObject): z.ZodType {
   if (fromWire.size < fields.length) {
     throw new Error(`two fields would have one name on the wire: ${[...toWire.keys()].join(", ")}`);
   }
-  const shape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
-  return z.codec(schema.clone({ ...schema.def, shape }), z.looseObject({}), {
-    decode: (value) => renamed(value, fromWire, toWire),
-    encode: (value) => renamed(value, toWire, fromWire),
-  });
+  const wireShape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
+  const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.unknown().optional()]));
+  // What the schema does not name is refused or dropped, as the schema says, on the side where it has come in.
+  return z.codec(
+    schema.clone({ ...schema.def, shape: wireShape, checks: [] }),
+    schema.clone({ ...schema.def, shape: domainShape }),
+    { decode: (value) => renamed(value, fromWire), encode: (value) => renamed(value, toWire) },
+  );
 }
 
-/**
- * What the schema does not name keeps its name, and does not get in the way of what gets that name: whether it may be there
- * is for the schema to say.
- */
 function renamed(
   value: Readonly<Record<string, unknown>>,
   names: ReadonlyMap<string, string>,
-  back: ReadonlyMap<string, string>,
 ): Record<string, unknown> {
-  const fields = Object.entries(value).filter(([name]) => names.has(name) || !back.has(name));
-  return Object.fromEntries(fields.map(([name, field]) => [names.get(name) ?? name, field]));
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [names.get(name) ?? name, field]));
 }
 
 /** `bodySha256` is `body_sha256` on the wire. */
