@@ -177,7 +177,7 @@ test("clients that do not are told what they do", async () => {
   // It takes as long as it may, while the others are drilled.
   const hanging = check(
     "await keyed(randomUUID()).catch(() => undefined); setInterval(() => undefined, 1000);",
-    { tried_again: "had not tried again when", client_ended: "does not come to an end" },
+    { tried_again: "had not tried again befo", client_ended: "does not end" },
     other,
     LONG_ENOUGH,
   );
@@ -204,7 +204,7 @@ test("clients that do not are told what they do", async () => {
   });
   await check(
     "const key = randomUUID(); await retrying((number) => keyed(key, { description: 'try ' + number }));",
-    { same_key: "sends another body under" },
+    { same_key: "sends another body with " },
   );
   await check(`${RIGHT} process.exitCode = 3;`, { client_ended: failure });
   expect((await hanging).client).toMatchObject({ ending: "timeout", exit_code: null });
@@ -220,7 +220,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
   expect(await evidence()).toEqual([
     3,
     "unknown",
-    "no create was repeated under its key yet, and no drill was run",
+    "no create was repeated with its key yet, and no drill was run",
   ]);
   expect((await drill(commandOf(RIGHT))).verdict).toBe("passed");
   const check = async (command: string, result: string | undefined, cause: string): Promise<void> => {
@@ -247,7 +247,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
     "order_conflict",
     "creates an order that wa",
   );
-  expect(await evidence()).toEqual([0, "pass", "the drill has shown that a retry repeats its key"]);
+  expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry repeats its key"]);
 
   // A create that was there before loses its answer as well, so the same command can be drilled twice.
   const again = await drill(`"${process.execPath}" "${PROGRAM}" ${create.join(" ")}`);

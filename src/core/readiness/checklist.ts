@@ -255,7 +255,7 @@ function webhookItem(endpoints: readonly EndpointFact[], now: number): Checklist
   const on = known.filter(({ state }) => state === "enabled");
   const [first] = known;
   if (on.length === 0) {
-    const reason = first === undefined ? "no endpoint is registered" : "no endpoint is switched on";
+    const reason = first === undefined ? "no endpoint is registered" : "no endpoint is enabled";
     const next =
       first === undefined
         ? "checkout endpoints add http://localhost:3000/hooks"
@@ -273,17 +273,16 @@ function webhookItem(endpoints: readonly EndpointFact[], now: number): Checklist
   });
 }
 
-const PASSED = " takes what is genuine and refuses what is not";
+const PASSED = " accepts valid webhooks and refuses invalid ones";
 
 type State = Pick<ChecklistItem, "status" | "reason"> & { readonly evidence: readonly Evidence[] };
 
 function drilled({ url, subject, drill }: EndpointFact, now: number): State {
   const where = printableLiteral(url);
-  if (drill === null)
-    return { status: "unknown", reason: `no drill has shown what ${where} does`, evidence: [] };
+  if (drill === null) return { status: "unknown", reason: `${where} has not been drilled`, evidence: [] };
   const evidence = drillAs(`webhook drill of ${url}`, drill);
   if (drill.subject !== subject) {
-    const reason = `the address or the secret of ${where} changed after its drill, which proves nothing now`;
+    const reason = `the address or the secret of ${where} changed after its drill, so the drill is no longer valid`;
     return { status: "unknown", reason, evidence };
   }
   const stale = staleness(drill, now);
@@ -301,33 +300,32 @@ function idempotencyItem({ storeId, idempotency }: ReadinessFacts, now: number):
   const { replayed, refused } = idempotency;
   const drill = idempotency.drill?.subject === storeId ? idempotency.drill : null;
   const evidence = [
-    ...keyUse("the same request again, answered with the same bytes", replayed),
-    ...keyUse("another request under the key, refused", refused),
+    ...keyUse("a repeated request, answered with the same bytes", replayed),
+    ...keyUse("another request with the same key, refused", refused),
     ...(drill === null ? [] : drillAs("idempotency drill", drill)),
   ];
   const verdict = drill !== null && stillTells(drill, now) ? drill : undefined;
   const conclude = (status: ChecklistItem["status"], reason: string): ChecklistItem =>
     item(name, { status, reason, evidence, next: RUN_IDEMPOTENCY });
-  if (verdict?.passed === true) return conclude("pass", "the drill has shown that a retry repeats its key");
+  if (verdict?.passed === true) return conclude("pass", "the drill passed: a retry repeats its key");
   const counts = (use: KeyUseFact | null): boolean =>
     use !== null && isCurrent(use, now) && (verdict === undefined || use.at > verdict.at);
   if (counts(replayed) && counts(refused)) {
     return conclude(
       "pass",
-      "the log has a create that was repeated under its key, and a reuse that was refused",
+      "the log has a create that was repeated with its key, and a reuse that was refused",
     );
   }
   if (verdict !== undefined) return conclude("fail", `the drill failed: ${failureOf(verdict)}`);
   if (counts(replayed))
     return conclude("unknown", "no reuse of a key for another request was seen in 7 days");
-  if (counts(refused))
-    return conclude("unknown", "no create that was repeated under its key was seen in 7 days");
+  if (counts(refused)) return conclude("unknown", "no create was repeated with its key in 7 days");
   const stale = evidence.length > 0;
   return conclude(
     "unknown",
     stale
-      ? "what was shown counts no more: it is not of the last 7 days"
-      : "no create was repeated under its key yet, and no drill was run",
+      ? "the evidence is older than 7 days"
+      : "no create was repeated with its key yet, and no drill was run",
   );
 }
 
@@ -356,7 +354,7 @@ function drillAs(what: string, { id, passed, steps, at }: DrillFact): Evidence[]
 
 function failureOf({ steps }: DrillFact): string {
   const failed = steps.find(({ passed }) => !passed);
-  if (failed === undefined) return "it did not come to its end";
+  if (failed === undefined) return "it was not finished";
   return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
 }
 
@@ -365,8 +363,8 @@ function failureOf({ steps }: DrillFact): string {
  * too.
  */
 function staleness({ at }: { readonly at: number }, now: number): string | undefined {
-  if (at > now) return "is of a moment that the store's clock has not reached";
-  return now - at < EVIDENCE_MS ? undefined : "was 7 days ago or more";
+  if (at > now) return "is in the future of the store's clock";
+  return now - at < EVIDENCE_MS ? undefined : "is older than 7 days";
 }
 
 /** A failure stays valid when the clock is set back: nothing has corrected it since. */

@@ -40,7 +40,7 @@ export type ServiceProbe = { readonly retrieve: ProbeAnswer; readonly create: Cr
 
 const PORTAL = "look in the merchant portal of that service";
 const OWN_REQUESTS =
-  "shown with requests of checkout's own: whether your client repeats its keys, a drill in the sandbox shows";
+  "shown by requests of checkout itself; a drill in the sandbox shows whether your client repeats its keys";
 const OTHER_BYTES = "a replay came with other bytes than the first answer; the sandbox repeats them";
 
 /**
@@ -141,7 +141,7 @@ function idempotencyItem(create: CreateProbe | null, next: string): ChecklistIte
     seen(`order ${orderId} under key ${key}`, first),
     ...(repeats === null
       ? []
-      : [seen("the same request again", repeats.same), seen("another body under the key", repeats.other)]),
+      : [seen("the repeated request", repeats.same), seen("another body with the key", repeats.other)]),
   ];
   if (first.checkoutId === null || repeats === null)
     return concluded(name, { status: "unknown", reason: notRepeated(first), evidence, next });
@@ -150,7 +150,7 @@ function idempotencyItem(create: CreateProbe | null, next: string): ChecklistIte
   return concluded(name, {
     status: "pass",
     reason:
-      "the service answered a repeated create with the same order, and refused another one under its key",
+      "the service answered a repeated create with the same order, and refused another one with its key",
     evidence,
     assumptions: [OWN_REQUESTS, ...(repeats.sameBytes ? [] : [OTHER_BYTES])],
     next: "checkout checklist run idempotency",
@@ -158,8 +158,8 @@ function idempotencyItem(create: CreateProbe | null, next: string): ChecklistIte
 }
 
 function notRepeated(first: ProbeAnswer): string {
-  if (first.live) return "the service made a live order where a test one was meant, so nothing was repeated";
-  const doubt = first.status === null ? "; it may have made it all the same" : "";
+  if (first.live) return "the service created a live order and not a test order, so nothing was repeated";
+  const doubt = first.status === null ? "; it may have created it anyway" : "";
   return `the service answered with no order that could be repeated: ${told(first)}${doubt}`;
 }
 
@@ -168,7 +168,7 @@ type Fault = { readonly status: "fail" | "unknown"; readonly reason: string };
 function faultOf(same: ProbeAnswer, checkoutId: string): Fault | undefined {
   if (same.checkoutId === checkoutId) return undefined;
   if (same.checkoutId !== null)
-    return { status: "fail", reason: "the same request under the same key made a second order" };
+    return { status: "fail", reason: "the same request with the same key created a second order" };
   const reason = `the same request under the same key was not answered with its order: ${told(same)}`;
   return { status: isAccepted(same) ? "fail" : "unknown", reason };
 }
@@ -177,8 +177,11 @@ function faultOf(same: ProbeAnswer, checkoutId: string): Fault | undefined {
 function reuseFaultOf(other: ProbeAnswer): Fault | undefined {
   if (other.status === 409) return undefined;
   if (other.checkoutId !== null)
-    return { status: "fail", reason: "another body under the same key was taken, where 409 is stated" };
-  const reason = `another body under the same key was answered with ${told(other)}, where 409 is stated`;
+    return {
+      status: "fail",
+      reason: "another body with the same key was accepted; the interface states 409",
+    };
+  const reason = `another body with the same key was answered with ${told(other)}; the interface states 409`;
   return { status: isAccepted(other) ? "fail" : "unknown", reason };
 }
 

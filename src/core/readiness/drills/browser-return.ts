@@ -31,15 +31,14 @@ export type ReturnVerdict = {
 /** The likely cause of a failed or unclear step. The list is closed. */
 export const RETURN_CAUSES = {
   believes_return:
-    "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when fits an unpaid order too: see what it got.)",
+    "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when also matches an unpaid order: see what it got.)",
   paid_from_the_start:
-    "The view says paid before anybody has come back: the pattern of --paid-when fits an unpaid order too (does paid fit unpaid?), or the view is of something else.",
+    "The view says paid before anybody has come back: --paid-when also matches an unpaid order (does paid match unpaid?), or the view shows another order.",
   never_paid:
-    "The order was paid and the view does not say so, so what it said before proves nothing. The webhook was not taken (checkout deliveries list shows it), --paid-when does not fit, or your shop does not know orders that it has not made: make one there, and name it with --checkout.",
+    "The order was paid and the view does not say so, so its earlier answers prove nothing. The webhook was not accepted (see checkout deliveries list), --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
   view_unreadable:
-    "The view of the order could not be read: it must answer 2xx, or 404 for an order that it does not know; a command must end with 0.",
-  page_unreachable:
-    "The page did not take the customer: --return-url must lead to the page that customers come back to.",
+    "The view of the order could not be read: it must answer 2xx, or 404 for an unknown order; a command must exit with 0.",
+  page_unreachable: "The page did not open: --return-url must be the page that customers return to.",
 } as const;
 
 /** A cause of the closed list. */

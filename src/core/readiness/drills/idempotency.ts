@@ -129,7 +129,7 @@ function triedAgain(later: readonly SeenCreate[], { ending }: ClientEnd): DrillS
   }
   const cause =
     ending === "timeout"
-      ? "had not tried again when its time was up; --command-timeout gives it more"
+      ? "had not tried again before the timeout; --command-timeout gives it more time"
       : "takes a lost connection for a refusal: the order exists and the shop does not know it; send the same request with the same key again";
   return failed("tried_again", { expected, got: "none" }, cause);
 }
@@ -140,9 +140,9 @@ type Relation = "right" | "no_key" | "other_body" | "new_key" | "new_purchase" |
 const WRONG: Readonly<Record<Exclude<Relation, "right">, string>> = {
   no_key: ERRORS.idempotency_key_missing.cause,
   other_body:
-    "sends another body under the key: something in it is made anew for each try, such as a time or a description",
+    "sends another body with the key: something in it changes with each try, such as a time or a description",
   new_key:
-    "makes a new key for each retry: it belongs to the purchase, so make it once, keep it, and send it with every try; here order_conflict stops a second order, which the interface does not promise (decision 8)",
+    "makes a new key for each retry: make one key for each purchase, store it, and send it with every try; here order_conflict stops a second order, which the interface does not promise (decision 8)",
   new_purchase: "makes a new key and a new order_id for each retry, so that each is a purchase of its own",
   says_nothing: "gave up before a try was answered",
 };
@@ -180,20 +180,19 @@ function relationOf(lost: SeenCreate, { result, idempotencyKey, orderId }: SeenC
 function oneOrder({ made }: IdempotencyFacts): DrillStep {
   const found = { expected: "1", got: String(made) };
   if (made === 1) return passed("one_order", found);
-  const cause =
-    "makes more than one purchase in a run: each try one of its own, or a second create beside them";
+  const cause = "makes more than one purchase in a run: one for each try, or a second create";
   return failed("one_order", found, cause);
 }
 
 function clientEnded({ ending, exitCode }: ClientEnd): DrillStep {
   const expected = "exit code 0";
   if (ending === "timeout") {
-    return failed("client_ended", { expected, got: "killed, its time was up" }, "does not come to an end");
+    return failed("client_ended", { expected, got: "killed, its time was up" }, "does not end");
   }
   if (exitCode === 0) return passed("client_ended", { expected, got: "exit code 0" });
   const got = exitCode === null ? "ended by a signal" : `exit code ${exitCode}`;
   const cause =
-    "reports a failure although the order exists, so the shop tells its customer so or starts anew";
+    "reports a failure although the order exists, so the shop tells the customer that it failed, or starts again";
   return failed("client_ended", { expected, got }, cause);
 }
 
@@ -204,6 +203,6 @@ function otherBodyRefused({ refusedRequestId }: IdempotencyFacts): DrillStep {
     return passed("other_body_refused", { expected, got: expected, reference: refusedRequestId });
   }
   const cause =
-    "the service's log has no such refusal: it could not be reached, or was started anew meanwhile";
+    "the service's log has no such refusal: it could not be reached, or was restarted during the drill";
   return failed("other_body_refused", { expected, got: "no refusal" }, cause);
 }

@@ -9,63 +9,60 @@ const WHOLE = "Compare all 64 digits, in constant time";
 /** The likely causes of a failed drill, with what to do. The list is closed. */
 export const DRILL_CAUSES = {
   takes_all:
-    "It answers 2xx to everything, even to what is no event: the answer does not depend on the verification. Verify first, and answer 400 where that fails.",
+    "It answers 2xx to everything, also to invalid requests: the answer does not depend on the verification. Verify first, and answer 400 if that fails.",
   no_check:
-    "It does not check the signature. Verify every request before anything else is done with it; hosted-checkout/webhooks does.",
-  presence_only:
-    "It looks whether there is a signature, and does not compare it with the one that it computes itself.",
+    "It does not check the signature. Verify every request first, for example with hosted-checkout/webhooks.",
+  presence_only: "It only checks that there is a signature, and does not compare it with the computed one.",
   skips_without_header:
-    "It verifies only what has a signature header. A request without one must be refused: anybody can leave it out.",
+    "It verifies only what has a signature header. A request without one must be refused, because anybody can leave it out.",
   verifies_sometimes:
-    "It verifies only sometimes: of requests that are wrong in the same way it takes some and refuses others. Perhaps one of several processes has no secret, or a setting switches the check off.",
+    "It verifies only some requests: of requests with the same fault it accepts some and refuses others. Perhaps one of several processes has no secret, or a setting disables the check.",
   old_secret:
-    "It still takes the secret before the last rotation, whose overlap is over. Take that secret out of its settings.",
+    "It still accepts the secret from before the last rotation, although the overlap is over. Remove that secret from its settings.",
   compares_prefix: `It compares only the beginning of the signature. ${WHOLE}.`,
-  compares_what_came: `It compares only as many digits as came. Check the length first; then: ${WHOLE.toLowerCase()}.`,
+  compares_what_came: `It compares only as many digits as it received. Check the length first; then: ${WHOLE.toLowerCase()}.`,
   parsed_body: `It parses the body before it verifies, and verifies what it writes again. ${VERIFY_RAW}.`,
   decoded_body: `It changes the body before it verifies: read in another encoding than UTF-8, trimmed, or parsed and written again. ${VERIFY_RAW}.`,
   body_not_covered: `Its check does not cover the body: a changed body passes with the old signature. ${VERIFY_RAW}: the timestamp, a dot, the body.`,
   no_staleness_check:
-    "It does not look at how old the timestamp is: whoever recorded a request can send it again for ever. Refuse what is more than 5 minutes away from its clock, once the signature is right.",
+    "It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock.",
   takes_old:
-    "It refuses timestamps that are ahead and takes old ones: the difference is taken the wrong way round, or only one side is compared. Compare its absolute value.",
+    "It refuses timestamps in the future and accepts old ones: the difference has the wrong sign, or only one side is compared. Compare its absolute value.",
   takes_ahead:
-    "It refuses old timestamps and takes those that are ahead: only one side is compared, and what was signed ahead stays fresh for long. Compare the absolute value of the difference.",
+    "It refuses old timestamps and accepts those in the future: only one side is compared. Compare the absolute value of the difference.",
   parses_first:
-    "It parses the body before it has verified it: what is no JSON made it fail with 5xx. Verify first, and answer 400.",
+    "It parses the body before it verifies it: a body that is not JSON made it fail with 5xx. Verify first, and answer 400.",
   throws_on_length:
-    "It fails with 5xx where the signature has another length: crypto.timingSafeEqual throws then. Check the length first, and answer 400.",
+    "It fails with 5xx if the signature has another length, because crypto.timingSafeEqual throws. Check the length first, and answer 400.",
   throws_on_bad:
-    "It answers 5xx where it should refuse: the refusal is an exception that nobody catches, and 5xx has the service send it again for a day. Answer 400.",
+    "It answers 5xx when it should refuse: the refusal is an uncaught exception, and after 5xx the service retries for a day. Answer 400.",
   fails_always:
-    "It answers 5xx to everything, good and bad: look at its log. Perhaps the secret is not set, or the route fails before it verifies.",
+    "It answers 5xx to everything, valid or not: check its log. Perhaps the secret is not set, or the route fails before it verifies.",
   fails_after_check:
-    "It refuses what is bad and fails with 5xx on a good event: what it does after the verification fails. It must answer 2xx to an event of a type that it does not know, such as webhook.test.",
+    "It refuses invalid requests and fails with 5xx on a valid event: the code after the verification fails. It must also answer 2xx to event types that it does not know, such as webhook.test.",
   chokes_on_bytes:
-    "It fails on valid JSON in unusual bytes, which it takes otherwise: what parses the body is no whole JSON parser, or expects another encoding than UTF-8.",
+    "It fails on valid JSON in an unusual form: its JSON parser is incomplete, or expects another encoding than UTF-8.",
   rejects_duplicates:
-    "It does not take an event that it has had. The same event comes more than once: answer 2xx to an event_id that is known, and do nothing.",
+    "It refuses an event that it has already received. The same event can come more than once: answer 2xx to a known event_id, and do nothing.",
   shuts_out:
-    "It took good events at first and none after the bad ones: it blocks the sender for them, or lost something on the way. The service would be shut out by anybody's forged requests.",
+    "It accepted valid events at first and none after the invalid ones: it blocks the sender because of them, or has a defect. Forged requests would then lock out the service.",
   refuses_all:
-    "It refuses everything, good events too. It has another secret than this endpoint; or expects other headers than Checkout-Signature and Checkout-Timestamp; or signs something else than timestamp, dot, raw body; or its clock is minutes off; or a login or a CSRF check stands before it; or it refuses types that it does not know, such as webhook.test.",
+    "It refuses everything, also valid events. It has another secret than this endpoint; or expects other headers than Checkout-Signature and Checkout-Timestamp; or signs something else than timestamp, dot, raw body; or its clock is minutes off; or a login or CSRF check comes first; or it refuses unknown types, such as webhook.test.",
   no_route:
     "There is no such route, or none for POST: the path of the endpoint is wrong, or the receiver is another program.",
   redirects:
-    "It answers with a redirect, and no redirect is followed: give the endpoint the address that it leads to (http or https, with or without a slash at the end).",
-  rate_limited:
-    "It answers 429, which is about how often it was asked and not about what came: let the service through.",
+    "It answers with a redirect, and redirects are not followed: give the endpoint the target address (http or https, with or without a final slash).",
+  rate_limited: "It answers 429, because it limits the rate: exempt the service from the limit.",
   too_slow:
-    "It does not answer in time. Note the event, answer 2xx, and do the work afterwards; the service would send it again, and again.",
-  silent_on_bad:
-    "It leaves what it refuses without an answer: a branch returns without sending one. Answer 400.",
+    "It does not answer in time, so the service would retry again and again. Store the event, answer 2xx, and do the work after that.",
+  silent_on_bad: "It does not answer when it refuses: a branch returns without an answer. Answer 400.",
   drops_connection:
-    "It ends the connection without a whole answer: it crashed, or what answers is no HTTP server. Look at its log.",
+    "It closes the connection without a complete answer: it crashed, or it is not an HTTP server. Check its log.",
   went_away:
-    "It answered before and is gone now: a request ended the process. What fails in one request must not end the others; look at its log.",
-  unreachable: "Nothing listens at its address: is the receiver running, and on that port?",
+    "It answered before and is not running now: a request ended the process. A failure in one request must not end the process; check its log.",
+  unreachable: "Nothing listens at its address. Is the receiver running, and on that port?",
   forbidden:
-    "The sandbox does not send to that address: it is no loopback address, and no --allow-target names it.",
+    "The sandbox does not send to that address: it is not a loopback address, and no --allow-target names it.",
 } as const;
 
 /** A code of the closed list. */
