@@ -130,7 +130,7 @@ export function moveLines(moves: readonly MoveEntry[]): string {
   return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows);
 }
 
-/** A real service has no control API, and shall not get the token of one. */
+/** A real service has no control API and must not get its token. */
 function notHere(): Problem {
   const message =
     "CHECKOUT_BASE_URL names another machine, and only a sandbox on this machine can be controlled";

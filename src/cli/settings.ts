@@ -51,7 +51,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   if (!baseUrl.ok) return baseUrl;
 
   const local = isLoopback(new URL(baseUrl.value.value).hostname);
-  // The sandbox's key is worth nothing elsewhere, and is not to be shown to whoever listens there.
+  // The sandbox's key is useless elsewhere, and must not be sent there.
   const own = local ? stored.value : undefined;
   const ownSource = `${folder}/credentials.json`;
   const fromEnvironment = world.env["CHECKOUT_API_KEY"] || undefined;

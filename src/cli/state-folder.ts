@@ -107,7 +107,7 @@ export function readAdminToken(
   return read.ok ? accept(read.value?.admin_token) : read;
 }
 
-/** The same, made on first use and kept: whoever has it is the administrator, through every restart. */
+/** The same, created on first use and kept over restarts. */
 export function adminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,

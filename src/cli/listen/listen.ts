@@ -34,7 +34,7 @@ export function registerListen(parent: Command, registry: Registry): void {
 
 async function runListen(context: Context, options: ListenOptions): Promise<Outcome<void, Problem>> {
   const { world } = context;
-  // Heard from the first moment on, so that no signal finds it half started.
+  // Registered first, so that a signal during the start is not lost.
   const stopping = new AbortController();
   const unsubscribe = world.onStop(() => stopping.abort());
   try {

@@ -10,9 +10,9 @@ import { causeLine } from "../webhook/cause-line.ts";
 import type { ListenPlan } from "./options.ts";
 import { fieldLines, type Field, type Style } from "../printer.ts";
 
-/** The longest event type has so many characters. */
+/** Length of the longest event type. */
 const TYPE_WIDTH = "checkout_session.succeeded".length;
-/** Whoever sends what nobody signed decides how long its texts are. */
+/** Maximum length of a shown text, because the texts of unverified requests can be long. */
 const MAX_TEXT = 64;
 const MAX_SHOWN_BODY = 16 * 1024;
 const SHOWN_SIGNATURE_DIGITS = 8;

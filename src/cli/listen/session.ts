@@ -48,7 +48,7 @@ type Session = {
   readonly last: () => HandledDelivery | undefined;
 };
 
-/** So often it looks whether the sandbox is still there. */
+/** Interval of the checks whether the sandbox runs, in milliseconds. */
 const CHECK_MS = 1000;
 /** A stop takes at most this long; deliveries in flight get a bit less. */
 const STOP_MS = 1000;

@@ -139,7 +139,7 @@ function resumeCommand(
   return `checkout ${noun.command} create ${flags.join(" ")}`;
 }
 
-/** The service answered about something else: nothing of it is believed, and the entry stays pending. */
+/** The service answered about another checkout: the answer is not used, and the entry stays pending. */
 function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutWire): Problem {
   const sum = formatAmount(got.amount_minor, got.currency);
   return {

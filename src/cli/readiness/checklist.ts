@@ -19,7 +19,7 @@ import { EXIT, usageProblem, type ExitCode, type Problem } from "../problem.ts";
 
 type ChecklistOptions = LookOptions & { readonly junit?: string; readonly markdown?: boolean };
 
-/** So often the facts are looked at while they are watched. */
+/** Polling interval of --watch, in milliseconds. */
 const POLL_MS = 1000;
 
 /** `checkout checklist`, and the group of its drills. */

@@ -22,9 +22,9 @@ type IdempotencyOptions = CommonOptions & {
 };
 type Exit = (code: ExitCode) => void;
 
-/** So long the merchant's command may take where nothing is said, in milliseconds. */
+/** Default timeout of the merchant's command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
-/** So many lines of what a command said last are shown. */
+/** Maximum number of last lines of a command's output that are shown. */
 const LAST_LINES = 10;
 
 const EXAMPLE = 'checkout checklist run idempotency --client-command "node create-order.js"';

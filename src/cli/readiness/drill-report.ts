@@ -24,5 +24,5 @@ function causeLines(steps: readonly DrillStep[], { titles, style }: Look): strin
   });
 }
 
-/** So many steps are named beside a cause; of more their number says enough. */
+/** Maximum number of steps that are named beside a cause; for more, only their number. */
 const MAX_NAMED = 3;

@@ -49,7 +49,7 @@ type StartOptions = CommonOptions & {
 
 /** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
-/** So often a start tries to write to a locked database. */
+/** Maximum number of tries to write to a locked database at the start. */
 const MAX_LOCKED_TRIES = 5;
 /** A default port that is taken moves up at most this far. */
 const MAX_PORT_MOVES = 20;
@@ -110,7 +110,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
 /** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
 async function runSandboxStart(context: Context, options: StartOptions): Promise<Outcome<void, Problem>> {
   const { world } = context;
-  // Heard from the first moment to the last, so that no signal finds it half started or half stopped.
+  // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
   const given = givenTokens(world);

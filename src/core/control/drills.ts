@@ -3,7 +3,7 @@ import { ERROR_CODES } from "../errors.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
-/** So many steps a drill has at most. */
+/** Maximum number of steps of a drill. */
 const MAX_STEPS = 50;
 const MAX_TEXT = 2000;
 const MAX_PAGE = 1000;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { iso } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 
-/** Who may call operations: whoever runs the sandbox and acts on it, or the service's administrator. */
+/** The roles: `control` runs the sandbox, `administrator` acts as the service's administrator. */
 export type ControlRole = "control" | "administrator";
 
 /** One operation of the control API, as router, client and description read it (decision 43). */

@@ -3,9 +3,9 @@ import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
 import { FAULT_KINDS } from "../webhook/fault.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
-/** A day of milliseconds: so long both secrets sign by default while one is rotated. */
+/** Default overlap of a rotation, in milliseconds: a day. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
-/** How long `delay` and `reorder` hold a delivery back where nothing is said, in milliseconds. */
+/** How long `delay` and `reorder` hold a delivery back by default, in milliseconds. */
 export const DEFAULT_TROUBLE_DELAY_MS = 2000;
 /** The longest that a caller can wait for events in one request, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;

@@ -15,7 +15,7 @@ export const checkoutHandlers = {
   pay: async (context, { storeId, id, requestId, body }) => {
     const paid = await payAs(context, { storeId, checkoutId: id }, body.outcome);
     if (!paid.ok) return paid;
-    // Whoever pays here skips what a payer would do on the pages.
+    // Paying here skips the steps of a payer on the pages.
     context.assumptions.note(ACTED_AS_PAYER, { storeId, requestId, at: storeTime(context, storeId) });
     const { checkout, late, moves } = paid.value;
     return accept({ ...checkout, late, moves });

@@ -4,7 +4,7 @@ import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.t
 import { keepDrill, runWebhookDrill, type EndpointDrill } from "../readiness/drills.ts";
 import type { Handlers } from "./handler.ts";
 
-/** So many are listed by default. */
+/** Default length of a list. */
 const DEFAULT_PAGE = 100;
 
 /** What each operation on drills does. */

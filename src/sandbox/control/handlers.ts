@@ -14,7 +14,7 @@ export const CONTROL_HANDLERS: Handlers = {
   ...drillHandlers,
   ...readinessHandlers,
   describe: async () => {
-    // Who starts a sandbox shall not wait for what turns schemas into a document.
+    // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");
     return accept(describeControlApi());
   },

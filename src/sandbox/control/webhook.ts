@@ -27,7 +27,7 @@ import {
 } from "../webhook/endpoints.ts";
 import type { ControlActs, Handlers } from "./handler.ts";
 
-/** So many are listed by default. */
+/** Default length of a list. */
 const DEFAULT_PAGE = 100;
 /** Who waits for events looks again so soon. */
 const LOOK_AGAIN_MS = 25;
