@@ -50,6 +50,21 @@ export function fingerprint(path: string, request: CreateRequest): string {
   return hash("sha256", JSON.stringify(["POST", path, fields]), "hex");
 }
 
+/**
+ * What a create gets whose key was used before (decision 5): the stored response if it means the same. Refuses with
+ * `idempotency_key_reused` if it means something else.
+ */
+export function replay(
+  stored: StoredResponse,
+  again: { readonly key: string; readonly fingerprint: string },
+): Outcome<StoredResponse> {
+  if (stored.fingerprint === again.fingerprint) return accept(stored);
+  return refuse(
+    "idempotency_key_reused",
+    `Idempotency-Key ${printableLiteral(again.key)} was used for another request; a retry must repeat path and body, a new request needs a new key`,
+  );
+}
+
 /** Stands for the sandbox of a state folder: its port can move from run to run, its store identifies it. */
 export const LOCAL_SANDBOX = "local-sandbox";
 

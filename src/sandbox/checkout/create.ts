@@ -8,7 +8,12 @@ import {
 } from "../../core/checkout/checkout.ts";
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { recordEvent } from "../../core/checkout/event.ts";
-import { fingerprint, PROBE_KEY_PREFIX, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
+import {
+  fingerprint,
+  PROBE_KEY_PREFIX,
+  replay,
+  type StoredResponse,
+} from "../../core/checkout/idempotency-key.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -115,15 +120,13 @@ function answerUsed(
   { storeId, idempotencyKey: key, requestId }: CreateCommand,
   used: { readonly stored: StoredResponse; readonly digest: string; readonly now: number },
 ): Outcome<Created> {
-  const { stored, digest, now } = used;
-  const kind = stored.fingerprint === digest ? "replayed" : "refused";
+  const answer = replay(used.stored, { key, fingerprint: used.digest });
+  const kind = answer.ok ? "replayed" : "refused";
   const isProbe = key.startsWith(PROBE_KEY_PREFIX);
-  if (!isProbe) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: now });
-  if (kind === "replayed") return accept({ requestId: stored.requestId, body: stored.body, replayed: true });
-  return refuse(
-    "idempotency_key_reused",
-    `Idempotency-Key ${printableLiteral(key)} was used for another request; a retry must repeat path and body, a new request needs a new key`,
-  );
+  if (!isProbe) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });
+  if (!answer.ok) return answer;
+  const { requestId: first, body } = answer.value;
+  return accept({ requestId: first, body, replayed: true });
 }
 
 /** What is bought: the amount as sent, or that of the catalog (decision 7). An unknown price is a 400. */
