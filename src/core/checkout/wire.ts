@@ -56,7 +56,7 @@ export function errorBody(requestId: string, { code, message }: Pick<Refusal, "c
 }
 
 /** A checkout as it goes out. `livemode` is always false (decision 20). */
-export function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
+function toWire(checkout: Checkout, checkoutOrigin: string): CheckoutWire {
   return {
     id: checkout.id,
     object: checkout.object,

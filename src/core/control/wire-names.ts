@@ -52,10 +52,10 @@ function deriveObject(schema: z.ZodObject): z.ZodType {
   const fields = Object.entries(schema.shape).map(
     ([name, field]) => [name, wireName(name), wireSchema(field as z.ZodType)] as const,
   );
-  const toWire = new Map(fields.map(([name, onWire]) => [name, onWire]));
-  const fromWire = new Map(fields.map(([name, onWire]) => [onWire, name]));
-  if (fromWire.size < fields.length) {
-    throw new Error(`two fields would have one name on the wire: ${[...toWire.keys()].join(", ")}`);
+  const wireNames = new Map(fields.map(([name, onWire]) => [name, onWire]));
+  const domainNames = new Map(fields.map(([name, onWire]) => [onWire, name]));
+  if (domainNames.size < fields.length) {
+    throw new Error(`two fields would have one name on the wire: ${[...wireNames.keys()].join(", ")}`);
   }
   const wireShape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
   const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.unknown().optional()]));
@@ -63,7 +63,7 @@ function deriveObject(schema: z.ZodObject): z.ZodType {
   return z.codec(
     schema.clone({ ...schema.def, shape: wireShape, checks: [] }),
     schema.clone({ ...schema.def, shape: domainShape }),
-    { decode: (value) => renamed(value, fromWire), encode: (value) => renamed(value, toWire) },
+    { decode: (value) => renamed(value, domainNames), encode: (value) => renamed(value, wireNames) },
   );
 }
 
