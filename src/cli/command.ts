@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import type { ExitCode, Problem } from "./problem.ts";
+import type { Ending, ExitCode } from "./problem.ts";
 
 /** What a command gets beside its options. */
 export type Context = { readonly world: World; readonly printer: Printer };
@@ -16,7 +16,7 @@ export type CommandSpec<Options> = {
   readonly examples: readonly string[];
   readonly options: readonly Option[];
   /** Options with the arguments beside them, in their order. */
-  readonly run: (context: Context, options: Options, ...args: string[]) => Promise<Outcome<void, Problem>>;
+  readonly run: (context: Context, options: Options, ...args: string[]) => Promise<Ending>;
 };
 
 /** Where commands are registered, and how the program learns their exit code. */
@@ -50,10 +50,10 @@ export function registerOn<Options extends CommonOptions>(
     applyEnvironment(command, world.env);
     const options = command.opts<Options>();
     const printer = createPrinter(world, { json: options.json === true });
-    const outcome = await spec.run({ world, printer }, options, ...command.args);
-    if (outcome.ok) return;
-    printer.problem(outcome.refusal);
-    exit(outcome.refusal.exitCode);
+    const ending = await spec.run({ world, printer }, options, ...command.args);
+    if (ending.ok) return exit(ending.value);
+    printer.problem(ending.refusal);
+    exit(ending.refusal.exitCode);
   });
 }
 

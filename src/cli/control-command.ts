@@ -16,7 +16,15 @@ import type { World } from "../world.ts";
 import type { CommonOptions, Context } from "./command.ts";
 import { idOf } from "./parsers.ts";
 import { table } from "./printer.ts";
-import { EXIT, exitCodeOfStatus, usageProblem, type Problem } from "./problem.ts";
+import {
+  EXIT,
+  exitCodeOfStatus,
+  fail,
+  failUsage,
+  interruptedProblem,
+  usageProblem,
+  type Problem,
+} from "./problem.ts";
 import { liveRun, locateStateFolder, readAdminToken, trustFolder } from "./state-folder.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
@@ -39,7 +47,7 @@ function targetAs(
   const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
   printer.hide(named);
   if (named !== "" && URL.canParse(baseUrl)) {
-    if (!isLoopback(new URL(baseUrl).hostname)) return { ok: false, refusal: notHere() };
+    if (!isLoopback(new URL(baseUrl).hostname)) return fail(notHere());
     return accept({ origin: new URL(baseUrl).origin, token: named });
   }
   const folder = locateStateFolder(world, options.dir);
@@ -48,7 +56,7 @@ function targetAs(
   const run = liveRun(world, folder);
   if (!run.ok) return run;
   const { port = null, control_token: controlToken = "" } = run.value ?? {};
-  if (port === null) return { ok: false, refusal: noSandbox(folder, role) };
+  if (port === null) return fail(noSandbox(folder, role));
   const token = role === "control" ? accept(controlToken) : adminTokenOf(world, { folder, named });
   if (!token.ok) return token;
   printer.hide(token.value);
@@ -65,7 +73,7 @@ function adminTokenOf(
   if (kept.value !== undefined) return accept(kept.value);
   const message = `there is no admin.json in ${folder}, so there is no admin token`;
   const next = "the next start creates it: checkout sandbox start";
-  return { ok: false, refusal: { exitCode: EXIT.credential, code: "credential_missing", message, next } };
+  return fail({ exitCode: EXIT.credential, code: "credential_missing", message, next });
 }
 
 /** What to do after a code. */
@@ -95,7 +103,7 @@ export function parseIdOf(what: keyof typeof FIND_ID, text: string): Outcome<str
   if (id !== undefined) return accept(id);
   const example = "0199a3c4-5d00-7000-8000-000000000001";
   const message = `expected the id of an ${what}, such as ${example}; got ${printableLiteral(text)}`;
-  return { ok: false, refusal: usageProblem(message, FIND_ID[what]) };
+  return failUsage(message, FIND_ID[what]);
 }
 
 /** What a call brought, or why it brought nothing; `nextAfter` says what to do after a code. */
@@ -104,19 +112,16 @@ export function controlOutcome<Value>(
   nextAfter: NextAfter = {},
 ): Outcome<Value, Problem> {
   if (result.end === "success") return accept(result.value);
-  if (result.end === "interrupted") {
-    const interrupted = { exitCode: EXIT.interrupted, code: "interrupted", message: "interrupted" };
-    return { ok: false, refusal: { ...interrupted, next: "run the command again" } };
-  }
+  if (result.end === "interrupted") return fail(interruptedProblem());
   if (result.end === "unreachable") {
     const message = `the sandbox cannot be reached: ${result.message}`;
     const next = "check that the sandbox runs: checkout whoami";
-    return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "unreachable", message, next } };
+    return fail({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
   }
   const { code, message } = result.error;
   const hints: Readonly<Record<string, string | undefined>> = nextAfter;
   const next = hints[code] ?? "correct it and run it again";
-  return { ok: false, refusal: { exitCode: exitCodeOfStatus(result.status), code, message, next } };
+  return fail({ exitCode: exitCodeOfStatus(result.status), code, message, next });
 }
 
 /** The moves of checkouts, one a line, in their order. */

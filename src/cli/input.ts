@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
-import { usageProblem, type Problem } from "./problem.ts";
+import { failUsage, type Problem } from "./problem.ts";
 
 /** Stands for standard input where a file is asked for. */
 export const STDIN = "-";
@@ -19,10 +19,7 @@ export async function readInput(
   if (typeof bytes !== "string" && bytes.length <= MAX_INPUT_BYTES) return accept(bytes);
   const why = typeof bytes === "string" ? bytes : `is over ${MAX_INPUT_BYTES / 1024 / 1024} MiB`;
   const name = path === STDIN ? "standard input" : path;
-  return {
-    ok: false,
-    refusal: usageProblem(`${flag}: ${name} ${why}`, `name a file that can be read, or ${STDIN}`),
-  };
+  return failUsage(`${flag}: ${name} ${why}`, `name a file that can be read, or ${STDIN}`);
 }
 
 async function readAll(stdin: World["stdin"]): Promise<Uint8Array> {

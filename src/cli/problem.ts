@@ -1,3 +1,4 @@
+import { accept, type Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 
 /** Exit codes of every command (decision 57). */
@@ -26,6 +27,22 @@ export type Problem = {
   readonly details?: Readonly<Record<string, string | number>>;
 };
 
+/** How a command ends: with the exit code of the result that it printed, or with why there is none. */
+export type Ending = Outcome<ExitCode, Problem>;
+
+/** The end of a command that did what it was asked: exit 0. */
+export const DONE: Ending = accept(EXIT.done);
+
+/** The outcome of a command that did not do what it was asked. */
+export function fail(problem: Problem): Extract<Outcome<never, Problem>, { ok: false }> {
+  return { ok: false, refusal: problem };
+}
+
+/** The same for a command line that cannot be run as it stands: exit 2. */
+export function failUsage(message: string, next: string): ReturnType<typeof fail> {
+  return fail(usageProblem(message, next));
+}
+
 /** A command line that cannot be run as it stands. */
 export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
@@ -34,6 +51,12 @@ export function usageProblem(message: string, next: string): Problem {
 /** A database file that cannot be used. */
 export function fileProblem(what: "database" | "journal", { reason, message, remedy }: FileRefusal): Problem {
   return { exitCode: EXIT.failed, code: `${what}_${reason}`, message, next: remedy };
+}
+
+/** A command that Ctrl-C ended; what it left behind follows the word "interrupted". */
+export function interruptedProblem(left = ""): Problem {
+  const message = `interrupted${left}`;
+  return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };
 }
 
 /** The exit code that a status of the service stands for. */

@@ -3,7 +3,7 @@ import { fieldFault } from "../core/checkout/create-request.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
-import { EXIT, usageProblem, type Problem } from "./problem.ts";
+import { fail, failUsage, interruptedProblem, type Problem } from "./problem.ts";
 
 /** The fields of a create, as far as they are known. */
 export type CreateFields = {
@@ -21,17 +21,12 @@ export async function askForMissing(
   fields: CreateFields,
 ): Promise<Outcome<CreateFields, Problem>> {
   const fault = firstFault(fields);
-  if (fault !== undefined) return { ok: false, refusal: usageProblem(fault, "correct it; nothing was sent") };
+  if (fault !== undefined) return failUsage(fault, "correct it; nothing was sent");
   try {
     return accept(await ask(world, fields));
   } catch (error) {
     if (!(error instanceof Error && error.name === "ExitPromptError")) throw error;
-    const interrupted = {
-      exitCode: EXIT.interrupted,
-      code: "interrupted",
-      message: "interrupted; nothing was sent",
-    };
-    return { ok: false, refusal: { ...interrupted, next: "run the command again" } };
+    return fail(interruptedProblem("; nothing was sent"));
   }
 }
 

@@ -7,7 +7,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import { environmentName, type CommonOptions } from "./command.ts";
 import { parseBaseUrl } from "./parsers.ts";
-import { EXIT, usageProblem, type Problem } from "./problem.ts";
+import { EXIT, fail, failUsage, type Problem } from "./problem.ts";
 import { baseUrlOf, liveRun, locateStateFolder, readCredentials, trustFolder } from "./state-folder.ts";
 
 /** The port of a sandbox that was asked for none (decision 1). */
@@ -93,10 +93,7 @@ function resolveBaseUrl(
   if (value !== undefined) return accept({ value, source: named.source });
   // The value is not shown: it may hold a password.
   const expected = "an address such as https://pay.example/v1, without user name, password or query";
-  return {
-    ok: false,
-    refusal: usageProblem(`${named.source} must be ${expected}`, "correct it; nothing was sent"),
-  };
+  return failUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
 }
 
 /** The service of these settings; refuses where there is no API key. */
@@ -107,20 +104,17 @@ export function targetOf(settings: Settings): Outcome<Target, Problem> {
     return accept({ baseUrl: baseUrl.value, apiKey, service, storeId: storeId.value });
   }
   const local = isLoopback(new URL(settings.baseUrl.value).hostname);
-  return {
-    ok: false,
-    refusal: {
-      exitCode: EXIT.credential,
-      code: "credential_missing",
-      message:
-        apiKey === null
-          ? `there is no API key for ${settings.baseUrl.value}`
-          : `the API key of ${settings.apiKey.source} (${redactKey(apiKey)}) has characters that a key cannot have`,
-      next: local
-        ? "start the sandbox here (checkout sandbox start), or set CHECKOUT_API_KEY"
-        : "set CHECKOUT_API_KEY to a test key of that service",
-    },
-  };
+  return fail({
+    exitCode: EXIT.credential,
+    code: "credential_missing",
+    message:
+      apiKey === null
+        ? `there is no API key for ${settings.baseUrl.value}`
+        : `the API key of ${settings.apiKey.source} (${redactKey(apiKey)}) has characters that a key cannot have`,
+    next: local
+      ? "start the sandbox here (checkout sandbox start), or set CHECKOUT_API_KEY"
+      : "set CHECKOUT_API_KEY to a test key of that service",
+  });
 }
 
 /** How patient the client is. */

@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
 import { parseAdmin, parseCredentials, parseRun, type Credentials, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
-import { EXIT, type Problem } from "./problem.ts";
+import { EXIT, fail, type Problem } from "./problem.ts";
 
 /** The folder's name in a project (decision 54). */
 const FOLDER_NAME = ".checkout";
@@ -151,15 +151,12 @@ export function claimFolder(world: World, folder: string, controlToken: string):
     live.value === undefined
       ? "another process"
       : `${baseUrlOf(live.value) ?? "starting"} (pid ${live.value.pid})`;
-  return {
-    ok: false,
-    refusal: {
-      exitCode: EXIT.failed,
-      code: "already_running",
-      message: `a sandbox already serves ${folder}: ${owner}`,
-      next: "use it, stop it, or start another one with --dir or --ephemeral",
-    },
-  };
+  return fail({
+    exitCode: EXIT.failed,
+    code: "already_running",
+    message: `a sandbox already serves ${folder}: ${owner}`,
+    next: "use it, stop it, or start another one with --dir or --ephemeral",
+  });
 }
 
 /** Where a sandbox is served: always this machine, whatever the file says. Undefined while it starts. */
@@ -198,25 +195,19 @@ function isOurs(name: string): boolean {
 }
 
 function foreignFolder(folder: string, why: string): Outcome<never, Problem> {
-  return {
-    ok: false,
-    refusal: {
-      exitCode: EXIT.failed,
-      code: "state_folder_refused",
-      message: `${folder} ${why}; nothing was read from it or written to it`,
-      next: "name another folder with --dir, or move this one away",
-    },
-  };
+  return fail({
+    exitCode: EXIT.failed,
+    code: "state_folder_refused",
+    message: `${folder} ${why}; nothing was read from it or written to it`,
+    next: "name another folder with --dir, or move this one away",
+  });
 }
 
 function unreadable(path: string, expected: string): Outcome<never, Problem> {
-  return {
-    ok: false,
-    refusal: {
-      exitCode: EXIT.failed,
-      code: "state_file_unreadable",
-      message: `${path} does not hold ${expected}`,
-      next: "restore it from a backup, or move the folder away and start again",
-    },
-  };
+  return fail({
+    exitCode: EXIT.failed,
+    code: "state_file_unreadable",
+    message: `${path} does not hold ${expected}`,
+    next: "restore it from a backup, or move the folder away and start again",
+  });
 }

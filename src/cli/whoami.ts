@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { redactKey } from "../core/credential.ts";
-import { accept, type Outcome } from "../core/outcome.ts";
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./printer.ts";
-import type { Problem } from "./problem.ts";
+import { DONE, type Ending } from "./problem.ts";
 import { storeOption, targetOptions } from "./service-command.ts";
 import { shortPath } from "./state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
@@ -20,7 +19,7 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 }
 
 /** Shows every setting with its source; asks no service. */
-function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Outcome<void, Problem>> {
+function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Ending> {
   const resolved = resolveSettings(world, options);
   if (!resolved.ok) return Promise.resolve(resolved);
   const { folder, baseUrl, apiKey, storeId, timeoutMs, retries } = resolved.value;
@@ -42,5 +41,5 @@ function runWhoami({ world, printer }: Context, options: ServiceOptions): Promis
       ]),
     ),
   );
-  return Promise.resolve(accept(undefined));
+  return Promise.resolve(DONE);
 }

@@ -11,7 +11,7 @@ import { callSandbox, controlOutcome, controlTarget } from "../control-command.t
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
-import { fileProblem, usageProblem, type Problem } from "../problem.ts";
+import { DONE, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
@@ -32,7 +32,7 @@ export function registerListen(parent: Command, registry: Registry): void {
   });
 }
 
-async function runListen(context: Context, options: ListenOptions): Promise<Outcome<void, Problem>> {
+async function runListen(context: Context, options: ListenOptions): Promise<Ending> {
   const { world } = context;
   // Registered first, so that a signal during the start is not lost.
   const stopping = new AbortController();
@@ -92,20 +92,14 @@ async function serviceOf(context: Context, options: ListenOptions): Promise<Outc
   return accept({ kind: "service", secrets: secrets.value });
 }
 
-const NO_PORT: Outcome<never, Problem> = {
-  ok: false,
-  refusal: usageProblem(
-    "--port is missing: the service needs a fixed address to send to",
-    "choose one, such as --port 4300, and let the service or a tunnel send to it",
-  ),
-};
-const ONLY_SANDBOX: Outcome<never, Problem> = {
-  ok: false,
-  refusal: usageProblem(
-    "--since and --exit-on-disconnect work only with a sandbox, and events come from a service here",
-    "leave them out",
-  ),
-};
+const NO_PORT = failUsage(
+  "--port is missing: the service needs a fixed address to send to",
+  "choose one, such as --port 4300, and let the service or a tunnel send to it",
+);
+const ONLY_SANDBOX = failUsage(
+  "--since and --exit-on-disconnect work only with a sandbox, and events come from a service here",
+  "leave them out",
+);
 
 /** What comes first, as the sandbox takes it; a span counts back from its clock. */
 async function sinceOf(
@@ -133,7 +127,7 @@ function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<
   if (!world.files.exists(folder)) return accept(rememberSeenEvents());
   const path = stateFile(folder, "journal");
   const opened = openSeenEvents(path, { now: world.now(), nativeBinding: world.sqliteAddon() });
-  if (!opened.ok) return { ok: false, refusal: fileProblem("journal", opened.refusal) };
+  if (!opened.ok) return fail(fileProblem("journal", opened.refusal));
   const report = (error: unknown): void =>
     printer.trace(printable(`warning: forwarded events cannot be recorded in the journal: ${String(error)}`));
   return accept(keepDespiteFailure(opened.value, report));
@@ -143,12 +137,9 @@ function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<
  * Prints the newest secret of the listener's endpoint. Where none has listened yet, the endpoint is made, and what
  * happens from now on waits for the first one that does.
  */
-async function printSecret(context: Context, options: ListenOptions): Promise<Outcome<void, Problem>> {
+async function printSecret(context: Context, options: ListenOptions): Promise<Ending> {
   if (options.secretFile !== undefined)
-    return {
-      ok: false,
-      refusal: usageProblem("--print-secret works only with the sandbox's secret", "read that file"),
-    };
+    return failUsage("--print-secret works only with the sandbox's secret", "read that file");
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const known = listed.value.endpoints.find(({ kind }) => kind === "listener");
@@ -162,7 +153,7 @@ async function printSecret(context: Context, options: ListenOptions): Promise<Ou
   if (!shown.ok) return shown;
   const [secret = ""] = shown.value.inForce;
   context.printer.result({ signing_secret: secret }, () => secret);
-  return accept(undefined);
+  return DONE;
 }
 
 /** Nobody listens there: the discard port, for the moment until it is paused. */

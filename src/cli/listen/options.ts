@@ -16,7 +16,7 @@ import { invalidOption, listOption, repeatedOption, switchOption, valueOption } 
 import type { Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
 import { durationOf, idOf, parseDuration, parseTargetHost, parseWhole } from "../parsers.ts";
-import { usageProblem, type Problem } from "../problem.ts";
+import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
 import { secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
 /** What comes first: what has waited, everything after an event, or everything of the last milliseconds. */
@@ -97,7 +97,7 @@ export async function planOf(
   const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
   const fault = urls.map((url) => targetFault(url, policy)).find(Boolean);
-  if (fault !== undefined) return { ok: false, refusal: fault };
+  if (fault !== undefined) return fail(fault);
   const trust = await trustOf({ world, printer }, options);
   if (!trust.ok) return trust;
   if (trust.value !== undefined && urls.every((url) => !url.startsWith("https:"))) return NO_TLS_TARGET;
@@ -134,10 +134,7 @@ function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
   );
 }
 
-const NO_TLS_TARGET: Outcome<never, Problem> = {
-  ok: false,
-  refusal: usageProblem("--ca and --insecure need an https target", "leave them out"),
-};
+const NO_TLS_TARGET = failUsage("--ca and --insecure need an https target", "leave them out");
 
 async function trustOf(
   { world, printer }: Context,
@@ -146,18 +143,18 @@ async function trustOf(
   if (ca !== undefined && insecure === true) {
     const message =
       "--ca and --insecure exclude each other: without verification no CA certificates are needed";
-    return { ok: false, refusal: usageProblem(message, "leave one of them out") };
+    return failUsage(message, "leave one of them out");
   }
   if (insecure === true) {
     printer.trace("warning: --insecure: TLS certificates of https targets are not verified");
     return accept({ unchecked: true });
   }
   if (ca === undefined) return accept(undefined);
-  const read = ca === STDIN ? { ok: false as const, refusal: NO_STDIN } : await readInput(world, ca, "--ca");
+  const read = ca === STDIN ? fail(NO_STDIN) : await readInput(world, ca, "--ca");
   if (!read.ok) return read;
   const text = Buffer.from(read.value).toString("utf8");
   if (areCertificates(text)) return accept({ ca: text });
-  return { ok: false, refusal: usageProblem(`--ca: ${ca} holds no PEM certificates`, CA_HINT) };
+  return failUsage(`--ca: ${ca} holds no PEM certificates`, CA_HINT);
 }
 
 const CA_HINT = "name a file with -----BEGIN CERTIFICATE-----";

@@ -16,9 +16,9 @@ import type { Context } from "../command.ts";
 import { controlOutcome } from "../control-command.ts";
 import { readKeys, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
-import { detailLines, deliveryJson, deliveryLine, readyJson, readyText, timeOf } from "./report.ts";
+import { deliveryJson, deliveryLine, detailLines, readyJson, readyText, timeOf } from "./report.ts";
 import { portProblem } from "../sandbox/port-problem.ts";
-import { EXIT, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, type Ending, type Problem } from "../problem.ts";
 
 /** Who sends: a sandbox of this machine, wherever it is at that moment, or a service that knows nothing of us. */
 export type Sender =
@@ -66,13 +66,13 @@ export async function runSession(
   context: Context,
   options: SessionOptions,
   stopping: AbortController,
-): Promise<Outcome<void, Problem>> {
+): Promise<Ending> {
   const opened = await open(context, options);
   if (!opened.ok) return opened;
   const session = opened.value;
   const unlessStopped = createInterruption(stopping.signal);
   let restore = (): void => undefined;
-  let ended: Outcome<void, Problem> | undefined;
+  let ended: Ending | undefined;
   try {
     const started = await unlessStopped(start(context, options, session));
     if (started !== "stopped" && !started.ok) return started;
@@ -120,8 +120,7 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
   const silenceMs = plan.timeoutMs + SILENCE_MS;
   const limits = { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs };
   const listening = await world.listen(service, { port: options.port, limits });
-  if (!listening.ok)
-    return { ok: false, refusal: portProblem(world, options.port, listening.refusal.message) };
+  if (!listening.ok) return fail(portProblem(world, options.port, listening.refusal.message));
   if (made === undefined) throw new Error("a listener makes its service");
   return accept({ ...made, listener: listening.value });
 }
@@ -158,12 +157,12 @@ async function start(
   { world, printer }: Context,
   { sender, plan, keys }: SessionOptions,
   { link, listener }: Session,
-): Promise<Outcome<void, Problem>> {
+): Promise<Ending> {
   const common = { port: listener.port, paths: pathsOf(plan), plan, keys, pid: world.pid };
   if (link === undefined || sender.kind === "service") {
     const ready = { ...common, origin: null, endpointId: null, replayed: 0 };
     printer.result(readyJson(ready), () => readyText(ready, printer.style));
-    return accept(undefined);
+    return DONE;
   }
   const registered = controlOutcome(await link.register(sender.since));
   if (!registered.ok) return registered;
@@ -171,22 +170,22 @@ async function start(
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
   printer.result(readyJson(ready), () => readyText(ready, printer.style));
-  return accept(undefined);
+  return DONE;
 }
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
 
 /** Looks at the sandbox once a second and says what has changed. */
-async function watch(context: Context, options: Watch): Promise<Outcome<void, Problem>> {
+async function watch(context: Context, options: Watch): Promise<Ending> {
   const { session, unlessStopped } = options;
   for (;;) {
     const pause = new Promise<void>((resolve) => context.world.after(CHECK_MS, resolve));
-    if ((await unlessStopped(pause)) === "stopped") return accept(undefined);
+    if ((await unlessStopped(pause)) === "stopped") return DONE;
     if (session.link === undefined) continue;
     const change = await unlessStopped(session.link.check());
-    if (change === "stopped") return accept(undefined);
+    if (change === "stopped") return DONE;
     const problem = tellChange(context, options, change);
-    if (problem !== undefined) return { ok: false, refusal: problem };
+    if (problem !== undefined) return fail(problem);
   }
 }
 

@@ -9,7 +9,7 @@ import { printable } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
 import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
-import { EXIT, type Problem } from "../problem.ts";
+import { EXIT, fail, type Problem } from "../problem.ts";
 
 /** What the commands and their help call the two things that can be created. */
 export type Noun = {
@@ -54,15 +54,15 @@ export type Created = {
 /** The checkout, or why there is none, which key a retry must carry and what to type. */
 export function judgeCreate(context: Context, report: CreateReport): Outcome<Created, Problem> {
   const { result } = report;
-  if (result.end === "not_sent") return { ok: false, refusal: notSent(result) };
+  if (result.end === "not_sent") return fail(notSent(result));
   const { entry, exchange, journalFailure } = result;
   if (journalFailure !== undefined) {
     context.printer.trace(
       `warning: the answer could not be recorded in the journal (${printable(journalFailure)}); running it again is safe`,
     );
   }
-  if (exchange.end !== "success") return { ok: false, refusal: createProblem(report, result, exchange) };
-  if (result.mismatch) return { ok: false, refusal: mismatch(report, entry, exchange.response.data) };
+  if (exchange.end !== "success") return fail(createProblem(report, result, exchange));
+  if (result.mismatch) return fail(mismatch(report, entry, exchange.response.data));
   const replayed = exchange.headers["idempotent-replayed"] === "true";
   const { response, tries } = exchange;
   return accept({ response, key: entry.key, replayed, tries });

@@ -10,7 +10,7 @@ import { ORDER, SESSION, showCreated, type Created, type Noun } from "./create-r
 import { createManaged, openFolderJournal } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseWhole } from "../parsers.ts";
-import { usageProblem, type Problem } from "../problem.ts";
+import { DONE, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
 import { resolveSettings, type Settings } from "../settings.ts";
 import { stateFile } from "../state-folder.ts";
@@ -74,11 +74,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
 }
 
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
-async function runCreate(
-  context: Context,
-  options: CreateOptions,
-  noun: Noun,
-): Promise<Outcome<void, Problem>> {
+async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<Ending> {
   const { world } = context;
   const sensible = checkWaitOptions(options);
   if (!sensible.ok) return sensible;
@@ -105,17 +101,17 @@ async function printCreated(
   context: Context,
   options: CreateOptions,
   made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
-): Promise<Outcome<void, Problem>> {
+): Promise<Ending> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
   if (options.wait !== true) showCreated(context, created);
   // Before the wait: the person pays meanwhile.
   if (options.open === true) await openPage(context, page);
-  if (options.wait !== true) return accept(undefined);
+  if (options.wait !== true) return DONE;
   const ended = await waitForEnd(context, options, { target, settings, id });
-  if (!ended.ok) return { ok: false, refusal: afterCreate(ended.refusal, { id, page, key: created.key }) };
+  if (!ended.ok) return fail(afterCreate(ended.refusal, { id, page, key: created.key }));
   showCreated(context, { ...created, response: ended.value });
-  return accept(undefined);
+  return DONE;
 }
 
 /** The wait failed, the create did not: what was made is not lost with it. */
@@ -134,12 +130,12 @@ function checkOwnKey(key: string | null, newAttempt: boolean): Outcome<void, Pro
   if (newAttempt) {
     const message =
       "--idempotency-key and --new-attempt exclude each other: a new attempt is a new managed key";
-    return { ok: false, refusal: usageProblem(message, "leave one of them out") };
+    return failUsage(message, "leave one of them out");
   }
   const parsed = parseIdempotencyKey([key]);
   if (parsed.ok && key.trim() === key) return accept(undefined);
   const message = parsed.ok ? "--idempotency-key must not begin or end with a space" : parsed.refusal.message;
-  return { ok: false, refusal: usageProblem(message, "give a key of that form, or leave it out") };
+  return failUsage(message, "give a key of that form, or leave it out");
 }
 
 /** The request, with what was missing asked for where someone is there to answer. */
@@ -149,13 +145,10 @@ async function completeRequest(
 ): Promise<Outcome<CreateRequest, Problem>> {
   const missing = missingFlags(options);
   if (missing.length > 0 && !world.interactive) {
-    return {
-      ok: false,
-      refusal: usageProblem(
-        `missing: ${missing.join(", ")}`,
-        "add what is missing, or give --order-id and --price-id",
-      ),
-    };
+    return failUsage(
+      `missing: ${missing.join(", ")}`,
+      "add what is missing, or give --order-id and --price-id",
+    );
   }
   if (missing.length === 0) return parseFields(options);
   const completed = await askForMissing(world, options);
@@ -189,14 +182,14 @@ function parseFields(fields: CreateFields): Outcome<CreateRequest, Problem> {
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
   const parsed = parseCreateRequest(given);
   if (parsed.ok) return parsed;
-  return { ok: false, refusal: usageProblem(parsed.refusal.message, "correct it; nothing was sent") };
+  return failUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
 /** Shows what would be sent; makes no journal, and reads the one that is there. */
 function dryRun(
   { world, printer }: Context,
   wanted: { readonly intent: CreateIntent; readonly target: Target; readonly settings: Settings },
-): Outcome<void, Problem> {
+): Ending {
   const { intent, target } = wanted;
   const meant = journalIntent(target, intent);
   const latest = latestAttempt(world, wanted.settings.folder.value, meant);
@@ -216,7 +209,7 @@ function dryRun(
     body: intent.request,
   };
   printer.result(json, () => shown.text);
-  return accept(undefined);
+  return DONE;
 }
 
 function latestAttempt(

@@ -2,13 +2,11 @@ import type { Exchange } from "../../client/api/exchange.ts";
 import { formatAmount } from "../../core/money.ts";
 import type { CheckoutWire } from "../../core/checkout/wire.ts";
 import { fieldLines } from "../printer.ts";
-import { EXIT, exitCodeOfStatus, type Problem } from "../problem.ts";
+import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
 
 /** Why an exchange brought no checkout, as far as it does not depend on the command. */
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
-  if (exchange.end === "interrupted") {
-    return { exitCode: EXIT.interrupted, code: "interrupted", message: "interrupted" };
-  }
+  if (exchange.end === "interrupted") return interruptedProblem();
   const { status } = exchange;
   const exitCode = exitCodeOfStatus(status);
   if (exchange.end === "refusal") {

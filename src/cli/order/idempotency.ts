@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { openJournal } from "../../store/journal/journal.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { fieldLines, table } from "../printer.ts";
-import { EXIT, fileProblem, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
@@ -37,8 +36,8 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
 function withJournal(
   { world }: Context,
   options: CommonOptions,
-  run: (journal: Journal | undefined) => Outcome<void, Problem>,
-): Promise<Outcome<void, Problem>> {
+  run: (journal: Journal | undefined) => Ending,
+): Promise<Ending> {
   const folder = locateStateFolder(world, options.dir);
   const trusted = trustFolder(world, folder);
   if (!trusted.ok) return Promise.resolve(trusted);
@@ -46,7 +45,7 @@ function withJournal(
   if (!world.files.exists(path)) return Promise.resolve(run(undefined));
   const journal = openJournal(path, world.sqliteAddon());
   if (!journal.ok) {
-    return Promise.resolve({ ok: false, refusal: fileProblem("journal", journal.refusal) });
+    return Promise.resolve(fail(fileProblem("journal", journal.refusal)));
   }
   try {
     return Promise.resolve(run(journal.value));
@@ -55,7 +54,7 @@ function withJournal(
   }
 }
 
-function list({ printer }: Context, journal: Journal | undefined): Outcome<void, Problem> {
+function list({ printer }: Context, journal: Journal | undefined): Ending {
   const entries = journal?.list() ?? [];
   const rows = entries.map((entry) => [
     entry.state,
@@ -68,26 +67,26 @@ function list({ printer }: Context, journal: Journal | undefined): Outcome<void,
       ? "no create was sent from here yet"
       : table(["STATE", "ORDER ID", "SENT (UTC)", "KEY"], rows),
   );
-  return accept(undefined);
+  return DONE;
 }
 
-function show({ printer }: Context, journal: Journal | undefined, key: string): Outcome<void, Problem> {
+function show({ printer }: Context, journal: Journal | undefined, key: string): Ending {
   const entry = journal?.find(key);
-  if (entry === undefined) return { ok: false, refusal: unknownKey(key) };
+  if (entry === undefined) return fail(unknownKey(key));
   const json = toJson(entry);
   printer.result(json, () =>
     fieldLines(Object.entries(json).map(([name, value]) => [name, value === null ? null : String(value)])),
   );
-  return accept(undefined);
+  return DONE;
 }
 
-function forget({ printer }: Context, journal: Journal | undefined, key: string): Outcome<void, Problem> {
-  if (journal?.forget(key) !== true) return { ok: false, refusal: unknownKey(key) };
+function forget({ printer }: Context, journal: Journal | undefined, key: string): Ending {
+  if (journal?.forget(key) !== true) return fail(unknownKey(key));
   printer.result(
     { forgotten: key },
     () => `${key} is forgotten here; the service still knows it, and the next run uses the attempt before it`,
   );
-  return accept(undefined);
+  return DONE;
 }
 
 function toJson(entry: JournalEntry): Record<string, string | number | boolean | null> {

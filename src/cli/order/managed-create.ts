@@ -6,7 +6,7 @@ import { openJournal } from "../../store/journal/journal.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { judgeCreate, type Created, type Noun } from "./create-report.ts";
-import { fileProblem, type Problem } from "../problem.ts";
+import { fail, fileProblem, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import type { ServiceOptions, Settings } from "../settings.ts";
 import { makeStateFolder, stateFile } from "../state-folder.ts";
@@ -46,5 +46,5 @@ export async function createManaged(
 /** The journal of a state folder that is there. */
 export function openFolderJournal(world: World, folder: string): Outcome<Journal, Problem> {
   const journal = openJournal(stateFile(folder, "journal"), world.sqliteAddon());
-  return journal.ok ? journal : { ok: false, refusal: fileProblem("journal", journal.refusal) };
+  return journal.ok ? journal : fail(fileProblem("journal", journal.refusal));
 }

@@ -1,11 +1,10 @@
 import type { Command } from "commander";
 import { returnOrigins } from "../../client/control/control.ts";
 import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { meantOrigin, parseReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";
-import { usageProblem, type Problem } from "../problem.ts";
+import { DONE, failUsage, type Ending } from "../problem.ts";
 
 const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
 
@@ -42,7 +41,7 @@ export function registerReturnOrigins(parent: Command, registry: Registry): void
   });
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+async function runList(context: Context, options: CommonOptions): Promise<Ending> {
   const target = controlTarget(context, options);
   if (!target.ok) return target;
   const listed = controlOutcome(await returnOrigins(context.world, target.value, undefined), NEXT_AFTER);
@@ -51,7 +50,7 @@ async function runList(context: Context, options: CommonOptions): Promise<Outcom
   context.printer.result(encodeAnswer("listReturnOrigins", listed.value), () =>
     origins.length === 0 ? NONE : origins.join("\n"),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 /** The service's own check comes first, so that what cannot be an origin is a usage error, sandbox or no sandbox. */
@@ -59,7 +58,7 @@ async function runChange(
   context: Context,
   options: CommonOptions,
   request: RequestOf<"changeReturnOrigins">,
-): Promise<Outcome<void, Problem>> {
+): Promise<Ending> {
   const origin = parseReturnOrigin(request.origin);
   if (!origin.ok) {
     const meant = meantOrigin(request.origin);
@@ -67,7 +66,7 @@ async function runChange(
       meant === undefined
         ? "correct it; nothing was changed"
         : `checkout return-origins ${request.action} ${meant}`;
-    return { ok: false, refusal: usageProblem(origin.refusal.message, next) };
+    return failUsage(origin.refusal.message, next);
   }
   const target = controlTarget(context, options);
   if (!target.ok) return target;
@@ -79,5 +78,5 @@ async function runChange(
       ? `customers may be sent back to ${origin.value}${linked === origin.value ? "" : `; payment pages link to the first one, ${linked}`}`
       : `customers are no longer sent back to ${origin.value}`,
   );
-  return accept(undefined);
+  return DONE;
 }

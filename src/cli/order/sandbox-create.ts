@@ -5,7 +5,7 @@ import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import type { Created, Noun } from "./create-report.ts";
 import { createManaged } from "./managed-create.ts";
-import { usageProblem, type Problem } from "../problem.ts";
+import { failUsage, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
 import { policyOf, resolveSettings, type ServiceOptions } from "../settings.ts";
 
@@ -29,7 +29,7 @@ export function requestFor(
     price_id: wanted.priceId ?? DEFAULT_PRICE,
   });
   if (parsed.ok) return parsed;
-  return { ok: false, refusal: usageProblem(parsed.refusal.message, "correct it; nothing was sent") };
+  return failUsage(parsed.refusal.message, "correct it; nothing was sent");
 }
 
 /** Creates at the very sandbox that is then acted on, whatever service the environment names. */

@@ -1,10 +1,9 @@
 import { errorRow } from "../../core/errors.ts";
 import type { Command } from "commander";
 import { retrieve } from "../../client/api/client.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
-import type { Problem } from "../problem.ts";
+import { DONE, fail, type Ending } from "../problem.ts";
 import { connect, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
 import { resolveSettings } from "../settings.ts";
 import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
@@ -24,11 +23,7 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
 }
 
 /** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
-async function runSessionsGet(
-  context: Context,
-  options: WaitOptions,
-  id = "",
-): Promise<Outcome<void, Problem>> {
+async function runSessionsGet(context: Context, options: WaitOptions, id = ""): Promise<Ending> {
   const sensible = checkWaitOptions(options);
   if (!sensible.ok) return sensible;
   const settings = resolveSettings(context.world, options);
@@ -39,7 +34,7 @@ async function runSessionsGet(
     const ended = await waitForEnd(context, options, { target: target.value, settings: settings.value, id });
     if (!ended.ok) return ended;
     context.printer.result(ended.value, () => checkoutFields(ended.value.data));
-    return accept(undefined);
+    return DONE;
   }
   const policy = tryPolicy(settings.value, options);
   const exchange = await whileWaiting(context, options, (watch) =>
@@ -48,7 +43,7 @@ async function runSessionsGet(
   if (exchange.end === "success") {
     const { response } = exchange;
     context.printer.result(response, () => checkoutFields(response.data));
-    return accept(undefined);
+    return DONE;
   }
   const problem = exchangeProblem(exchange);
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
@@ -56,5 +51,5 @@ async function runSessionsGet(
     ? "check the id; checkout whoami shows which service and store were asked"
     : (errorRow(problem.code)?.next ??
       "run the command again; checkout whoami shows which service was asked");
-  return { ok: false, refusal: { ...problem, next } };
+  return fail({ ...problem, next });
 }

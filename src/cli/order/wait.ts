@@ -9,7 +9,7 @@ import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { exchangeProblem } from "./exchange-report.ts";
 import { parseChoice } from "../parsers.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import { policyOf, type ServiceOptions, type Settings } from "../settings.ts";
 
@@ -36,7 +36,7 @@ export function waitOptions(): Option[] {
 /** `--until` without `--wait` would be silently ignored. */
 export function checkWaitOptions({ wait, until }: WaitOptions): Outcome<void, Problem> {
   if (until === undefined || wait === true) return accept(undefined);
-  return { ok: false, refusal: usageProblem("--until needs --wait", "add --wait, or leave out --until") };
+  return failUsage("--until needs --wait", "add --wait, or leave out --until");
 }
 
 /** How patient each try is: of a command that waits, `--timeout` is for the whole. */
@@ -71,22 +71,19 @@ function report(
     const problem = exchangeProblem(result.exchange);
     const next =
       errorRow(problem.code)?.next ?? "run it again; checkout whoami shows which service was asked";
-    return { ok: false, refusal: { ...problem, next } };
+    return fail({ ...problem, next });
   }
   if (result.end === "unreachable_goal") {
     const { status } = result.response.data;
     const message = `${id} is ${status}, which is final, so it cannot become ${goal}`;
     const details = { id, status };
-    return {
-      ok: false,
-      refusal: {
-        exitCode: EXIT.failed,
-        code: "ended_otherwise",
-        message,
-        details,
-        next: "the status is final",
-      },
-    };
+    return fail({
+      exitCode: EXIT.failed,
+      code: "ended_otherwise",
+      message,
+      details,
+      next: "the status is final",
+    });
   }
   const next = `continue to wait: checkout sessions get ${id} --wait`;
   const found = result.response?.data;
@@ -96,5 +93,5 @@ function report(
     id,
     ...(found === undefined ? {} : { status: found.status, checkout_url: found.checkout_url }),
   };
-  return { ok: false, refusal: { exitCode: EXIT.unreachable, code: "wait_timeout", message, details, next } };
+  return fail({ exitCode: EXIT.unreachable, code: "wait_timeout", message, details, next });
 }

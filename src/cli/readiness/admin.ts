@@ -1,13 +1,12 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, type NextAfter } from "../control-command.ts";
 import { parseNote } from "../parsers.ts";
 import { table } from "../printer.ts";
-import type { Problem } from "../problem.ts";
+import { DONE, type Ending } from "../problem.ts";
 
 type ActOptions = CommonOptions & { readonly note?: string };
 
@@ -104,7 +103,7 @@ async function runAct(
   context: Context,
   options: ActOptions,
   { request, done, subject }: Act & { readonly subject: string },
-): Promise<Outcome<void, Problem>> {
+): Promise<Ending> {
   const wanted = { ...request(subject), ...(options.note === undefined ? {} : { note: options.note }) };
   const acted = await callSandbox(context, options, {
     name: "adminAct",
@@ -115,10 +114,10 @@ async function runAct(
   const { printer } = context;
   const what = "subject" in wanted ? `${printable(wanted.subject)} ${done}` : done;
   printer.result(encodeAnswer("adminAct", acted.value), () => `${printer.style.green("✓")} ${what}`);
-  return accept(undefined);
+  return DONE;
 }
 
-async function runLog(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+async function runLog(context: Context, options: CommonOptions): Promise<Ending> {
   const listed = await callSandbox(context, options, {
     name: "adminLog",
     body: undefined,
@@ -129,7 +128,7 @@ async function runLog(context: Context, options: CommonOptions): Promise<Outcome
   context.printer.result(encodeAnswer("adminLog", listed.value), () =>
     acts.length === 0 ? "the audit log is empty" : actLines(acts),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 function actLines(acts: AnswerOf<"adminLog">["acts"]): string {

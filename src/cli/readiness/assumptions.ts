@@ -2,12 +2,11 @@ import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import type { Style } from "../printer.ts";
-import type { Problem } from "../problem.ts";
+import { DONE, type Ending } from "../problem.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
@@ -25,10 +24,7 @@ export function registerAssumptions(parent: Command, registry: Registry): void {
   });
 }
 
-async function runAssumptions(
-  context: Context,
-  options: AssumptionsOptions,
-): Promise<Outcome<void, Problem>> {
+async function runAssumptions(context: Context, options: AssumptionsOptions): Promise<Ending> {
   const listed = await callSandbox(context, options, { name: "assumptions", body: undefined });
   if (!listed.ok) return listed;
   const { assumptions: all } = listed.value;
@@ -37,7 +33,7 @@ async function runAssumptions(
   context.printer.result(encodeAnswer("assumptions", { ...listed.value, assumptions }), () =>
     assumptions.length === 0 ? NONE_USED : assumptions.map((one) => lines(one, style)).join("\n"),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 /** One assumption: its heading, what was chosen, the setting that changes it, and whether something relied on it. */

@@ -15,7 +15,7 @@ import {
   type Registry,
 } from "../command.ts";
 import { parseChoice, parseDuration } from "../parsers.ts";
-import { EXIT, usageProblem, type ExitCode, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 
 type ChecklistOptions = LookOptions & { readonly junit?: string; readonly markdown?: boolean };
 
@@ -62,7 +62,7 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
         parseDuration,
       ),
     ],
-    run: (context, options) => runChecklist(context, options, registry.exit),
+    run: runChecklist,
   });
 }
 
@@ -75,21 +75,14 @@ export function drillGroup(checklist: Command): Command {
 }
 
 /** What is not ready is a result, not a failure of the command: it is printed, and the exit code tells. */
-async function runChecklist(
-  context: Context,
-  options: ChecklistOptions,
-  exit: (code: ExitCode) => void,
-): Promise<Outcome<void, Problem>> {
+async function runChecklist(context: Context, options: ChecklistOptions): Promise<Ending> {
   const sensible = checkOptions(options);
   if (!sensible.ok) return sensible;
   const look = lookFor(context, options);
   if (!look.ok) return look;
   const interruption = new AbortController();
   const unsubscribe = context.world.onStop(() => interruption.abort());
-  const show = (report: ChecklistReport): Outcome<void, Problem> => {
-    exit(report.verdict === "ready" ? EXIT.done : EXIT.notReady);
-    return publish(context, options, report);
-  };
+  const show = (report: ChecklistReport): Ending => publish(context, options, report);
   try {
     const seeing = { look: look.value, show, signal: interruption.signal };
     return options.watch === true ? await watch(context.world, seeing) : await showOnce(seeing);
@@ -99,45 +92,42 @@ async function runChecklist(
 }
 
 /** What would contradict itself, or do nothing. */
-function checkOptions({ json, markdown, watch: again, probe }: ChecklistOptions): Outcome<void, Problem> {
-  const wrong = (message: string, next: string): Outcome<never, Problem> => ({
-    ok: false,
-    refusal: usageProblem(message, next),
-  });
+function checkOptions({ json, markdown, watch: again, probe }: ChecklistOptions): Ending {
   if (json === true && markdown === true)
-    return wrong("--json and --markdown exclude each other", "leave one of them out");
+    return failUsage("--json and --markdown exclude each other", "leave one of them out");
   if (again === true && probe === true)
-    return wrong("--watch and --probe exclude each other: each check would create an order", "leave one out");
-  return accept(undefined);
+    return failUsage(
+      "--watch and --probe exclude each other: each check would create an order",
+      "leave one out",
+    );
+  return DONE;
 }
 
 type Viewing = {
   readonly look: Look;
-  readonly show: (report: ChecklistReport) => Outcome<void, Problem>;
+  readonly show: (report: ChecklistReport) => Ending;
   readonly signal: AbortSignal;
 };
 
-async function showOnce({ look, show, signal }: Viewing): Promise<Outcome<void, Problem>> {
+async function showOnce({ look, show, signal }: Viewing): Promise<Ending> {
   const report = await look(signal);
   return report.ok ? show(report.value) : report;
 }
 
 /** Shows what is there, and again whatever differs from it; ends with Ctrl-C, or where nothing can be seen any more. */
-async function watch(
-  { sleep }: Pick<World, "sleep">,
-  { look, show, signal }: Viewing,
-): Promise<Outcome<void, Problem>> {
+async function watch({ sleep }: Pick<World, "sleep">, { look, show, signal }: Viewing): Promise<Ending> {
+  let shown = DONE;
   for (let before = ""; ;) {
     const report = await look(signal);
-    if (signal.aborted) return accept(undefined);
+    if (signal.aborted) return shown;
     if (!report.ok) return report;
     const { verdict, items } = report.value;
     const seen = JSON.stringify([verdict, items]);
-    const shown = seen === before ? accept(undefined) : show(report.value);
+    if (seen !== before) shown = show(report.value);
     if (!shown.ok) return shown;
     before = seen;
     await sleep(POLL_MS, signal);
-    if (signal.aborted) return accept(undefined);
+    if (signal.aborted) return shown;
   }
 }
 
@@ -145,30 +135,29 @@ function publish(
   { world, printer }: Context,
   { junit, markdown, watch: again }: ChecklistOptions,
   report: ChecklistReport,
-): Outcome<void, Problem> {
+): Ending {
   printer.result(reportJson(report), () => {
     const text = markdown === true ? reportMarkdown(report) : checklistText(report, printer.style);
     return again === true ? `${text}\n` : text;
   });
-  return junit === undefined ? accept(undefined) : writeJunit(world, junit, report);
+  const written = junit === undefined ? DONE : writeJunit(world, junit, report);
+  return written.ok && report.verdict !== "ready" ? accept(EXIT.notReady) : written;
 }
 
 /** The report is printed already: a file that cannot be written takes nothing of it away. */
-function writeJunit({ cwd, files }: World, path: string, report: ChecklistReport): Outcome<void, Problem> {
+function writeJunit({ cwd, files }: World, path: string, report: ChecklistReport): Ending {
   const file = resolve(cwd, path);
-  const refuse = (why: string): Outcome<never, Problem> => ({
-    ok: false,
-    refusal: {
+  const refuse = (why: string): Outcome<never, Problem> =>
+    fail({
       exitCode: EXIT.failed,
       code: "report_not_written",
       message: `${path} cannot be written: ${why}`,
       next: "name a file in an existing folder, with --junit",
-    },
-  });
+    });
   if (!files.exists(dirname(file))) return refuse("its folder does not exist");
   try {
     files.write(file, junitXml(report));
-    return accept(undefined);
+    return DONE;
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }

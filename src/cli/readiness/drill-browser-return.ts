@@ -17,7 +17,7 @@ import { controlOutcome, controlTarget } from "../control-command.ts";
 import { SESSION } from "../order/create-report.ts";
 import { drillLines } from "./drill-report.ts";
 import { parseId } from "../parsers.ts";
-import { EXIT, usageProblem, type ExitCode, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
 import { storeOption, whileWaiting } from "../service-command.ts";
 import type { ServiceOptions } from "../settings.ts";
@@ -63,24 +63,19 @@ export function registerChecklistBrowserReturn(checklist: Command, registry: Reg
       ),
       storeOption(),
     ],
-    run: (context, options) => runReturn(context, options, registry.exit),
+    run: runReturn,
   });
 }
 
 /** Exit 0 where it passed, 1 where it failed, 3 where nothing can be told. */
-async function runReturn(
-  context: Context,
-  options: ReturnOptions,
-  exit: (code: ExitCode) => void,
-): Promise<Outcome<void, Problem>> {
+async function runReturn(context: Context, options: ReturnOptions): Promise<Ending> {
   const control = controlTarget(context, options);
   if (!control.ok) return control;
   const plan = planOf(options, control.value);
   if (!plan.ok) return plan;
   if (plan.value === "no_view") {
-    exit(EXIT.notReady);
     showUnknown(context);
-    return accept(undefined);
+    return accept(EXIT.notReady);
   }
   const buyer = await buyerFor(context, options, control.value);
   if (!buyer.ok) return buyer;
@@ -95,31 +90,28 @@ async function runReturn(
   const judged = judgeReturn(facts.value);
   const kept = await keep(context, control.value, { page, judged });
   if (!kept.ok) return kept;
-  if (judged.verdict !== "passed") exit(judged.verdict === "failed" ? EXIT.failed : EXIT.notReady);
   show(context, { page, judged, drill: kept.value });
-  return accept(undefined);
+  if (judged.verdict === "passed") return DONE;
+  return accept(judged.verdict === "failed" ? EXIT.failed : EXIT.notReady);
 }
 
 /** What is to be done, or that there is no view, without which nothing can be told. */
 function planOf(options: ReturnOptions, control: ControlTarget): Outcome<Plan | "no_view", Problem> {
   const { returnUrl: page, orderView, orderViewCommand, paidWhen } = options;
-  const wrong = (message: string, next: string): Outcome<never, Problem> => ({
-    ok: false,
-    refusal: usageProblem(message, next),
-  });
-  if (page === undefined) return wrong("missing: --return-url", "add the page that customers return to");
+  if (page === undefined) return failUsage("missing: --return-url", "add the page that customers return to");
   const target = drillTarget(control, page);
-  if (!target.ok) return wrong(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
+  if (!target.ok) return failUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
   if (orderView !== undefined && orderViewCommand !== undefined)
-    return wrong("--order-view and --order-view-command exclude each other", "leave one of them out");
+    return failUsage("--order-view and --order-view-command exclude each other", "leave one of them out");
   if (orderView === undefined && orderViewCommand === undefined) return accept("no_view");
   if (paidWhen === undefined)
-    return wrong("missing: --paid-when", "add the pattern that matches the answer if the order is paid");
+    return failUsage("missing: --paid-when", "add the pattern that matches the answer if the order is paid");
   if (orderViewCommand !== undefined)
     return accept({ page: target.value.url, view: { from: { commandLine: orderViewCommand }, paidWhen } });
   const url = orderView ?? "";
   const example = drillTarget(control, fillIn(url, { id: "1", orderId: "1" }, encodeURIComponent));
-  if (!example.ok) return wrong(`--order-view: ${example.refusal.message}`, "correct it; nothing was done");
+  if (!example.ok)
+    return failUsage(`--order-view: ${example.refusal.message}`, "correct it; nothing was done");
   return accept({ page: target.value.url, view: { from: { url }, paidWhen } });
 }
 
@@ -143,7 +135,7 @@ async function buyerFor(
   if (!isFinal(status)) return accept(found.value);
   const message = `${id} is ${status}: the drill needs one that is not paid`;
   const next = "let your shop create a new one, and give its id; or leave out --checkout";
-  return { ok: false, refusal: { exitCode: EXIT.conflict, code: "state_conflict", message, next } };
+  return fail({ exitCode: EXIT.conflict, code: "state_conflict", message, next });
 }
 
 function buyerOf({ id, order_id: orderId }: { readonly id: string; readonly order_id: string }): Buyer {
@@ -155,10 +147,7 @@ function checkCommand({ view }: Plan, { orderId }: Buyer): Outcome<void, Problem
   if ("url" in view.from || HARMLESS.test(orderId) || !view.from.commandLine.includes("{order_id}"))
     return accept(undefined);
   const message = `the order_id ${printableLiteral(orderId)} holds characters that a shell would read`;
-  return {
-    ok: false,
-    refusal: usageProblem(message, "use {session_id} in the command, or another checkout"),
-  };
+  return failUsage(message, "use {session_id} in the command, or another checkout");
 }
 
 /** What shows nothing is not kept: the last drill that showed something stands. */

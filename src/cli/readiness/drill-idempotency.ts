@@ -4,14 +4,14 @@ import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
 import { evidenceLine } from "../../core/readiness/report.ts";
 import type { SeenCreateEntry } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { drillLines } from "./drill-report.ts";
 import { parseDuration } from "../parsers.ts";
 import { table, type Style } from "../printer.ts";
-import { EXIT, type ExitCode, type Problem } from "../problem.ts";
+import { DONE, EXIT, type Ending } from "../problem.ts";
 import { connect, whileWaiting } from "../service-command.ts";
 import { resolveSettings } from "../settings.ts";
 import { drillGroup } from "./checklist.ts";
@@ -20,7 +20,6 @@ type IdempotencyOptions = CommonOptions & {
   readonly clientCommand?: string;
   readonly commandTimeout?: number;
 };
-type Exit = (code: ExitCode) => void;
 
 /** Default timeout of the merchant's command, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
@@ -50,8 +49,8 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
     run: (context, options) => {
       const { clientCommand: commandLine } = options;
       return commandLine === undefined
-        ? showEvidence(context, options, registry.exit)
-        : runDrill(context, { ...options, commandLine }, registry.exit);
+        ? showEvidence(context, options)
+        : runDrill(context, { ...options, commandLine });
     },
   });
 }
@@ -63,8 +62,7 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
 async function runDrill(
   context: Context,
   options: IdempotencyOptions & { readonly commandLine: string },
-  exit: Exit,
-): Promise<Outcome<void, Problem>> {
+): Promise<Ending> {
   const control = controlTarget(context, options);
   if (!control.ok) return control;
   const settings = resolveSettings(context.world, { ...options, baseUrl: `${control.value.origin}/v1` });
@@ -83,9 +81,9 @@ async function runDrill(
   const shown = controlOutcome(drilled, { not_found: "run it again; only one drill is run at a time" });
   if (!shown.ok) return shown;
   const { verdict } = shown.value.drill;
-  if (verdict !== "passed") exit(verdict === "failed" ? EXIT.failed : EXIT.notReady);
   report(context, shown.value);
-  return accept(undefined);
+  if (verdict === "passed") return DONE;
+  return accept(verdict === "failed" ? EXIT.failed : EXIT.notReady);
 }
 
 const TITLES = {
@@ -138,20 +136,16 @@ function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
 }
 
 /** Without a command of the merchant's: what the service's own log shows of the client already, and what it lacks. */
-async function showEvidence(
-  context: Context,
-  options: IdempotencyOptions,
-  exit: Exit,
-): Promise<Outcome<void, Problem>> {
+async function showEvidence(context: Context, options: IdempotencyOptions): Promise<Ending> {
   const read = await callSandbox(context, options, { name: "readiness", body: undefined });
   if (!read.ok) return read;
   const item = judge(read.value, read.value.now).items.find(({ name }) => name === "idempotency_replay");
   if (item === undefined) throw new Error("the checklist has an item on idempotency");
-  if (item.status !== "pass") exit(item.status === "fail" ? EXIT.failed : EXIT.notReady);
   context.printer.result({ ...item, evidence: item.evidence.map(evidenceJson) }, () =>
     evidenceText(item, context.printer.style),
   );
-  return accept(undefined);
+  if (item.status === "pass") return DONE;
+  return accept(item.status === "fail" ? EXIT.failed : EXIT.notReady);
 }
 
 function evidenceText({ status, reason, evidence }: ChecklistItem, style: Style): string {

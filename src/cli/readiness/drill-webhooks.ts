@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { CASE_NAMES, DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
@@ -8,7 +8,7 @@ import { callSandbox } from "../control-command.ts";
 import { drillLines } from "./drill-report.ts";
 import { parseId } from "../parsers.ts";
 import type { Style } from "../printer.ts";
-import { EXIT, type Problem } from "../problem.ts";
+import { DONE, EXIT, type Ending } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import { drillGroup } from "./checklist.ts";
 
@@ -28,16 +28,12 @@ export function registerChecklistWebhooks(checklist: Command, registry: Registry
       "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
     ],
     options: [valueOption("--endpoint <id>", "only this endpoint (default: all enabled ones)", parseId)],
-    run: (context, options) => runWebhooks(context, options, () => registry.exit(EXIT.failed)),
+    run: runWebhooks,
   });
 }
 
 /** A receiver that does wrong is a result, not a failure of the command: it is printed, and the exit code tells. */
-async function runWebhooks(
-  context: Context,
-  options: WebhookDrillOptions,
-  fail: () => void,
-): Promise<Outcome<void, Problem>> {
+async function runWebhooks(context: Context, options: WebhookDrillOptions): Promise<Ending> {
   const { endpoint } = options;
   const run = await whileWaiting(context, options, ({ signal }) =>
     callSandbox(context, options, {
@@ -55,11 +51,10 @@ async function runWebhooks(
   if (!run.ok) return run;
   const { drills } = run.value;
   const passed = drills.every((drill) => drill.passed);
-  if (!passed) fail();
   context.printer.result({ passed, ...encodeAnswer("runWebhookDrill", run.value) }, () =>
     drills.map((drill) => report(drill, context.printer.style)).join("\n\n"),
   );
-  return accept(undefined);
+  return passed ? DONE : accept(EXIT.failed);
 }
 
 function report({ url, passed, steps }: EndpointDrill, style: Style): string {

@@ -10,7 +10,7 @@ import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";
 import { quote } from "../order/create-report.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { fail, failUsage, interruptedProblem, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
 import { resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
 
@@ -58,13 +58,13 @@ function placeOf(context: Context, options: LookOptions): Outcome<Place, Problem
   if (!control.ok) return control;
   if (options.probe !== true) return accept({ source: "sandbox", control: control.value });
   const message = "--probe is for another service: all facts of this sandbox are known";
-  return { ok: false, refusal: usageProblem(message, "leave it out, or name a service with --base-url") };
+  return failUsage(message, "leave it out, or name a service with --base-url");
 }
 
 function elsewhere({ watch: again }: LookOptions, settings: Settings): Outcome<Place, Problem> {
   if (again !== true) return accept({ source: "service", settings });
   const message = "--watch works only with the sandbox of this folder: another service does not show changes";
-  return { ok: false, refusal: usageProblem(message, "leave it out, or leave out --base-url") };
+  return failUsage(message, "leave it out, or leave out --base-url");
 }
 
 /** Whether two addresses lead to one port of this machine. */
@@ -100,11 +100,8 @@ function serviceLook(context: Context, options: LookOptions, settings: Settings)
     const sum = formatAmount(PROBE_TERMS.amount_minor, PROBE_TERMS.currency);
     printer.talk(`asking ${printable(service)}, which creates one order over ${sum} there; it is never paid`);
     const probe = await probeService(world, target.value, { timeoutMs: settings.timeoutMs.value, signal });
-    return signal.aborted ? { ok: false, refusal: interrupted() } : accept(report(probe));
+    return signal.aborted
+      ? fail(interruptedProblem("; an order may have been created"))
+      : accept(report(probe));
   });
-}
-
-function interrupted(): Problem {
-  const message = "interrupted; an order may have been created";
-  return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };
 }

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { parseNote } from "../parsers.ts";
-import type { Problem } from "../problem.ts";
+import { DONE, type Ending } from "../problem.ts";
 
 type RequestOptions = CommonOptions & { readonly note?: string };
 
@@ -22,7 +21,7 @@ export function registerProduction(parent: Command, registry: Registry): void {
   });
 }
 
-async function runRequest(context: Context, options: RequestOptions): Promise<Outcome<void, Problem>> {
+async function runRequest(context: Context, options: RequestOptions): Promise<Ending> {
   const { note } = options;
   const requested = await callSandbox(context, options, {
     name: "requestProduction",
@@ -37,5 +36,5 @@ async function runRequest(context: Context, options: RequestOptions): Promise<Ou
       "  checkout checklist shows what is missing",
     ].join("\n"),
   );
-  return accept(undefined);
+  return DONE;
 }

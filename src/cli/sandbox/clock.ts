@@ -2,12 +2,11 @@ import type { Command } from "commander";
 import { clock } from "../../client/control/control.ts";
 import { iso } from "../../core/clock.ts";
 import { decodeRequest, encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";
 import { happeningLines } from "../webhook/report.ts";
 import { durationOf } from "../parsers.ts";
-import { usageProblem, type Problem } from "../problem.ts";
+import { DONE, fail, usageProblem, type Ending, type Problem } from "../problem.ts";
 
 const MINUTES_AND_MORE = "a duration such as 31m, 2h or 45s";
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
@@ -42,8 +41,8 @@ async function runClock(
   context: Context,
   options: CommonOptions,
   request: RequestOf<"moveClock"> | Problem | undefined,
-): Promise<Outcome<void, Problem>> {
-  if (request !== undefined && "exitCode" in request) return { ok: false, refusal: request };
+): Promise<Ending> {
+  if (request !== undefined && "exitCode" in request) return fail(request);
   const target = controlTarget(context, options);
   if (!target.ok) return target;
   const moved = controlOutcome(await clock(context.world, target.value, request));
@@ -61,7 +60,7 @@ async function runClock(
       ...left,
     ].join("\n"),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 function advanceBy(text: string): RequestOf<"moveClock"> | Problem {

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { pay } from "../../client/control/control.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget, FIND_ID, moveLines, parseIdOf } from "../control-command.ts";
 import { parseChoice } from "../parsers.ts";
-import { usageProblem, type Problem } from "../problem.ts";
+import { DONE, failUsage, type Ending } from "../problem.ts";
 
 type PayOptions = CommonOptions & { readonly outcome?: PayOutcome };
 
@@ -24,15 +23,12 @@ export function registerSandboxPay(parent: Command, registry: Registry): void {
   });
 }
 
-async function runPay(context: Context, options: PayOptions, typed = ""): Promise<Outcome<void, Problem>> {
+async function runPay(context: Context, options: PayOptions, typed = ""): Promise<Ending> {
   const { outcome } = options;
   const id = parseIdOf("order or session", typed);
   if (!id.ok) return id;
   if (outcome === undefined) {
-    return {
-      ok: false,
-      refusal: usageProblem("missing: --outcome", `add --outcome ${PAY_OUTCOMES.join("|")}`),
-    };
+    return failUsage("missing: --outcome", `add --outcome ${PAY_OUTCOMES.join("|")}`);
   }
   const target = controlTarget(context, options);
   if (!target.ok) return target;
@@ -46,7 +42,7 @@ async function runPay(context: Context, options: PayOptions, typed = ""): Promis
   context.printer.result(encodeAnswer("pay", value), () =>
     value.moves.length > 0 ? moveLines(value.moves) : unmoved(value),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 function unmoved({ status, late }: { readonly status: string; readonly late: boolean }): string {

@@ -18,19 +18,26 @@ import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/group-commit.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
-import { listOption, register, switchOption, valueOption } from "../command.ts";
-import type { CommonOptions, Context, Registry } from "../command.ts";
+import {
+  listOption,
+  register,
+  switchOption,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
 import {
   parseChoice,
   parseDuration,
   parseHost,
   parseLifetime,
   parseRateLimit,
-  parseWhole,
   parseTargetHost,
+  parseWhole,
 } from "../parsers.ts";
 import { portProblem } from "./port-problem.ts";
-import { EXIT, fileProblem, usageProblem, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { banner, readyOf } from "./ready.ts";
 import { DEFAULT_PORT } from "../settings.ts";
 import * as state from "../state-folder.ts";
@@ -108,7 +115,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
 }
 
 /** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
-async function runSandboxStart(context: Context, options: StartOptions): Promise<Outcome<void, Problem>> {
+async function runSandboxStart(context: Context, options: StartOptions): Promise<Ending> {
   const { world } = context;
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
@@ -151,14 +158,14 @@ function givenTokens({ env }: World): Outcome<GivenTokens, Problem> {
   if (control.value === undefined || control.value !== admin.value)
     return accept({ control: control.value, admin: admin.value });
   const message = "CHECKOUT_CONTROL_TOKEN and CHECKOUT_ADMIN_TOKEN must differ, because they are two roles";
-  return { ok: false, refusal: usageProblem(message, "set another one, or unset one of them") };
+  return failUsage(message, "set another one, or unset one of them");
 }
 
 function givenToken(env: World["env"], name: string): Outcome<string | undefined, Problem> {
   const given = env[name] || undefined;
   if (given === undefined || /^[\w-]{16,128}$/.test(given)) return accept(given);
   const message = `${name} must have 16 to 128 letters, digits, - or _`;
-  return { ok: false, refusal: usageProblem(message, "set a longer one, or unset it for a random one") };
+  return failUsage(message, "set a longer one, or unset it for a random one");
 }
 
 /** The folder that this process holds, or undefined where nothing is kept. */
@@ -172,7 +179,7 @@ async function serveFolder(
     tokens,
     stopped,
   }: { readonly held: Held; readonly tokens: Tokens; readonly stopped: Promise<void> },
-): Promise<Outcome<void, Problem>> {
+): Promise<Ending> {
   const { world } = context;
   const opened = openState(world, held);
   if (!opened.ok) return opened;
@@ -205,7 +212,7 @@ async function serveFolder(
     await stopped;
     await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     context.printer.talk("checkout sandbox stopped.");
-    return accept(undefined);
+    return DONE;
   } finally {
     log.flush();
     store.close();
@@ -219,7 +226,7 @@ async function retryWhileLocked<Value>(write: () => Promise<Value>): Promise<Out
       return accept(await write());
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (tries === MAX_LOCKED_TRIES) return { ok: false, refusal: unavailable(error) };
+      if (tries === MAX_LOCKED_TRIES) return fail(unavailable(error));
     }
   }
 }
@@ -236,7 +243,7 @@ function openState(world: World, held: Held): Outcome<{ store: Store; masterKey:
   const path = held === undefined ? IN_MEMORY : state.stateFile(held.path, "database");
   const store = openStore(path, { nativeBinding: world.sqliteAddon(), scheduler: world });
   if (store.ok) return accept({ store: store.value, masterKey: masterKey.value });
-  return { ok: false, refusal: fileProblem("database", store.refusal) };
+  return fail(fileProblem("database", store.refusal));
 }
 
 /** Writes the merchant's copy of a new key. */
@@ -287,7 +294,7 @@ async function listen(
       return accept({ listener: listener.value, sandbox });
     }
     if (listener.refusal.reason === "in_use" && port < last) continue;
-    return { ok: false, refusal: portProblem(world, port, listener.refusal.message) };
+    return fail(portProblem(world, port, listener.refusal.message));
   }
 }
 
@@ -297,13 +304,10 @@ function ownerOf(world: World, port: number): string {
 
 function foreignMasterKey(held: Held): Outcome<never, Problem> {
   const path = held === undefined ? "the master key" : state.stateFile(held.path, "masterKey");
-  return {
-    ok: false,
-    refusal: {
-      exitCode: EXIT.failed,
-      code: "master_key_foreign",
-      message: `${path} cannot decrypt the signing secret in the database`,
-      next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start again",
-    },
-  };
+  return fail({
+    exitCode: EXIT.failed,
+    code: "master_key_foreign",
+    message: `${path} cannot decrypt the signing secret in the database`,
+    next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start again",
+  });
 }

@@ -1,11 +1,10 @@
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { fieldLines, table } from "../printer.ts";
-import type { Problem } from "../problem.ts";
+import { DONE, type Ending } from "../problem.ts";
 
 /** `checkout store show`. */
 export function registerStore(parent: Command, registry: Registry): void {
@@ -29,19 +28,19 @@ export function registerCapabilities(parent: Command, registry: Registry): void 
   });
 }
 
-async function runShow(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+async function runShow(context: Context, options: CommonOptions): Promise<Ending> {
   const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
   context.printer.result(encodeAnswer("storeSummary", shown.value), () => summaryLines(shown.value));
-  return accept(undefined);
+  return DONE;
 }
 
-async function runCapabilities(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+async function runCapabilities(context: Context, options: CommonOptions): Promise<Ending> {
   const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
   const { store, capabilities } = shown.value;
   context.printer.result({ store_id: store.id, capabilities }, () => capabilityLines(shown.value));
-  return accept(undefined);
+  return DONE;
 }
 
 function summaryLines(summary: AnswerOf<"storeSummary">): string {

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseChoice, parseId, parseWhole } from "../parsers.ts";
-import type { Problem } from "../problem.ts";
+import { DONE, type Ending } from "../problem.ts";
 
 type ListOptions = CommonOptions & {
   readonly endpoint?: string;
@@ -37,7 +36,7 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
   });
 }
 
-async function runList(context: Context, options: ListOptions): Promise<Outcome<void, Problem>> {
+async function runList(context: Context, options: ListOptions): Promise<Ending> {
   const { endpoint, event, checkout, state, limit } = options;
   const body = { endpointId: endpoint, eventId: event, checkoutId: checkout, state, limit };
   const listed = await callSandbox(context, options, { name: "listDeliveries", body });
@@ -46,5 +45,5 @@ async function runList(context: Context, options: ListOptions): Promise<Outcome<
   context.printer.result(encodeAnswer("listDeliveries", listed.value), () =>
     deliveries.length === 0 ? "no matching deliveries" : deliveryLines(deliveries),
   );
-  return accept(undefined);
+  return DONE;
 }

@@ -15,7 +15,7 @@ import {
 import { callSandbox, parseIdOf } from "../control-command.ts";
 import { parseChoice, parseDuration, parseId } from "../parsers.ts";
 import { table } from "../printer.ts";
-import { usageProblem, type Problem } from "../problem.ts";
+import { DONE, failUsage, type Ending, type Problem } from "../problem.ts";
 
 type TroubleOptions = CommonOptions & {
   readonly kind?: FaultKind;
@@ -51,11 +51,7 @@ export function registerEndpointTrouble(parent: Command, registry: Registry): vo
   });
 }
 
-async function runTrouble(
-  context: Context,
-  options: TroubleOptions,
-  text = "",
-): Promise<Outcome<void, Problem>> {
+async function runTrouble(context: Context, options: TroubleOptions, text = ""): Promise<Ending> {
   const id = parseIdOf("endpoint", text);
   if (!id.ok) return id;
   const wanted = troubleOf(options);
@@ -71,7 +67,7 @@ async function runTrouble(
   context.printer.result(encodeAnswer("makeTrouble", made.value), () =>
     troubles.length === 0 ? "no faults are scheduled" : troubleLines(troubles),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 function troubleOf({
@@ -81,19 +77,15 @@ function troubleOf({
   delay,
   clear,
 }: TroubleOptions): Outcome<RequestOf<"makeTrouble">, Problem> {
-  const wrong = (message: string, next: string): Outcome<never, Problem> => ({
-    ok: false,
-    refusal: usageProblem(message, next),
-  });
   if (clear === true) {
     if (kind === undefined) return accept({ action: "clear" });
-    return wrong("--clear and --kind exclude each other", "leave one of them out; clear first, then add");
+    return failUsage("--clear and --kind exclude each other", "leave one of them out; clear first, then add");
   }
   if (kind === undefined) {
-    return wrong("missing: --kind, or --clear", `add --kind ${FAULT_KINDS.join("|")}`);
+    return failUsage("missing: --kind, or --clear", `add --kind ${FAULT_KINDS.join("|")}`);
   }
   if (delay !== undefined && kind !== "delay" && kind !== "reorder") {
-    return wrong(`--delay is for delay and reorder; got --kind ${kind}`, "leave out --delay");
+    return failUsage(`--delay is for delay and reorder; got --kind ${kind}`, "leave out --delay");
   }
   return accept({ action: "add", kind, times, eventId: event, delayMs: delay });
 }

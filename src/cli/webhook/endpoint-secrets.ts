@@ -14,7 +14,7 @@ import {
 import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
 import { durationOf, parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
 type SecretOptions = CommonOptions & { readonly format?: "env" };
@@ -57,11 +57,7 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
   });
 }
 
-async function runRotate(
-  context: Context,
-  options: RotateOptions,
-  text = "",
-): Promise<Outcome<void, Problem>> {
+async function runRotate(context: Context, options: RotateOptions, text = ""): Promise<Ending> {
   const id = parseIdOf("endpoint", text);
   if (!id.ok) return id;
   const overlap = options.overlap ?? DEFAULT_OVERLAP;
@@ -86,15 +82,11 @@ async function runRotate(
       ["in force", rotated.value.inForce.length],
     ]),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 /** The newest secret in force: what a receiver is to be given. */
-async function runSecret(
-  context: Context,
-  options: SecretOptions,
-  text?: string,
-): Promise<Outcome<void, Problem>> {
+async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<Ending> {
   const id = text === undefined ? await onlyEndpoint(context, options) : parseIdOf("endpoint", text);
   if (!id.ok) return id;
   const shown = await callSandbox(context, options, {
@@ -107,7 +99,7 @@ async function runSecret(
   const [secret = ""] = shown.value.inForce;
   const json = { endpoint_id: id.value, signing_secret: secret, ...encodeAnswer("showSecret", shown.value) };
   context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
-  return accept(undefined);
+  return DONE;
 }
 
 /** The one endpoint that there is. Refuses where there is none, and names them where there are several. */
@@ -117,15 +109,12 @@ async function onlyEndpoint(context: Context, options: CommonOptions): Promise<O
   const [only, ...more] = listed.value.endpoints;
   if (only === undefined) {
     const next = "add one: checkout endpoints add http://localhost:3000/hooks";
-    return {
-      ok: false,
-      refusal: { exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next },
-    };
+    return fail({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });
   }
   if (more.length === 0) return accept(only.id);
   const known = [only, ...more].map(({ id, url }) => `${id} (${printable(url)})`).join(", ");
   const message = `there are ${more.length + 1} endpoints, so name one: ${known}`;
-  return { ok: false, refusal: usageProblem(message, `checkout endpoints secret ${only.id}`) };
+  return failUsage(message, `checkout endpoints secret ${only.id}`);
 }
 
 /** The service's own check says how long is too long. */

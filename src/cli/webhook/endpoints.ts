@@ -3,13 +3,12 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines, table } from "../printer.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 
 type AddOptions = CommonOptions & { readonly events?: readonly string[] };
@@ -90,17 +89,16 @@ const CHANGES: readonly Change[] = [
 ];
 
 /** What no event could ever match is a usage error, sandbox or no sandbox; so is an address that the sandbox refuses. */
-async function runAdd(context: Context, options: AddOptions, url = ""): Promise<Outcome<void, Problem>> {
+async function runAdd(context: Context, options: AddOptions, url = ""): Promise<Ending> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);
-  if (!patterns.ok) return { ok: false, refusal: usageProblem(patterns.refusal.message, next) };
+  if (!patterns.ok) return failUsage(patterns.refusal.message, next);
   const added = await callSandbox(context, options, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value },
     nextAfter: { state_conflict: "checkout endpoints list shows them" },
   });
-  if (!added.ok && added.refusal.code === "invalid_parameter")
-    return { ok: false, refusal: usageProblem(added.refusal.message, next) };
+  if (!added.ok && added.refusal.code === "invalid_parameter") return failUsage(added.refusal.message, next);
   if (!added.ok) return added;
   const { printer } = context;
   printer.result(encodeAnswer("addEndpoint", added.value), () => {
@@ -112,24 +110,24 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
     ]);
     return `${printer.style.green("✓")} events are delivered to ${printable(address)}\n${fields}`;
   });
-  return accept(undefined);
+  return DONE;
 }
 
-async function runList(context: Context, options: CommonOptions): Promise<Outcome<void, Problem>> {
+async function runList(context: Context, options: CommonOptions): Promise<Ending> {
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
   context.printer.result(encodeAnswer("listEndpoints", listed.value), () =>
     endpoints.length === 0 ? NONE : endpointLines(endpoints),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 async function runChange(
   context: Context,
   options: CommonOptions,
   change: Change & { readonly id: string },
-): Promise<Outcome<void, Problem>> {
+): Promise<Ending> {
   const id = parseIdOf("endpoint", change.id);
   if (!id.ok) return id;
   const changed = await callSandbox(context, options, {
@@ -143,14 +141,10 @@ async function runChange(
     encodeAnswer("setEndpointState", changed.value),
     () => `${printable(changed.value.url)} ${change.done}`,
   );
-  return accept(undefined);
+  return DONE;
 }
 
-async function runTest(
-  context: Context,
-  options: WebhookWaitOptions,
-  text = "",
-): Promise<Outcome<void, Problem>> {
+async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<Ending> {
   const id = parseIdOf("endpoint", text);
   if (!id.ok) return id;
   const tested = await callSandbox(context, options, {
@@ -168,33 +162,26 @@ async function runTest(
       `checkout events get ${eventId} --wait shows the result`,
     ].join("\n"),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 /** Waits for the end of the first try: the tries after it can take a day. */
-async function awaitTest(
-  context: Context,
-  options: WebhookWaitOptions,
-  eventId: string,
-): Promise<Outcome<void, Problem>> {
+async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<Ending> {
   const shown = await eventOnceDelivered(context, options, { eventId, until: isAnswered });
   if (!shown.ok) return shown;
   // Trouble on purpose may have added a second one.
   const delivery = shown.value.deliveries.find(({ cause }) => cause === "event");
   if (delivery === undefined || !isAnswered(shown.value.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";
-    return {
-      ok: false,
-      refusal: timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }),
-    };
+    return fail(timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }));
   }
-  if (delivery.state !== "succeeded") return { ok: false, refusal: notTaken(shown.value, delivery) };
+  if (delivery.state !== "succeeded") return fail(notTaken(shown.value, delivery));
   context.printer.result(encodeAnswer("showEvent", shown.value), () => {
     const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
     const { style } = context.printer;
     return `${style.green("✓")} webhook.test was accepted: ${resultOf(delivery)} after ${milliseconds} ms\n  ${eventId}`;
   });
-  return accept(undefined);
+  return DONE;
 }
 
 function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {

@@ -18,7 +18,7 @@ import { callSandbox, controlOutcome, controlTarget, parseIdOf } from "../contro
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
 import { idOf, parseChoice, parseId, parseWhole } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import type { Problem } from "../problem.ts";
+import { DONE, fail, type Ending, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import {
   eventOnceDelivered,
@@ -87,7 +87,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
   });
 }
 
-async function runList(context: Context, options: ListOptions): Promise<Outcome<void, Problem>> {
+async function runList(context: Context, options: ListOptions): Promise<Ending> {
   const after = await positionOf(context, options);
   if (!after.ok) return after;
   const query: RequestOf<"listEvents"> = {
@@ -105,7 +105,7 @@ async function runList(context: Context, options: ListOptions): Promise<Outcome<
   context.printer.result(encodeAnswer("listEvents", listed.value), () =>
     events.length === 0 ? "no matching events" : eventLines(events),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 /** The place of the event that was named. One that waits for the next event and names none starts at the newest. */
@@ -138,10 +138,10 @@ async function nextEvents(
   const listed = controlOutcome(result);
   if (!listed.ok || listed.value.events.length > 0) return listed;
   const next = `continue to wait: checkout events list --since ${query.since ?? 0} --wait, with the same filters`;
-  return { ok: false, refusal: timeIsUp("no matching event came", next, { since: query.since ?? 0 }) };
+  return fail(timeIsUp("no matching event came", next, { since: query.since ?? 0 }));
 }
 
-async function runGet(context: Context, options: GetOptions, text = ""): Promise<Outcome<void, Problem>> {
+async function runGet(context: Context, options: GetOptions, text = ""): Promise<Ending> {
   const id = parseIdOf("event", text);
   if (!id.ok) return id;
   const waits = options.wait === true;
@@ -149,10 +149,10 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
     ? await eventOnceDelivered(context, options, { eventId: id.value, until: isSettled })
     : await showEvent(context, options, id.value);
   if (!shown.ok) return shown;
-  if (waits && !isSettled(shown.value.deliveries)) return { ok: false, refusal: stillDue(shown.value) };
+  if (waits && !isSettled(shown.value.deliveries)) return fail(stillDue(shown.value));
   if (options.body === true) context.printer.exact(shown.value.body);
   else context.printer.result(encodeAnswer("showEvent", shown.value), () => eventText(shown.value));
-  return accept(undefined);
+  return DONE;
 }
 
 function showEvent(
@@ -168,11 +168,7 @@ function showEvent(
   });
 }
 
-async function runReplay(
-  context: Context,
-  options: ReplayOptions,
-  text = "",
-): Promise<Outcome<void, Problem>> {
+async function runReplay(context: Context, options: ReplayOptions, text = ""): Promise<Ending> {
   const id = parseIdOf("event", text);
   if (!id.ok) return id;
   const replayed = await callSandbox(context, options, {
@@ -191,7 +187,7 @@ async function runReplay(
       `checkout events get ${id.value} --wait shows the result`,
     ].join("\n"),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 function isSettled(deliveries: readonly DeliveryEntry[]): boolean {

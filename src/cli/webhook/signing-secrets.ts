@@ -2,7 +2,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { secretFault } from "../../core/webhook/signature.ts";
 import { valueOption, type CommonOptions, type Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
-import { usageProblem, type Problem } from "../problem.ts";
+import { failUsage, type Problem } from "../problem.ts";
 import type { Option } from "commander";
 
 /** Options of commands that sign or verify. */
@@ -46,21 +46,18 @@ export async function findSecrets(
 export function checkSecrets(secrets: readonly string[]): Outcome<void, Problem> {
   const fault = secrets.map(secretFault).find(Boolean);
   if (fault === undefined) return accept(undefined);
-  return { ok: false, refusal: usageProblem(fault.message, SOURCES) };
+  return failUsage(fault.message, SOURCES);
 }
 
 const SOURCES = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
 
-const ONE_STDIN: Outcome<never, Problem> = {
-  ok: false,
-  refusal: usageProblem(
-    "--payload-file and --secret-file cannot both be standard input",
-    `take one of them from a file, or the secret from ${SECRET_VARIABLE}`,
-  ),
-};
+const ONE_STDIN = failUsage(
+  "--payload-file and --secret-file cannot both be standard input",
+  `take one of them from a file, or the secret from ${SECRET_VARIABLE}`,
+);
 
 function noSecret(secretFile: string | undefined): Outcome<never, Problem> {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
-  return { ok: false, refusal: usageProblem(message, SOURCES) };
+  return failUsage(message, SOURCES);
 }

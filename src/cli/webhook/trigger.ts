@@ -12,7 +12,7 @@ import { register, valueOption, type Context, type Registry } from "../command.t
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
 import { fieldLines, table } from "../printer.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
 import { storeOption } from "../service-command.ts";
 import type { ServiceOptions } from "../settings.ts";
@@ -57,11 +57,7 @@ export function registerTrigger(parent: Command, registry: Registry): void {
   });
 }
 
-async function runTrigger(
-  context: Context,
-  options: TriggerOptions,
-  type = "",
-): Promise<Outcome<void, Problem>> {
+async function runTrigger(context: Context, options: TriggerOptions, type = ""): Promise<Ending> {
   if (type === TEST) return testAll(context, options);
   const goal = goalOf(type);
   if (!goal.ok) return goal;
@@ -85,7 +81,7 @@ async function runTrigger(
   const after = await reach(context, control.value, { goal: goal.value, checkout: before.value, known });
   if (!after.ok) return after;
   show(context, after.value, known);
-  return accept(undefined);
+  return DONE;
 }
 
 /** A type that no order and no session can have is a usage error. */
@@ -95,7 +91,7 @@ function goalOf(type: string): Outcome<Goal, Problem> {
   if (EVENT_TYPES.includes(type) && status !== undefined)
     return accept({ type, status, noun: object === "order" ? ORDER : SESSION });
   const message = `expected an event type: ${EVENT_TYPES.join(", ")}; got ${printableLiteral(type)}`;
-  return { ok: false, refusal: usageProblem(message, "checkout trigger order.succeeded") };
+  return failUsage(message, "checkout trigger order.succeeded");
 }
 
 /** Acts in the payer's place until the last event is the one that was asked for. */
@@ -108,7 +104,7 @@ async function reach(
   const { id, status } = checkout;
   if (status === goal.status && known === 0) return accept(checkout);
   if (goal.status === "created" || status === goal.status || isFinal(status))
-    return { ok: false, refusal: tooLate(goal, checkout) };
+    return fail(tooLate(goal, checkout));
   const body = { outcome: ACTS[goal.status] };
   const paid = controlOutcome(await callControl(context.world, control, { name: "pay", id, body }), {
     state_conflict: `checkout sessions get ${id} shows its state`,
@@ -153,15 +149,15 @@ function show({ printer }: Context, checkout: Checkout, known: number): void {
 }
 
 /** Tests every endpoint that is on. */
-async function testAll(context: Context, options: TriggerOptions): Promise<Outcome<void, Problem>> {
+async function testAll(context: Context, options: TriggerOptions): Promise<Ending> {
   if (options.orderId !== undefined || options.priceId !== undefined) {
     const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;
-    return { ok: false, refusal: usageProblem(message, `checkout trigger ${TEST}`) };
+    return failUsage(message, `checkout trigger ${TEST}`);
   }
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const enabled = listed.value.endpoints.filter(({ state }) => state === "enabled");
-  if (enabled.length === 0) return { ok: false, refusal: nobodyListens() };
+  if (enabled.length === 0) return fail(nobodyListens());
   const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
   for (const { id, url } of enabled) {
     const tested = await callSandbox(context, options, { name: "testEndpoint", id, body: {} });
@@ -174,7 +170,7 @@ async function testAll(context: Context, options: TriggerOptions): Promise<Outco
       tests.map(({ event_id: eventId, url }) => [TEST, eventId, url]),
     ),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 function nobodyListens(): Problem {

@@ -15,7 +15,7 @@ import { invalidOption, register, valueOption, type Context, type Registry } fro
 import { causeLine } from "./cause-line.ts";
 import { readInput } from "../input.ts";
 import { durationOf } from "../parsers.ts";
-import { EXIT, usageProblem, type Problem } from "../problem.ts";
+import { DONE, EXIT, failUsage, type Ending, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, secretOption, type SecretOptions } from "./signing-secrets.ts";
 
 type VerifyFlags = SecretOptions & {
@@ -53,7 +53,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
         parseMoment,
       ),
     ],
-    run: (context, options) => runVerify(context, options, () => registry.exit(EXIT.failed)),
+    run: runVerify,
   });
   register<SignFlags>(parent, registry, {
     name: "sign",
@@ -73,11 +73,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
 }
 
 /** A signature that does not match is a result, not a failure of the command: it is printed, and the exit code tells. */
-async function runVerify(
-  context: Context,
-  options: VerifyFlags,
-  fail: () => void,
-): Promise<Outcome<void, Problem>> {
+async function runVerify(context: Context, options: VerifyFlags): Promise<Ending> {
   const { payloadFile, timestamp, signature } = options;
   if (payloadFile === undefined || timestamp === undefined || signature === undefined)
     return missing({ "--payload-file": payloadFile, "--timestamp": timestamp, "--signature": signature });
@@ -93,12 +89,11 @@ async function runVerify(
     now: options.now ?? context.world.now(),
   };
   const verdict = verifySignature(request);
-  if (!verdict.ok) fail();
   report(context, { verdict, causes: diagnose(request), now: request.now });
-  return accept(undefined);
+  return verdict.ok ? DONE : accept(EXIT.failed);
 }
 
-async function runSign(context: Context, options: SignFlags): Promise<Outcome<void, Problem>> {
+async function runSign(context: Context, options: SignFlags): Promise<Ending> {
   const { world, printer } = context;
   const { payloadFile } = options;
   if (payloadFile === undefined) return missing({ "--payload-file": payloadFile });
@@ -118,7 +113,7 @@ async function runSign(context: Context, options: SignFlags): Promise<Outcome<vo
       .map(([name, value]) => `${name}: ${value}`)
       .join("\n"),
   );
-  return accept(undefined);
+  return DONE;
 }
 
 type Report = {
@@ -148,10 +143,7 @@ function missing(flags: Readonly<Record<string, string | undefined>>): Outcome<n
   const names = Object.entries(flags)
     .filter(([, value]) => value === undefined)
     .map(([name]) => name);
-  return {
-    ok: false,
-    refusal: usageProblem(`missing: ${names.join(", ")}`, "add what is missing; --help shows examples"),
-  };
+  return failUsage(`missing: ${names.join(", ")}`, "add what is missing; --help shows examples");
 }
 
 /** The id that an event's body has, if a header can carry it. */
