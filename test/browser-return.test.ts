@@ -220,7 +220,7 @@ test("what cannot be run is said before anything is done", async () => {
     ["checklist run browser-return", "missing: --return-url"],
     ["checklist run browser-return --return-url https://shop.example/thanks", "this machine alone"],
     ["checklist run browser-return --return-url http://localhost:4242/", "the sandbox itself"],
-    [`${RETURN.join(" ")} --order-view ${SHOP}/x`, "missing: --paid-when"],
+    [`${RETURN.join(" ")} --order-view ${SHOP}/x`, "--order-view needs --paid-when"],
     [`${RETURN.join(" ")} --order-view http://shop.example/ --paid-when x`, "this machine alone"],
     [`${RETURN.join(" ")} --order-view ${SHOP} --order-view-command x --paid-when x`, "exclude each other"],
     [`${RETURN.join(" ")} --order-view ${SHOP} --paid-when (`, "a regular expression"],

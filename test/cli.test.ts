@@ -70,8 +70,15 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
     ["CHECKOUT_OPEN must be 1 or 0", createOrder("o"), { CHECKOUT_OPEN: "perhaps" }],
     ["HOST or HOST:PORT", ["sandbox", "start", "--allow-host", "http://x"]],
     ["the id of an order or session", ["sandbox", "pay", "nonsense", "--outcome", "succeeded"]],
-    ["the id of an order or session", ["sandbox", "pay", "nonsense"]],
+    ["missing: --outcome", ["sandbox", "pay", "nonsense"]],
     ["missing: --outcome", ["sandbox", "pay", "0199a3c4-5d00-7000-8000-000000000001"]],
+    ["--until needs --wait", createOrder("o", "--until", "final")],
+    ["CHECKOUT_UNTIL needs --wait", createOrder("o"), { CHECKOUT_UNTIL: "final" }],
+    [
+      "CHECKOUT_NEW_ATTEMPT and --idempotency-key exclude each other",
+      createOrder("o", "--idempotency-key", "abcdefgh"),
+      { CHECKOUT_NEW_ATTEMPT: "1" },
+    ],
     ["unknown command 'crate' (Did you mean create?)", ["orders", "crate"]],
   ];
   for (const [said, argv, env = {}] of rows) {
@@ -111,6 +118,12 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
     [["return-origins", "add", "http://shop.example"], "correct it; nothing was changed"],
     [["sandbox", "pay", "nonsense", "--outcome", "failed"], again],
     [["sandbox", "pay", unknown, "--outcome", "failed"], again],
+    [
+      ["sandbox", "pay", id],
+      "add --outcome <outcome> (succeeded, declined, failed, cancelled, expired [CHECKOUT_OUTCOME])",
+    ],
+    [["sessions", "get", id, "--until", "final"], "add --wait, or leave out --until"],
+    [createOrder("o-2", "--new-attempt", "--idempotency-key", "abcdefgh"), "leave one of them out"],
     [["sandbox", "pay", id, "--outcome", "cancelled"], `checkout sessions get ${id} shows its state`],
   ];
   for (const [argv, next] of rows) {

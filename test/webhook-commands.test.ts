@@ -516,7 +516,7 @@ test("each mistake ends with what was expected, what came and what to type next"
     [2, 'a duration from 0s to 30d; got "31d"', `endpoints rotate-secret ${id} --overlap 31d`],
     [2, 'a duration from 0s to 30d; got "soon"', `endpoints rotate-secret ${id} --overlap soon`],
     [2, "Expected env", "endpoints secret --format json"],
-    [2, "missing: --kind, or --clear", `endpoints trouble ${id}`],
+    [2, "missing: --kind or --clear", `endpoints trouble ${id}`],
     [2, "--clear and --kind exclude each other", `endpoints trouble ${id} --clear --kind drop`],
     [2, "duplicate or reorder or delay", `endpoints trouble ${id} --kind rain`],
     [2, "from 1 to 1000", `endpoints trouble ${id} --kind drop --times 1001`],

@@ -1,14 +1,15 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
+import { checkRules, environmentName, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
 import type { Ending, ExitCode } from "./problem.ts";
 
 /** What a command gets beside its options. */
 export type Context = { readonly world: World; readonly printer: Printer };
 
-/** A command: what its help says, its options, and the function that it is. */
-export type CommandSpec<Options> = {
+/** A command: what its help says, its options and how they go together, and the function that it is. */
+export type CommandSpec<Options> = OptionRules<Options> & {
   /** Name and arguments, as commander writes them: `get <id>`. */
   readonly name: string;
   readonly summary: string;
@@ -50,7 +51,8 @@ export function registerOn<Options extends CommonOptions>(
     applyEnvironment(command, world.env);
     const options = command.opts<Options>();
     const printer = createPrinter(world, { json: options.json === true });
-    const ending = await spec.run({ world, printer }, options, ...command.args);
+    const sensible = checkRules(command, spec);
+    const ending = sensible.ok ? await spec.run({ world, printer }, options, ...command.args) : sensible;
     if (ending.ok) return exit(ending.value);
     printer.problem(ending.refusal);
     exit(ending.refusal.exitCode);
@@ -107,11 +109,6 @@ function commonOptions(): Option[] {
 function withEnvironmentHint(option: Option): Option {
   option.description += ` [${environmentName(option.name())}]`;
   return option;
-}
-
-/** The variable that stands for a flag: `base-url` is CHECKOUT_BASE_URL. */
-export function environmentName(flag: string): string {
-  return `CHECKOUT_${flag.toUpperCase().replaceAll("-", "_")}`;
 }
 
 /** A flag wins over the environment, the environment over a default. */

@@ -28,6 +28,10 @@ export function registerListen(parent: Command, registry: Registry): void {
       "checkout listen --port 4300 --secret-file secret.txt --forward http://localhost:3000/hooks",
     ],
     options: listenOptions(),
+    conflicts: [
+      ["ca", "insecure"],
+      ["printSecret", "secretFile"],
+    ],
     run: runListen,
   });
 }
@@ -138,8 +142,6 @@ function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<
  * happens from now on waits for the first one that does.
  */
 async function printSecret(context: Context, options: ListenOptions): Promise<Ending> {
-  if (options.secretFile !== undefined)
-    return failUsage("--print-secret works only with the sandbox's secret", "read that file");
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const known = listed.value.endpoints.find(({ kind }) => kind === "listener");

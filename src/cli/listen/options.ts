@@ -140,11 +140,6 @@ async function trustOf(
   { world, printer }: Context,
   { ca, insecure }: ListenOptions,
 ): Promise<Outcome<TlsTrust | undefined, Problem>> {
-  if (ca !== undefined && insecure === true) {
-    const message =
-      "--ca and --insecure exclude each other: without verification no CA certificates are needed";
-    return failUsage(message, "leave one of them out");
-  }
   if (insecure === true) {
     printer.trace("warning: --insecure: TLS certificates of https targets are not verified");
     return accept({ unchecked: true });

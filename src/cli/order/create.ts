@@ -14,7 +14,7 @@ import { DONE, fail, failUsage, type Ending, type Problem } from "../problem.ts"
 import { askForMissing, type CreateFields } from "../prompts.ts";
 import { resolveSettings, type Settings } from "../settings.ts";
 import { stateFile } from "../state-folder.ts";
-import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { connect, showHeadersOption, showRequest, storeOption, targetOptions } from "../service-command.ts";
 
 type CreateOptions = WaitOptions &
@@ -69,6 +69,9 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       storeOption(),
       showHeadersOption(),
     ],
+    requires: [["until", "wait"]],
+    // A new attempt is a new managed key.
+    conflicts: [["newAttempt", "idempotencyKey"]],
     run: (context, options) => runCreate(context, options, noun),
   });
 }
@@ -76,8 +79,6 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
 async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<Ending> {
   const { world } = context;
-  const sensible = checkWaitOptions(options);
-  if (!sensible.ok) return sensible;
   const settings = resolveSettings(world, options);
   if (!settings.ok) return settings;
   const target = connect(context, settings.value);
@@ -86,7 +87,7 @@ async function runCreate(context: Context, options: CreateOptions, noun: Noun): 
   if (!request.ok) return request;
   const { endpoint } = noun;
   const { newAttempt = false, idempotencyKey = null } = options;
-  const key = checkOwnKey(idempotencyKey, newAttempt);
+  const key = checkOwnKey(idempotencyKey);
   if (!key.ok) return key;
   const intent: CreateIntent = { endpoint, request: request.value, newAttempt, idempotencyKey };
   const wanted = { intent, target: target.value, settings: settings.value };
@@ -125,13 +126,8 @@ function afterCreate(
 }
 
 /** A key of the user's own must reach the service as it was typed, and is not managed. */
-function checkOwnKey(key: string | null, newAttempt: boolean): Outcome<void, Problem> {
+function checkOwnKey(key: string | null): Outcome<void, Problem> {
   if (key === null) return accept(undefined);
-  if (newAttempt) {
-    const message =
-      "--idempotency-key and --new-attempt exclude each other: a new attempt is a new managed key";
-    return failUsage(message, "leave one of them out");
-  }
   const parsed = parseIdempotencyKey([key]);
   if (parsed.ok && key.trim() === key) return accept(undefined);
   const message = parsed.ok ? "--idempotency-key must not begin or end with a space" : parsed.refusal.message;

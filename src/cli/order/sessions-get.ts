@@ -6,7 +6,7 @@ import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
 import { DONE, fail, type Ending } from "../problem.ts";
 import { connect, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
 import { resolveSettings } from "../settings.ts";
-import { checkWaitOptions, tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
+import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 
 /** `checkout sessions get`. */
 export function registerSessionsGet(parent: Command, registry: Registry): void {
@@ -18,14 +18,13 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
       "checkout sessions get <id> --wait --until succeeded --timeout 5m",
     ],
     options: [...waitOptions(), ...targetOptions(), showHeadersOption()],
+    requires: [["until", "wait"]],
     run: runSessionsGet,
   });
 }
 
 /** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, id = ""): Promise<Ending> {
-  const sensible = checkWaitOptions(options);
-  if (!sensible.ok) return sensible;
   const settings = resolveSettings(context.world, options);
   if (!settings.ok) return settings;
   const target = connect(context, settings.value);

@@ -9,7 +9,7 @@ import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { exchangeProblem } from "./exchange-report.ts";
 import { parseChoice } from "../parsers.ts";
-import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
+import { EXIT, fail, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import { policyOf, type ServiceOptions, type Settings } from "../settings.ts";
 
@@ -31,12 +31,6 @@ export function waitOptions(): Option[] {
       parseChoice(GOALS),
     ),
   ];
-}
-
-/** `--until` without `--wait` would be silently ignored. */
-export function checkWaitOptions({ wait, until }: WaitOptions): Outcome<void, Problem> {
-  if (until === undefined || wait === true) return accept(undefined);
-  return failUsage("--until needs --wait", "add --wait, or leave out --until");
 }
 
 /** How patient each try is: of a command that waits, `--timeout` is for the whole. */

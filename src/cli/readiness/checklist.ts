@@ -15,7 +15,7 @@ import {
   type Registry,
 } from "../command.ts";
 import { parseChoice, parseDuration } from "../parsers.ts";
-import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { DONE, EXIT, fail, type Ending, type Problem } from "../problem.ts";
 
 type ChecklistOptions = LookOptions & { readonly junit?: string; readonly markdown?: boolean };
 
@@ -62,6 +62,11 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
         parseDuration,
       ),
     ],
+    // Each look of a watch would create an order.
+    conflicts: [
+      ["json", "markdown"],
+      ["watch", "probe"],
+    ],
     run: runChecklist,
   });
 }
@@ -76,8 +81,6 @@ export function drillGroup(checklist: Command): Command {
 
 /** What is not ready is a result, not a failure of the command: it is printed, and the exit code tells. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<Ending> {
-  const sensible = checkOptions(options);
-  if (!sensible.ok) return sensible;
   const look = lookFor(context, options);
   if (!look.ok) return look;
   const interruption = new AbortController();
@@ -89,18 +92,6 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   } finally {
     unsubscribe();
   }
-}
-
-/** What would contradict itself, or do nothing. */
-function checkOptions({ json, markdown, watch: again, probe }: ChecklistOptions): Ending {
-  if (json === true && markdown === true)
-    return failUsage("--json and --markdown exclude each other", "leave one of them out");
-  if (again === true && probe === true)
-    return failUsage(
-      "--watch and --probe exclude each other: each check would create an order",
-      "leave one out",
-    );
-  return DONE;
 }
 
 type Viewing = {

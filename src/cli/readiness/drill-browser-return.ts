@@ -24,7 +24,7 @@ import type { ServiceOptions } from "../settings.ts";
 import { drillGroup } from "./checklist.ts";
 
 type ReturnOptions = ServiceOptions & {
-  readonly returnUrl?: string;
+  readonly returnUrl: string;
   readonly orderView?: string;
   readonly orderViewCommand?: string;
   readonly paidWhen?: RegExp;
@@ -63,6 +63,12 @@ export function registerChecklistBrowserReturn(checklist: Command, registry: Reg
       ),
       storeOption(),
     ],
+    required: ["returnUrl"],
+    requires: [
+      ["orderView", "paidWhen"],
+      ["orderViewCommand", "paidWhen"],
+    ],
+    conflicts: [["orderView", "orderViewCommand"]],
     run: runReturn,
   });
 }
@@ -98,14 +104,9 @@ async function runReturn(context: Context, options: ReturnOptions): Promise<Endi
 /** What is to be done, or that there is no view, without which nothing can be told. */
 function planOf(options: ReturnOptions, control: ControlTarget): Outcome<Plan | "no_view", Problem> {
   const { returnUrl: page, orderView, orderViewCommand, paidWhen } = options;
-  if (page === undefined) return failUsage("missing: --return-url", "add the page that customers return to");
   const target = drillTarget(control, page);
   if (!target.ok) return failUsage(`--return-url: ${target.refusal.message}`, "correct it; nothing was done");
-  if (orderView !== undefined && orderViewCommand !== undefined)
-    return failUsage("--order-view and --order-view-command exclude each other", "leave one of them out");
-  if (orderView === undefined && orderViewCommand === undefined) return accept("no_view");
-  if (paidWhen === undefined)
-    return failUsage("missing: --paid-when", "add the pattern that matches the answer if the order is paid");
+  if (paidWhen === undefined || (orderView ?? orderViewCommand) === undefined) return accept("no_view");
   if (orderViewCommand !== undefined)
     return accept({ page: target.value.url, view: { from: { commandLine: orderViewCommand }, paidWhen } });
   const url = orderView ?? "";

@@ -5,9 +5,9 @@ import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-orde
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget, FIND_ID, moveLines, parseIdOf } from "../control-command.ts";
 import { parseChoice } from "../parsers.ts";
-import { DONE, failUsage, type Ending } from "../problem.ts";
+import { DONE, type Ending } from "../problem.ts";
 
-type PayOptions = CommonOptions & { readonly outcome?: PayOutcome };
+type PayOptions = CommonOptions & { readonly outcome: PayOutcome };
 
 /** `checkout sandbox pay`. */
 export function registerSandboxPay(parent: Command, registry: Registry): void {
@@ -19,6 +19,7 @@ export function registerSandboxPay(parent: Command, registry: Registry): void {
       "checkout sandbox pay <id> --outcome declined --json",
     ],
     options: [valueOption("--outcome <outcome>", PAY_OUTCOMES.join(", "), parseChoice(PAY_OUTCOMES))],
+    required: ["outcome"],
     run: runPay,
   });
 }
@@ -27,9 +28,6 @@ async function runPay(context: Context, options: PayOptions, typed = ""): Promis
   const { outcome } = options;
   const id = parseIdOf("order or session", typed);
   if (!id.ok) return id;
-  if (outcome === undefined) {
-    return failUsage("missing: --outcome", `add --outcome ${PAY_OUTCOMES.join("|")}`);
-  }
   const target = controlTarget(context, options);
   if (!target.ok) return target;
   const result = await pay(context.world, target.value, { id: id.value, outcome });

@@ -47,6 +47,8 @@ export function registerEndpointTrouble(parent: Command, registry: Registry): vo
       ),
       switchOption("--clear", "remove scheduled faults"),
     ],
+    required: [["kind", "clear"]],
+    conflicts: [["clear", "kind"]],
     run: runTrouble,
   });
 }
@@ -77,13 +79,7 @@ function troubleOf({
   delay,
   clear,
 }: TroubleOptions): Outcome<RequestOf<"makeTrouble">, Problem> {
-  if (clear === true) {
-    if (kind === undefined) return accept({ action: "clear" });
-    return failUsage("--clear and --kind exclude each other", "leave one of them out; clear first, then add");
-  }
-  if (kind === undefined) {
-    return failUsage("missing: --kind, or --clear", `add --kind ${FAULT_KINDS.join("|")}`);
-  }
+  if (clear === true || kind === undefined) return accept({ action: "clear" });
   if (delay !== undefined && kind !== "delay" && kind !== "reorder") {
     return failUsage(`--delay is for delay and reorder; got --kind ${kind}`, "leave out --delay");
   }

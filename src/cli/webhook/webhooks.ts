@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseJson } from "../../core/json.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept } from "../../core/outcome.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
 import {
@@ -15,17 +15,22 @@ import { invalidOption, register, valueOption, type Context, type Registry } fro
 import { causeLine } from "./cause-line.ts";
 import { readInput } from "../input.ts";
 import { durationOf } from "../parsers.ts";
-import { DONE, EXIT, failUsage, type Ending, type Problem } from "../problem.ts";
+import { DONE, EXIT, type Ending } from "../problem.ts";
 import { checkSecrets, findSecrets, secretOption, type SecretOptions } from "./signing-secrets.ts";
 
 type VerifyFlags = SecretOptions & {
-  readonly timestamp?: string;
-  readonly signature?: string;
+  readonly payloadFile: string;
+  readonly timestamp: string;
+  readonly signature: string;
   readonly tolerance?: number;
   readonly now?: number;
 };
 
-type SignFlags = SecretOptions & { readonly timestamp?: number; readonly eventId?: string };
+type SignFlags = SecretOptions & {
+  readonly payloadFile: string;
+  readonly timestamp?: number;
+  readonly eventId?: string;
+};
 
 /** `checkout webhooks verify|sign`: the signature of one webhook, without a service. */
 export function registerWebhooks(parent: Command, registry: Registry): void {
@@ -53,6 +58,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
         parseMoment,
       ),
     ],
+    required: ["payloadFile", "timestamp", "signature"],
     run: runVerify,
   });
   register<SignFlags>(parent, registry, {
@@ -68,6 +74,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
       valueOption("--event-id <id>", "default: the event_id of the body, or a new one", parseEventId),
       secretOption(),
     ],
+    required: ["payloadFile"],
     run: runSign,
   });
 }
@@ -75,8 +82,6 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
 /** A signature that does not match is a result, not a failure of the command: it is printed, and the exit code tells. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<Ending> {
   const { payloadFile, timestamp, signature } = options;
-  if (payloadFile === undefined || timestamp === undefined || signature === undefined)
-    return missing({ "--payload-file": payloadFile, "--timestamp": timestamp, "--signature": signature });
   const secrets = await findSecrets(context, options);
   if (!secrets.ok) return secrets;
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
@@ -96,7 +101,6 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<Ending
 async function runSign(context: Context, options: SignFlags): Promise<Ending> {
   const { world, printer } = context;
   const { payloadFile } = options;
-  if (payloadFile === undefined) return missing({ "--payload-file": payloadFile });
   const secrets = await findSecrets(context, options);
   if (!secrets.ok) return secrets;
   const usable = checkSecrets(secrets.value);
@@ -137,13 +141,6 @@ function report({ printer }: Context, { verdict, causes, now }: Report): void {
       ...causes.map((cause) => causeLine(cause, printer.style)),
     ].join("\n"),
   );
-}
-
-function missing(flags: Readonly<Record<string, string | undefined>>): Outcome<never, Problem> {
-  const names = Object.entries(flags)
-    .filter(([, value]) => value === undefined)
-    .map(([name]) => name);
-  return failUsage(`missing: ${names.join(", ")}`, "add what is missing; --help shows examples");
 }
 
 /** The id that an event's body has, if a header can carry it. */

@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { failUsage, type Problem } from "./problem.ts";
+
+/** How the options of a command go together, each by its name in `Options`. */
+export type OptionRules<Options> = {
+  /** Each has to be given; of several in a list, one of them. */
+  readonly required?: readonly (Name<Options> | readonly Name<Options>[])[];
+  /** The first is of no use without the second. */
+  readonly requires?: readonly Pair<Options>[];
+  /** Of the two only one can be given. */
+  readonly conflicts?: readonly Pair<Options>[];
+};
+
+type Name<Options> = keyof Options & string;
+type Pair<Options> = readonly [Name<Options>, Name<Options>];
+
+/** Refuses options that do not go together, by flag or by environment, before a command runs. */
+export function checkRules<Options>(
+  command: Command,
+  { required = [], requires = [], conflicts = [] }: OptionRules<Options>,
+): Outcome<void, Problem> {
+  const isGiven = (name: string): boolean => command.getOptionValue(name) !== undefined;
+  const clash = conflicts.find((pair) => pair.every(isGiven));
+  if (clash !== undefined) {
+    const [one, other] = clash.map((name) => given(command, name));
+    return failUsage(`${one} and ${other} exclude each other`, "leave one of them out");
+  }
+  const [lone, needed] = requires.find(([one, other]) => isGiven(one) && !isGiven(other)) ?? [];
+  if (lone !== undefined && needed !== undefined) {
+    const what = given(command, lone);
+    const next = `add ${optionOf(command, needed).flags}, or leave out ${what}`;
+    return failUsage(`${what} needs ${flagOf(command, needed)}`, next);
+  }
+  const missing = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
+  if (missing.length === 0) return accept(undefined);
+  const flags = missing.map((names) => names.map((name) => flagOf(command, name)).join(" or "));
+  const next = missing.map((names) => names.map((name) => explained(command, name)).join(" or "));
+  return failUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
+}
+
+function optionOf(command: Command, name: string): Command["options"][number] {
+  const option = command.options.find((candidate) => candidate.attributeName() === name);
+  if (option === undefined) throw new Error(`a rule names an option that the command does not have: ${name}`);
+  return option;
+}
+
+function flagOf(command: Command, name: string): string {
+  return `--${optionOf(command, name).name()}`;
+}
+
+/** An option as it was given: by its flag or by its variable. */
+function given(command: Command, name: string): string {
+  const flag = flagOf(command, name);
+  return command.getOptionValueSource(name) === "env" ? environmentName(flag.slice(2)) : flag;
+}
+
+/** The variable that stands for a flag: `base-url` is CHECKOUT_BASE_URL. */
+export function environmentName(flag: string): string {
+  return `CHECKOUT_${flag.toUpperCase().replaceAll("-", "_")}`;
+}
+
+function explained(command: Command, name: string): string {
+  const { flags, description } = optionOf(command, name);
+  return `${flags} (${description})`;
+}
