@@ -79,13 +79,19 @@ function adminTokenOf(
 /** What to do after a code. */
 export type NextAfter = Readonly<Partial<Record<ErrorCode, string>>>;
 
-/** Calls one operation of the sandbox that a command acts on, with the token that the operation wants. */
+/** The sandbox of the folder that the options name, or one that was found before. */
+export type Where = CommonOptions | ControlTarget;
+
+/** Calls one operation of a sandbox, with the token that the operation wants. */
 export async function callSandbox<Name extends OperationName>(
   context: Context,
-  options: CommonOptions,
+  where: Where,
   call: ControlCall<Name> & { readonly nextAfter?: NextAfter },
 ): Promise<Outcome<AnswerOf<Name>, Problem>> {
-  const target = targetAs(context, { options, role: CONTROL_OPERATIONS[call.name].role });
+  const target =
+    "origin" in where
+      ? accept(where)
+      : targetAs(context, { options: where, role: CONTROL_OPERATIONS[call.name].role });
   if (!target.ok) return target;
   return controlOutcome(await callControl(context.world, target.value, call), call.nextAfter);
 }

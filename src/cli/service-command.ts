@@ -3,14 +3,14 @@ import type { Option } from "commander";
 import type { Target } from "../client/api/client.ts";
 import type { ApiRequest, Observer } from "../client/api/exchange.ts";
 import { redactKey } from "../core/credential.ts";
-import type { Outcome } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
 import { widthOf } from "./printer.ts";
 import type { Problem } from "./problem.ts";
-import { targetOf, type ServiceOptions, type Settings } from "./settings.ts";
+import { resolveSettings, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
 
 /** Which service is meant, and how patient the client is. */
 export function targetOptions(): Option[] {
@@ -50,6 +50,17 @@ export function connect({ printer }: Context, settings: Settings): Outcome<Targe
     printer.trace(`warning: the API key goes to ${printable(baseUrl)} unencrypted; use https`);
   }
   return target;
+}
+
+/** The service that the options name, with the settings that led there. */
+export function connectTo(
+  context: Context,
+  options: ServiceOptions,
+): Outcome<{ readonly target: Target; readonly settings: Settings }, Problem> {
+  const settings = resolveSettings(context.world, options);
+  if (!settings.ok) return settings;
+  const target = connect(context, settings.value);
+  return target.ok ? accept({ target: target.value, settings: settings.value }) : target;
 }
 
 /** What an exchange is given while a command waits for it. */

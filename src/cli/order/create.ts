@@ -12,10 +12,10 @@ import { openPage } from "./open-page.ts";
 import { parseWhole } from "../parsers.ts";
 import { DONE, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
-import { resolveSettings, type Settings } from "../settings.ts";
+import type { Settings } from "../settings.ts";
 import { stateFile } from "../state-folder.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
-import { connect, showHeadersOption, showRequest, storeOption, targetOptions } from "../service-command.ts";
+import { connectTo, showHeadersOption, showRequest, storeOption, targetOptions } from "../service-command.ts";
 
 type CreateOptions = WaitOptions &
   CreateFields & {
@@ -79,10 +79,9 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
 async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<Ending> {
   const { world } = context;
-  const settings = resolveSettings(world, options);
-  if (!settings.ok) return settings;
-  const target = connect(context, settings.value);
-  if (!target.ok) return target;
+  const service = connectTo(context, options);
+  if (!service.ok) return service;
+  const { settings } = service.value;
   const request = await completeRequest(world, options);
   if (!request.ok) return request;
   const { endpoint } = noun;
@@ -90,9 +89,9 @@ async function runCreate(context: Context, options: CreateOptions, noun: Noun): 
   const key = checkOwnKey(idempotencyKey);
   if (!key.ok) return key;
   const intent: CreateIntent = { endpoint, request: request.value, newAttempt, idempotencyKey };
-  const wanted = { intent, target: target.value, settings: settings.value };
+  const wanted = { intent, ...service.value };
   if (options.dryRun === true) return dryRun(context, wanted);
-  const policy = tryPolicy(settings.value, options);
+  const policy = tryPolicy(settings, options);
   const created = await createManaged(context, options, { ...wanted, noun, policy });
   return created.ok ? printCreated(context, options, { ...wanted, created: created.value }) : created;
 }

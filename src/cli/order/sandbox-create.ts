@@ -6,8 +6,8 @@ import type { Context } from "../command.ts";
 import type { Created, Noun } from "./create-report.ts";
 import { createManaged } from "./managed-create.ts";
 import { failUsage, type Problem } from "../problem.ts";
-import { connect } from "../service-command.ts";
-import { policyOf, resolveSettings, type ServiceOptions } from "../settings.ts";
+import { connectTo } from "../service-command.ts";
+import { policyOf, type ServiceOptions } from "../settings.ts";
 
 /** The catalog price of what is made where none is named. */
 export const DEFAULT_PRICE = "price_coffee";
@@ -39,16 +39,15 @@ export async function createInSandbox(
   wanted: { readonly noun: Noun; readonly request: CreateRequest; readonly control: ControlTarget },
 ): Promise<Outcome<Created, Problem>> {
   const { noun, request, control } = wanted;
-  const settings = resolveSettings(context.world, { ...options, baseUrl: `${control.origin}/v1` });
-  if (!settings.ok) return settings;
-  const target = connect(context, settings.value);
-  if (!target.ok) return target;
+  const service = connectTo(context, { ...options, baseUrl: `${control.origin}/v1` });
+  if (!service.ok) return service;
+  const { target, settings } = service.value;
   const { endpoint } = noun;
   return createManaged(context, options, {
     noun,
     intent: { endpoint, request, newAttempt: false, idempotencyKey: null },
-    target: target.value,
-    settings: settings.value,
-    policy: policyOf(settings.value),
+    target,
+    settings,
+    policy: policyOf(settings),
   });
 }

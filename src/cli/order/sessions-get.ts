@@ -4,8 +4,7 @@ import { retrieve } from "../../client/api/client.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
 import { DONE, fail, type Ending } from "../problem.ts";
-import { connect, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
-import { resolveSettings } from "../settings.ts";
+import { connectTo, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 
 /** `checkout sessions get`. */
@@ -25,19 +24,18 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
 
 /** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, id = ""): Promise<Ending> {
-  const settings = resolveSettings(context.world, options);
-  if (!settings.ok) return settings;
-  const target = connect(context, settings.value);
-  if (!target.ok) return target;
+  const service = connectTo(context, options);
+  if (!service.ok) return service;
+  const { target, settings } = service.value;
   if (options.wait === true) {
-    const ended = await waitForEnd(context, options, { target: target.value, settings: settings.value, id });
+    const ended = await waitForEnd(context, options, { target, settings, id });
     if (!ended.ok) return ended;
     context.printer.result(ended.value, () => checkoutFields(ended.value.data));
     return DONE;
   }
-  const policy = tryPolicy(settings.value, options);
+  const policy = tryPolicy(settings, options);
   const exchange = await whileWaiting(context, options, (watch) =>
-    retrieve(context.world, target.value, { id, policy, ...watch }),
+    retrieve(context.world, target, { id, policy, ...watch }),
   );
   if (exchange.end === "success") {
     const { response } = exchange;

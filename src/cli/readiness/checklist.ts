@@ -71,14 +71,6 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
   });
 }
 
-/** `checkout checklist run`, under which every drill is a command; made by whichever drill comes first. */
-export function drillGroup(checklist: Command): Command {
-  const known = checklist.commands.find((command) => command.name() === "run");
-  return (
-    known ?? checklist.command("run").description("run a drill against your own code, and keep its result")
-  );
-}
-
 /** What is not ready is a result, not a failure of the command: it is printed, and the exit code tells. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<Ending> {
   const look = lookFor(context, options);

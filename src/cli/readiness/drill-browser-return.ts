@@ -5,23 +5,22 @@ import {
   fillIn,
   type OrderViewSource,
 } from "../../client/drills/browser-return.ts";
-import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 import { judgeReturn, type ReturnVerdict } from "../../core/readiness/drills/browser-return.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
-import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
-import { controlOutcome, controlTarget } from "../control-command.ts";
+import { invalidOption, valueOption, type Context, type Registry } from "../command.ts";
+import { callSandbox, controlOutcome } from "../control-command.ts";
 import { SESSION } from "../order/create-report.ts";
-import { drillLines } from "./drill-report.ts";
 import { parseId } from "../parsers.ts";
-import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
 import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
-import { storeOption, whileWaiting } from "../service-command.ts";
+import { storeOption } from "../service-command.ts";
 import type { ServiceOptions } from "../settings.ts";
-import { drillGroup } from "./checklist.ts";
+import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 
 type ReturnOptions = ServiceOptions & {
   readonly returnUrl: string;
@@ -40,7 +39,7 @@ const HARMLESS = /^\w[\w.~-]*$/;
 
 /** `checkout checklist run browser-return`. */
 export function registerChecklistBrowserReturn(checklist: Command, registry: Registry): void {
-  register<ReturnOptions>(drillGroup(checklist), registry, {
+  registerDrill<ReturnOptions>(checklist, registry, {
     name: "browser-return",
     summary: "return to your page without paying, and check that your shop does not take it for a payment",
     examples: [
@@ -69,36 +68,31 @@ export function registerChecklistBrowserReturn(checklist: Command, registry: Reg
       ["orderViewCommand", "paidWhen"],
     ],
     conflicts: [["orderView", "orderViewCommand"]],
-    run: runReturn,
+    prepare: prepareReturn,
   });
 }
 
-/** Exit 0 where it passed, 1 where it failed, 3 where nothing can be told. */
-async function runReturn(context: Context, options: ReturnOptions): Promise<Ending> {
-  const control = controlTarget(context, options);
-  if (!control.ok) return control;
-  const plan = planOf(options, control.value);
+async function prepareReturn(
+  context: Context,
+  options: ReturnOptions,
+  control: ControlTarget,
+): Promise<Outcome<ReadyDrill, Problem>> {
+  const plan = planOf(options, control);
   if (!plan.ok) return plan;
-  if (plan.value === "no_view") {
-    showUnknown(context);
-    return accept(EXIT.notReady);
-  }
-  const buyer = await buyerFor(context, options, control.value);
+  if (plan.value === "no_view") return accept(() => Promise.resolve(accept(NO_VIEW)));
+  const buyer = await buyerFor(context, options, control);
   if (!buyer.ok) return buyer;
   const safe = checkCommand(plan.value, buyer.value);
   if (!safe.ok) return safe;
   const { page, view } = plan.value;
-  const seen = await whileWaiting(context, options, ({ signal }) =>
-    drillBrowserReturn(context.world, control.value, { checkout: buyer.value, page, view, signal }),
-  );
-  const facts = controlOutcome(seen);
-  if (!facts.ok) return facts;
-  const judged = judgeReturn(facts.value);
-  const kept = await keep(context, control.value, { page, judged });
-  if (!kept.ok) return kept;
-  show(context, { page, judged, drill: kept.value });
-  if (judged.verdict === "passed") return DONE;
-  return accept(judged.verdict === "failed" ? EXIT.failed : EXIT.notReady);
+  return accept(async (signal) => {
+    const wanted = { checkout: buyer.value, page, view, signal };
+    const facts = controlOutcome(await drillBrowserReturn(context.world, control, wanted));
+    if (!facts.ok) return facts;
+    const judged = judgeReturn(facts.value);
+    const kept = await keep(context, control, { page, judged });
+    return kept.ok ? accept(resultOf(page, judged, kept.value)) : kept;
+  });
 }
 
 /** What is to be done, or that there is no view, without which nothing can be told. */
@@ -129,8 +123,7 @@ async function buyerFor(
     const made = await createInSandbox(context, options, { noun: SESSION, request: request.value, control });
     return made.ok ? accept(buyerOf(made.value.response.data)) : made;
   }
-  const call = { name: "inspectCheckout", id, body: undefined } as const;
-  const found = controlOutcome(await callControl(context.world, control, call));
+  const found = await callSandbox(context, control, { name: "inspectCheckout", id, body: undefined });
   if (!found.ok) return found;
   const { status } = found.value;
   if (!isFinal(status)) return accept(found.value);
@@ -153,13 +146,13 @@ function checkCommand({ view }: Plan, { orderId }: Buyer): Outcome<void, Problem
 
 /** What shows nothing is not kept: the last drill that showed something stands. */
 async function keep(
-  { world }: Context,
+  context: Context,
   control: ControlTarget,
   { page, judged }: { readonly page: string; readonly judged: ReturnVerdict },
 ): Promise<Outcome<AnswerOf<"recordBrowserReturn"> | null, Problem>> {
   if (judged.verdict === "unknown") return accept(null);
   const body = { returnUrl: page, steps: judged.steps };
-  return controlOutcome(await callControl(world, control, { name: "recordBrowserReturn", body }));
+  return callSandbox(context, control, { name: "recordBrowserReturn", body });
 }
 
 const TITLES = {
@@ -169,37 +162,37 @@ const TITLES = {
   after_the_webhook: "after the webhooks",
 };
 
-function show(
-  { printer }: Context,
-  shown: {
-    readonly page: string;
-    readonly judged: ReturnVerdict;
-    readonly drill: AnswerOf<"recordBrowserReturn"> | null;
-  },
-): void {
-  const { style } = printer;
-  const { judged, drill } = shown;
-  const page = printable(shown.page);
-  const heads = {
-    passed: `${style.green("✓")} a return to ${page} is not taken for a payment`,
-    failed: `${style.red("✗")} a return to ${page} is taken for a payment`,
-    unknown: `${style.bold("?")} whether a return to ${page} is taken for a payment is unknown`,
+const HEADS = {
+  passed: "is not taken for a payment",
+  failed: "is taken for a payment",
+  unknown: "is taken for a payment is unknown",
+};
+
+function resultOf(
+  page: string,
+  { verdict, steps }: ReturnVerdict,
+  drill: AnswerOf<"recordBrowserReturn"> | null,
+): DrillResult {
+  const what = `${verdict === "unknown" ? "whether a" : "a"} return to ${printable(page)} ${HEADS[verdict]}`;
+  return {
+    verdict,
+    json: { verdict, drill_id: drill?.id ?? null, steps },
+    text: (style) =>
+      `${verdictMark(verdict, style)} ${what}\n${drillLines(steps, { titles: TITLES, style })}`,
   };
-  printer.result(
-    { verdict: judged.verdict, drill_id: drill?.id ?? null, steps: judged.steps },
-    () => `${heads[judged.verdict]}\n${drillLines(judged.steps, { titles: TITLES, style })}`,
-  );
 }
 
-function showUnknown({ printer }: Context): void {
-  const next = "add --order-view URL, or --order-view-command CMD, and --paid-when REGEX";
-  printer.result({ verdict: "unknown", drill_id: null, steps: [], next }, () =>
+const ADD_VIEW = "add --order-view URL, or --order-view-command CMD, and --paid-when REGEX";
+
+const NO_VIEW: DrillResult = {
+  verdict: "unknown",
+  json: { verdict: "unknown", drill_id: null, steps: [], next: ADD_VIEW },
+  text: (style) =>
     [
-      `${printer.style.bold("?")} unknown: only your shop can say whether an order is paid for it; nothing was done`,
-      `  ${printer.style.cyan("→")} ${next}`,
+      `${verdictMark("unknown", style)} unknown: only your shop can say whether an order is paid for it; nothing was done`,
+      `  ${style.cyan("→")} ${ADD_VIEW}`,
     ].join("\n"),
-  );
-}
+};
 
 function parsePattern(text: string): RegExp {
   try {

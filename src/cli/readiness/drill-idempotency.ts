@@ -4,17 +4,16 @@ import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
 import { evidenceLine } from "../../core/readiness/report.ts";
 import type { SeenCreateEntry } from "../../core/control/drills.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
-import { drillLines } from "./drill-report.ts";
+import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox, controlOutcome } from "../control-command.ts";
 import { parseDuration } from "../parsers.ts";
 import { table, type Style } from "../printer.ts";
-import { DONE, EXIT, type Ending } from "../problem.ts";
-import { connect, whileWaiting } from "../service-command.ts";
-import { resolveSettings } from "../settings.ts";
-import { drillGroup } from "./checklist.ts";
+import type { Problem } from "../problem.ts";
+import { connectTo } from "../service-command.ts";
+import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 
 type IdempotencyOptions = CommonOptions & {
   readonly clientCommand?: string;
@@ -30,7 +29,7 @@ const EXAMPLE = 'checkout checklist run idempotency --client-command "node creat
 
 /** `checkout checklist run idempotency`. */
 export function registerChecklistIdempotency(checklist: Command, registry: Registry): void {
-  register<IdempotencyOptions>(drillGroup(checklist), registry, {
+  registerDrill<IdempotencyOptions>(checklist, registry, {
     name: "idempotency",
     summary:
       "drop the answer of your client's create after the commit, and check that its retry has the same key",
@@ -46,44 +45,28 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
       ),
       valueOption("--command-timeout <duration>", "timeout of the command (default: 2m)", parseDuration),
     ],
-    run: (context, options) => {
-      const { clientCommand: commandLine } = options;
-      return commandLine === undefined
-        ? showEvidence(context, options)
-        : runDrill(context, { ...options, commandLine });
-    },
+    prepare: (context, options, control) =>
+      options.clientCommand === undefined
+        ? accept(() => evidence(context, control))
+        : prepareDrill(context, options, { control, commandLine: options.clientCommand }),
   });
 }
 
-/**
- * A client that does wrong is a result, not a failure of the command: it is printed, and the exit code tells: 0 where it
- * passed, 1 where it failed, 3 where nothing can be told.
- */
-async function runDrill(
+function prepareDrill(
   context: Context,
-  options: IdempotencyOptions & { readonly commandLine: string },
-): Promise<Ending> {
-  const control = controlTarget(context, options);
-  if (!control.ok) return control;
-  const settings = resolveSettings(context.world, { ...options, baseUrl: `${control.value.origin}/v1` });
-  if (!settings.ok) return settings;
-  const target = connect(context, settings.value);
-  if (!target.ok) return target;
-  const { commandLine, commandTimeout: commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
-  const drilled = await whileWaiting(context, options, ({ signal }) =>
-    drillIdempotency(context.world, control.value, {
-      commandLine,
-      commandTimeoutMs,
-      target: target.value,
-      signal,
-    }),
-  );
-  const shown = controlOutcome(drilled, { not_found: "run it again; only one drill is run at a time" });
-  if (!shown.ok) return shown;
-  const { verdict } = shown.value.drill;
-  report(context, shown.value);
-  if (verdict === "passed") return DONE;
-  return accept(verdict === "failed" ? EXIT.failed : EXIT.notReady);
+  options: IdempotencyOptions,
+  { control, commandLine }: { readonly control: ControlTarget; readonly commandLine: string },
+): Outcome<ReadyDrill, Problem> {
+  const { commandTimeout: commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
+  const service = connectTo(context, { ...options, baseUrl: `${control.origin}/v1` });
+  if (!service.ok) return service;
+  const { target } = service.value;
+  return accept(async (signal) => {
+    const wanted = { commandLine, commandTimeoutMs, target, signal };
+    const drilled = await drillIdempotency(context.world, control, wanted);
+    const shown = controlOutcome(drilled, { not_found: "run it again; only one drill is run at a time" });
+    return shown.ok ? accept(resultOf(shown.value)) : shown;
+  });
 }
 
 const TITLES = {
@@ -95,24 +78,29 @@ const TITLES = {
   other_body_refused: "another body with the key, sent by this drill",
 };
 
-function report({ printer }: Context, { drill, client }: IdempotencyDrill): void {
-  const { style } = printer;
+const HEADS = {
+  passed: "your client repeats a create with its key, and creates one order",
+  failed: "your client does not handle a lost answer",
+  unknown: "no create succeeded, so no answer could be lost",
+};
+
+function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
   const { verdict, steps, creates } = drill;
-  const heads = {
-    passed: `${style.green("✓")} your client repeats a create with its key, and creates one order`,
-    failed: `${style.red("✗")} your client does not handle a lost answer`,
-    unknown: `${style.bold("?")} no create succeeded, so no answer could be lost`,
-  };
-  if (verdict !== "passed") for (const line of lastWords(client)) printer.talk(style.dim(`  | ${line}`));
   const { ending, exitCode, stdout, stderr } = client;
-  const json = encodeAnswer("judgeIdempotencyDrill", drill);
-  printer.result({ ...json, client: { ending, exit_code: exitCode, stdout, stderr } }, () =>
-    [
-      heads[verdict],
-      drillLines(steps, { titles: TITLES, style }),
-      ...(creates.length === 0 ? [] : ["", createLines(creates, style)]),
-    ].join("\n"),
-  );
+  return {
+    verdict,
+    heard: verdict === "passed" ? [] : lastWords(client),
+    json: {
+      ...encodeAnswer("judgeIdempotencyDrill", drill),
+      client: { ending, exit_code: exitCode, stdout, stderr },
+    },
+    text: (style) =>
+      [
+        `${verdictMark(verdict, style)} ${HEADS[verdict]}`,
+        drillLines(steps, { titles: TITLES, style }),
+        ...(creates.length === 0 ? [] : ["", createLines(creates, style)]),
+      ].join("\n"),
+  };
 }
 
 function createLines(creates: readonly SeenCreateEntry[], style: Style): string {
@@ -136,25 +124,25 @@ function lastWords({ stdout, stderr }: IdempotencyDrill["client"]): string[] {
 }
 
 /** Without a command of the merchant's: what the service's own log shows of the client already, and what it lacks. */
-async function showEvidence(context: Context, options: IdempotencyOptions): Promise<Ending> {
-  const read = await callSandbox(context, options, { name: "readiness", body: undefined });
+async function evidence(context: Context, control: ControlTarget): Promise<Outcome<DrillResult, Problem>> {
+  const read = await callSandbox(context, control, { name: "readiness", body: undefined });
   if (!read.ok) return read;
   const item = judge(read.value, read.value.now).items.find(({ name }) => name === "idempotency_replay");
   if (item === undefined) throw new Error("the checklist has an item on idempotency");
-  context.printer.result({ ...item, evidence: item.evidence.map(evidenceJson) }, () =>
-    evidenceText(item, context.printer.style),
-  );
-  if (item.status === "pass") return DONE;
-  return accept(item.status === "fail" ? EXIT.failed : EXIT.notReady);
+  const verdict = VERDICTS[item.status];
+  return accept({
+    verdict,
+    json: { ...item, evidence: item.evidence.map(evidenceJson) },
+    text: (style) => {
+      const lines = item.evidence.map((one) => `  ${printable(evidenceLine(one))}`);
+      const next = verdict === "passed" ? [] : [`  ${style.cyan("→")} ${EXAMPLE}`];
+      return [`${verdictMark(verdict, style)} ${item.reason}`, ...lines, ...next].join("\n");
+    },
+  });
 }
 
-function evidenceText({ status, reason, evidence }: ChecklistItem, style: Style): string {
-  const marks = { pass: style.green("✓"), fail: style.red("✗"), unknown: style.bold("?") };
-  const lines = evidence.map((one) => `  ${printable(evidenceLine(one))}`);
-  const next = `${style.cyan("→")} ${EXAMPLE}`;
-  return [`${marks[status]} ${reason}`, ...lines, ...(status === "pass" ? [] : [`  ${next}`])].join("\n");
-}
+const VERDICTS = { pass: "passed", fail: "failed", unknown: "unknown" } as const;
 
-function evidenceJson({ at, ...evidence }: ChecklistItem["evidence"][number]) {
-  return { ...evidence, at: at === null ? null : new Date(at).toISOString() };
+function evidenceJson({ at, ...shown }: ChecklistItem["evidence"][number]) {
+  return { ...shown, at: at === null ? null : new Date(at).toISOString() };
 }

@@ -3,14 +3,11 @@ import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { CASE_NAMES, DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
-import { drillLines } from "./drill-report.ts";
+import { valueOption, type CommonOptions, type Registry } from "../command.ts";
+import { callSandbox, type NextAfter } from "../control-command.ts";
+import { drillLines, registerDrill, verdictMark } from "./drill.ts";
 import { parseId } from "../parsers.ts";
 import type { Style } from "../printer.ts";
-import { DONE, EXIT, type Ending } from "../problem.ts";
-import { whileWaiting } from "../service-command.ts";
-import { drillGroup } from "./checklist.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string };
 type EndpointDrill = AnswerOf<"runWebhookDrill">["drills"][number];
@@ -20,7 +17,7 @@ const TIMEOUT_MS = 600_000;
 
 /** `checkout checklist run webhooks`. */
 export function registerChecklistWebhooks(checklist: Command, registry: Registry): void {
-  register<WebhookDrillOptions>(drillGroup(checklist), registry, {
+  registerDrill<WebhookDrillOptions>(checklist, registry, {
     name: "webhooks",
     summary: "send valid and invalid webhooks to your endpoint, and check which it accepts and refuses",
     examples: [
@@ -28,41 +25,39 @@ export function registerChecklistWebhooks(checklist: Command, registry: Registry
       "checkout checklist run webhooks --endpoint 0199a3c4-5d00-7000-8000-000000000001 --json",
     ],
     options: [valueOption("--endpoint <id>", "only this endpoint (default: all enabled ones)", parseId)],
-    run: runWebhooks,
+    prepare: (context, { endpoint }, control) =>
+      accept(async (signal) => {
+        const run = await callSandbox(context, control, {
+          name: "runWebhookDrill",
+          body: endpoint === undefined ? {} : { endpointId: endpoint },
+          timeoutMs: TIMEOUT_MS,
+          signal,
+          nextAfter: NEXT_AFTER,
+        });
+        if (!run.ok) return run;
+        const { drills } = run.value;
+        const passed = drills.every((drill) => drill.passed);
+        return accept({
+          verdict: passed ? "passed" : "failed",
+          json: { passed, ...encodeAnswer("runWebhookDrill", run.value) },
+          text: (style) => drills.map((drill) => report(drill, style)).join("\n\n"),
+        });
+      }),
   });
 }
 
-/** A receiver that does wrong is a result, not a failure of the command: it is printed, and the exit code tells. */
-async function runWebhooks(context: Context, options: WebhookDrillOptions): Promise<Ending> {
-  const { endpoint } = options;
-  const run = await whileWaiting(context, options, ({ signal }) =>
-    callSandbox(context, options, {
-      name: "runWebhookDrill",
-      body: endpoint === undefined ? {} : { endpointId: endpoint },
-      timeoutMs: TIMEOUT_MS,
-      signal,
-      nextAfter: {
-        not_found: "checkout endpoints list shows them",
-        state_conflict:
-          "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
-      },
-    }),
-  );
-  if (!run.ok) return run;
-  const { drills } = run.value;
-  const passed = drills.every((drill) => drill.passed);
-  context.printer.result({ passed, ...encodeAnswer("runWebhookDrill", run.value) }, () =>
-    drills.map((drill) => report(drill, context.printer.style)).join("\n\n"),
-  );
-  return passed ? DONE : accept(EXIT.failed);
-}
+const NEXT_AFTER: NextAfter = {
+  not_found: "checkout endpoints list shows them",
+  state_conflict:
+    "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
+};
 
 function report({ url, passed, steps }: EndpointDrill, style: Style): string {
   const right = steps.filter((step) => step.passed).length;
   const what = passed
     ? "accepts valid webhooks and refuses invalid ones"
     : `passed ${right} of ${steps.length} steps`;
-  const head = `${passed ? style.green("✓") : style.red("✗")} ${printable(url)} ${what}`;
+  const head = `${verdictMark(passed ? "passed" : "failed", style)} ${printable(url)} ${what}`;
   return `${head}\n${drillLines(steps, { titles: TITLES, style })}`;
 }
 

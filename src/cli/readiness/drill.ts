@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { DrillStep } from "../../core/readiness/drills/drill.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
+import { controlTarget } from "../control-command.ts";
+import { table, type Style } from "../printer.ts";
+import { EXIT, type Ending, type Problem } from "../problem.ts";
+import { whileWaiting } from "../service-command.ts";
+import type { ServiceOptions } from "../settings.ts";
+
+type Verdict = keyof typeof EXIT_CODES;
+
+/** What a drill has shown: a verdict, and the report of it for programs and for people. */
+export type DrillResult = {
+  readonly verdict: Verdict;
+  readonly json: object;
+  readonly text: (style: Style) => string;
+  /** What somebody else said meanwhile, line by line: on stderr, above the report. */
+  readonly heard?: readonly string[];
+};
+
+/** A drill of which all is known that it needs; the signal ends it. */
+export type ReadyDrill = (signal: AbortSignal) => Promise<Outcome<DrillResult, Problem>>;
+
+/** A command that drills: `prepare` checks the options and brings the drill, which may take its time. */
+export type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
+  readonly prepare: (
+    context: Context,
+    options: Options,
+    control: ControlTarget,
+  ) => Outcome<ReadyDrill, Problem> | Promise<Outcome<ReadyDrill, Problem>>;
+};
+
+/** Exit 0 where it passed, 1 where it failed, 3 where nothing can be told. */
+const EXIT_CODES = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
+
+/** Adds a drill below `checkout checklist run`, which whichever drill comes first makes. */
+export function registerDrill<Options extends ServiceOptions>(
+  checklist: Command,
+  registry: Registry,
+  spec: DrillSpec<Options>,
+): void {
+  const group =
+    checklist.commands.find((command) => command.name() === "run") ??
+    checklist.command("run").description("run a drill against your own code, and keep its result");
+  register<Options>(group, registry, {
+    ...spec,
+    run: (context, options) => runDrill(context, options, spec.prepare),
+  });
+}
+
+/** What fails a drill is a result, not a failure of the command: it is printed, and the exit code tells. */
+async function runDrill<Options extends ServiceOptions>(
+  context: Context,
+  options: Options,
+  prepare: DrillSpec<Options>["prepare"],
+): Promise<Ending> {
+  const control = controlTarget(context, options);
+  if (!control.ok) return control;
+  const ready = await prepare(context, options, control.value);
+  if (!ready.ok) return ready;
+  const drilled = await whileWaiting(context, options, ({ signal }) => ready.value(signal));
+  if (!drilled.ok) return drilled;
+  const { verdict, json, text, heard = [] } = drilled.value;
+  const { printer } = context;
+  for (const line of heard) printer.talk(printer.style.dim(`  | ${line}`));
+  printer.result(json, () => text(printer.style));
+  return accept(EXIT_CODES[verdict]);
+}
+
+/** A verdict as a line begins with it. */
+export function verdictMark(verdict: Verdict, style: Style): string {
+  return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];
+}
+
+/** How drills are shown: what its steps are called for people, and in which style. */
+type Look = { readonly titles: Readonly<Record<string, string>>; readonly style: Style };
+
+/** The steps of a drill, one a line, and below them each cause once, with the steps that it explains. */
+export function drillLines(steps: readonly DrillStep[], { titles, style }: Look): string {
+  const rows = steps.map(({ name, expected, got }) => [titles[name] ?? name, expected, got]);
+  const [header = "", ...lines] = table(["STEP", "EXPECTED", "GOT"], rows).split("\n");
+  const marked = lines.map(
+    (line, at) => `  ${steps[at]?.passed === true ? style.green("✓") : style.red("✗")} ${line}`,
+  );
+  return [`    ${header}`, ...marked, ...causeLines(steps, { titles, style })].join("\n");
+}
+
+function causeLines(steps: readonly DrillStep[], { titles, style }: Look): string[] {
+  const causes = new Set(steps.flatMap(({ cause }) => cause ?? []));
+  return [...causes].map((cause) => {
+    const names = steps.filter((step) => step.cause === cause).map(({ name }) => titles[name] ?? name);
+    const few = names.length > MAX_NAMED ? `${names.length} steps` : names.join("; ");
+    return `  ${style.cyan("→")} ${printable(cause)} ${style.dim(`(${printable(few)})`)}`;
+  });
+}
+
+/** Maximum number of steps that are named beside a cause; for more, only their number. */
+const MAX_NAMED = 3;
