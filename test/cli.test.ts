@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { openPage } from "../src/cli/order/open-page.ts";
 import { createPrinter } from "../src/cli/printer.ts";
 import { whileWaiting } from "../src/cli/service-command.ts";
+import { table } from "../src/cli/table.ts";
 import { realWorld } from "../src/real-world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 
@@ -133,6 +134,44 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
     const typed = next.replace(/^checkout /, "npx checkout ");
     expect([argv, npx.stderr.trimEnd().split("\n").at(-1)]).toEqual([argv, `  → ${typed}`]);
   }
+});
+
+test("columns stand one below the other, whatever the cells are made of", async () => {
+  const rows: readonly (readonly [cell: string, places: number])[] = [
+    ["order-1", 7],
+    ["✅", 2],
+    ["👍🏽 yes", 6],
+    ["cafe\u0301", 4],
+    ["e\u0301✅e\u0301", 4],
+    ["漢字", 4],
+    ["한국", 4],
+    ["नमस्ते", 4],
+    ["→ …", 3],
+    ["🇩🇪", 2],
+  ];
+  const lines = (
+    await table(
+      ["ID", "END"],
+      rows.map(([cell]) => [cell, "end"]),
+    )
+  ).split("\n");
+  expect(lines).toEqual([
+    "ID       END",
+    ...rows.map(([cell, places]) => `${cell}${" ".repeat("order-1".length - places)}  end`),
+  ]);
+  const harness = createHarness();
+  await harness.start();
+  for (const id of ["✅", "cafe\u0301", "plain"]) await harness.run(createOrder(id));
+  const { stdout } = await harness.run(["idempotency", "list"]);
+  const shown = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.replace(/( {2})2\d{3}-.*$/, "$1|"));
+  expect(shown.slice(1).toSorted()).toEqual([
+    "created  cafe\u0301      |",
+    "created  plain     |",
+    "created  ✅        |",
+  ]);
 });
 
 test("npx stands before our commands in a hint, and before nothing that somebody else wrote", () => {

@@ -5,8 +5,6 @@ import {
   type ControlResult,
   type ControlTarget,
 } from "../client/control/control.ts";
-import { iso } from "../core/clock.ts";
-import type { MoveEntry } from "../core/control/checkout.ts";
 import type { ControlRole } from "../core/control/operation.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../core/control/operations.ts";
 import type { ErrorCode } from "../core/errors.ts";
@@ -15,7 +13,6 @@ import { printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions, Context } from "./command.ts";
 import { idOf } from "./parsers.ts";
-import { table } from "./printer.ts";
 import {
   EXIT,
   exitCodeOfStatus,
@@ -128,17 +125,6 @@ export function controlOutcome<Value>(
   const hints: Readonly<Record<string, string | undefined>> = nextAfter;
   const next = hints[code] ?? "correct it and run it again";
   return fail({ exitCode: exitCodeOfStatus(result.status), code, message, next });
-}
-
-/** The moves of checkouts, one a line, in their order. */
-export function moveLines(moves: readonly MoveEntry[]): string {
-  const rows = moves.map(({ at, orderId, from, to, checkoutId }) => [
-    iso(at),
-    orderId,
-    `${from} → ${to}`,
-    checkoutId,
-  ]);
-  return table(["AT", "ORDER ID", "STATUS", "CHECKOUT"], rows);
 }
 
 /** A real service has no control API and must not get its token. */

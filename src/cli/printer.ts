@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
 import { errorRow } from "../core/errors.ts";
-import { displayWidth, jsonLine, printable, redactSecrets } from "../core/text.ts";
+import { jsonLine, printable, redactSecrets } from "../core/text.ts";
 import type { World } from "../world.ts";
-import type { Problem } from "./problem.ts";
+import { DONE, type Ending, type Problem } from "./problem.ts";
 
 /** A labelled value of a result, for people. */
 export type Field = readonly [label: string, value: string | number | null];
@@ -14,10 +14,10 @@ export type Style = Readonly<Record<"bold" | "dim" | "red" | "green" | "cyan", (
 export type Printer = {
   /** Styles for a result that is shown to people. */
   readonly style: Style;
-  /** The result of a command: one line of JSON, or the text. */
-  readonly result: (value: unknown, text: () => string) => void;
+  /** The result of a command, which ends with it: one line of JSON, or the text. */
+  readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<Ending>;
   /** The result byte for byte, without a newline of its own, in every mode: what is piped on must not change. */
-  readonly exact: (text: string) => void;
+  readonly exact: (text: string) => Ending;
   /** Talk beside the result; silent in JSON mode. */
   readonly talk: (text: string) => void;
   /** What was asked for beside the result, on stderr in every mode. */
@@ -40,8 +40,16 @@ export function createPrinter(
   const errorLine = (text: string): void => void world.stderr.write(`${redactSecrets(hide(text))}\n`);
   return {
     style,
-    result: (value, text) => void world.stdout.write(`${hide(json ? jsonLine(value) : text())}\n`),
-    exact: (text) => void world.stdout.write(text),
+    result: async (value, text) => {
+      const shown = json ? jsonLine(value) : text();
+      // What takes no time is written at once: lines of events keep their order.
+      world.stdout.write(`${hide(typeof shown === "string" ? shown : await shown)}\n`);
+      return DONE;
+    },
+    exact: (text) => {
+      world.stdout.write(text);
+      return DONE;
+    },
     talk: (text) => {
       if (!json) errorLine(text);
     },
@@ -68,28 +76,11 @@ function asTyped(next: string, world: Pick<World, "env">): string {
   return ours.replace(command, `${calledAs(world)} `) + next.slice(ours.length);
 }
 
-/** Fields one below the other, their values aligned, everything from outside escaped. */
+/** Fields one below the other, their values aligned, everything from outside escaped. Labels are ours, and ASCII. */
 export function fieldLines(fields: readonly Field[]): string {
-  const width = Math.max(...fields.map(([label]) => displayWidth(label)));
+  const width = Math.max(...fields.map(([label]) => label.length));
   return fields
-    .map(([label, value]) => `  ${pad(label, width)}  ${printable(String(value ?? "–"))}`)
-    .join("\n");
-}
-
-/** Rows in columns, with a header. */
-export function table(
-  header: readonly string[],
-  rows: readonly (readonly (string | number | null)[])[],
-): string {
-  const cells = [header, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "–"))))];
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ""))));
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => pad(cell, widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
+    .map(([label, value]) => `  ${label.padEnd(width)}  ${printable(String(value ?? "–"))}`)
     .join("\n");
 }
 
@@ -119,11 +110,6 @@ function hasColour(stream: World["stdout"], env: World["env"]): boolean {
   if (env["NO_COLOR"]) return false;
   if (env["FORCE_COLOR"]) return env["FORCE_COLOR"] !== "0";
   return "isTTY" in stream && stream.isTTY === true;
-}
-
-/** Fills up to a width as terminals show it: Chinese characters take two places. */
-function pad(text: string, width: number): string {
-  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
 /** How many places a line of a stream has; 80 where it is no terminal, 0 where a terminal does not know. */

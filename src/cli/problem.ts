@@ -1,4 +1,4 @@
-import { accept, type Outcome } from "../core/outcome.ts";
+import type { Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 
 /** Exit codes of every command (decision 57). */
@@ -31,7 +31,7 @@ export type Problem = {
 export type Ending = Outcome<ExitCode, Problem>;
 
 /** The end of a command that did what it was asked: exit 0. */
-export const DONE: Ending = accept(EXIT.done);
+export const DONE: Ending = { ok: true, value: EXIT.done };
 
 /** The outcome of a command that did not do what it was asked. */
 export function fail(problem: Problem): Extract<Outcome<never, Problem>, { ok: false }> {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { redactKey } from "../core/credential.ts";
 import { register, type Context, type Registry } from "./command.ts";
-import { table } from "./printer.ts";
-import { DONE, type Ending } from "./problem.ts";
+import { table } from "./table.ts";
+import type { Ending } from "./problem.ts";
 import { storeOption, targetOptions } from "./service-command.ts";
 import { shortPath } from "./state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
@@ -19,9 +19,9 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 }
 
 /** Shows every setting with its source; asks no service. */
-function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Ending> {
+async function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Ending> {
   const resolved = resolveSettings(world, options);
-  if (!resolved.ok) return Promise.resolve(resolved);
+  if (!resolved.ok) return resolved;
   const { folder, baseUrl, apiKey, storeId, timeoutMs, retries } = resolved.value;
   const shown: Record<string, Sourced<string | number | null>> = {
     base_url: baseUrl,
@@ -31,7 +31,7 @@ function runWhoami({ world, printer }: Context, options: ServiceOptions): Promis
     timeout_ms: timeoutMs,
     retries,
   };
-  printer.result(shown, () =>
+  return printer.result(shown, () =>
     table(
       ["SETTING", "VALUE", "FROM"],
       Object.entries(shown).map(([name, { value, source }]) => [
@@ -41,5 +41,4 @@ function runWhoami({ world, printer }: Context, options: ServiceOptions): Promis
       ]),
     ),
   );
-  return Promise.resolve(DONE);
 }

@@ -1,9 +1,6 @@
 /** Control, bidi and invisible characters, without the variation selectors that emoji need. */
 const UNPRINTABLE =
   /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/gv;
-/** East Asian scripts and symbols, which terminals show two places wide. */
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/gu;
 const SECRET = /((?:svc(?:_|%5f)(?:test|live)|whsec)(?:_|%5f))[\w%-]+/gi;
 const MAX_LITERAL_CODE_POINTS = 60;
 
@@ -22,11 +19,6 @@ export function cut(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints) return text;
   const codePoints = Array.from(text);
   return codePoints.length <= maxCodePoints ? text : `${codePoints.slice(0, maxCodePoints).join("")}…`;
-}
-
-/** How many places a text takes on a terminal. */
-export function displayWidth(text: string): number {
-  return codePointLength(text) + (text.match(WIDE)?.length ?? 0);
 }
 
 /**

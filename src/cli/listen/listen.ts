@@ -11,7 +11,7 @@ import { callSandbox, controlOutcome, controlTarget } from "../control-command.t
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
-import { DONE, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
+import { fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
@@ -154,8 +154,7 @@ async function printSecret(context: Context, options: ListenOptions): Promise<En
   });
   if (!shown.ok) return shown;
   const [secret = ""] = shown.value.inForce;
-  context.printer.result({ signing_secret: secret }, () => secret);
-  return DONE;
+  return context.printer.result({ signing_secret: secret }, () => secret);
 }
 
 /** Nobody listens there: the discard port, for the moment until it is paused. */

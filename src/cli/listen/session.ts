@@ -108,7 +108,9 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
       paths: pathsOf(plan),
       onHandled: (delivery) => {
         last = delivery;
-        printer.result(deliveryJson(delivery), () => deliveryLine(delivery, { style: printer.style, plan }));
+        void printer.result(deliveryJson(delivery), () =>
+          deliveryLine(delivery, { style: printer.style, plan }),
+        );
       },
       onStray: (why) =>
         printer.talk(`${timeOf(world.now())}  not a delivery: ${printable(cut(why, MAX_WHY))}`),
@@ -157,20 +159,20 @@ async function start(
   { world, printer }: Context,
   { sender, plan, keys }: SessionOptions,
   { link, listener }: Session,
-): Promise<Ending> {
+): Promise<Outcome<void, Problem>> {
   const common = { port: listener.port, paths: pathsOf(plan), plan, keys, pid: world.pid };
   if (link === undefined || sender.kind === "service") {
     const ready = { ...common, origin: null, endpointId: null, replayed: 0 };
-    printer.result(readyJson(ready), () => readyText(ready, printer.style));
-    return DONE;
+    await printer.result(readyJson(ready), () => readyText(ready, printer.style));
+    return accept(undefined);
   }
   const registered = controlOutcome(await link.register(sender.since));
   if (!registered.ok) return registered;
   const { id: endpointId, signingSecrets: secrets, replayed } = registered.value;
   for (const secret of secrets) printer.hide(secret);
   const ready = { ...common, origin: sender.locate()?.origin ?? null, endpointId, replayed };
-  printer.result(readyJson(ready), () => readyText(ready, printer.style));
-  return DONE;
+  await printer.result(readyJson(ready), () => readyText(ready, printer.style));
+  return accept(undefined);
 }
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
@@ -197,7 +199,7 @@ function tellChange(
 ): Problem | undefined {
   const at = world.now();
   const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
-    printer.result({ event, at: new Date(at).toISOString(), ...fields }, () =>
+    void printer.result({ event, at: new Date(at).toISOString(), ...fields }, () =>
       [timeOf(at), printer.style.bold(event), printable(text)].join("  "),
     );
   switch (change.kind) {

@@ -9,7 +9,7 @@ import { printable } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
 import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
-import { EXIT, fail, type Problem } from "../problem.ts";
+import { EXIT, fail, type Ending, type Problem } from "../problem.ts";
 
 /** What the commands and their help call the two things that can be created. */
 export type Noun = {
@@ -69,8 +69,8 @@ export function judgeCreate(context: Context, report: CreateReport): Outcome<Cre
 }
 
 /** Prints a checkout that was created. */
-export function showCreated(context: Context, { response, key, replayed, tries }: Created): void {
-  context.printer.result(
+export function showCreated(context: Context, { response, key, replayed, tries }: Created): Promise<Ending> {
+  return context.printer.result(
     { ...response, idempotency_key: key, replayed, tries },
     () => `${headline(context, response.data, replayed)}\n${checkoutFields(response.data, key)}`,
   );

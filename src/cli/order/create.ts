@@ -104,14 +104,13 @@ async function printCreated(
 ): Promise<Ending> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
-  if (options.wait !== true) showCreated(context, created);
+  if (options.wait !== true) await showCreated(context, created);
   // Before the wait: the person pays meanwhile.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return DONE;
   const ended = await waitForEnd(context, options, { target, settings, id });
   if (!ended.ok) return fail(afterCreate(ended.refusal, { id, page, key: created.key }));
-  showCreated(context, { ...created, response: ended.value });
-  return DONE;
+  return showCreated(context, { ...created, response: ended.value });
 }
 
 /** The wait failed, the create did not: what was made is not lost with it. */
@@ -181,10 +180,10 @@ function parseFields(fields: CreateFields): Outcome<CreateRequest, Problem> {
 }
 
 /** Shows what would be sent; makes no journal, and reads the one that is there. */
-function dryRun(
+async function dryRun(
   { world, printer }: Context,
   wanted: { readonly intent: CreateIntent; readonly target: Target; readonly settings: Settings },
-): Ending {
+): Promise<Ending> {
   const { intent, target } = wanted;
   const meant = journalIntent(target, intent);
   const latest = latestAttempt(world, wanted.settings.folder.value, meant);
@@ -203,8 +202,7 @@ function dryRun(
     headers: shown.headers,
     body: intent.request,
   };
-  printer.result(json, () => shown.text);
-  return DONE;
+  return printer.result(json, () => shown.text);
 }
 
 function latestAttempt(

@@ -2,8 +2,9 @@ import type { Command } from "commander";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
 import { openJournal } from "../../store/journal/journal.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { fieldLines, table } from "../printer.ts";
-import { DONE, EXIT, fail, fileProblem, type Ending, type Problem } from "../problem.ts";
+import { fieldLines } from "../printer.ts";
+import { table } from "../table.ts";
+import { EXIT, fail, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
@@ -33,28 +34,26 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
   });
 }
 
-function withJournal(
+async function withJournal(
   { world }: Context,
   options: CommonOptions,
-  run: (journal: Journal | undefined) => Ending,
+  run: (journal: Journal | undefined) => Promise<Ending>,
 ): Promise<Ending> {
   const folder = locateStateFolder(world, options.dir);
   const trusted = trustFolder(world, folder);
-  if (!trusted.ok) return Promise.resolve(trusted);
+  if (!trusted.ok) return trusted;
   const path = stateFile(folder, "journal");
-  if (!world.files.exists(path)) return Promise.resolve(run(undefined));
+  if (!world.files.exists(path)) return run(undefined);
   const journal = openJournal(path, world.sqliteAddon());
-  if (!journal.ok) {
-    return Promise.resolve(fail(fileProblem("journal", journal.refusal)));
-  }
+  if (!journal.ok) return fail(fileProblem("journal", journal.refusal));
   try {
-    return Promise.resolve(run(journal.value));
+    return await run(journal.value);
   } finally {
     journal.value.close();
   }
 }
 
-function list({ printer }: Context, journal: Journal | undefined): Ending {
+function list({ printer }: Context, journal: Journal | undefined): Promise<Ending> {
   const entries = journal?.list() ?? [];
   const rows = entries.map((entry) => [
     entry.state,
@@ -62,31 +61,28 @@ function list({ printer }: Context, journal: Journal | undefined): Ending {
     new Date(entry.firstSentAt).toISOString().slice(0, 16).replace("T", " "),
     entry.key,
   ]);
-  printer.result(entries.map(toJson), () =>
+  return printer.result(entries.map(toJson), () =>
     rows.length === 0
       ? "no create was sent from here yet"
       : table(["STATE", "ORDER ID", "SENT (UTC)", "KEY"], rows),
   );
-  return DONE;
 }
 
-function show({ printer }: Context, journal: Journal | undefined, key: string): Ending {
+async function show({ printer }: Context, journal: Journal | undefined, key: string): Promise<Ending> {
   const entry = journal?.find(key);
   if (entry === undefined) return fail(unknownKey(key));
   const json = toJson(entry);
-  printer.result(json, () =>
+  return printer.result(json, () =>
     fieldLines(Object.entries(json).map(([name, value]) => [name, value === null ? null : String(value)])),
   );
-  return DONE;
 }
 
-function forget({ printer }: Context, journal: Journal | undefined, key: string): Ending {
+async function forget({ printer }: Context, journal: Journal | undefined, key: string): Promise<Ending> {
   if (journal?.forget(key) !== true) return fail(unknownKey(key));
-  printer.result(
+  return printer.result(
     { forgotten: key },
     () => `${key} is forgotten here; the service still knows it, and the next run uses the attempt before it`,
   );
-  return DONE;
 }
 
 function toJson(entry: JournalEntry): Record<string, string | number | boolean | null> {

@@ -4,7 +4,7 @@ import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { meantOrigin, parseReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, controlTarget } from "../control-command.ts";
-import { DONE, failUsage, type Ending } from "../problem.ts";
+import { failUsage, type Ending } from "../problem.ts";
 
 const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
 
@@ -47,10 +47,9 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
   const listed = controlOutcome(await returnOrigins(context.world, target.value, undefined), NEXT_AFTER);
   if (!listed.ok) return listed;
   const { returnOrigins: origins } = listed.value;
-  context.printer.result(encodeAnswer("listReturnOrigins", listed.value), () =>
+  return context.printer.result(encodeAnswer("listReturnOrigins", listed.value), () =>
     origins.length === 0 ? NONE : origins.join("\n"),
   );
-  return DONE;
 }
 
 /** The service's own check comes first, so that what cannot be an origin is a usage error, sandbox or no sandbox. */
@@ -73,10 +72,9 @@ async function runChange(
   const changed = controlOutcome(await returnOrigins(context.world, target.value, request), NEXT_AFTER);
   if (!changed.ok) return changed;
   const [linked = ""] = changed.value.returnOrigins;
-  context.printer.result(encodeAnswer("changeReturnOrigins", changed.value), () =>
+  return context.printer.result(encodeAnswer("changeReturnOrigins", changed.value), () =>
     request.action === "add"
       ? `customers may be sent back to ${origin.value}${linked === origin.value ? "" : `; payment pages link to the first one, ${linked}`}`
       : `customers are no longer sent back to ${origin.value}`,
   );
-  return DONE;
 }

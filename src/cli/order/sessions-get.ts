@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { retrieve } from "../../client/api/client.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
-import { DONE, fail, type Ending } from "../problem.ts";
+import { fail, type Ending } from "../problem.ts";
 import { connectTo, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 
@@ -30,8 +30,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, id = ""): 
   if (options.wait === true) {
     const ended = await waitForEnd(context, options, { target, settings, id });
     if (!ended.ok) return ended;
-    context.printer.result(ended.value, () => checkoutFields(ended.value.data));
-    return DONE;
+    return context.printer.result(ended.value, () => checkoutFields(ended.value.data));
   }
   const policy = tryPolicy(settings, options);
   const exchange = await whileWaiting(context, options, (watch) =>
@@ -39,8 +38,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, id = ""): 
   );
   if (exchange.end === "success") {
     const { response } = exchange;
-    context.printer.result(response, () => checkoutFields(response.data));
-    return DONE;
+    return context.printer.result(response, () => checkoutFields(response.data));
   }
   const problem = exchangeProblem(exchange);
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";

@@ -5,8 +5,8 @@ import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, type NextAfter } from "../control-command.ts";
 import { parseNote } from "../parsers.ts";
-import { table } from "../printer.ts";
-import { DONE, type Ending } from "../problem.ts";
+import { table } from "../table.ts";
+import type { Ending } from "../problem.ts";
 
 type ActOptions = CommonOptions & { readonly note?: string };
 
@@ -113,8 +113,7 @@ async function runAct(
   if (!acted.ok) return acted;
   const { printer } = context;
   const what = "subject" in wanted ? `${printable(wanted.subject)} ${done}` : done;
-  printer.result(encodeAnswer("adminAct", acted.value), () => `${printer.style.green("✓")} ${what}`);
-  return DONE;
+  return printer.result(encodeAnswer("adminAct", acted.value), () => `${printer.style.green("✓")} ${what}`);
 }
 
 async function runLog(context: Context, options: CommonOptions): Promise<Ending> {
@@ -125,13 +124,12 @@ async function runLog(context: Context, options: CommonOptions): Promise<Ending>
   });
   if (!listed.ok) return listed;
   const { acts } = listed.value;
-  context.printer.result(encodeAnswer("adminLog", listed.value), () =>
+  return context.printer.result(encodeAnswer("adminLog", listed.value), () =>
     acts.length === 0 ? "the audit log is empty" : actLines(acts),
   );
-  return DONE;
 }
 
-function actLines(acts: AnswerOf<"adminLog">["acts"]): string {
+function actLines(acts: AnswerOf<"adminLog">["acts"]): Promise<string> {
   return table(
     ["ACT", "AT", "WHO", "WHAT", "OF", "NOTE"],
     acts.map(({ number, at, actor, action, subject, note }) => [

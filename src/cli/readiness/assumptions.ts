@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import type { Style } from "../printer.ts";
-import { DONE, type Ending } from "../problem.ts";
+import type { Ending } from "../problem.ts";
 
 type AssumptionsOptions = CommonOptions & { readonly used?: boolean };
 
@@ -30,10 +30,9 @@ async function runAssumptions(context: Context, options: AssumptionsOptions): Pr
   const { assumptions: all } = listed.value;
   const assumptions = options.used === true ? all.filter((one) => one.reliedOn !== null) : all;
   const { style } = context.printer;
-  context.printer.result(encodeAnswer("assumptions", { ...listed.value, assumptions }), () =>
+  return context.printer.result(encodeAnswer("assumptions", { ...listed.value, assumptions }), () =>
     assumptions.length === 0 ? NONE_USED : assumptions.map((one) => lines(one, style)).join("\n"),
   );
-  return DONE;
 }
 
 /** One assumption: its heading, what was chosen, the setting that changes it, and whether something relied on it. */

@@ -77,7 +77,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   if (!look.ok) return look;
   const interruption = new AbortController();
   const unsubscribe = context.world.onStop(() => interruption.abort());
-  const show = (report: ChecklistReport): Ending => publish(context, options, report);
+  const show = (report: ChecklistReport): Promise<Ending> => publish(context, options, report);
   try {
     const seeing = { look: look.value, show, signal: interruption.signal };
     return options.watch === true ? await watch(context.world, seeing) : await showOnce(seeing);
@@ -88,7 +88,7 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
 
 type Viewing = {
   readonly look: Look;
-  readonly show: (report: ChecklistReport) => Ending;
+  readonly show: (report: ChecklistReport) => Promise<Ending>;
   readonly signal: AbortSignal;
 };
 
@@ -106,7 +106,7 @@ async function watch({ sleep }: Pick<World, "sleep">, { look, show, signal }: Vi
     if (!report.ok) return report;
     const { verdict, items } = report.value;
     const seen = JSON.stringify([verdict, items]);
-    if (seen !== before) shown = show(report.value);
+    if (seen !== before) shown = await show(report.value);
     if (!shown.ok) return shown;
     before = seen;
     await sleep(POLL_MS, signal);
@@ -114,12 +114,12 @@ async function watch({ sleep }: Pick<World, "sleep">, { look, show, signal }: Vi
   }
 }
 
-function publish(
+async function publish(
   { world, printer }: Context,
   { junit, markdown, watch: again }: ChecklistOptions,
   report: ChecklistReport,
-): Ending {
-  printer.result(reportJson(report), () => {
+): Promise<Ending> {
+  await printer.result(reportJson(report), () => {
     const text = markdown === true ? reportMarkdown(report) : checklistText(report, printer.style);
     return again === true ? `${text}\n` : text;
   });

@@ -177,8 +177,8 @@ function resultOf(
   return {
     verdict,
     json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: (style) =>
-      `${verdictMark(verdict, style)} ${what}\n${drillLines(steps, { titles: TITLES, style })}`,
+    text: async (style) =>
+      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: TITLES, style })}`,
   };
 }
 

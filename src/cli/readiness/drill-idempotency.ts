@@ -9,7 +9,8 @@ import { printable } from "../../core/text.ts";
 import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, controlOutcome } from "../control-command.ts";
 import { parseDuration } from "../parsers.ts";
-import { table, type Style } from "../printer.ts";
+import type { Style } from "../printer.ts";
+import { table } from "../table.ts";
 import type { Problem } from "../problem.ts";
 import { connectTo } from "../service-command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
@@ -94,23 +95,24 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
       ...encodeAnswer("judgeIdempotencyDrill", drill),
       client: { ending, exit_code: exitCode, stdout, stderr },
     },
-    text: (style) =>
+    text: async (style) =>
       [
         `${verdictMark(verdict, style)} ${HEADS[verdict]}`,
-        drillLines(steps, { titles: TITLES, style }),
-        ...(creates.length === 0 ? [] : ["", createLines(creates, style)]),
+        await drillLines(steps, { titles: TITLES, style }),
+        ...(creates.length === 0 ? [] : ["", await createLines(creates, style)]),
       ].join("\n"),
   };
 }
 
-function createLines(creates: readonly SeenCreateEntry[], style: Style): string {
+async function createLines(creates: readonly SeenCreateEntry[], style: Style): Promise<string> {
   const rows = creates.map((create) => [
     create.orderId,
     create.idempotencyKey,
     create.lost ? `${create.result}, answer dropped` : create.result,
     create.requestId,
   ]);
-  const lines = table(["ORDER ID", "IDEMPOTENCY-KEY", "RESULT", "REQUEST"], rows).split("\n");
+  const text = await table(["ORDER ID", "IDEMPOTENCY-KEY", "RESULT", "REQUEST"], rows);
+  const lines = text.split("\n");
   return [style.dim("  Received:"), ...lines.map((line) => `  ${line}`)].join("\n");
 }
 

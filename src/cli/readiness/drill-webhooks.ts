@@ -40,7 +40,8 @@ export function registerChecklistWebhooks(checklist: Command, registry: Registry
         return accept({
           verdict: passed ? "passed" : "failed",
           json: { passed, ...encodeAnswer("runWebhookDrill", run.value) },
-          text: (style) => drills.map((drill) => report(drill, style)).join("\n\n"),
+          text: async (style) =>
+            (await Promise.all(drills.map((drill) => report(drill, style)))).join("\n\n"),
         });
       }),
   });
@@ -52,13 +53,13 @@ const NEXT_AFTER: NextAfter = {
     "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>",
 };
 
-function report({ url, passed, steps }: EndpointDrill, style: Style): string {
+async function report({ url, passed, steps }: EndpointDrill, style: Style): Promise<string> {
   const right = steps.filter((step) => step.passed).length;
   const what = passed
     ? "accepts valid webhooks and refuses invalid ones"
     : `passed ${right} of ${steps.length} steps`;
   const head = `${verdictMark(passed ? "passed" : "failed", style)} ${printable(url)} ${what}`;
-  return `${head}\n${drillLines(steps, { titles: TITLES, style })}`;
+  return `${head}\n${await drillLines(steps, { titles: TITLES, style })}`;
 }
 
 const TITLES = Object.fromEntries(CASE_NAMES.map((name) => [name, DRILL_CASES[name].what]));

@@ -5,7 +5,8 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
 import { controlTarget } from "../control-command.ts";
-import { table, type Style } from "../printer.ts";
+import type { Style } from "../printer.ts";
+import { table } from "../table.ts";
 import { EXIT, type Ending, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import type { ServiceOptions } from "../settings.ts";
@@ -16,7 +17,7 @@ type Verdict = keyof typeof EXIT_CODES;
 export type DrillResult = {
   readonly verdict: Verdict;
   readonly json: object;
-  readonly text: (style: Style) => string;
+  readonly text: (style: Style) => string | Promise<string>;
   /** What somebody else said meanwhile, line by line: on stderr, above the report. */
   readonly heard?: readonly string[];
 };
@@ -66,7 +67,7 @@ async function runDrill<Options extends ServiceOptions>(
   const { verdict, json, text, heard = [] } = drilled.value;
   const { printer } = context;
   for (const line of heard) printer.talk(printer.style.dim(`  | ${line}`));
-  printer.result(json, () => text(printer.style));
+  await printer.result(json, () => text(printer.style));
   return accept(EXIT_CODES[verdict]);
 }
 
@@ -79,9 +80,9 @@ export function verdictMark(verdict: Verdict, style: Style): string {
 type Look = { readonly titles: Readonly<Record<string, string>>; readonly style: Style };
 
 /** The steps of a drill, one a line, and below them each cause once, with the steps that it explains. */
-export function drillLines(steps: readonly DrillStep[], { titles, style }: Look): string {
+export async function drillLines(steps: readonly DrillStep[], { titles, style }: Look): Promise<string> {
   const rows = steps.map(({ name, expected, got }) => [titles[name] ?? name, expected, got]);
-  const [header = "", ...lines] = table(["STEP", "EXPECTED", "GOT"], rows).split("\n");
+  const [header = "", ...lines] = (await table(["STEP", "EXPECTED", "GOT"], rows)).split("\n");
   const marked = lines.map(
     (line, at) => `  ${steps[at]?.passed === true ? style.green("✓") : style.red("✗")} ${line}`,
   );

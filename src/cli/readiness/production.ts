@@ -3,7 +3,7 @@ import { encodeAnswer } from "../../core/control/operations.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { parseNote } from "../parsers.ts";
-import { DONE, type Ending } from "../problem.ts";
+import type { Ending } from "../problem.ts";
 
 type RequestOptions = CommonOptions & { readonly note?: string };
 
@@ -30,11 +30,10 @@ async function runRequest(context: Context, options: RequestOptions): Promise<En
   });
   if (!requested.ok) return requested;
   const { printer } = context;
-  printer.result(encodeAnswer("requestProduction", requested.value), () =>
+  return printer.result(encodeAnswer("requestProduction", requested.value), () =>
     [
       `${printer.style.green("✓")} production is requested; the administrator decides`,
       "  checkout checklist shows what is missing",
     ].join("\n"),
   );
-  return DONE;
 }

@@ -6,7 +6,7 @@ import { register, type CommonOptions, type Context, type Registry } from "../co
 import { controlOutcome, controlTarget } from "../control-command.ts";
 import { happeningLines } from "../webhook/report.ts";
 import { durationOf } from "../parsers.ts";
-import { DONE, fail, usageProblem, type Ending, type Problem } from "../problem.ts";
+import { fail, usageProblem, type Ending, type Problem } from "../problem.ts";
 
 const MINUTES_AND_MORE = "a duration such as 31m, 2h or 45s";
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
@@ -53,14 +53,13 @@ async function runClock(
       ? []
       : [`${undelivered} due deliveries are not finished yet: checkout deliveries list --state due`];
   const quiet = fired.length + delivered.length === 0;
-  context.printer.result(encodeAnswer("showClock", moved.value), () =>
+  return context.printer.result(encodeAnswer("showClock", moved.value), async () =>
     [
       `${iso(now)}${frozen ? " (frozen)" : ""}`,
-      ...(quiet ? [] : [happeningLines(fired, delivered)]),
+      ...(quiet ? [] : [await happeningLines(fired, delivered)]),
       ...left,
     ].join("\n"),
   );
-  return DONE;
 }
 
 function advanceBy(text: string): RequestOf<"moveClock"> | Problem {

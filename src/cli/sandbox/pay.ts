@@ -3,9 +3,10 @@ import { pay } from "../../client/control/control.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { controlOutcome, controlTarget, FIND_ID, moveLines, parseIdOf } from "../control-command.ts";
+import { controlOutcome, controlTarget, FIND_ID, parseIdOf } from "../control-command.ts";
+import { moveLines } from "./move-lines.ts";
 import { parseChoice } from "../parsers.ts";
-import { DONE, type Ending } from "../problem.ts";
+import type { Ending } from "../problem.ts";
 
 type PayOptions = CommonOptions & { readonly outcome: PayOutcome };
 
@@ -37,10 +38,9 @@ async function runPay(context: Context, options: PayOptions, typed = ""): Promis
   });
   if (!paid.ok) return paid;
   const { value } = paid;
-  context.printer.result(encodeAnswer("pay", value), () =>
+  return context.printer.result(encodeAnswer("pay", value), () =>
     value.moves.length > 0 ? moveLines(value.moves) : unmoved(value),
   );
-  return DONE;
 }
 
 function unmoved({ status, late }: { readonly status: string; readonly late: boolean }): string {

@@ -208,7 +208,7 @@ async function serveFolder(
     if (!awake.ok) return awake;
     const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey } });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port });
-    context.printer.result(ready, () => banner(context, ready));
+    await context.printer.result(ready, () => banner(context, ready));
     await stopped;
     await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     context.printer.talk("checkout sandbox stopped.");

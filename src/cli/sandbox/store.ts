@@ -3,8 +3,9 @@ import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
-import { fieldLines, table } from "../printer.ts";
-import { DONE, type Ending } from "../problem.ts";
+import { fieldLines } from "../printer.ts";
+import { table } from "../table.ts";
+import type { Ending } from "../problem.ts";
 
 /** `checkout store show`. */
 export function registerStore(parent: Command, registry: Registry): void {
@@ -31,19 +32,17 @@ export function registerCapabilities(parent: Command, registry: Registry): void 
 async function runShow(context: Context, options: CommonOptions): Promise<Ending> {
   const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
-  context.printer.result(encodeAnswer("storeSummary", shown.value), () => summaryLines(shown.value));
-  return DONE;
+  return context.printer.result(encodeAnswer("storeSummary", shown.value), () => summaryLines(shown.value));
 }
 
 async function runCapabilities(context: Context, options: CommonOptions): Promise<Ending> {
   const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
   const { store, capabilities } = shown.value;
-  context.printer.result({ store_id: store.id, capabilities }, () => capabilityLines(shown.value));
-  return DONE;
+  return context.printer.result({ store_id: store.id, capabilities }, () => capabilityLines(shown.value));
 }
 
-function summaryLines(summary: AnswerOf<"storeSummary">): string {
+async function summaryLines(summary: AnswerOf<"storeSummary">): Promise<string> {
   const { merchant, store, apiKeys: keys, returnOrigins: origins, endpoints, prices } = summary;
   const fields = fieldLines([
     ["merchant", `${merchant.name} (${merchant.id})`],
@@ -53,7 +52,7 @@ function summaryLines(summary: AnswerOf<"storeSummary">): string {
     ["return_origins", origins.length === 0 ? null : origins.join(", ")],
     ["endpoints", endpoints],
   ]);
-  const catalog = table(
+  const catalog = await table(
     ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
     prices.map((price) => [
       price.id,
@@ -63,10 +62,10 @@ function summaryLines(summary: AnswerOf<"storeSummary">): string {
       price.description,
     ]),
   );
-  return [fields, capabilityLines(summary), catalog].join("\n\n");
+  return [fields, await capabilityLines(summary), catalog].join("\n\n");
 }
 
-function capabilityLines({ capabilities }: AnswerOf<"storeSummary">): string {
+function capabilityLines({ capabilities }: AnswerOf<"storeSummary">): Promise<string> {
   return table(
     ["CAPABILITY", "KIND", "ACTIVE"],
     capabilities.map(({ name, kind, active }) => [name, kind, yesOrNo(active)]),

@@ -5,7 +5,7 @@ import { register, valueOption, type CommonOptions, type Context, type Registry 
 import { callSandbox } from "../control-command.ts";
 import { deliveryLines } from "./report.ts";
 import { parseChoice, parseId, parseWhole } from "../parsers.ts";
-import { DONE, type Ending } from "../problem.ts";
+import type { Ending } from "../problem.ts";
 
 type ListOptions = CommonOptions & {
   readonly endpoint?: string;
@@ -42,8 +42,7 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   const listed = await callSandbox(context, options, { name: "listDeliveries", body });
   if (!listed.ok) return listed;
   const { deliveries } = listed.value;
-  context.printer.result(encodeAnswer("listDeliveries", listed.value), () =>
+  return context.printer.result(encodeAnswer("listDeliveries", listed.value), () =>
     deliveries.length === 0 ? "no matching deliveries" : deliveryLines(deliveries),
   );
-  return DONE;
 }

@@ -14,8 +14,8 @@ import {
 } from "../command.ts";
 import { callSandbox, parseIdOf } from "../control-command.ts";
 import { parseChoice, parseDuration, parseId } from "../parsers.ts";
-import { table } from "../printer.ts";
-import { DONE, failUsage, type Ending, type Problem } from "../problem.ts";
+import { table } from "../table.ts";
+import { failUsage, type Ending, type Problem } from "../problem.ts";
 
 type TroubleOptions = CommonOptions & {
   readonly kind?: FaultKind;
@@ -66,10 +66,9 @@ async function runTrouble(context: Context, options: TroubleOptions, text = ""):
   });
   if (!made.ok) return made;
   const { troubles } = made.value;
-  context.printer.result(encodeAnswer("makeTrouble", made.value), () =>
+  return context.printer.result(encodeAnswer("makeTrouble", made.value), () =>
     troubles.length === 0 ? "no faults are scheduled" : troubleLines(troubles),
   );
-  return DONE;
 }
 
 function troubleOf({
@@ -87,7 +86,7 @@ function troubleOf({
 }
 
 /** Oldest first, in the order in which it comes. */
-function troubleLines(troubles: readonly TroubleEntry[]): string {
+function troubleLines(troubles: readonly TroubleEntry[]): Promise<string> {
   const rows = troubles.map(({ kind, remaining, delayMs, eventId }) => [
     kind,
     remaining,

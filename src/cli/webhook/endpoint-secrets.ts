@@ -14,7 +14,7 @@ import {
 import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
 import { durationOf, parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
 type SecretOptions = CommonOptions & { readonly format?: "env" };
@@ -75,14 +75,13 @@ async function runRotate(context: Context, options: RotateOptions, text = ""): P
     ...encodeAnswer("rotateSecret", rotated.value),
   };
   const before = overlap.milliseconds === 0 ? "is no longer used" : `signs too for ${overlap.text}`;
-  context.printer.result(json, () =>
+  return context.printer.result(json, () =>
     fieldLines([
       ["signing_secret", secret],
       ["old_secret", before],
       ["in force", rotated.value.inForce.length],
     ]),
   );
-  return DONE;
 }
 
 /** The newest secret in force: what a receiver is to be given. */
@@ -98,8 +97,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   if (!shown.ok) return shown;
   const [secret = ""] = shown.value.inForce;
   const json = { endpoint_id: id.value, signing_secret: secret, ...encodeAnswer("showSecret", shown.value) };
-  context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
-  return DONE;
+  return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
 /** The one endpoint that there is. Refuses where there is none, and names them where there are several. */

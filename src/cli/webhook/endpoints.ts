@@ -7,8 +7,9 @@ import { printable } from "../../core/text.ts";
 import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
 import { resultOf } from "./report.ts";
-import { fieldLines, table } from "../printer.ts";
-import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { fieldLines } from "../printer.ts";
+import { table } from "../table.ts";
+import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 
 type AddOptions = CommonOptions & { readonly events?: readonly string[] };
@@ -101,7 +102,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   if (!added.ok && added.refusal.code === "invalid_parameter") return failUsage(added.refusal.message, next);
   if (!added.ok) return added;
   const { printer } = context;
-  printer.result(encodeAnswer("addEndpoint", added.value), () => {
+  return printer.result(encodeAnswer("addEndpoint", added.value), () => {
     const { id, url: address, eventTypes: types, signingSecret: secret } = added.value;
     const fields = fieldLines([
       ["id", id],
@@ -110,17 +111,15 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
     ]);
     return `${printer.style.green("✓")} events are delivered to ${printable(address)}\n${fields}`;
   });
-  return DONE;
 }
 
 async function runList(context: Context, options: CommonOptions): Promise<Ending> {
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
-  context.printer.result(encodeAnswer("listEndpoints", listed.value), () =>
+  return context.printer.result(encodeAnswer("listEndpoints", listed.value), () =>
     endpoints.length === 0 ? NONE : endpointLines(endpoints),
   );
-  return DONE;
 }
 
 async function runChange(
@@ -137,11 +136,10 @@ async function runChange(
     nextAfter: NEXT_AFTER,
   });
   if (!changed.ok) return changed;
-  context.printer.result(
+  return context.printer.result(
     encodeAnswer("setEndpointState", changed.value),
     () => `${printable(changed.value.url)} ${change.done}`,
   );
-  return DONE;
 }
 
 async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<Ending> {
@@ -156,13 +154,12 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
   if (!tested.ok) return tested;
   const { eventId } = tested.value;
   if (options.wait === true) return awaitTest(context, options, eventId);
-  context.printer.result(encodeAnswer("testEndpoint", tested.value), () =>
+  return context.printer.result(encodeAnswer("testEndpoint", tested.value), () =>
     [
       `webhook.test is being delivered: ${eventId}`,
       `checkout events get ${eventId} --wait shows the result`,
     ].join("\n"),
   );
-  return DONE;
 }
 
 /** Waits for the end of the first try: the tries after it can take a day. */
@@ -176,12 +173,11 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
     return fail(timeIsUp(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }));
   }
   if (delivery.state !== "succeeded") return fail(notTaken(shown.value, delivery));
-  context.printer.result(encodeAnswer("showEvent", shown.value), () => {
+  return context.printer.result(encodeAnswer("showEvent", shown.value), () => {
     const milliseconds = delivery.attempts.at(-1)?.milliseconds ?? 0;
     const { style } = context.printer;
     return `${style.green("✓")} webhook.test was accepted: ${resultOf(delivery)} after ${milliseconds} ms\n  ${eventId}`;
   });
-  return DONE;
 }
 
 function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {
@@ -201,7 +197,7 @@ function notTaken({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): 
   };
 }
 
-function endpointLines(endpoints: readonly EndpointEntry[]): string {
+function endpointLines(endpoints: readonly EndpointEntry[]): Promise<string> {
   return table(
     ["ID", "STATE", "URL", "EVENTS", "NOTE"],
     endpoints.map((endpoint) => [

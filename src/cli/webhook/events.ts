@@ -18,7 +18,7 @@ import { callSandbox, controlOutcome, controlTarget, parseIdOf } from "../contro
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
 import { idOf, parseChoice, parseId, parseWhole } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { DONE, fail, type Ending, type Problem } from "../problem.ts";
+import { fail, type Ending, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import {
   eventOnceDelivered,
@@ -102,10 +102,9 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
       : await callSandbox(context, options, { name: "listEvents", body: query });
   if (!listed.ok) return listed;
   const { events } = listed.value;
-  context.printer.result(encodeAnswer("listEvents", listed.value), () =>
+  return context.printer.result(encodeAnswer("listEvents", listed.value), () =>
     events.length === 0 ? "no matching events" : eventLines(events),
   );
-  return DONE;
 }
 
 /** The place of the event that was named. One that waits for the next event and names none starts at the newest. */
@@ -150,9 +149,8 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
     : await showEvent(context, options, id.value);
   if (!shown.ok) return shown;
   if (waits && !isSettled(shown.value.deliveries)) return fail(stillDue(shown.value));
-  if (options.body === true) context.printer.exact(shown.value.body);
-  else context.printer.result(encodeAnswer("showEvent", shown.value), () => eventText(shown.value));
-  return DONE;
+  if (options.body === true) return context.printer.exact(shown.value.body);
+  return context.printer.result(encodeAnswer("showEvent", shown.value), () => eventText(shown.value));
 }
 
 function showEvent(
@@ -181,13 +179,12 @@ async function runReplay(context: Context, options: ReplayOptions, text = ""): P
     },
   });
   if (!replayed.ok) return replayed;
-  context.printer.result(encodeAnswer("replayEvent", replayed.value), () =>
+  return context.printer.result(encodeAnswer("replayEvent", replayed.value), () =>
     [
       ...replayed.value.deliveries.map(({ endpointId }) => `delivering again to ${endpointId}`),
       `checkout events get ${id.value} --wait shows the result`,
     ].join("\n"),
   );
-  return DONE;
 }
 
 function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
@@ -204,7 +201,7 @@ function stillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
   return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextTry });
 }
 
-function eventText(event: AnswerOf<"showEvent">): string {
+async function eventText(event: AnswerOf<"showEvent">): Promise<string> {
   const fields = fieldLines([
     ["event_id", event.eventId],
     ["type", event.type],
@@ -214,7 +211,7 @@ function eventText(event: AnswerOf<"showEvent">): string {
     ["created_at", iso(event.createdAt)],
     ["body", event.body],
   ]);
-  return `${fields}\n\n${deliveryLinesOfEvent(event.deliveries)}`;
+  return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries)}`;
 }
 
 function parseSince(text: string): Since {

@@ -4,13 +4,13 @@ import type { MoveEntry } from "../../core/control/checkout.ts";
 import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/control/webhook.ts";
 import { isTaken } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
-import { moveLines } from "../control-command.ts";
-import { table } from "../printer.ts";
+import { moveLines } from "../sandbox/move-lines.ts";
+import { table } from "../table.ts";
 
 const COLUMNS = ["LAST TRY", "RESULT", "TRIES", "STATE", "NEXT TRY", "CAUSE"];
 
 /** Deliveries of any events with their last try, one a line. */
-export function deliveryLines(deliveries: readonly DeliveryEntry[]): string {
+export function deliveryLines(deliveries: readonly DeliveryEntry[]): Promise<string> {
   return table(
     [...COLUMNS, "TYPE", "EVENT", "ENDPOINT"],
     deliveries.map((delivery) => [...cells(delivery), delivery.type, delivery.eventId, addressOf(delivery)]),
@@ -18,7 +18,7 @@ export function deliveryLines(deliveries: readonly DeliveryEntry[]): string {
 }
 
 /** The deliveries of one event with their last try, one a line. */
-export function deliveryLinesOfEvent(deliveries: readonly DeliveryEntry[]): string {
+export async function deliveryLinesOfEvent(deliveries: readonly DeliveryEntry[]): Promise<string> {
   if (deliveries.length === 0) return "  no endpoint wanted it";
   return table(
     [...COLUMNS, "ENDPOINT"],
@@ -27,7 +27,7 @@ export function deliveryLinesOfEvent(deliveries: readonly DeliveryEntry[]): stri
 }
 
 /** Events, one a line, in their order. */
-export function eventLines(events: readonly EventEntry[]): string {
+export function eventLines(events: readonly EventEntry[]): Promise<string> {
   return table(
     ["AT", "TYPE", "ORDER ID", "EVENT"],
     events.map((event) => [iso(event.createdAt), event.type, orderIdOf(event), event.eventId]),
@@ -50,7 +50,10 @@ export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string 
 }
 
 /** What happened while a clock moved, one a line, in order of time: moves of checkouts, and deliveries that were tried. */
-export function happeningLines(moves: readonly MoveEntry[], tried: readonly DispatchedEntry[]): string {
+export function happeningLines(
+  moves: readonly MoveEntry[],
+  tried: readonly DispatchedEntry[],
+): Promise<string> {
   if (tried.length === 0) return moveLines(moves);
   const moved = moves.map(({ at, orderId, from, to, checkoutId }) => [
     iso(at),

@@ -11,8 +11,9 @@ import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
-import { fieldLines, table } from "../printer.ts";
-import { DONE, EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { fieldLines } from "../printer.ts";
+import { table } from "../table.ts";
+import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
 import { storeOption } from "../service-command.ts";
 import type { ServiceOptions } from "../settings.ts";
@@ -80,8 +81,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   const known = isNew ? 0 : before.value.events.length;
   const after = await reach(context, control.value, { goal: goal.value, checkout: before.value, known });
   if (!after.ok) return after;
-  show(context, after.value, known);
-  return DONE;
+  return show(context, after.value, known);
 }
 
 /** A type that no order and no session can have is a usage error. */
@@ -133,18 +133,18 @@ function tooLate({ type }: Goal, checkout: Checkout): Problem {
   };
 }
 
-function show({ printer }: Context, checkout: Checkout, known: number): void {
+function show({ printer }: Context, checkout: Checkout, known: number): Promise<Ending> {
   const { id, orderId, status } = checkout;
   const events = checkout.events.slice(known);
   const { object, events: eventsJson } = encodeAnswer("inspectCheckout", { ...checkout, events });
-  printer.result({ id, object, order_id: orderId, status, events: eventsJson }, () => {
+  return printer.result({ id, object, order_id: orderId, status, events: eventsJson }, async () => {
     const fields = fieldLines([
       ["id", id],
       ["order_id", orderId],
       ["status", status],
     ]);
     const rows = events.map((event) => [iso(event.createdAt), event.type, event.eventId]);
-    return `${fields}\n\n${table(["AT", "TYPE", "EVENT"], rows)}`;
+    return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows)}`;
   });
 }
 
@@ -164,13 +164,12 @@ async function testAll(context: Context, options: TriggerOptions): Promise<Endin
     if (!tested.ok) return tested;
     tests.push({ endpoint_id: id, url, event_id: tested.value.eventId });
   }
-  context.printer.result({ tests }, () =>
+  return context.printer.result({ tests }, () =>
     table(
       ["TYPE", "EVENT", "ENDPOINT"],
       tests.map(({ event_id: eventId, url }) => [TEST, eventId, url]),
     ),
   );
-  return DONE;
 }
 
 function nobodyListens(): Problem {

@@ -15,7 +15,7 @@ import { invalidOption, register, valueOption, type Context, type Registry } fro
 import { causeLine } from "./cause-line.ts";
 import { readInput } from "../input.ts";
 import { durationOf } from "../parsers.ts";
-import { DONE, EXIT, type Ending } from "../problem.ts";
+import { EXIT, type Ending } from "../problem.ts";
 import { checkSecrets, findSecrets, secretOption, type SecretOptions } from "./signing-secrets.ts";
 
 type VerifyFlags = SecretOptions & {
@@ -94,8 +94,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<Ending
     now: options.now ?? context.world.now(),
   };
   const verdict = verifySignature(request);
-  report(context, { verdict, causes: diagnose(request), now: request.now });
-  return verdict.ok ? DONE : accept(EXIT.failed);
+  return report(context, { verdict, causes: diagnose(request), now: request.now });
 }
 
 async function runSign(context: Context, options: SignFlags): Promise<Ending> {
@@ -112,12 +111,11 @@ async function runSign(context: Context, options: SignFlags): Promise<Ending> {
     timestamp: options.timestamp ?? Math.floor(world.now() / 1000),
     rawBody: rawBody.value,
   });
-  printer.result(headers, () =>
+  return printer.result(headers, () =>
     Object.entries(headers)
       .map(([name, value]) => `${name}: ${value}`)
       .join("\n"),
   );
-  return DONE;
 }
 
 type Report = {
@@ -126,21 +124,24 @@ type Report = {
   readonly now: number;
 };
 
-function report({ printer }: Context, { verdict, causes, now }: Report): void {
+async function report({ printer }: Context, { verdict, causes, now }: Report): Promise<Ending> {
   if (verdict.ok) {
     const ageSeconds = Math.floor(now / 1000) - verdict.timestamp;
     const age = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
     const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds };
-    printer.result(json, () => `${printer.style.green("✓")} the signature is valid; it was made ${age}`);
-    return;
+    return printer.result(
+      json,
+      () => `${printer.style.green("✓")} the signature is valid; it was made ${age}`,
+    );
   }
   const { code, message } = verdict;
-  printer.result({ valid: false, code, message, causes }, () =>
+  await printer.result({ valid: false, code, message, causes }, () =>
     [
       `${printer.style.red("✗")} not valid: ${message} ${printer.style.dim(`(${code})`)}`,
       ...causes.map((cause) => causeLine(cause, printer.style)),
     ].join("\n"),
   );
+  return accept(EXIT.failed);
 }
 
 /** The id that an event's body has, if a header can carry it. */
