@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import Database from "better-sqlite3";
@@ -576,6 +576,19 @@ test("the databases of a development version are refused, and left as they are",
     expect(refused.stderr).toContain("move its folder away, or use a new folder with --dir");
     expect(readFileSync(file(name)).equals(before)).toBe(true);
   }
+});
+
+test("a folder of a development version is refused as such, whatever else is in it", async () => {
+  const harness = createHarness();
+  const folder = join(harness.cwd, ".checkout");
+  mkdirSync(folder, { mode: 0o700 });
+  const run = { pid: 1, started: "1", port: 4242, admin_token: "old" };
+  const old = { "administrator.json": "{}", "run.json": JSON.stringify(run), "sandbox.db": "" };
+  for (const [name, content] of Object.entries(old)) writeFileSync(join(folder, name), content);
+  const refused = await harness.run(["sandbox", "start", "--json"]);
+  expect([refused.code, refused.stdout]).toEqual([1, ""]);
+  expect(json(refused.stderr)).toMatchObject({ error: { code: "state_folder_development_version" } });
+  expect(readdirSync(folder).toSorted()).toEqual(Object.keys(old).toSorted());
 });
 
 test("the folder is found upward, and named ones are used as named", async () => {

@@ -22,6 +22,9 @@ const FILES = {
   run: "run.json",
 } as const;
 
+/** Only development versions, before 0.1.0 was released, had a file of this name. */
+const DEVELOPMENT_FILE = "administrator.json";
+
 /** A path in a state folder. */
 export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
@@ -52,8 +55,10 @@ export function makeStateFolder(world: Pick<World, "files">, folder: string): Ou
   if (!trusted.ok) return trusted;
   const ignore = join(folder, ".gitignore");
   if (files.kindOf(folder) === "nothing") files.makeFolder(folder);
-  else if (files.list(folder).some((name) => !isOurs(name))) {
-    return foreignFolder(folder, "contains other files");
+  else {
+    const names = files.list(folder);
+    if (names.includes(DEVELOPMENT_FILE)) return developmentFolder(folder);
+    if (names.some((name) => !isOurs(name))) return foreignFolder(folder, "contains other files");
   }
   files.createNew(ignore, IGNORE_ALL);
   for (const file of Object.values(FILES)) files.makePrivate(join(folder, file));
@@ -200,6 +205,16 @@ function foreignFolder(folder: string, why: string): Outcome<never, Problem> {
     code: "state_folder_refused",
     message: `${folder} ${why}; nothing was read from it or written to it`,
     next: "name another folder with --dir, or move this one away",
+  });
+}
+
+/** As its database is refused; said first, because the folder is looked at first. */
+function developmentFolder(folder: string): Outcome<never, Problem> {
+  return fail({
+    exitCode: EXIT.failed,
+    code: "state_folder_development_version",
+    message: `${folder} was made by a development version of checkout; nothing was written to it`,
+    next: "move it away, or use a new folder with --dir",
   });
 }
 
