@@ -6,7 +6,7 @@ import { failUsage, type Problem } from "./problem.ts";
 /** Stands for standard input where a file is asked for. */
 export const STDIN = "-";
 
-/** So much is read from a file or from standard input, in bytes. */
+/** The most that is read from a file or from standard input, in bytes. */
 const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
 /** The bytes of a file, or of standard input for `-`. Refuses what is not there, cannot be read or is over 16 MiB. */

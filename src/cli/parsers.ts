@@ -33,6 +33,12 @@ export function durationOf(text: string): number | undefined {
   return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
 }
 
+/** A duration as it would be typed, in the largest unit up to hours that leaves no rest: for the defaults in help texts. */
+export function durationText(milliseconds: number): string {
+  const unit = (["h", "m", "s"] as const).find((one) => milliseconds % MILLISECONDS[one] === 0) ?? "ms";
+  return `${milliseconds / MILLISECONDS[unit]}${unit}`;
+}
+
 /** An id as the service gives it, in lower case; undefined where it is none. */
 export function idOf(text: string): string | undefined {
   const id = text.toLowerCase();

@@ -1,3 +1,4 @@
+import { DEFAULT_RETRY_POLICY } from "../client/api/retry.ts";
 import { isLoopback } from "../core/loopback.ts";
 import type { Option } from "commander";
 import type { Target } from "../client/api/client.ts";
@@ -7,7 +8,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
-import { parseDuration, parseWhole } from "./parsers.ts";
+import { parseDuration, parseWhole, durationText } from "./parsers.ts";
 import { widthOf } from "./printer.ts";
 import type { Problem } from "./problem.ts";
 import { resolveSettings, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
@@ -19,8 +20,16 @@ export function targetOptions(): Option[] {
       "--base-url <url>",
       "the service, with its version segment (default: the sandbox of this folder)",
     ),
-    valueOption("--timeout <duration>", "timeout of each try (default: 10s)", parseDuration),
-    valueOption("--retries <n>", "retries after the first try (default: 5)", parseWhole(0, 100)),
+    valueOption(
+      "--timeout <duration>",
+      `timeout of each try (default: ${durationText(DEFAULT_RETRY_POLICY.timeoutMs)})`,
+      parseDuration,
+    ),
+    valueOption(
+      "--retries <n>",
+      `retries after the first try (default: ${DEFAULT_RETRY_POLICY.retries})`,
+      parseWhole(0, 100),
+    ),
   ];
 }
 

@@ -15,7 +15,7 @@ import type { TlsTrust } from "../../world.ts";
 import { invalidOption, listOption, repeatedOption, switchOption, valueOption } from "../command.ts";
 import type { Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
-import { durationOf, idOf, parseDuration, parseTargetHost, parseWhole } from "../parsers.ts";
+import { durationOf, idOf, parseDuration, parseTargetHost, parseWhole, durationText } from "../parsers.ts";
 import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
 import { secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
@@ -68,7 +68,11 @@ export function listenOptions(): Option[] {
       "header to add to every forwarded event (repeatable)",
       parseAddedHeader,
     ),
-    valueOption("--timeout <duration>", "timeout for a target's answer (default: 10s)", parseDuration),
+    valueOption(
+      "--timeout <duration>",
+      `timeout for a target's answer (default: ${durationText(DEFAULT_TIMEOUT_MS)})`,
+      parseDuration,
+    ),
     listOption(
       "--allow-target <host>",
       "another host that events may be forwarded to (default: this machine only; repeatable)",

@@ -73,7 +73,7 @@ export function deliveryJson(delivery: HandledDelivery): object {
   const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
     event: "delivery",
-    at: new Date(at).toISOString(),
+    at: iso(at),
     event_id: short(claims.eventId),
     type: short(claims.type),
     object_id: short(claims.objectId),
@@ -177,7 +177,7 @@ function prettyBody(body: Uint8Array): string[] {
 
 /** A moment as the lines show it, in UTC. */
 export function timeOf(at: number): string {
-  return `${new Date(at).toISOString().slice(11, 19)}Z`;
+  return `${iso(at).slice(11, 19)}Z`;
 }
 
 function shown(text: string | null): string {

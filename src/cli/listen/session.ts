@@ -1,3 +1,4 @@
+import { iso } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { createLink, type ConnectionChange, type Link } from "../../client/listen/registration.ts";
 import {
@@ -56,7 +57,7 @@ const DRAIN_MS = 800;
 /** Bodies of events are larger than those of requests; a body in memory for each connection is what it takes. */
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
-/** So much is told of a request that is no delivery, in characters. */
+/** The most that is shown of a request that is no delivery, in characters. */
 const MAX_WHY = 200;
 /** Beside the time that a target has: for the rest of the way. */
 const SILENCE_MS = 30_000;
@@ -199,7 +200,7 @@ function tellChange(
 ): Problem | undefined {
   const at = world.now();
   const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
-    void printer.result({ event, at: new Date(at).toISOString(), ...fields }, () =>
+    void printer.result({ event, at: iso(at), ...fields }, () =>
       [timeOf(at), printer.style.bold(event), printable(text)].join("  "),
     );
   switch (change.kind) {

@@ -1,3 +1,4 @@
+import { iso } from "../../core/clock.ts";
 import { errorRow } from "../../core/errors.ts";
 import type { CreateResult } from "../../client/api/client.ts";
 import type { Exchange } from "../../client/api/exchange.ts";
@@ -163,7 +164,7 @@ function notSent({ reason, entry }: KeyRefusal): Problem {
       details,
     };
   }
-  const sent = new Date(entry.firstSentAt).toISOString().slice(0, 10);
+  const sent = iso(entry.firstSentAt).slice(0, 10);
   const check =
     entry.checkoutId === null
       ? "look in the merchant portal"

@@ -1,3 +1,4 @@
+import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import type { Journal, JournalEntry } from "../../core/checkout/journal.ts";
 import { openJournal } from "../../store/journal/journal.ts";
@@ -58,7 +59,7 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<Endin
   const rows = entries.map((entry) => [
     entry.state,
     entry.orderId,
-    new Date(entry.firstSentAt).toISOString().slice(0, 16).replace("T", " "),
+    iso(entry.firstSentAt).slice(0, 16).replace("T", " "),
     entry.key,
   ]);
   return printer.result(entries.map(toJson), () =>
@@ -98,8 +99,8 @@ function toJson(entry: JournalEntry): Record<string, string | number | boolean |
     checkout_id: entry.checkoutId,
     in_doubt: entry.inDoubt,
     code: entry.code,
-    first_sent_at: new Date(entry.firstSentAt).toISOString(),
-    updated_at: new Date(entry.updatedAt).toISOString(),
+    first_sent_at: iso(entry.firstSentAt),
+    updated_at: iso(entry.updatedAt),
   };
 }
 

@@ -8,7 +8,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { exchangeProblem } from "./exchange-report.ts";
-import { parseChoice } from "../parsers.ts";
+import { parseChoice, durationText } from "../parsers.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import { policyOf, type ServiceOptions, type Settings } from "../settings.ts";
@@ -23,7 +23,7 @@ export function waitOptions(): Option[] {
   return [
     switchOption(
       "--wait",
-      "wait until the status is final; --timeout is then for the whole wait (default: 60s)",
+      `wait until the status is final; --timeout is then for the whole wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
     ),
     valueOption(
       "--until <status>",

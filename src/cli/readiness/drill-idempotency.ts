@@ -1,3 +1,4 @@
+import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import { drillIdempotency, type IdempotencyDrill } from "../../client/drills/idempotency.ts";
 import { judge, type ChecklistItem } from "../../core/readiness/checklist.ts";
@@ -8,7 +9,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, controlOutcome } from "../control-command.ts";
-import { parseDuration } from "../parsers.ts";
+import { parseDuration, durationText } from "../parsers.ts";
 import type { Style } from "../printer.ts";
 import { table } from "../table.ts";
 import type { Problem } from "../problem.ts";
@@ -44,7 +45,11 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
         "--client-command <command>",
         "command that creates one order with CHECKOUT_BASE_URL and CHECKOUT_API_KEY; CHECKOUT_ORDER_ID is an unused order_id (default: run none, show the log)",
       ),
-      valueOption("--command-timeout <duration>", "timeout of the command (default: 2m)", parseDuration),
+      valueOption(
+        "--command-timeout <duration>",
+        `timeout of the command (default: ${durationText(COMMAND_TIMEOUT_MS)})`,
+        parseDuration,
+      ),
     ],
     prepare: (context, options, control) =>
       options.clientCommand === undefined
@@ -146,5 +151,5 @@ async function evidence(context: Context, control: ControlTarget): Promise<Outco
 const VERDICTS = { pass: "passed", fail: "failed", unknown: "unknown" } as const;
 
 function evidenceJson({ at, ...shown }: ChecklistItem["evidence"][number]) {
-  return { ...shown, at: at === null ? null : new Date(at).toISOString() };
+  return { ...shown, at: at === null ? null : iso(at) };
 }

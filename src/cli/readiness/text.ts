@@ -1,3 +1,4 @@
+import { iso } from "../../core/clock.ts";
 import {
   evidenceLine,
   TEST_MODE_NOTE,
@@ -13,7 +14,7 @@ export function checklistText(report: ChecklistReport, style: Style): string {
   const { items, service, storeId, judgedAt } = report;
   const where = storeId === null ? service : `store ${storeId} at ${service}`;
   return [
-    style.bold(`Launch checklist of ${printable(where)}, ${new Date(judgedAt).toISOString()}`),
+    style.bold(`Launch checklist of ${printable(where)}, ${iso(judgedAt)}`),
     "",
     ...items.map((item) => `${itemLines(item, style).join("\n")}\n`),
     style.bold(verdictLine(report)),

@@ -35,6 +35,7 @@ import {
   parseRateLimit,
   parseTargetHost,
   parseWhole,
+  durationText,
 } from "../parsers.ts";
 import { portProblem } from "./port-problem.ts";
 import { DONE, EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
@@ -80,12 +81,12 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       switchOption("--ephemeral", "keep the state in memory only"),
       valueOption(
         "--rate-limit <rate>",
-        "requests per second for each API key: 5/s or off (default: 1000/s)",
+        `requests per second for each API key: 5/s or off (default: ${DEFAULT_RATE_LIMIT.perSecond}/s)`,
         parseRateLimit,
       ),
       valueOption(
         "--checkout-lifetime <duration>",
-        "how long a new checkout can be paid, 5m to 24h (default: 1h)",
+        `how long a new checkout can be paid, 5m to 24h (default: ${durationText(DEFAULT_CHECKOUT_LIFETIME_MS)})`,
         parseLifetime,
       ),
       listOption(
@@ -100,7 +101,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       ),
       valueOption(
         "--delivery-timeout <duration>",
-        "timeout for a receiver's answer to an event (default: 15s)",
+        `timeout for a receiver's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
         parseDuration,
       ),
       valueOption(

@@ -1,3 +1,4 @@
+import { DEFAULT_TROUBLE_DELAY_MS } from "../../core/control/webhook.ts";
 import type { Command } from "commander";
 import { encodeAnswer, isRequestOf, type RequestOf } from "../../core/control/operations.ts";
 import type { TroubleEntry } from "../../core/control/webhook.ts";
@@ -13,7 +14,7 @@ import {
   type Registry,
 } from "../command.ts";
 import { callSandbox, parseIdOf } from "../control-command.ts";
-import { parseChoice, parseDuration, parseId } from "../parsers.ts";
+import { parseChoice, parseDuration, parseId, durationText } from "../parsers.ts";
 import { table } from "../table.ts";
 import { failUsage, type Ending, type Problem } from "../problem.ts";
 
@@ -42,7 +43,7 @@ export function registerEndpointTrouble(parent: Command, registry: Registry): vo
       valueOption("--event <event_id>", "only for deliveries of this event (default: any)", parseId),
       valueOption(
         "--delay <span>",
-        "how long delay and reorder hold a delivery back (default: 2s)",
+        `how long delay and reorder hold a delivery back (default: ${durationText(DEFAULT_TROUBLE_DELAY_MS)})`,
         parseDuration,
       ),
       switchOption("--clear", "remove scheduled faults"),

@@ -12,7 +12,7 @@ import {
   type Registry,
 } from "../command.ts";
 import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
-import { durationOf, parseChoice } from "../parsers.ts";
+import { durationOf, parseChoice, durationText } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 
@@ -38,7 +38,7 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
     options: [
       valueOption(
         "--overlap <span>",
-        "how long the old secret signs too, 0s to 30d (default: 24h)",
+        `how long the old secret signs too, 0s to 30d (default: ${durationText(DEFAULT_OVERLAP_MS)})`,
         parseOverlap,
       ),
     ],

@@ -6,7 +6,7 @@ import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { switchOption, valueOption, type CommonOptions, type Context } from "../command.ts";
 import { controlOutcome, controlTarget, type NextAfter } from "../control-command.ts";
-import { parseDuration } from "../parsers.ts";
+import { parseDuration, durationText } from "../parsers.ts";
 import { EXIT, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 
@@ -22,7 +22,7 @@ export function webhookWaitOptions(what: string): Option[] {
     switchOption("--wait", what),
     valueOption(
       "--timeout <duration>",
-      "with --wait: timeout of the whole wait (default: 60s)",
+      `with --wait: timeout of the whole wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
       parseDuration,
     ),
   ];

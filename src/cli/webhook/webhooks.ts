@@ -1,3 +1,4 @@
+import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import { parseJson } from "../../core/json.ts";
 import { accept } from "../../core/outcome.ts";
@@ -14,7 +15,7 @@ import type { SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { causeLine } from "./cause-line.ts";
 import { readInput } from "../input.ts";
-import { durationOf } from "../parsers.ts";
+import { durationOf, durationText } from "../parsers.ts";
 import { EXIT, type Ending } from "../problem.ts";
 import { checkSecrets, findSecrets, secretOption, type SecretOptions } from "./signing-secrets.ts";
 
@@ -49,7 +50,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
       secretOption(),
       valueOption(
         "--tolerance <duration>",
-        "tolerance of the timestamp, before and after now (default: 5m)",
+        `tolerance of the timestamp, before and after now (default: ${durationText(DEFAULT_TOLERANCE_SECONDS * 1000)})`,
         parseTolerance,
       ),
       valueOption(
@@ -177,7 +178,7 @@ function parseMoment(text: string): number {
   if (TIMESTAMP.test(text)) return Number(text) * 1000;
   const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/.test(text);
   const moment = isMoment ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(moment) || !new Date(moment).toISOString().startsWith(text.slice(0, 19)))
+  if (Number.isNaN(moment) || !iso(moment).startsWith(text.slice(0, 19)))
     throw invalidOption("Unix seconds, or a time such as 2026-12-24T18:00:00Z", text);
   return moment;
 }
