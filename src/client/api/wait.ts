@@ -2,6 +2,7 @@ import type { Status } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import type { World } from "../../world.ts";
+import { poll } from "../poll.ts";
 import { retrieve, type ClientWorld, type Target } from "./client.ts";
 import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
@@ -20,11 +21,10 @@ export const DEFAULT_WAIT_MS = 60_000;
 
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
-const PAUSE_GROWTH = 1.5;
 
 /** Polls a checkout until it has the expected status, can no longer get it, or time is up. */
 export async function waitFor(
-  world: ClientWorld & Pick<World, "after">,
+  world: ClientWorld & Pick<World, "after" | "monotonic">,
   target: Target,
   options: ExchangeOptions & { readonly id: string; readonly goal: Goal; readonly waitMs: number },
 ): Promise<WaitResult> {
@@ -33,18 +33,29 @@ export async function waitFor(
   const signals = options.signal === undefined ? [deadline.signal] : [deadline.signal, options.signal];
   const signal = AbortSignal.any(signals);
   let response: CheckoutResponse | undefined;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * PAUSE_GROWTH)) {
+  const look = async (): Promise<Exchange> => {
     const exchange = await retrieve(world, target, { ...options, signal });
-    if (exchange.end !== "success") {
-      const outOfTime = exchange.end === "interrupted" && deadline.signal.aborted;
-      return outOfTime ? { end: "out_of_time", response } : { end: "failed", exchange };
-    }
-    response = exchange.response;
-    const { status } = response.data;
-    if (isReached(options.goal, status)) return { end: "reached", response };
-    if (isFinal(status)) return { end: "unreachable_goal", response };
-    await world.sleep(pauseMs, signal);
+    if (exchange.end === "success") response = exchange.response;
+    return exchange;
+  };
+  const exchange = await poll(world, look, {
+    isEnough: (seen) => seen.end !== "success" || isOver(options.goal, seen.response.data.status),
+    waitMs: options.waitMs,
+    firstPauseMs: FIRST_PAUSE_MS,
+    maxPauseMs: MAX_PAUSE_MS,
+    signal,
+  });
+  if (exchange.end !== "success") {
+    const outOfTime = exchange.end === "interrupted" && deadline.signal.aborted;
+    return outOfTime ? { end: "out_of_time", response } : { end: "failed", exchange };
   }
+  const { status } = exchange.response.data;
+  if (isReached(options.goal, status)) return { end: "reached", response: exchange.response };
+  return { end: isFinal(status) ? "unreachable_goal" : "out_of_time", response: exchange.response };
+}
+
+function isOver(goal: Goal, status: Status): boolean {
+  return isReached(goal, status) || isFinal(status);
 }
 
 function isReached(goal: Goal, status: Status): boolean {

@@ -1,6 +1,7 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { MAX_EVENT_WAIT_MS, type DeliveryEntry } from "../../core/control/webhook.ts";
 import type { World } from "../../world.ts";
+import { poll } from "../poll.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
 
 /** Timeout of a wait, in milliseconds, and its abort signal. */
@@ -10,7 +11,6 @@ type WaitWorld = Pick<World, "send" | "sleep" | "monotonic">;
 
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
-const PAUSE_GROWTH = 1.5;
 
 /**
  * Polls events until there are some, or time is up: then the list is empty. The sandbox answers each request late (long
@@ -42,12 +42,12 @@ export async function waitForDeliveries(
   },
 ): Promise<ControlResult<AnswerOf<"showEvent">>> {
   const { eventId: id, signal } = options;
-  const until = world.monotonic() + options.waitMs;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * PAUSE_GROWTH)) {
-    const shown = await callControl(world, target, { name: "showEvent", id, body: undefined, signal });
-    if (shown.end !== "success" || options.until(shown.value.deliveries)) return shown;
-    const left = until - world.monotonic();
-    if (left <= 0) return shown;
-    await world.sleep(Math.min(left, pauseMs), signal);
-  }
+  const show = () => callControl(world, target, { name: "showEvent", id, body: undefined, signal });
+  return poll(world, show, {
+    isEnough: (shown) => shown.end !== "success" || options.until(shown.value.deliveries),
+    waitMs: options.waitMs,
+    firstPauseMs: FIRST_PAUSE_MS,
+    maxPauseMs: MAX_PAUSE_MS,
+    signal,
+  });
 }

@@ -5,7 +5,8 @@ import { returnPage } from "../../core/checkout/return-origin.ts";
 import { parseTarget, type Target } from "../../core/webhook/target.ts";
 import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
-import { callControl, pay, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { poll } from "../poll.ts";
+import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
 
 /** How to ask the merchant about an order: a URL or a command with `{order_id}` and `{session_id}`. */
 export type OrderViewSource = {
@@ -51,7 +52,11 @@ export async function drillBrowserReturn(
   const unpaid = await comeBack(world, target, wanted);
   if (signal.aborted) return { end: "interrupted" };
   const early = await whileHeld(world, target, async () => {
-    const paid = await pay(world, target, { id: checkout.id, outcome: "succeeded" });
+    const paid = await callControl(world, target, {
+      name: "pay",
+      id: checkout.id,
+      body: { outcome: "succeeded" },
+    });
     return paid.end === "success" ? { end: "success", value: await comeBack(world, target, wanted) } : paid;
   });
   if (early.end !== "success") return early;
@@ -149,12 +154,12 @@ async function awaitPaid(
   target: ControlTarget,
   wanted: BrowserReturn,
 ): Promise<OrderView> {
-  const until = world.monotonic() + CONFIRM_MS;
-  for (;;) {
-    const view = await readView(world, target, wanted);
-    if (view.says === "paid" || world.monotonic() >= until || wanted.signal.aborted) return view;
-    await world.sleep(LOOK_AGAIN_MS, wanted.signal);
-  }
+  return poll(world, () => readView(world, target, wanted), {
+    isEnough: ({ says }) => says === "paid" || wanted.signal.aborted,
+    waitMs: CONFIRM_MS,
+    firstPauseMs: LOOK_AGAIN_MS,
+    signal: wanted.signal,
+  });
 }
 
 function readView(world: ReturnWorld, target: ControlTarget, wanted: BrowserReturn): Promise<OrderView> {
