@@ -16,6 +16,8 @@ export type Printer = {
   readonly style: Style;
   /** The result of a command, which ends with it: one line of JSON, or the text. */
   readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<Ending>;
+  /** One of many results of a command that goes on, at once: one line of JSON, or the text. */
+  readonly line: (value: unknown, text: () => string) => void;
   /** The result byte for byte, without a newline of its own, in every mode: what is piped on must not change. */
   readonly exact: (text: string) => Ending;
   /** Talk beside the result; silent in JSON mode. */
@@ -37,15 +39,15 @@ export function createPrinter(
   const hide = (text: string): string => hidden.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
   const style = styles(!json && hasColour(world.stdout, world.env));
   const talkStyle = styles(!json && hasColour(world.stderr, world.env));
+  const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
   const errorLine = (text: string): void => void world.stderr.write(`${redactSecrets(hide(text))}\n`);
   return {
     style,
     result: async (value, text) => {
-      const shown = json ? jsonLine(value) : text();
-      // What takes no time is written at once: lines of events keep their order.
-      world.stdout.write(`${hide(typeof shown === "string" ? shown : await shown)}\n`);
+      resultLine(json ? jsonLine(value) : await text());
       return DONE;
     },
+    line: (value, text) => resultLine(json ? jsonLine(value) : text()),
     exact: (text) => {
       world.stdout.write(text);
       return DONE;

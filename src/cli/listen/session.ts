@@ -109,9 +109,7 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
       paths: pathsOf(plan),
       onHandled: (delivery) => {
         last = delivery;
-        void printer.result(deliveryJson(delivery), () =>
-          deliveryLine(delivery, { style: printer.style, plan }),
-        );
+        printer.line(deliveryJson(delivery), () => deliveryLine(delivery, { style: printer.style, plan }));
       },
       onStray: (why) =>
         printer.talk(`${timeOf(world.now())}  not a delivery: ${printable(cut(why, MAX_WHY))}`),
@@ -200,7 +198,7 @@ function tellChange(
 ): Problem | undefined {
   const at = world.now();
   const say = (event: string, fields: Readonly<Record<string, string>>, text: string): void =>
-    void printer.result({ event, at: iso(at), ...fields }, () =>
+    printer.line({ event, at: iso(at), ...fields }, () =>
       [timeOf(at), printer.style.bold(event), printable(text)].join("  "),
     );
   switch (change.kind) {
