@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 import { keepDespiteFailure, rememberSeenEvents } from "../../client/listen/seen-events.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -7,7 +7,7 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { callSandbox, controlTarget } from "../control-command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
@@ -107,18 +107,23 @@ const ONLY_SANDBOX = failUsage(
 
 /** What comes first, as the sandbox takes it; a span counts back from its clock. */
 async function sinceOf(
-  { world }: Context,
+  context: Context,
   { since = "last" }: ListenOptions,
   target: ControlTarget,
 ): Promise<Outcome<RequestOf<"registerListener">["since"], Problem>> {
   if (since === "last") return accept(undefined);
   if ("eventId" in since) {
     // Looked up before anything is registered: a slip must not take the events away from a listener that runs.
-    const call = { name: "showEvent", id: since.eventId, body: undefined } as const;
-    const known = controlOutcome(await callControl(world, target, call), NEXT_AFTER_EVENT);
+    const call = {
+      name: "showEvent",
+      id: since.eventId,
+      body: undefined,
+      nextAfter: NEXT_AFTER_EVENT,
+    } as const;
+    const known = await callSandbox(context, target, call);
     return known.ok ? accept({ eventId: since.eventId }) : known;
   }
-  const clock = controlOutcome(await callControl(world, target, { name: "showClock", body: undefined }));
+  const clock = await callSandbox(context, target, { name: "showClock", body: undefined });
   if (!clock.ok) return clock;
   return accept({ at: Math.max(0, clock.value.now - since.spanMs) });
 }

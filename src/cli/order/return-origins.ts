@@ -1,9 +1,8 @@
 import type { Command } from "commander";
-import { returnOrigins } from "../../client/control/control.ts";
 import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { meantOrigin, parseReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { controlOutcome, controlTarget } from "../control-command.ts";
+import { callSandbox } from "../control-command.ts";
 import { failUsage, type Ending } from "../problem.ts";
 
 const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
@@ -42,9 +41,11 @@ export function registerReturnOrigins(parent: Command, registry: Registry): void
 }
 
 async function runList(context: Context, options: CommonOptions): Promise<Ending> {
-  const target = controlTarget(context, options);
-  if (!target.ok) return target;
-  const listed = controlOutcome(await returnOrigins(context.world, target.value, undefined), NEXT_AFTER);
+  const listed = await callSandbox(context, options, {
+    name: "listReturnOrigins",
+    body: undefined,
+    nextAfter: NEXT_AFTER,
+  });
   if (!listed.ok) return listed;
   const { returnOrigins: origins } = listed.value;
   return context.printer.result(encodeAnswer("listReturnOrigins", listed.value), () =>
@@ -67,9 +68,11 @@ async function runChange(
         : `checkout return-origins ${request.action} ${meant}`;
     return failUsage(origin.refusal.message, next);
   }
-  const target = controlTarget(context, options);
-  if (!target.ok) return target;
-  const changed = controlOutcome(await returnOrigins(context.world, target.value, request), NEXT_AFTER);
+  const changed = await callSandbox(context, options, {
+    name: "changeReturnOrigins",
+    body: request,
+    nextAfter: NEXT_AFTER,
+  });
   if (!changed.ok) return changed;
   const [linked = ""] = changed.value.returnOrigins;
   return context.printer.result(encodeAnswer("changeReturnOrigins", changed.value), () =>

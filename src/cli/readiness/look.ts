@@ -1,5 +1,5 @@
 import { isLoopback } from "../../core/loopback.ts";
-import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 import { PROBE_TERMS, probeService } from "../../client/api/probe.ts";
 import type { ChecklistReport } from "../../core/readiness/report.ts";
 import { judgeService, type ServiceProbe } from "../../core/readiness/probed-service.ts";
@@ -8,7 +8,7 @@ import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { controlOutcome, controlTarget } from "../control-command.ts";
+import { callSandbox, controlTarget } from "../control-command.ts";
 import { quote } from "../order/create-report.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
@@ -73,11 +73,9 @@ function isSameServer(origin: string, baseUrl: string): boolean {
   return isLoopback(one.hostname) && one.protocol === other.protocol && one.port === other.port;
 }
 
-function sandboxLook({ world }: Context, control: ControlTarget): Look {
+function sandboxLook(context: Context, control: ControlTarget): Look {
   return async (signal) => {
-    const read = controlOutcome(
-      await callControl(world, control, { name: "readiness", body: undefined, signal }),
-    );
+    const read = await callSandbox(context, control, { name: "readiness", body: undefined, signal });
     if (!read.ok) return read;
     const { storeId, now } = read.value;
     const of = { source: "sandbox", service: `${control.origin}/v1`, storeId } as const;

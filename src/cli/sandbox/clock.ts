@@ -1,9 +1,8 @@
 import type { Command } from "commander";
-import { clock } from "../../client/control/control.ts";
 import { iso } from "../../core/clock.ts";
 import { decodeRequest, encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { controlOutcome, controlTarget } from "../control-command.ts";
+import { callSandbox } from "../control-command.ts";
 import { happeningLines } from "../webhook/report.ts";
 import { durationOf } from "../parsers.ts";
 import { fail, usageProblem, type Ending, type Problem } from "../problem.ts";
@@ -43,9 +42,10 @@ async function runClock(
   request: RequestOf<"moveClock"> | Problem | undefined,
 ): Promise<Ending> {
   if (request !== undefined && "exitCode" in request) return fail(request);
-  const target = controlTarget(context, options);
-  if (!target.ok) return target;
-  const moved = controlOutcome(await clock(context.world, target.value, request));
+  const moved =
+    request === undefined
+      ? await callSandbox(context, options, { name: "showClock", body: undefined })
+      : await callSandbox(context, options, { name: "moveClock", body: request });
   if (!moved.ok) return moved;
   const { now, frozen, fired, delivered, undelivered } = moved.value;
   const left =

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
-import { pay } from "../../client/control/control.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { controlOutcome, controlTarget, FIND_ID, parseIdOf } from "../control-command.ts";
+import { callSandbox, FIND_ID, parseIdOf } from "../control-command.ts";
 import { moveLines } from "./move-lines.ts";
 import { parseChoice } from "../parsers.ts";
 import type { Ending } from "../problem.ts";
@@ -29,12 +28,14 @@ async function runPay(context: Context, options: PayOptions, typed = ""): Promis
   const { outcome } = options;
   const id = parseIdOf("order or session", typed);
   if (!id.ok) return id;
-  const target = controlTarget(context, options);
-  if (!target.ok) return target;
-  const result = await pay(context.world, target.value, { id: id.value, outcome });
-  const paid = controlOutcome(result, {
-    state_conflict: `checkout sessions get ${id.value} shows its state`,
-    session_not_found: FIND_ID["order or session"],
+  const paid = await callSandbox(context, options, {
+    name: "pay",
+    id: id.value,
+    body: { outcome },
+    nextAfter: {
+      state_conflict: `checkout sessions get ${id.value} shows its state`,
+      session_not_found: FIND_ID["order or session"],
+    },
   });
   if (!paid.ok) return paid;
   const { value } = paid;

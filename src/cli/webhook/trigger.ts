@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
@@ -9,7 +9,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { callSandbox, controlTarget } from "../control-command.ts";
 import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
@@ -105,19 +105,17 @@ async function reach(
   if (status === goal.status && known === 0) return accept(checkout);
   if (goal.status === "created" || status === goal.status || isFinal(status))
     return fail(tooLate(goal, checkout));
-  const body = { outcome: ACTS[goal.status] };
-  const paid = controlOutcome(await callControl(context.world, control, { name: "pay", id, body }), {
-    state_conflict: `checkout sessions get ${id} shows its state`,
+  const paid = await callSandbox(context, control, {
+    name: "pay",
+    id,
+    body: { outcome: ACTS[goal.status] },
+    nextAfter: { state_conflict: `checkout sessions get ${id} shows its state` },
   });
   return paid.ok ? inspect(context, control, id) : paid;
 }
 
-async function inspect(
-  { world }: Context,
-  control: ControlTarget,
-  id: string,
-): Promise<Outcome<Checkout, Problem>> {
-  return controlOutcome(await callControl(world, control, { name: "inspectCheckout", id, body: undefined }));
+function inspect(context: Context, control: ControlTarget, id: string): Promise<Outcome<Checkout, Problem>> {
+  return callSandbox(context, control, { name: "inspectCheckout", id, body: undefined });
 }
 
 /** What has happened already does not happen again: only its event can be delivered again. */

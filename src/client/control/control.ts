@@ -33,37 +33,6 @@ const TIMEOUT_MS = 30_000;
 const CLOCK_TIMEOUT_MS = 600_000;
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** Acts in the payer's place. */
-export function pay(
-  world: Pick<World, "send">,
-  target: ControlTarget,
-  act: RequestOf<"pay"> & { readonly id: string },
-): Promise<ControlResult<AnswerOf<"pay">>> {
-  return callControl(world, target, { name: "pay", id: act.id, body: { outcome: act.outcome } });
-}
-
-/** Shows the store's clock, or moves it. */
-export function clock(
-  world: Pick<World, "send">,
-  target: ControlTarget,
-  act: RequestOf<"moveClock"> | undefined,
-): Promise<ControlResult<AnswerOf<"showClock">>> {
-  return act === undefined
-    ? callControl(world, target, { name: "showClock", body: act })
-    : callControl(world, target, { name: "moveClock", body: act });
-}
-
-/** Lists the store's return origins, after one was added or removed if that is asked for. */
-export function returnOrigins(
-  world: Pick<World, "send">,
-  target: ControlTarget,
-  act: RequestOf<"changeReturnOrigins"> | undefined,
-): Promise<ControlResult<AnswerOf<"listReturnOrigins">>> {
-  return act === undefined
-    ? callControl(world, target, { name: "listReturnOrigins", body: act })
-    : callControl(world, target, { name: "changeReturnOrigins", body: act });
-}
-
 /** An operation with its input. */
 export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
