@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { PAGES } from "../src/sandbox/pages/pages.ts";
 import type { Answered } from "./support/harness.ts";
 import { createHarness, type RunningSandbox } from "./support/harness.ts";
 
@@ -25,6 +26,11 @@ async function openPage() {
   const post = (path: string, body: string, headers: Readonly<Record<string, string>> = FORM) =>
     sandbox.request({ path, method: "POST", body, headers: { Host: host, Authorization: "", ...headers } });
   return { harness, sandbox, id, host, token, get, post, status: () => statusOf(sandbox, id) };
+}
+
+/** A path of the table of routes, for the first attempt of a checkout. */
+function addressOf(path: string, id: string): string {
+  return path.replace("{checkout_id}", id).replace("{attempt}", "1");
 }
 
 function tokenOf(page: Answered): string {
@@ -124,6 +130,9 @@ test("every page forbids frames, inline scripts, foreign addresses, referrers an
     started,
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 404, 404, 404, 405, 303]);
+  const pages = PAGES.routes.filter(({ role, methods }) => role === "payer" && methods.includes("GET"));
+  expect(pages.length).toBeGreaterThanOrEqual(3);
+  for (const { path } of pages) answers.push(await get(addressOf(path, id)));
   for (const { headers, body } of answers) {
     const policy = headers["Content-Security-Policy"] ?? "";
     expect(policy).toContain("default-src 'none'");
@@ -141,19 +150,13 @@ test("every page forbids frames, inline scripts, foreign addresses, referrers an
 
 test("looking changes nothing, however it is done", async () => {
   const { sandbox, id, get, token, post, status } = await openPage();
-  const paths = [
-    "",
-    "/start",
-    "/cancel",
-    "/wallet/1",
-    "/wallet/1/closed",
-    "/wallet/9",
-    "?outcome=succeeded",
-    `?token=${token}`,
-  ];
+  const known = PAGES.routes.filter(({ role }) => role === "payer").map(({ path }) => addressOf(path, id));
+  expect(known.length).toBeGreaterThanOrEqual(6);
+  const own = ["/wallet/9", "?outcome=succeeded", `?token=${token}`].map((path) => `/pay/${id}${path}`);
+  const paths = [...known, ...own];
   for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
     for (const path of paths) {
-      await sandbox.request({ path: `/pay/${id}${path}`, method, headers: FORM });
+      await sandbox.request({ path, method, headers: FORM });
     }
   }
   expect(await status()).toBe("created");

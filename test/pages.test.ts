@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { printable } from "../src/core/text.ts";
 import { eventually } from "./support/eventually.ts";
+import { PAGES } from "../src/sandbox/pages/pages.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
 import { startSandbox } from "./support/program.ts";
 import { openShop, type Shop, type Sold } from "./support/shop.ts";
@@ -437,6 +438,12 @@ async function pagesInEveryState(
     "not found": `${origin}/pay/nothing`,
     "wrong method": `${created}/start`,
   };
+  const unseen = PAGES.routes
+    .filter(({ role, methods }) => role === "payer" && methods.includes("GET"))
+    .map(({ path }) => new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`))
+    .filter((pattern) => !Object.values(addresses).some((address) => pattern.test(address)));
+  // A page that is not in this list is looked at by nobody.
+  expect(unseen).toEqual([]);
   const ways = Object.entries(addresses).map(
     ([name, address]) => [name, (visitor: Page) => visitor.goto(address)] as const,
   );

@@ -146,10 +146,11 @@ test("a file of a development version is refused with reason and remedy, and nev
   }
 });
 
-test("the first format stays as it is: a change of the schema is a migration, with its test", () => {
-  const digest = ({ migrations: [first = ""] }: FileKind): string =>
-    hash("sha256", first.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16);
-  expect([digest(SANDBOX_FILE), digest(JOURNAL_FILE)]).toEqual(["5ee9c330d7ea0b2f", "8cf5d8ba216ac025"]);
+test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
+  const digests = ({ migrations }: FileKind): string[] =>
+    migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
+  expect(digests(SANDBOX_FILE)).toEqual(["5ee9c330d7ea0b2f"]);
+  expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025"]);
 });
 
 test("what a crash left of a file that was being made is in nobody's way", () => {

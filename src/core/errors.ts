@@ -5,6 +5,11 @@ type ErrorRow = {
   readonly decision?: number;
   /** What to do next; a command may replace it by something more exact. */
   readonly next?: string;
+  /**
+   * Whether the refusal proves that no order was made under the key: the service looks the key up before it finds what it
+   * refuses here (decision 3), and would have answered an order of that key.
+   */
+  readonly provesKeyUnused?: true;
   /** What a client does wrong that gets this code in the idempotency drill. */
   readonly cause?: string;
 };
@@ -91,6 +96,7 @@ export const ERRORS = {
   order_conflict: {
     status: 409,
     decision: 8,
+    provesKeyUnused: true,
     cause:
       "creates an order that was there before, under another key; let it create a new one each time, such as the order_id in CHECKOUT_ORDER_ID",
   },

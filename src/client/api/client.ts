@@ -1,3 +1,4 @@
+import { errorRow } from "../../core/errors.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
 import type { Intent, Journal, JournalEntry, KeyRefusal, Settlement } from "../../core/checkout/journal.ts";
 import type { CheckoutWire } from "../../core/checkout/wire.ts";
@@ -147,9 +148,10 @@ function settlementOf(result: Exchange): Settlement | undefined {
   return { state: "refused", checkoutId: null, code, proof };
 }
 
-/** The service looks a key up before it looks at the order (decision 3): with this refusal the key has made nothing. */
+/** Whether an answer settles what an earlier try, which may have been taken, left open (decision 23). */
 function isProof(result: Exchange): boolean {
-  return result.end === "success" || (result.end === "refusal" && result.error.code === "order_conflict");
+  if (result.end === "refusal") return errorRow(result.error.code)?.provesKeyUnused === true;
+  return result.end === "success";
 }
 
 function authorization({ apiKey }: Target): Record<string, string> {
