@@ -10,7 +10,7 @@ import {
   readlinkSync,
 } from "node:fs";
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
 import type { Files, OutboundRequest, OutboundResult, ShellCommand, ShellResult, World } from "./world.ts";
@@ -92,36 +92,27 @@ export async function leave(exitCode: number): Promise<void> {
 }
 
 const files: Files = {
-  read: (path) => (existsSync(path) ? readFileSync(path, "utf8") : undefined),
-  readBytes: (path) => (existsSync(path) ? readFileSync(path) : undefined),
-  write: (path, content) => {
-    const unfinished = `${path}.${process.pid}.new`;
-    rmSync(unfinished, { force: true });
-    writeNew(unfinished, content);
-    try {
-      renameSync(unfinished, path);
-    } catch (error) {
-      rmSync(unfinished);
-      throw error;
-    }
-  },
+  read: (path) => readIfThere(path)?.toString("utf8"),
+  readBytes: readIfThere,
+  write: (path, content) => writeNamed(path, content, (unfinished) => renameSync(unfinished, path)),
   createNew: (path, content) => {
     if (existsSync(path)) return false;
-    // Written under another name first: a crash must not leave an empty file under this name.
-    const unfinished = `${path}.${process.pid}.new`;
-    rmSync(unfinished, { force: true });
-    writeNew(unfinished, content);
     try {
-      linkSync(unfinished, path);
+      writeNamed(path, content, (unfinished) => linkSync(unfinished, path));
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
       throw error;
-    } finally {
-      rmSync(unfinished);
     }
   },
   remove: (path) => rmSync(path, { force: true }),
+  removeUnfinished: (folder) => {
+    for (const name of readdirSync(folder)) {
+      const pid = UNFINISHED.exec(name)?.[1];
+      if (pid !== undefined && processStart(Number(pid)) === undefined)
+        rmSync(join(folder, name), { recursive: true, force: true });
+    }
+  },
   makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o700 }),
   kindOf: (path) => {
     const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -136,6 +127,46 @@ const files: Files = {
   },
   exists: (path) => existsSync(path),
 };
+
+/** What a process has not finished, of ours or of the store's: the name it is to have, the process, a random end. */
+const UNFINISHED = /\.(\d+)\.new-\w+$/;
+
+/** The file's bytes; undefined if it is not there, or belonged to a process that ended. */
+function readIfThere(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if (MISSING.has(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+const MISSING: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ESRCH"]);
+
+/** Writes a file under a name of its own and gives it its name when it is whole and on disk. */
+function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
+  const unfinished = `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
+  try {
+    writeNew(unfinished, content);
+    name(unfinished);
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+  flushFolder(dirname(path));
+}
+
+/** Makes a name survive a power failure. Windows cannot, and some file systems do not know how. */
+function flushFolder(folder: string): void {
+  if (process.platform === "win32") return;
+  const file = openSync(folder, "r");
+  try {
+    fsyncSync(file);
+  } catch (error) {
+    if (codeOf(error) !== "EINVAL" && codeOf(error) !== "ENOTSUP") throw error;
+  } finally {
+    closeSync(file);
+  }
+}
 
 function writeNew(path: string, content: string | Uint8Array): void {
   const file = openSync(path, "wx", 0o600);

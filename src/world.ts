@@ -113,6 +113,8 @@ export type Files = {
   /** Makes a file; false if it is already there. */
   readonly createNew: (path: string, content: string | Uint8Array) => boolean;
   readonly remove: (path: string) => void;
+  /** Removes what processes that have ended left half-written in a folder. */
+  readonly removeUnfinished: (folder: string) => void;
   /** Makes a folder, and those above it, for its owner alone. */
   readonly makeFolder: (path: string) => void;
   /** What is at a path, without following links. `shared_folder`: another user owns it or can write to it. */

@@ -60,6 +60,7 @@ export function makeStateFolder(world: Pick<World, "files">, folder: string): Ou
     if (names.includes(DEVELOPMENT_FILE)) return developmentFolder(folder);
     if (names.some((name) => !isOurs(name))) return foreignFolder(folder, "contains other files");
   }
+  files.removeUnfinished(folder);
   files.createNew(ignore, IGNORE_ALL);
   for (const file of Object.values(FILES)) files.makePrivate(join(folder, file));
   return accept(undefined);
