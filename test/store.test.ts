@@ -1,10 +1,14 @@
+import { spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { FIRST_FORMAT, openDatabase, type FileKind } from "../src/store/connection/database.ts";
 import { createGroupCommit, StorageUnavailable } from "../src/store/connection/group-commit.ts";
+import { storageFailureOf } from "../src/store/connection/storage-failure.ts";
+import { realWorld } from "../src/real-world.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
 import { openStore, type Store } from "../src/store/store.ts";
@@ -153,13 +157,84 @@ test("a format stays as it is: a change of the schema is one more migration, not
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025"]);
 });
 
-test("what a crash left of a file that was being made is in nobody's way", () => {
+test("what a crash left half-written is in nobody's way, and goes with the next start; a live process keeps its own", () => {
   const folder = tempFolder();
   const path = join(folder, "a.db");
-  mkdirSync(`${path}.new-abc123`);
-  writeFileSync(join(`${path}.new-abc123`, "whole.db"), "half a file");
+  const dead = spawnSync(process.execPath, ["--version"]).pid;
+  mkdirSync(`${path}.${dead}.new-abc123`);
+  writeFileSync(join(`${path}.${dead}.new-abc123`, "whole.db"), "half a file");
+  writeFileSync(join(folder, `run.json.${dead}.new-0x1y`), "half a file");
+  writeFileSync(join(folder, `run.json.${process.pid}.new-0x1y`), "half a file");
   open(path).close();
-  expect(readdirSync(folder).toSorted()).toEqual(["a.db", "a.db.new-abc123"]);
+  realWorld().files.removeUnfinished(folder);
+  expect(readdirSync(folder).toSorted()).toEqual(["a.db", `run.json.${process.pid}.new-0x1y`]);
+});
+
+test("a new file has its name only when all of it is in there, and nothing is left beside it", () => {
+  const folder = tempFolder();
+  const path = join(folder, "a.db");
+  const broken: FileKind = { ...KIND, migrations: [...KIND.migrations, "SELECT broken"] };
+  expect(() => open(path, broken)).toThrow(/broken/);
+  expect(readdirSync(folder)).toEqual([]);
+  const whole = open(path);
+  expect(readdirSync(folder).toSorted()).toEqual(["a.db", "a.db-shm", "a.db-wal"]);
+  // All that matters is in the file itself: what a lost -wal would take with it was never only there.
+  expect(statSync(`${path}-wal`).size).toBe(0);
+  whole.close();
+});
+
+test("a log whose file is gone is never given to a new file", async () => {
+  const { store, path } = await usedStore();
+  rmSync(path);
+  const before = readFileSync(`${path}-wal`);
+  const opened = openStore(path, { scheduler });
+  expect(opened.ok ? "opened" : opened.refusal.reason).toBe("file_missing");
+  expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
+  expect(readdirSync(dirname(path))).not.toContain("sandbox.db");
+  store.close();
+});
+
+test("a disk that fails is named, and never called damage", () => {
+  const folder = tempFolder();
+  writeFileSync(join(folder, "file"), "");
+  const rows: readonly (readonly [string, string])[] = [
+    ["missing/a.db", "file_missing"],
+    ["file/a.db", "file_missing"],
+    [`${"x".repeat(300)}.db`, "path_not_usable"],
+    ["folder.db", "path_not_usable"],
+  ];
+  mkdirSync(join(folder, "folder.db"));
+  for (const [name, reason] of rows) {
+    const opened = openDatabase(join(folder, name), { kind: KIND });
+    expect([name, opened.ok ? "opened" : opened.refusal.reason]).toEqual([name, reason]);
+    expect(opened.ok ? "" : opened.refusal.message).toContain(folder);
+  }
+});
+
+test("every error of a file system or of SQLite that is no bug has a cause and a remedy", () => {
+  const rows = {
+    disk_full: ["ENOSPC", "EDQUOT", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"],
+    disk_io_error: ["EIO", "SQLITE_IOERR", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_SHORT_READ"],
+    file_not_permitted: ["EACCES", "EPERM", "SQLITE_PERM"],
+    file_read_only: ["EROFS", "SQLITE_READONLY", "SQLITE_READONLY_ROLLBACK"],
+    file_locked: ["EBUSY", "ETXTBSY", "SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_LOCKED"],
+    too_many_open_files: ["EMFILE", "ENFILE"],
+    file_missing: ["ENOENT", "ENOTDIR"],
+    path_not_usable: ["ENAMETOOLONG", "ELOOP", "EISDIR"],
+    file_not_opened: ["SQLITE_CANTOPEN", "SQLITE_CANTOPEN_ISDIR"],
+    out_of_memory: ["ENOMEM", "SQLITE_NOMEM", "SQLITE_IOERR_NOMEM"],
+    database_changed: ["SQLITE_READONLY_DBMOVED"],
+    database_damaged: ["SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_NOTADB"],
+  } as const;
+  for (const [code, errors] of Object.entries(rows)) {
+    for (const error of errors) {
+      const failure = storageFailureOf(Object.assign(new Error("x"), { code: error }));
+      expect([error, failure?.code]).toEqual([error, code]);
+      expect([failure?.sentence, failure?.next]).not.toContain("");
+    }
+  }
+  for (const other of ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_ERROR", "ECONNREFUSED", "ERR_INVALID_ARG_TYPE"])
+    expect(storageFailureOf(Object.assign(new Error("x"), { code: other }))).toBeUndefined();
 });
 
 test("commits wait for the disk, also after the first write", () => {
@@ -229,15 +304,97 @@ test("a write waits for another process's lock, reads go on, and a lock that sta
   store.close();
 });
 
-test("a file that is deleted under it takes no more writes", async () => {
-  const path = join(tempFolder(), "sandbox.db");
+/** A store with a row, and another sandbox's file of the same size. */
+async function usedStore(): Promise<{ store: Store; path: string; other: string }> {
+  const folder = tempFolder();
+  const [path, other] = [join(folder, "sandbox.db"), join(folder, "other.db")];
+  for (const [file, id] of [
+    [path, "m1"],
+    [other, "m2"],
+  ] as const) {
+    const made = openSandboxStore(file);
+    await made.write(() => made.stores.insertMerchant({ id, name: "m", createdAt: 1 }));
+    made.close();
+  }
   const store = openSandboxStore(path);
-  await store.write(() => store.stores.insertMerchant({ id: "m1", name: "m", createdAt: 1 }));
-  rmSync(path);
-  await expect(store.write(() => 1)).rejects.toBeInstanceOf(StorageUnavailable);
-  openSandboxStore(path).close();
-  await expect(store.write(() => 1)).rejects.toBeInstanceOf(StorageUnavailable);
-  store.close();
+  await store.write(() => store.stores.insertMerchant({ id: "m3", name: "m", createdAt: 1 }));
+  return { store, path, other };
+}
+
+test("a database whose files vanish, are replaced or are written to by others takes no more writes", async () => {
+  const lost: readonly (readonly [string, (path: string, other: string) => void])[] = [
+    ["rm", (path) => rmSync(path)],
+    ["rm -wal", (path) => rmSync(`${path}-wal`)],
+    ["rm -shm", (path) => rmSync(`${path}-shm`)],
+    ["rm -wal -shm", (path) => ["-wal", "-shm"].forEach((end) => rmSync(path + end))],
+    ["mv other", (path, other) => renameSync(other, path)],
+    ["mv copy", (path) => (copyFileSync(path, `${path}.copy`), renameSync(`${path}.copy`, path))],
+    ["mv other -wal", (path, other) => renameSync(other, `${path}-wal`)],
+    ["mv other -shm", (path, other) => renameSync(other, `${path}-shm`)],
+    ["truncate", (path) => truncateSync(path)],
+    ["truncate -wal", (path) => truncateSync(`${path}-wal`)],
+    ["cut -wal", (path) => truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - 1)],
+    ["cp other", (path, other) => copyFileSync(other, path)],
+    ["cp other -wal", (path, other) => writeFileSync(`${path}-wal`, readFileSync(other))],
+  ];
+  for (const [how, doIt] of lost) {
+    const { store, path, other } = await usedStore();
+    expect([how, store.failure()]).toEqual([how, undefined]);
+    doIt(path, other);
+    expect([how, store.failure()?.failure.code]).toEqual([how, "database_changed"]);
+    await expect(
+      store.write(() => 1),
+      how,
+    ).rejects.toBeInstanceOf(StorageUnavailable);
+    expect([how, store.failure()?.failure.code]).toEqual([how, "database_changed"]);
+    store.close();
+  }
+});
+
+test("what others may do to the files of an open database is no loss", async () => {
+  const harmless: readonly (readonly [string, (path: string) => void])[] = [
+    ["touch", (path) => ["", "-wal", "-shm"].forEach((end) => utimesSync(path + end, 1, 1))],
+    ["chmod", (path) => ["", "-wal", "-shm"].forEach((end) => chmodSync(path + end, 0o600))],
+    ["move away and back", (path) => (renameSync(path, `${path}.x`), renameSync(`${path}.x`, path))],
+    ["a commit of another process", (path) => writeAs(path, "wal_checkpoint(PASSIVE)")],
+    ["a reader that closes", (path) => openSandboxStore(path).close()],
+  ];
+  for (const [how, doIt] of harmless) {
+    const { store, path } = await usedStore();
+    doIt(path);
+    expect([how, store.failure()]).toEqual([how, undefined]);
+    await store.write(() => store.stores.insertMerchant({ id: "m4", name: "m", createdAt: 1 }));
+    doIt(path);
+    await expect(
+      store.write(() => 1),
+      how,
+    ).resolves.toBe(1);
+    store.close();
+  }
+});
+
+function writeAs(path: string, pragma: string): void {
+  const other = new Database(path);
+  other.exec("UPDATE merchants SET name = name || 'x'");
+  other.pragma(pragma);
+  other.close();
+}
+
+test("a write that the disk refuses is said until one succeeds", async () => {
+  const { store, path } = await usedStore();
+  const other = new Database(path);
+  other.exec("BEGIN IMMEDIATE");
+  const impatient = openStore(path, {
+    nativeBinding: undefined,
+    scheduler: { ...scheduler, after: (_, run) => void setImmediate(run) },
+  });
+  if (!impatient.ok) throw new Error(impatient.refusal.message);
+  await expect(impatient.value.write(() => 1)).rejects.toBeInstanceOf(StorageUnavailable);
+  expect(impatient.value.failure()?.failure.code).toBe("file_locked");
+  other.exec("COMMIT");
+  await impatient.value.write(() => 1);
+  expect(impatient.value.failure()).toBeUndefined();
+  for (const one of [other, impatient.value, store]) one.close();
 });
 
 test("what the core promises, the schema keeps: nothing immutable changes, not even by REPLACE", async () => {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
-import { EXIT, usageProblem, type ExitCode, type Problem } from "./problem.ts";
+import { EXIT, storageProblem, usageProblem, type ExitCode, type Problem } from "./problem.ts";
 
 /** Runs one command line and returns its exit code. The one catch of the command line is here. */
 export async function main(world: World): Promise<ExitCode> {
@@ -23,7 +23,9 @@ export async function main(world: World): Promise<ExitCode> {
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
     const problem =
-      error instanceof CommanderError ? usageOf(error, knownWords(program, argv)) : defectOf(error);
+      error instanceof CommanderError
+        ? usageOf(error, knownWords(program, argv))
+        : (storageProblem(error) ?? defectOf(error));
     createPrinter(world, { json: wantsJson(world) }).problem(problem);
     return problem.exitCode;
   }

@@ -1,5 +1,6 @@
 import type { Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
+import { isStorageFailureCode, storageFailureOf } from "../store/connection/storage-failure.ts";
 
 /** Exit codes of every command (decision 57). */
 export const EXIT = {
@@ -50,7 +51,16 @@ export function usageProblem(message: string, next: string): Problem {
 
 /** A database file that cannot be used. */
 export function fileProblem(what: "database" | "journal", { reason, message, remedy }: FileRefusal): Problem {
-  return { exitCode: EXIT.failed, code: `${what}_${reason}`, message, next: remedy };
+  const code = isStorageFailureCode(reason) ? reason : `${what}_${reason}`;
+  return { exitCode: EXIT.failed, code, message, next: remedy };
+}
+
+/** A failure of the file system or the database that no command expects; undefined for every other error. */
+export function storageProblem(error: unknown): Problem | undefined {
+  const failure = storageFailureOf(error);
+  if (failure === undefined || !(error instanceof Error)) return undefined;
+  const message = `${failure.sentence} (${error.message})`;
+  return { exitCode: EXIT.failed, code: failure.code, message, next: failure.next };
 }
 
 /** A command that Ctrl-C ended; what it left behind follows the word "interrupted". */

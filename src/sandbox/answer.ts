@@ -1,4 +1,5 @@
 import type { Refusal } from "../core/outcome.ts";
+import type { StorageUnavailable } from "../store/connection/group-commit.ts";
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
@@ -8,4 +9,10 @@ export type Answer = HttpResponse & { readonly note?: string; readonly unlogged?
 /** A refusal as an answer, with its code in the log. */
 export function answerRefusal(requestId: string, refusal: Refusal): Answer {
   return { ...refusalResponse(requestId, refusal), note: refusal.code };
+}
+
+/** What a caller hears while nothing can be written: the cause, but no path of this machine. */
+export function storageRefusal({ failure }: StorageUnavailable): Refusal {
+  const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
+  return { code: "storage_unavailable", message };
 }

@@ -4,7 +4,7 @@ import { jsonHeaders } from "../web/answer.ts";
 import { splitTarget } from "../web/http.ts";
 import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
-import { answerRefusal, type Answer } from "./answer.ts";
+import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { answerIn, type Area, type AreaRoute } from "./area.ts";
 import { V1, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
@@ -28,9 +28,12 @@ const HEALTH: readonly AreaRoute<ServiceContext>[] = [
     methods: ["GET"],
     path: "/healthz",
     role: "anyone",
-    // Says only that the service is ready (decision 43).
-    answer: (_context, { requestId }) =>
-      accept({ status: 200, headers: jsonHeaders(requestId), body: '{"ok":true}' }),
+    // Says only that the service is ready, or why not (decision 43).
+    answer: ({ store }, { requestId }) => {
+      const failure = store.failure();
+      if (failure !== undefined) return { ok: false, refusal: storageRefusal(failure) };
+      return accept({ status: 200, headers: jsonHeaders(requestId), body: '{"ok":true}' });
+    },
   },
 ];
 

@@ -8,7 +8,7 @@ import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
-import { answerRefusal, type Answer } from "./answer.ts";
+import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { areaOf, type AreasContext } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/delivery-steps.ts";
@@ -135,10 +135,8 @@ function entryOf(
 }
 
 function accidentOf(error: unknown, requestId: string): Refusal {
-  if (asUnavailable(error) instanceof StorageUnavailable) {
-    const message = "the database cannot be used right now; try again with the same key";
-    return { code: "storage_unavailable", message };
-  }
+  const known = asUnavailable(error);
+  if (known instanceof StorageUnavailable) return storageRefusal(known);
   return { code: "internal_error", message: `the sandbox failed; its log says why, under ${requestId}` };
 }
 

@@ -7,7 +7,7 @@ import { checkoutsTable } from "./checkout/checkouts.ts";
 import { clocksTable } from "./clocks.ts";
 import { credentialsTable } from "./credentials.ts";
 import {
-  createPresenceCheck,
+  IN_MEMORY,
   openDatabase,
   type Connection,
   type FileRefusal,
@@ -18,7 +18,9 @@ import { deliveryAttemptsTable } from "./webhook/delivery-attempts.ts";
 import { drillsTable } from "./readiness/drills.ts";
 import { endpointsTable } from "./webhook/endpoints.ts";
 import { eventsTable } from "./checkout/events.ts";
-import { createGroupCommit, type Scheduler } from "./connection/group-commit.ts";
+import { NO_FILES, watchFiles } from "./connection/file-watch.ts";
+import { createGroupCommit, filesLost } from "./connection/group-commit.ts";
+import type { Scheduler, StorageUnavailable } from "./connection/group-commit.ts";
 import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
 import { idempotencyUsesTable } from "./readiness/idempotency-uses.ts";
 import { pricesTable } from "./checkout/prices.ts";
@@ -33,25 +35,32 @@ import { faultsTable } from "./webhook/faults.ts";
 export type Store = ReturnType<typeof tables> & {
   /** Runs work in the next group commit; the promise settles when it is on disk. */
   readonly write: ReturnType<typeof createGroupCommit>;
+  /** Why nothing can be written: as the last write failed, or the files are gone. Writes nothing. */
+  readonly failure: () => StorageUnavailable | undefined;
   readonly close: () => void;
 };
 
 /** Opens `sandbox.db`, or a database in memory. A statement never waits for a lock: the group commit tries again. */
 export function openStore(
   path: string,
-  options: Pick<OpenOptions, "nativeBinding"> & { readonly scheduler: Scheduler },
+  options: Pick<OpenOptions, "nativeBinding" | "pid"> & { readonly scheduler: Scheduler },
 ): Outcome<Store, FileRefusal> {
-  const opened = openDatabase(path, {
-    kind: SANDBOX_FILE,
-    nativeBinding: options.nativeBinding,
-  });
+  const { nativeBinding, pid, scheduler } = options;
+  const opened = openDatabase(path, { kind: SANDBOX_FILE, nativeBinding, pid });
   if (!opened.ok) return opened;
   const connection = opened.value;
   connection.pragma("busy_timeout = 0");
+  const watch = path === IN_MEMORY ? NO_FILES : watchFiles(connection, path);
+  let lastFailure: StorageUnavailable | undefined;
+  const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   return accept({
-    ...tables(connection, options.scheduler),
-    write: createGroupCommit(connection, { ...options.scheduler, isPresent: createPresenceCheck(path) }),
-    close: () => connection.close(),
+    ...tables(connection, scheduler),
+    write: createGroupCommit(connection, { ...scheduler, watch, ended }),
+    failure: () => (watch.isIntact() ? lastFailure : filesLost()),
+    close: () => {
+      connection.close();
+      watch.close();
+    },
   });
 }
 

@@ -135,7 +135,11 @@ function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<
   if (!trusted.ok) return trusted;
   if (!world.files.exists(folder)) return accept(rememberSeenEvents());
   const path = stateFile(folder, "journal");
-  const opened = openSeenEvents(path, { now: world.now(), nativeBinding: world.sqliteAddon() });
+  const opened = openSeenEvents(path, {
+    now: world.now(),
+    nativeBinding: world.sqliteAddon(),
+    pid: world.pid,
+  });
   if (!opened.ok) return fail(fileProblem("journal", opened.refusal));
   const report = (error: unknown): void =>
     printer.trace(printable(`warning: forwarded events cannot be recorded in the journal: ${String(error)}`));

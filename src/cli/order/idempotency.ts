@@ -45,7 +45,7 @@ async function withJournal(
   if (!trusted.ok) return trusted;
   const path = stateFile(folder, "journal");
   if (!world.files.exists(path)) return run(undefined);
-  const journal = openJournal(path, world.sqliteAddon());
+  const journal = openJournal(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
   if (!journal.ok) return fail(fileProblem("journal", journal.refusal));
   try {
     return await run(journal.value);

@@ -45,6 +45,9 @@ export async function createManaged(
 
 /** The journal of a state folder that is there. */
 export function openFolderJournal(world: World, folder: string): Outcome<Journal, Problem> {
-  const journal = openJournal(stateFile(folder, "journal"), world.sqliteAddon());
+  const journal = openJournal(stateFile(folder, "journal"), {
+    nativeBinding: world.sqliteAddon(),
+    pid: world.pid,
+  });
   return journal.ok ? journal : fail(fileProblem("journal", journal.refusal));
 }

@@ -15,7 +15,7 @@ import {
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { seed, type NewStore } from "../../sandbox/runtime/seed.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
-import { StorageUnavailable } from "../../store/connection/group-commit.ts";
+import { asUnavailable, StorageUnavailable } from "../../store/connection/group-commit.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
 import {
@@ -232,9 +232,13 @@ async function retryWhileLocked<Value>(write: () => Promise<Value>): Promise<Out
   }
 }
 
-function unavailable({ message }: StorageUnavailable): Problem {
-  const next = "end the process that has the database open, check the disk, and start again";
-  return { exitCode: EXIT.failed, code: "database_unavailable", message, next };
+function unavailable({ failure, message }: StorageUnavailable): Problem {
+  return {
+    exitCode: EXIT.failed,
+    code: failure.code,
+    message: `sandbox.db cannot be used: ${message}`,
+    next: failure.next,
+  };
 }
 
 function openState(world: World, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
@@ -242,7 +246,11 @@ function openState(world: World, held: Held): Outcome<{ store: Store; masterKey:
     held === undefined ? accept(world.randomBytes(MASTER_KEY_BYTES)) : state.masterKey(world, held.path);
   if (!masterKey.ok) return masterKey;
   const path = held === undefined ? IN_MEMORY : state.stateFile(held.path, "database");
-  const store = openStore(path, { nativeBinding: world.sqliteAddon(), scheduler: world });
+  const store = openStore(path, {
+    nativeBinding: world.sqliteAddon(),
+    pid: world.pid,
+    scheduler: world,
+  });
   if (store.ok) return accept({ store: store.value, masterKey: masterKey.value });
   return fail(fileProblem("database", store.refusal));
 }
@@ -278,7 +286,9 @@ async function listen(
       allowTargets: options.allowTarget ?? [],
       deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
       report: (requestId, error) => {
-        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        // A disk that fails is no bug: its cause is enough.
+        const known = asUnavailable(error);
+        const text = known instanceof StorageUnavailable ? known.message : stackOf(error);
         world.stderr.write(`${requestId} ${text}\n`);
       },
     });
@@ -297,6 +307,10 @@ async function listen(
     if (listener.refusal.reason === "in_use" && port < last) continue;
     return fail(portProblem(world, port, listener.refusal.message));
   }
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 function ownerOf(world: World, port: number): string {

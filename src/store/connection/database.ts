@@ -1,8 +1,10 @@
 import Database from "better-sqlite3";
-import { closeSync, existsSync, linkSync, mkdtempSync, openSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync } from "node:fs";
 import { readSync, renameSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { storageFailure, storageFailureOf } from "./storage-failure.ts";
+import type { StorageFailure, StorageFailureCode } from "./storage-failure.ts";
 
 /** SQL that takes a file from one format to the next; runs in one transaction. The first makes the tables. */
 export type Migration = string;
@@ -18,9 +20,15 @@ export type FileKind = {
   readonly migrations: readonly Migration[];
 };
 
-/** Why a file is refused, and what its owner can do. The file was not changed. */
+/** Why a file is refused, or cannot be used now, and what its owner can do. What it holds was not changed. */
 export type FileRefusal = {
-  readonly reason: "zero_bytes" | "foreign" | "damaged" | "newer" | "development_version";
+  readonly reason:
+    | "zero_bytes"
+    | "foreign"
+    | "damaged"
+    | "newer"
+    | "development_version"
+    | StorageFailureCode;
   readonly message: string;
   readonly remedy: string;
 };
@@ -30,6 +38,8 @@ export type OpenOptions = {
   readonly kind: FileKind;
   /** Path of the native addon; default: found by better-sqlite3. The single executable sets it. */
   readonly nativeBinding?: string | undefined;
+  /** The process that opens it: what it leaves unfinished is named after it, so that a later one can remove it. */
+  readonly pid?: number | undefined;
 };
 
 /** The path of a database in memory. */
@@ -52,30 +62,85 @@ const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
 
 /**
  * Opens a database file, making it if it is not there and migrating it if it is older (decision 54).
- * Refuses a file that is empty, foreign, damaged, newer or of a development version, without writing to it. Throws only
- * if the disk fails.
+ * Refuses a file that is empty, foreign, damaged, newer or of a development version, without writing to it, and says
+ * which failure of the disk keeps it from being used. What could not be done whole leaves nothing behind.
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
-  if (path === IN_MEMORY) return accept(create(path, options));
-  if (!existsSync(path)) createWhole(path, options);
-  const found = inspect(path, options);
-  if (found !== undefined) return { ok: false, refusal: found };
-  const connection = connect(path, options);
-  migrate(connection, path, options.kind);
-  makeDurable(connection);
-  return accept(connection);
+  if (path === IN_MEMORY) return accept(openAndMake(path, options));
+  try {
+    const refused = existsSync(path) ? inspect(path, options) : createUnlessLost(path, options);
+    if (refused !== undefined) return { ok: false, refusal: refused };
+    return accept(openWhole(path, options));
+  } catch (error) {
+    const failure = failureAt(path, error);
+    if (failure === undefined || !(error instanceof Error)) throw error;
+    return { ok: false, refusal: unusable(path, failure, error.message) };
+  }
+}
+
+/** A log without its file holds what was acknowledged: beside a new file it would be taken for that one's. */
+function createUnlessLost(path: string, options: OpenOptions): FileRefusal | undefined {
+  const log = `${path}-wal`;
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return createWhole(path, options);
+  return {
+    reason: "file_missing",
+    message: `${path} is missing, but its log ${log} is there`,
+    remedy: "restore the file, or move the log away too, or use another folder with --dir",
+  };
+}
+
+function openWhole(path: string, options: OpenOptions): Connection {
+  return openAnd(path, options, (connection) => {
+    connection.pragma("journal_mode = WAL");
+    makeDurable(connection);
+    migrate(connection, path, options);
+  });
+}
+
+/** SQLite does not say why it cannot open a file; an open of our own does. */
+function failureAt(path: string, error: unknown): StorageFailure | undefined {
+  const failure = storageFailureOf(error);
+  if (failure?.code !== "file_not_opened") return failure;
+  try {
+    closeSync(openSync(path, "r+"));
+    return failure;
+  } catch (cause) {
+    return storageFailureOf(cause) ?? failure;
+  }
+}
+
+function unusable(path: string, { code, sentence, next }: StorageFailure, detail: string): FileRefusal {
+  return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
 }
 
 /**
- * Creates the file in a folder of its own and renames it when it is complete, unless another process was faster: so a
- * crash leaves no half-made file, and two processes that create it at once end with one.
+ * Creates the file in a folder of its own, and names it only when it is whole and on disk, unless another process was
+ * faster: so neither a crash nor a failing disk leaves a half-made file, and two processes that create it at once end
+ * with one. Refuses what the disk did not keep.
  */
-function createWhole(path: string, options: OpenOptions): void {
-  const folder = mkdtempSync(`${path}.new-`);
-  try {
-    const unfinished = join(folder, "whole.db");
-    create(unfinished, options).close();
+function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
+  return inFolderBeside(path, options, (unfinished) => {
+    openAndMake(unfinished, options).close();
+    // The mode is kept in the file; it is set when all else is in there, so that no part of it is in a log beside it.
+    openAnd(unfinished, options, toWriteAheadLog).close();
+    const refused = inspect(unfinished, options);
+    if (refused !== undefined) return unusable(path, storageFailure("disk_io_error"), refused.message);
+    flush(unfinished);
     nameOnce(unfinished, path);
+    flushFolder(dirname(path));
+    return undefined;
+  });
+}
+
+/** Passes a path in a new folder beside a file, and removes that folder in the end. */
+function inFolderBeside<Value>(
+  path: string,
+  { pid = 0 }: Pick<OpenOptions, "pid">,
+  make: (unfinished: string) => Value,
+): Value {
+  const folder = mkdtempSync(`${path}.${pid}.new-`);
+  try {
+    return make(join(folder, "whole.db"));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -92,25 +157,69 @@ function nameOnce(unfinished: string, path: string): void {
   }
 }
 
-function create(path: string, options: OpenOptions): Connection {
-  const connection = connect(path, options);
-  connection.pragma(`application_id = ${options.kind.applicationId}`);
-  applyMigrations(connection, options.kind);
-  return connection;
+/** Makes the tables of a new file, which nobody else knows yet: one flush in the end replaces all those on the way. */
+function openAndMake(path: string, options: OpenOptions): Connection {
+  return openAnd(path, options, (connection) => {
+    connection.pragma("journal_mode = MEMORY");
+    connection.pragma("synchronous = OFF");
+    connection.pragma(`application_id = ${options.kind.applicationId}`);
+    applyMigrations(connection, options.kind);
+  });
 }
 
-function connect(path: string, { nativeBinding }: OpenOptions): Connection {
+function toWriteAheadLog(connection: Connection): void {
+  connection.pragma("journal_mode = MEMORY");
+  connection.pragma("synchronous = OFF");
+  connection.pragma("journal_mode = WAL");
+}
+
+/** A connection on which the first steps succeeded; it is closed if one fails. */
+function openAnd(
+  path: string,
+  { nativeBinding }: Pick<OpenOptions, "nativeBinding">,
+  begin: (connection: Connection) => void,
+): Connection {
   const connection = new Database(path, {
     timeout: BUSY_TIMEOUT_MS,
     ...(nativeBinding === undefined ? {} : { nativeBinding }),
   });
-  connection.pragma("journal_mode = WAL");
-  connection.pragma("foreign_keys = ON");
-  // Without it, INSERT OR REPLACE deletes a row without running the triggers that forbid it.
-  connection.pragma("recursive_triggers = ON");
-  connection.pragma("trusted_schema = OFF");
-  return connection;
+  try {
+    connection.pragma("foreign_keys = ON");
+    // Without it, INSERT OR REPLACE deletes a row without running the triggers that forbid it.
+    connection.pragma("recursive_triggers = ON");
+    connection.pragma("trusted_schema = OFF");
+    begin(connection);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
+
+function flush(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Makes a name survive a power failure. Windows has no such call, and some file systems refuse it. */
+function flushFolder(folder: string): void {
+  let file: number | undefined;
+  try {
+    file = openSync(folder, "r");
+    fsyncSync(file);
+  } catch (error) {
+    const refused = error instanceof Error && "code" in error && REFUSED_FLUSH.has(error.code);
+    if (!refused) throw error;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+const REFUSED_FLUSH: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES", "EINVAL", "ENOTSUP"]);
 
 /** Checks a file without writing to it. */
 function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
@@ -127,7 +236,7 @@ function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
   try {
     return inspectContent(path, options);
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!(error instanceof Error) || storageFailureOf(error)?.code !== "database_damaged") throw error;
     return refusal("damaged", path, `is damaged: ${error.message}`);
   }
 }
@@ -173,13 +282,27 @@ function refusal(reason: FileRefusal["reason"], path: string, what: string): Fil
   };
 }
 
-function migrate(connection: Connection, path: string, kind: FileKind): void {
+function migrate(connection: Connection, path: string, options: OpenOptions): void {
   const format = formatOf(connection);
-  if (format === currentFormat(kind)) return;
-  const backup = `${path}.v${format}.backup`;
-  rmSync(backup, { force: true });
-  connection.prepare("VACUUM INTO ?").run(backup);
-  applyMigrations(connection, kind);
+  if (format === currentFormat(options.kind)) return;
+  backUp(connection, path, { ...options, backup: `${path}.v${format}.backup` });
+  applyMigrations(connection, options.kind);
+}
+
+/** Writes a copy that gets its name when it is whole and on disk; an older copy is kept until then. */
+function backUp(
+  connection: Connection,
+  path: string,
+  { backup, ...options }: OpenOptions & { readonly backup: string },
+): void {
+  inFolderBeside(path, options, (unfinished) => {
+    connection.prepare("VACUUM INTO ?").run(unfinished);
+    const refused = inspect(unfinished, options);
+    if (refused !== undefined) throw new Error(`the backup is not whole: ${refused.message}`);
+    flush(unfinished);
+    renameSync(unfinished, backup);
+    flushFolder(dirname(path));
+  });
 }
 
 /** Applies the migrations that a file does not have yet; to a new file, which has format 0, all of them. */
@@ -211,23 +334,6 @@ function makeDurable(connection: Connection): void {
     throw new Error(`SQLite did not keep synchronous=FULL: it reads ${String(level)}`);
 }
 
-/**
- * A check that an open file was not deleted or replaced: writes to such a file would succeed, and nobody could read
- * them again.
- */
-export function createPresenceCheck(path: string): () => boolean {
-  if (path === IN_MEMORY) return () => true;
-  const { ino } = statSync(path);
-  return () => {
-    try {
-      return statSync(path).ino === ino;
-    } catch {
-      // A file that cannot be checked cannot be opened by the next start either.
-      return false;
-    }
-  };
-}
-
 function readHeader(path: string): Buffer {
   const file = openSync(path, "r");
   try {
@@ -236,8 +342,4 @@ function readHeader(path: string): Buffer {
   } finally {
     closeSync(file);
   }
-}
-
-function isDamage(error: unknown): error is Error {
-  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB|CANTOPEN)/.test(error.code);
 }

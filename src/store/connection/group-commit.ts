@@ -1,5 +1,7 @@
 import Database from "better-sqlite3";
 import type { Connection } from "./database.ts";
+import { NO_FILES, type FileWatch } from "./file-watch.ts";
+import { storageFailure, storageFailureOf, type StorageFailure } from "./storage-failure.ts";
 
 /** When work runs: passed in, so that tests control it. */
 export type Scheduler = {
@@ -11,7 +13,20 @@ export type Scheduler = {
 /** The database could not take the write: it is locked, full, read-only or broken. The work is undone. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
+  /** Its cause, and what to do. */
+  readonly failure: StorageFailure;
+
+  constructor(failure: StorageFailure, options?: ErrorOptions & { readonly detail?: string }) {
+    super(`${failure.sentence}${options?.detail === undefined ? "" : ` (${options.detail})`}`, options);
+    this.failure = failure;
+  }
 }
+
+/** What a group commit watches, and whom it tells how a batch ended: undefined where it is on disk. */
+type Observers = {
+  readonly watch?: FileWatch;
+  readonly ended?: (failure: StorageUnavailable | undefined) => void;
+};
 
 /**
  * Runs work in the next commit; settles when that commit is on disk. The work may run a second time, after the first was
@@ -35,10 +50,8 @@ type Result =
  * every caller is answered only after the commit returned. Work that throws is undone alone: the batch is then run
  * again with a savepoint around each job, which costs two statements a job and is therefore not the first choice.
  */
-export function createGroupCommit(
-  connection: Connection,
-  scheduler: Scheduler & { readonly isPresent?: () => boolean },
-): Write {
+export function createGroupCommit(connection: Connection, scheduler: Scheduler & Observers): Write {
+  const { watch = NO_FILES, ended } = scheduler;
   const statements = prepare(connection);
   let queue: Job[] = [];
   let scheduled = false;
@@ -47,7 +60,7 @@ export function createGroupCommit(
   return <Value>(work: () => Value): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
       if (queue.length >= MAX_QUEUE) {
-        reject(new StorageUnavailable(`more than ${MAX_QUEUE} writes are waiting`));
+        reject(lockFailure(`more than ${MAX_QUEUE} writes are waiting`));
         return;
       }
       queue.push({
@@ -63,10 +76,7 @@ export function createGroupCommit(
 
   function flush(): void {
     const batch = queue.slice(0, MAX_BATCH);
-    const results =
-      scheduler.isPresent?.() === false
-        ? batch.map(() => LOST)
-        : commitTogether(statements, connection, batch);
+    const results = commitWatched(batch);
     if (results === "locked" && lockRetries < MAX_LOCK_RETRIES) {
       lockRetries += 1;
       scheduler.after(LOCK_RETRY_MS, flush);
@@ -76,20 +86,33 @@ export function createGroupCommit(
     queue = queue.slice(batch.length);
     scheduled = queue.length > 0;
     if (scheduled) scheduler.soon(flush);
-    for (const [index, job] of batch.entries()) {
-      const locked = {
-        ok: false,
-        error: new StorageUnavailable("another process keeps the database locked"),
-      } as const;
-      job.settle(results === "locked" ? locked : (results[index] ?? locked));
-    }
+    const locked = { ok: false, error: lockFailure() } as const;
+    const settled = batch.map((_, index) => (results === "locked" ? locked : (results[index] ?? locked)));
+    ended?.(settled.map(unavailableIn).find((failure) => failure !== undefined));
+    for (const [index, job] of batch.entries()) job.settle(settled[index] ?? locked);
+  }
+
+  /** Looked at before, so that nothing is written to files that are gone, and after, so that no caller believes it. */
+  function commitWatched(batch: readonly Job[]): Result[] | "locked" {
+    const lost = (): Result[] => batch.map(() => ({ ok: false, error: filesLost() }));
+    if (!watch.isIntact()) return lost();
+    const results = commitTogether(statements, connection, batch);
+    return watch.noteWritten() ? results : lost();
   }
 }
 
-const LOST: Result = {
-  ok: false,
-  error: new StorageUnavailable("the database file was deleted or replaced while it was open"),
-};
+/** What a caller gets when the files of the database are no longer the ones that were opened. */
+export function filesLost(): StorageUnavailable {
+  return new StorageUnavailable(storageFailure("database_changed"));
+}
+
+function lockFailure(detail?: string): StorageUnavailable {
+  return new StorageUnavailable(storageFailure("file_locked"), detail === undefined ? {} : { detail });
+}
+
+function unavailableIn(result: Result): StorageUnavailable | undefined {
+  return !result.ok && result.error instanceof StorageUnavailable ? result.error : undefined;
+}
 
 type Statements = Record<
   "begin" | "commit" | "rollback" | "savepoint" | "release" | "undo",
@@ -179,9 +202,10 @@ function isLocked(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Turns errors of the disk and of locks into StorageUnavailable; others (a constraint, a bug) stay as they are. */
+/** Turns SQLite's errors of the disk and of locks into StorageUnavailable; others (a constraint, a bug) stay. */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
-  const disk = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN|NOMEM|PERM)/;
-  return disk.test(error.code) ? new StorageUnavailable(error.message, { cause: error }) : error;
+  const failure = storageFailureOf(error);
+  if (failure === undefined) return error;
+  return new StorageUnavailable(failure, { cause: error, detail: error.message });
 }

@@ -1,7 +1,7 @@
 import type { Journal } from "../../core/checkout/journal.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
-import { openDatabase, type FileKind, type FileRefusal } from "../connection/database.ts";
+import { openDatabase, type FileKind, type FileRefusal, type OpenOptions } from "../connection/database.ts";
 import { ENTRIES_DDL, entriesTable } from "./entries.ts";
 import { SEEN_EVENTS_DDL, seenEventsTable } from "./seen-events.ts";
 
@@ -16,20 +16,22 @@ export const JOURNAL_FILE: FileKind = {
 };
 
 /** Opens the client's journal, making it if it is not there. Every call is on disk when it returns. */
-export function openJournal(path: string, nativeBinding?: string): Outcome<Journal, FileRefusal> {
-  const opened = openDatabase(path, { kind: JOURNAL_FILE, nativeBinding });
+export function openJournal(
+  path: string,
+  options: Omit<OpenOptions, "kind"> = {},
+): Outcome<Journal, FileRefusal> {
+  const opened = openDatabase(path, { ...options, kind: JOURNAL_FILE });
   return opened.ok ? accept(entriesTable(opened.value)) : opened;
 }
 
 /**
  * Opens the listener's list of forwarded events, a table of the client's journal, and deletes those past their
- * retention. Every call is on disk when it returns. Throws only if the disk fails.
+ * retention. Every call is on disk when it returns.
  */
 export function openSeenEvents(
   path: string,
-  options: { readonly now: number; readonly nativeBinding?: string | undefined },
+  { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },
 ): Outcome<SeenEvents, FileRefusal> {
-  const { now, nativeBinding } = options;
-  const opened = openDatabase(path, { kind: JOURNAL_FILE, nativeBinding });
+  const opened = openDatabase(path, { ...options, kind: JOURNAL_FILE });
   return opened.ok ? accept(seenEventsTable(opened.value, now)) : opened;
 }

@@ -1,0 +1,109 @@
+/** What is fixed about one cause: the codes of Node and SQLite that mean it, what it is, and what to do. */
+type FailureRow = {
+  readonly errors: readonly string[];
+  readonly sentence: string;
+  readonly next: string;
+};
+
+/**
+ * Every cause for which files cannot be used, by the code that commands answer with (decision 70). An extended code of
+ * SQLite means what its row says, else what the code that it extends means.
+ */
+const FAILURES = {
+  disk_full: {
+    // SQLite calls it an I/O error where there is no room for the -shm.
+    errors: ["ENOSPC", "EDQUOT", "SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"],
+    sentence: "the disk is full",
+    next: "free some disk space, and try again",
+  },
+  disk_io_error: {
+    errors: ["EIO", "SQLITE_IOERR"],
+    sentence: "the disk reported an I/O error",
+    next: "check the disk and the system's log, and try again",
+  },
+  file_not_permitted: {
+    errors: ["EACCES", "EPERM", "SQLITE_PERM"],
+    sentence: "the permissions of a file or folder do not allow it",
+    next: "check the owner and mode of the file and its folder, or use another folder with --dir",
+  },
+  file_read_only: {
+    errors: ["EROFS", "SQLITE_READONLY"],
+    sentence: "the file or its disk is read-only",
+    next: "make it writable, or use another folder with --dir",
+  },
+  file_locked: {
+    errors: ["EBUSY", "ETXTBSY", "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"],
+    sentence: "another process keeps the file locked",
+    next: "end the process that has the file open, and try again",
+  },
+  too_many_open_files: {
+    errors: ["EMFILE", "ENFILE"],
+    sentence: "too many files are open",
+    next: "raise the limit of open files (ulimit -n), or end other processes, and try again",
+  },
+  file_missing: {
+    errors: ["ENOENT", "ENOTDIR"],
+    sentence: "a file or folder is missing",
+    next: "check that the folder is still there, or name another one with --dir",
+  },
+  path_not_usable: {
+    errors: ["ENAMETOOLONG", "ELOOP", "EISDIR"],
+    sentence: "the path cannot be used",
+    next: "use another path",
+  },
+  file_not_opened: {
+    errors: ["SQLITE_CANTOPEN"],
+    sentence: "a file of the database cannot be opened",
+    next: "check that its folder is there and writable, and try again",
+  },
+  out_of_memory: {
+    errors: ["ENOMEM", "SQLITE_NOMEM", "SQLITE_IOERR_NOMEM"],
+    sentence: "there is not enough memory",
+    next: "end other processes, and try again",
+  },
+  database_changed: {
+    errors: ["SQLITE_READONLY_DBMOVED"],
+    sentence: "a database file was deleted, replaced or cut off by another program while it was open",
+    next: "stop the sandbox, restore the files or move the folder away, and start again",
+  },
+  database_damaged: {
+    errors: ["SQLITE_CORRUPT", "SQLITE_NOTADB"],
+    sentence: "the database is damaged",
+    next: "move the file away, or use another folder with --dir",
+  },
+} as const satisfies Readonly<Record<string, FailureRow>>;
+
+/** The code of a cause for which files cannot be used. */
+export type StorageFailureCode = keyof typeof FAILURES;
+
+/** Why files cannot be used, and what to do. */
+export type StorageFailure = {
+  readonly code: StorageFailureCode;
+  readonly sentence: string;
+  readonly next: string;
+};
+
+const CODES = Object.keys(FAILURES) as readonly StorageFailureCode[];
+
+const BY_ERROR: ReadonlyMap<string, StorageFailureCode> = new Map(
+  CODES.flatMap((code) => FAILURES[code].errors.map((error) => [error, code] as const)),
+);
+
+/** The row of a cause. */
+export function storageFailure(code: StorageFailureCode): StorageFailure {
+  const { sentence, next } = FAILURES[code];
+  return { code, sentence, next };
+}
+
+/** Whether a code is one of a cause for which files cannot be used. */
+export function isStorageFailureCode(code: string): code is StorageFailureCode {
+  return Object.hasOwn(FAILURES, code);
+}
+
+/** The cause of an error of Node's file system or of SQLite; undefined for every other error. */
+export function storageFailureOf(error: unknown): StorageFailure | undefined {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
+  const [primary = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(error.code) ?? [];
+  const code = BY_ERROR.get(error.code) ?? BY_ERROR.get(primary);
+  return code && storageFailure(code);
+}
