@@ -1,0 +1,97 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { onTestFinished } from "vitest";
+import { PROGRAM, type Finished, type RunOptions } from "./program.ts";
+
+/** Whether this machine can let system calls of a program fail. */
+export const HAS_STRACE = spawnSync("strace", ["-V"]).status === 0;
+
+/** The calls that write, name and flush files. */
+const CALLS = ["fsync", "fdatasync", "write", "pwrite64", "ftruncate", "openat", "rename", "link"] as const;
+
+/** Causes that a call can really fail with. */
+const ERRORS: Readonly<Record<(typeof CALLS)[number], readonly string[]>> = {
+  fsync: ["EIO", "ENOSPC"],
+  fdatasync: ["EIO", "ENOSPC"],
+  write: ["EIO", "ENOSPC"],
+  pwrite64: ["EIO", "ENOSPC"],
+  ftruncate: ["EIO", "ENOSPC"],
+  openat: ["EIO", "ENOSPC", "EMFILE", "EACCES"],
+  rename: ["EIO", "ENOSPC"],
+  link: ["EIO", "ENOSPC"],
+};
+
+/** One system call that fails: the n-th of its name; with `lasting`, all that follow as well. */
+export type Fault = {
+  readonly call: string;
+  readonly error: string;
+  readonly nth: number;
+  readonly lasting: boolean;
+};
+
+/** A program under strace, which is not its parent: signals and exit code are its own. */
+export type Traced = {
+  readonly output: { readonly stdout: string; readonly stderr: string };
+  /** Settles when it has printed its first line, or has ended. */
+  readonly firstLine: Promise<void>;
+  readonly ended: Promise<Finished>;
+  readonly kill: (signal: "SIGTERM") => void;
+};
+
+/** Runs the real binary under strace, with strace's own arguments. */
+export function runTraced(
+  args: readonly string[],
+  { cwd, env, strace }: RunOptions & { readonly strace: readonly string[] },
+): Traced {
+  const clean = Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|CI$|VITEST)/.test(name));
+  const child = spawn("strace", ["-D", "-f", ...strace, process.execPath, PROGRAM, ...args], {
+    cwd,
+    env: { ...Object.fromEntries(clean), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const ended = (once(child, "close") as Promise<[number | null]>).then(([code]) => ({ code, ...output }));
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const printed = async (): Promise<void> => {
+    while (!output.stdout.includes("\n"))
+      await Promise.race([once(child.stdout, "data"), once(child, "close")]);
+  };
+  return {
+    output,
+    firstLine: Promise.race([printed(), ended.then(() => undefined)]),
+    ended,
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+/** strace's arguments that note the calls of a run in a file. */
+export function noteCalls(log: string): readonly string[] {
+  return ["-y", "-s", "300", "-o", log, "-e", `trace=${CALLS.join(",")}`, "-e", "signal=none"];
+}
+
+/** strace's arguments that let one call fail, and what follows it if the fault lasts. */
+export function inject({ call, error, nth, lasting }: Fault): readonly string[] {
+  const when = `${nth}${lasting ? "+" : ""}`;
+  return ["-o", "/dev/null", "-e", `trace=${call}`, "-e", `inject=${call}:error=${error}:when=${when}`];
+}
+
+/** Every fault of the calls that a noted run made on files of a folder. */
+export function faultsOf(log: string, folder: string): readonly Fault[] {
+  const counts = new Map<string, number>();
+  return readFileSync(log, "utf8")
+    .split("\n")
+    .flatMap((line): readonly Fault[] => {
+      const [, thread = "", call = ""] = /^(\d+) +(\w+)\(/.exec(line) ?? [];
+      const known = CALLS.find((name) => name === call);
+      if (known === undefined) return [];
+      const nth = (counts.get(`${thread} ${call}`) ?? 0) + 1;
+      counts.set(`${thread} ${call}`, nth);
+      if (!line.includes(folder)) return [];
+      // Were every opening or write to fail from then on, Node's own files and pipes would be among them.
+      const lengths = known === "openat" || known === "write" ? [false] : [false, true];
+      return ERRORS[known].flatMap((error) => lengths.map((lasting) => ({ call, error, nth, lasting })));
+    });
+}
