@@ -6,7 +6,7 @@ type FailureRow = {
 };
 
 /**
- * Every cause for which files cannot be used, by the code that commands answer with (decision 70). An extended code of
+ * Every cause for which files cannot be used, by the code that commands answer with (decision 61). An extended code of
  * SQLite means what its row says, else what the code that it extends means.
  */
 const FAILURES = {
