@@ -19,9 +19,21 @@ if (older) {
   );
   process.exitCode = 1;
 } else {
-  // Compiled code is kept beside the program, where only its owner can write; without it a start takes twice as long.
-  require("node:module").enableCompileCache(
-    require("node:path").join(__dirname, "..", "dist", "compile-cache"),
-  );
+  // Compiled code is kept beside the program; without it a start takes twice as long. It runs as it is found, so it is
+  // kept only in a folder that nobody but its owner can read or write. It gets that mode here, whatever the umask is.
+  var fs = require("node:fs");
+  var cache = require("node:path").join(__dirname, "..", "dist", "compile-cache");
+  var isPrivate = function (folder) {
+    var stats = fs.lstatSync(folder);
+    if (!stats.isDirectory()) return false;
+    // Windows has neither modes nor owners.
+    return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o077) === 0);
+  };
+  try {
+    if (!fs.existsSync(cache)) fs.mkdirSync(cache, { mode: 0o700 });
+    if (isPrivate(cache)) require("node:module").enableCompileCache(cache);
+  } catch (_error) {
+    // A folder that this user cannot write to, or that another start makes at this moment: no cache this time.
+  }
   require("../dist/checkout.js");
 }

@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import type { Stats } from "node:fs";
 import {
   chmodSync,
   existsSync,
@@ -400,14 +401,25 @@ function unpackAddon(): string {
   }
 }
 
-function keepAddon(folder: string, addon: Uint8Array): string {
+/**
+ * Writes code that will be loaded into a folder that nobody but us can read or write, and returns its path. Throws for
+ * any other folder. A file that is there is kept only if it is ours, no link, and has the same bytes.
+ */
+export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);
-  if (!isAbsolute(folder) || files.kindOf(folder) !== "private_folder")
+  if (!isAbsolute(folder) || !isOursAlone(lstatSync(folder), "isDirectory"))
     throw new Error(`${folder} is not private`);
   const path = join(folder, `${crypto().hash("sha256", addon, "hex")}.node`);
-  const present = files.readBytes(path);
-  if (present === undefined || Buffer.compare(present, addon) !== 0) files.write(path, addon);
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const isKept = stats !== undefined && isOursAlone(stats, "isFile");
+  if (!isKept || Buffer.compare(readFileSync(path), addon) !== 0) files.write(path, addon);
   return path;
+}
+
+/** Whether it is ours, and other users can neither read nor write it; Windows has neither modes nor owners. */
+function isOursAlone(stats: Stats, isKind: "isDirectory" | "isFile"): boolean {
+  if (!stats[isKind]()) return false;
+  return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o077) === 0);
 }
 
 function codeOf(error: unknown): string | undefined {
