@@ -32,8 +32,9 @@ if (older) {
   try {
     if (!fs.existsSync(cache)) fs.mkdirSync(cache, { mode: 0o700 });
     if (isPrivate(cache)) require("node:module").enableCompileCache(cache);
-  } catch (_error) {
+  } catch (error) {
     // A folder that this user cannot write to, or that another start makes at this moment: no cache this time.
+    if (error.code === undefined) throw error;
   }
   require("../dist/checkout.js");
 }

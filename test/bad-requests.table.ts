@@ -73,11 +73,11 @@ const bytes = (...values: number[]): Change =>
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
 const HOSTS: readonly Row[] = [
-  ["no Host", "403 host_not_allowed", host()],
-  ["no Host in HTTP/1.0", "403 host_not_allowed", { ...host(), line: "POST /v1/orders HTTP/1.0" }],
+  ["no Host", "400 invalid_request", host()],
+  ["no Host in HTTP/1.0", "400 invalid_request", { ...host(), line: "POST /v1/orders HTTP/1.0" }],
   ["an empty Host", "403 host_not_allowed", host("")],
-  ["the same Host twice", "403 host_not_allowed", host("{host}", "{host}")],
-  ["a second, foreign Host", "403 host_not_allowed", host("{host}", "shop.example")],
+  ["the same Host twice", "400 invalid_request", host("{host}", "{host}")],
+  ["a second, foreign Host", "400 invalid_request", host("{host}", "shop.example")],
   ["two hosts in one line", "403 host_not_allowed", host("{host}, shop.example")],
   ["a foreign Host", "403 host_not_allowed", host("shop.example")],
   ["a foreign Host with our port", "403 host_not_allowed", host("shop.example:{port}")],

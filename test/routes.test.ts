@@ -10,15 +10,17 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TR
 const SCOPES = new Set(["orders:write", "checkout_sessions:write", "checkout_sessions:read"]);
 const FORM = "application/x-www-form-urlencoded";
 
+const ALLOWED = ["--allow-host", "shop.example", "--allow-control-host", "ops.example:8443"];
+
 /** A way into the server, with an address that fits its path. */
 type Way = Route & { readonly prefix: string; readonly address: string };
 
-type Sent = { readonly method?: string; readonly body?: string };
+type Sent = { readonly method?: string; readonly body?: string; readonly hosts?: readonly string[] };
 
 /** A sandbox with an order under payment, all of its ways in, and what its credentials are. */
-async function openSite() {
+async function openSite(args: readonly string[] = []) {
   const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await harness.start(args);
   const create = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
   const created = JSON.parse((await harness.run(create)).stdout) as { data: { id: string } };
   await harness.run(["sandbox", "pay", created.data.id, "--outcome", "declined"]);
@@ -48,12 +50,15 @@ async function openSite() {
   const ask = (way: Way, headers: Readonly<Record<string, string>>, call: Sent = {}) => {
     const { method = way.methods[0] ?? "", body = "" } = call;
     const origin = way.role === "payer" ? sandbox.ready.checkout_origin : sandbox.ready.base_url;
+    const { hosts = [new URL(origin).host] } = call;
     const type = way.role === "payer" && method === "POST" ? { "Content-Type": FORM } : {};
-    const lines = Object.entries({ Host: new URL(origin).host, ...type, ...headers });
     return service.answer({
       method,
       target: way.address,
-      rawHeaders: lines.flat(),
+      rawHeaders: [
+        ...hosts.flatMap((host) => ["Host", host]),
+        ...Object.entries({ ...type, ...headers }).flat(),
+      ],
       body: Buffer.from(body),
     });
   };
@@ -166,10 +171,43 @@ test("a foreign host opens nothing at all", async () => {
   const { ways, tokens, ask, rows } = await openSite();
   const before = rows();
   for (const way of ways) {
-    for (const host of ["evil.example", "127.0.0.1:1", "localhost.evil.example:4242"]) {
-      const { status } = await ask(way, { ...bearer(tokenFor(way, tokens)), Host: host });
+    for (const host of ["evil.example", "127.0.0.1:1", "localhost.evil.example:4242", ""]) {
+      const { status } = await ask(way, bearer(tokenFor(way, tokens)), { hosts: [host] });
       expect([way.path, host, status]).toEqual([way.path, host, 403]);
     }
   }
   expect(rows()).toBe(before);
+});
+
+test("no Host line and several open nothing either, and are the caller's mistake", async () => {
+  const { ways, tokens, ask, rows } = await openSite();
+  const before = rows();
+  const own = "127.0.0.1:4242";
+  for (const way of ways) {
+    for (const hosts of [[], [own, own], [own, "evil.example"], ["evil.example", own], [own, "", ""]]) {
+      const { status, body } = await ask(way, bearer(tokenFor(way, tokens)), { hosts });
+      expect([way.path, hosts, status, codeOf(body)]).toEqual([way.path, hosts, 400, "invalid_request"]);
+    }
+  }
+  expect(rows()).toBe(before);
+});
+
+test("a name that was allowed opens what it was allowed for: v1 and the pages, or the control API", async () => {
+  const { ways, tokens, ask } = await openSite(ALLOWED);
+  const isControl = ({ path }: Way): boolean => path.startsWith("/__sandbox/");
+  expect(ways.filter(isControl).length).toBeGreaterThan(20);
+  for (const way of ways) {
+    const token = bearer(tokenFor(way, tokens));
+    for (const [host, opens] of [
+      ["shop.example", !isControl(way)],
+      ["SHOP.EXAMPLE:4242", !isControl(way)],
+      ["ops.example:8443", isControl(way)],
+      ["ops.example", false],
+      ["127.0.0.1:4242", true],
+    ] as const) {
+      const { body } = await ask(way, token, { hosts: [host], method: "DELETE" });
+      const isOpen = codeOf(body) !== "host_not_allowed";
+      expect([way.path, host, isOpen]).toEqual([way.path, host, opens]);
+    }
+  }
 });

@@ -1,5 +1,37 @@
+import { accept, refuse, type Outcome } from "./outcome.ts";
+import { printableLiteral } from "./text.ts";
+
 /** The names that a server of this machine goes by, as they stand in a URL and in a Host header. */
 export const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"] as const;
+
+/** The allowed values of the Host header, lower case, with port; and the flag that adds one. */
+export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };
+
+/** The names of a server on a loopback port, and those that the user added by a flag: `HOST` or `HOST:PORT`. */
+export function allowedHosts(
+  port: number,
+  { flag, added }: { readonly flag: string; readonly added: readonly string[] },
+): AllowedHosts {
+  const own = LOOPBACK_NAMES.map((name) => `${name}:${port}`);
+  const extra = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
+  return { flag, names: new Set([...own, ...extra.map((host) => host.toLowerCase())]) };
+}
+
+/**
+ * Checks the Host header lines of a request (decisions 3 and 58). A page on another site that reaches the port by DNS
+ * rebinding sends its own name as Host. Refuses with `invalid_request` unless there is exactly one line (RFC 9112 3.2),
+ * and with `host_not_allowed` a name that is not this server's.
+ */
+export function checkHost(hosts: readonly string[], { names, flag }: AllowedHosts): Outcome<void> {
+  const [host] = hosts;
+  if (host === undefined || hosts.length > 1)
+    return refuse("invalid_request", `exactly one Host header was expected; got ${hosts.length}`);
+  if (names.has(host.toLowerCase())) return accept(undefined);
+  return refuse(
+    "host_not_allowed",
+    `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...names].join(", ")}; ${flag} adds one at its start`,
+  );
+}
 
 /** Whether the host of a URL is this machine: `localhost`, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
 export function isLoopback(hostname: string): boolean {

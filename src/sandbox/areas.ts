@@ -1,4 +1,5 @@
 import { CONTROL_PREFIX } from "../core/control/operation.ts";
+import type { AllowedHosts } from "../core/loopback.ts";
 import { accept, type Refusal } from "../core/outcome.ts";
 import { jsonHeaders } from "../web/answer.ts";
 import { splitTarget } from "../web/http.ts";
@@ -14,9 +15,16 @@ import type { PagesContext } from "./pages/payment/routes.ts";
 /** What the handlers of all areas need. */
 export type AreasContext = ApiContext & ControlContext & PagesContext;
 
+/** Who an area is for: merchants and their payers, or whoever runs the sandbox. Each has its own allowed names. */
+type Audience = "merchant" | "control";
+
+/** The names that each audience may call the server by. */
+export type HostsOf = Readonly<Record<Audience, AllowedHosts>>;
+
 /** An area and its path, for any type of caller. */
 type MountedArea = {
   readonly prefix: string;
+  readonly audience: Audience;
   /** Its table. Together the tables list every route of the server. */
   readonly routes: () => Promise<readonly Route[]>;
   readonly answer: (context: AreasContext, request: HttpRequest) => Promise<Answer>;
@@ -46,14 +54,14 @@ const REST: Area<ServiceContext> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-const REST_AREA = mount("/", () => REST);
+const REST_AREA = mount("/", "merchant", () => REST);
 
 /** All areas by the beginning of their paths; the first match answers. */
 export const AREAS: readonly MountedArea[] = [
-  mount("/v1/", () => V1),
-  mount(CONTROL_PREFIX, () => CONTROL),
-  mount("/pay/", pages),
-  mount("/assets/", pages),
+  mount("/v1/", "merchant", () => V1),
+  mount(CONTROL_PREFIX, "control", () => CONTROL),
+  mount("/pay/", "merchant", pages),
+  mount("/assets/", "merchant", pages),
   REST_AREA,
 ];
 
@@ -65,10 +73,12 @@ export function areaOf({ target }: Pick<HttpRequest, "target">): MountedArea {
 
 function mount<Caller>(
   prefix: string,
+  audience: Audience,
   load: () => Area<AreasContext, Caller> | Promise<Area<AreasContext, Caller>>,
 ): MountedArea {
   return {
     prefix,
+    audience,
     routes: async () => (await load()).routes,
     answer: async (context, request) => answerIn(await load(), context, request),
     fail: async (request, requestId, refusal) => (await load()).fail(request, requestId, refusal),

@@ -1,15 +1,15 @@
-import { localOrigin } from "../core/loopback.ts";
+import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { StorageUnavailable, asUnavailable } from "../store/connection/group-commit.ts";
 import type { Store } from "../store/store.ts";
-import { allowedHosts, checkRequest } from "../web/guard.ts";
+import { checkRequest } from "../web/guard.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
-import { areaOf, type AreasContext } from "./areas.ts";
+import { areaOf, type AreasContext, type HostsOf } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/delivery-steps.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
@@ -24,8 +24,10 @@ export type SandboxOptions = {
   readonly rateLimit: RateLimit | "off";
   /** Lifetime of checkouts. */
   readonly checkoutLifetimeMs: number;
-  /** Allowed names in the Host header besides loopback. */
+  /** Allowed names in the Host header besides loopback, for v1 and the pages. */
   readonly allowHosts: readonly string[];
+  /** The same for the control API. */
+  readonly allowControlHosts: readonly string[];
   /** Allowed hosts of endpoints besides loopback (decision 14). */
   readonly allowTargets: readonly string[];
   /** Timeout for a receiver's whole answer. */
@@ -55,7 +57,7 @@ type Context = AreasContext & DispatchContext;
 
 /** Every request passes the guard first and is logged last, also an unreadable one. */
 export function createSandbox(world: World, options: SandboxOptions): Sandbox {
-  const hosts = allowedHosts(options.port, options.allowHosts);
+  const hosts = hostsOf(options);
   const context: Context = {
     store: options.store,
     world,
@@ -114,15 +116,22 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   /** The only catch of the service: an unexpected failure becomes 503 if the disk failed, else 500. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
     try {
-      const allowed = checkRequest(request, hosts);
-      if (!allowed.ok) return refused(context, allowed.refusal);
-      return await areaOf(request).answer(context, request);
+      const area = areaOf(request);
+      const allowed = checkRequest(request, hosts[area.audience]);
+      return allowed.ok ? await area.answer(context, request) : refused(context, allowed.refusal);
     } catch (error) {
       const requestId = world.uuid();
       options.report(requestId, error);
       return failureFor(request, requestId, accidentOf(error, requestId));
     }
   }
+}
+
+function hostsOf({ port, allowHosts, allowControlHosts }: SandboxOptions): HostsOf {
+  return {
+    merchant: allowedHosts(port, { flag: "--allow-host", added: allowHosts }),
+    control: allowedHosts(port, { flag: "--allow-control-host", added: allowControlHosts }),
+  };
 }
 
 /** The log entry of an answered request. */

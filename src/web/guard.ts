@@ -1,29 +1,16 @@
-import { LOOPBACK_NAMES } from "../core/loopback.ts";
+import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** The allowed values of the Host header: lower case, with port. */
-export type AllowedHosts = ReadonlySet<string>;
-
 /**
- * The first check of every request (decision 58): exactly one Host, and it names this server. A page on another
- * site that reaches the port by DNS rebinding sends its own name as Host. Refuses also CONNECT (`method_not_allowed`),
- * expectations, and targets that are not a path (`invalid_request`).
+ * The first check of every request (decision 58): exactly one Host, and it names this server. Refuses also CONNECT
+ * (`method_not_allowed`), expectations, and targets that are not a path (`invalid_request`).
  */
 export function checkRequest(request: HttpRequest, allowed: AllowedHosts): Outcome<void> {
-  const hosts = headerLines(request, "host");
-  const [host] = hosts;
-  if (host === undefined || hosts.length > 1) {
-    return refuse("host_not_allowed", `exactly one Host header was expected; got ${hosts.length}`);
-  }
-  if (!allowed.has(host.toLowerCase())) {
-    return refuse(
-      "host_not_allowed",
-      `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...allowed].join(", ")}; --allow-host adds one at its start`,
-    );
-  }
+  const host = checkHost(headerLines(request, "host"), allowed);
+  if (!host.ok) return host;
   if (request.method === "CONNECT") {
     return refuse("method_not_allowed", "this server is no proxy", { allow: "GET, POST" });
   }
@@ -51,13 +38,6 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
     "origin_not_allowed",
     `this API is called by servers, not by pages; got Origin ${printableLiteral(origin)}`,
   );
-}
-
-/** The names of a server on a loopback port, and those that the user added: `HOST` or `HOST:PORT`. */
-export function allowedHosts(port: number, added: readonly string[]): AllowedHosts {
-  const names = LOOPBACK_NAMES.map((name) => `${name}:${port}`);
-  const extra = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
-  return new Set([...names, ...extra.map((host) => host.toLowerCase())]);
 }
 
 /**

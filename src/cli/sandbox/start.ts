@@ -49,6 +49,7 @@ type StartOptions = CommonOptions & {
   readonly rateLimit?: RateLimit | "off";
   readonly checkoutLifetime?: number;
   readonly allowHost?: readonly string[];
+  readonly allowControlHost?: readonly string[];
   readonly allowTarget?: readonly string[];
   readonly deliveryTimeout?: number;
   readonly logFormat?: LogFormat;
@@ -91,7 +92,12 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       ),
       listOption(
         "--allow-host <host>",
-        "another allowed Host header: HOST or HOST:PORT (repeatable)",
+        "another allowed Host header of the v1 API and the payment pages: HOST or HOST:PORT (repeatable)",
+        parseHost,
+      ),
+      listOption(
+        "--allow-control-host <host>",
+        "another allowed Host header of the control API (default: this machine only; repeatable)",
         parseHost,
       ),
       listOption(
@@ -283,6 +289,7 @@ async function listen(
       rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
       checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,
       allowHosts: options.allowHost ?? [],
+      allowControlHosts: options.allowControlHost ?? [],
       allowTargets: options.allowTarget ?? [],
       deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
       report: (requestId, error) => {
