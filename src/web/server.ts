@@ -34,6 +34,10 @@ const LIMITS = {
   checkEveryMs: 500,
   /** Maximum number of unanswered requests on one connection. */
   pipelined: 128,
+  /** Maximum number of requests of one connection that the service works on at once; the others wait. */
+  workedOn: 8,
+  /** With so many bytes of answers that the client has not read, its next requests wait until it reads. */
+  unreadBytes: 64 * 1024,
   /** How long a refused connection stays open: closed at once, the client would lose the answer. */
   lingerMs: 1000,
 } as const;
@@ -98,8 +102,11 @@ function createHttpServer({ connections, silenceMs }: ServerLimits): Server {
   return server;
 }
 
-/** A request that is not answered yet. */
+/** A request whose answer was not sent to its end yet. */
 type Pending = { readonly incoming: IncomingMessage; readonly response: ServerResponse };
+
+/** What one connection has asked: all that is not answered to the end, and of that what nobody works on yet. */
+type Queue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
 
 /** The service, and the open connections. */
 type Connections = {
@@ -110,19 +117,25 @@ type Connections = {
 
 /** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
 function attach(server: Server, { service, sockets, after, limits }: Connections): void {
-  const pendingOf = new WeakMap<Socket, Set<Pending>>();
+  const queues = new WeakMap<Socket, Queue>();
+  // A service must not throw; if it does, only the connection ends and not the process.
+  const work = async (entry: Pending): Promise<void> => {
+    await answer(service, entry, limits).catch(() => entry.incoming.socket.destroy());
+  };
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
-    const pending = pendingOf.get(incoming.socket) ?? new Set();
+    const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
+    queues.set(incoming.socket, queue);
     const entry = { incoming, response };
-    pendingOf.set(incoming.socket, pending.add(entry));
+    queue.pending.add(entry);
+    queue.waiting.push(entry);
     response.on("close", () => {
-      pending.delete(entry);
+      queue.pending.delete(entry);
+      workOn(queue, work);
       // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
     });
-    if (pending.size > LIMITS.pipelined) incoming.socket.destroy();
-    // A service must not throw; if it does, only the connection ends and not the process.
-    else answer(service, entry, limits).catch(() => incoming.socket.destroy());
+    if (queue.pending.size > LIMITS.pipelined) incoming.socket.destroy();
+    else workOn(queue, work);
   };
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -133,7 +146,7 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
   server.on("request", take);
   // A complete request is answered before anything after it on the connection: its work may already be done.
   const afterPending = (socket: Socket): Promise<unknown> => {
-    const whole = [...(pendingOf.get(socket) ?? [])].filter(({ incoming }) => incoming.complete);
+    const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
     return Promise.all(whole.map(({ response }) => closed(response)));
   };
   // The guard checks Expect and CONNECT too, so that a forbidden client learns nothing from them.
@@ -156,6 +169,30 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
       else write(socket, service.refuse({ ...parserFault(error), method: "?", target: "?" }), after);
     });
   });
+}
+
+/**
+ * Works on what a connection asks, in its order, as far as its client reads the answers: who sends requests and reads
+ * nothing gets little done, and keeps little in memory.
+ */
+function workOn(queue: Queue, work: (entry: Pending) => Promise<void>): void {
+  const { pending, waiting } = queue;
+  while (waiting.length > 0 && mayWork(queue)) {
+    const next = waiting.shift();
+    // The client has gone, and nobody has begun.
+    if (next === undefined || !pending.has(next) || next.incoming.socket.destroyed) continue;
+    void work(next).then(() => workOn(queue, work));
+  }
+}
+
+function mayWork({ pending, waiting }: Queue): boolean {
+  // Nearly always: a client that waits for each answer.
+  if (pending.size === 1) return true;
+  // What waits came last.
+  const taken = [...pending].slice(0, pending.size - waiting.length);
+  const unread = taken.reduce((bytes, { response }) => bytes + response.writableLength, 0);
+  const unanswered = taken.filter(({ response }) => !response.writableEnded).length;
+  return unanswered < LIMITS.workedOn && unread < LIMITS.unreadBytes;
 }
 
 async function answer(
