@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { EVENT_TYPES, parseEventTypes, wants } from "../src/core/webhook/endpoint.ts";
 import { allowedAddresses, parseTarget } from "../src/core/webhook/target.ts";
+import { createHarness } from "./support/harness.ts";
 import { openWebhookSite } from "./support/webhook-site.ts";
 
 const POLICY = { allowedHosts: ["shop.test", "10.1.2.3"], ownPort: 4242 };
@@ -14,6 +15,21 @@ const ALLOWED: readonly (readonly [url: string, addresses: readonly string[] | n
   ["http://[::1]:3000/", ["::1"]],
   ["http://shop.test/hooks", null],
   ["http://10.1.2.3:8080/hooks", null],
+];
+
+/** Where clouds answer a machine with its own credentials. */
+const METADATA = [
+  "169.254.169.254",
+  "100.100.100.200",
+  "::ffff:100.100.100.200",
+  "168.63.129.16",
+  "192.0.0.192",
+  "fd00:ec2::254",
+  "fd00:ec2::23",
+  "fd20:ce::254",
+  "fd00:c1::a9fe:a9fe",
+  "fd00:42::42",
+  "fe80::a9fe:a9fe",
 ];
 
 /** Addresses that are not this machine, or not plainly so; each by what it tries. */
@@ -181,6 +197,12 @@ test("a name that was allowed leads to whom it names, and to nobody's receiver n
     [["127.0.0.1"], false],
     [["::1"], false],
     [["::ffff:127.0.0.1"], false],
+    ...METADATA.map((address) => [[address], false] as const),
+    [["fd00:ec2::254", "10.0.0.5", "100.100.100.200"], ["10.0.0.5"]],
+    [
+      ["100.100.100.201", "fd12:3456::1"],
+      ["100.100.100.201", "fd12:3456::1"],
+    ],
     [["nonsense"], false],
     [[], false],
     [["169.254.1.1", "10.0.0.5"], ["10.0.0.5"]],
@@ -188,6 +210,28 @@ test("a name that was allowed leads to whom it names, and to nobody's receiver n
   for (const [resolved, expected] of rows) {
     const addresses = allowedAddresses(parsed.value, resolved, POLICY);
     expect([resolved, addresses.ok && addresses.value]).toEqual([resolved, expected]);
+  }
+});
+
+test("an address that nothing is ever sent to is refused at the start, however it is spelled", async () => {
+  const harness = createHarness();
+  const never = [
+    ...["0.0.0.0", "0", "0.0", "0x0", "00.0x0.0", "[::]", "[::0]", "[0:0:0:0:0:0:0:0]", "[::ffff:0.0.0.0]"],
+    ...["169.254.169.254", "0xa9fea9fe", "2852039166", "[::ffff:a9fe:a9fe]", "255.255.255.255", "224.0.0.1"],
+    ...METADATA.map((address) => (address.includes(":") ? `[${address}]` : address)),
+  ];
+  for (const host of never) {
+    for (const command of [
+      ["sandbox", "start", "--port", "0", "--allow-target", `shop.test,${host}`],
+      ["listen", "--allow-target", host],
+    ]) {
+      const { code, stderr } = await harness.run(command);
+      expect([host, code, stderr]).toEqual([host, 2, expect.stringContaining("nothing is ever sent to")]);
+    }
+  }
+  for (const host of ["127.1", "10.1", "[::0001]", "1.2.3.4.5", "::", "a..b", "shop.test:80", ""]) {
+    const { code } = await harness.run(["listen", "--allow-target", host]);
+    expect([host, code]).toEqual([host, 2]);
   }
 });
 

@@ -82,11 +82,20 @@ export function repeatedOption<Value>(
   description: string,
   parse: (text: string) => Outcome<Value>,
 ): Option {
-  return new Option(flags, description).argParser((text: string, before: readonly Value[] | undefined) => {
+  const valueOf = orInvalid(parse);
+  return new Option(flags, description).argParser((text: string, before: readonly Value[] | undefined) => [
+    ...(before ?? []),
+    valueOf(text),
+  ]);
+}
+
+/** A parser of the core as one of an option. */
+export function orInvalid<Value>(parse: (text: string) => Outcome<Value>): (text: string) => Value {
+  return (text) => {
     const parsed = parse(text);
     if (!parsed.ok) throw new InvalidArgumentError(`${parsed.refusal.message}.`);
-    return [...(before ?? []), parsed.value];
-  });
+    return parsed.value;
+  };
 }
 
 /** An option that is there or not. */

@@ -103,15 +103,6 @@ export function parseHost(text: string): string {
   return text;
 }
 
-/** A host that events may be sent to: a name or an address, without a port. */
-export function parseTargetHost(text: string): string {
-  const host = text.toLowerCase();
-  const [, , , port] = HOST.exec(host) ?? [];
-  if (!HOST.test(host) || port !== undefined || host.includes(".."))
-    throw invalidOption("HOST without a port", text);
-  return host;
-}
-
 /** A base address with its version segment, without a slash at the end; undefined where it is none that can be used. */
 export function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;

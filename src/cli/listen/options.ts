@@ -9,13 +9,20 @@ import {
   type Route,
 } from "../../core/webhook/forwarding.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { TlsTrust } from "../../world.ts";
-import { invalidOption, listOption, repeatedOption, switchOption, valueOption } from "../command.ts";
+import {
+  invalidOption,
+  listOption,
+  orInvalid,
+  repeatedOption,
+  switchOption,
+  valueOption,
+} from "../command.ts";
 import type { Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
-import { durationOf, idOf, parseDuration, parseTargetHost, parseWhole, durationText } from "../parsers.ts";
+import { durationOf, idOf, parseDuration, parseWhole, durationText } from "../parsers.ts";
 import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
 import { secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
@@ -76,7 +83,7 @@ export function listenOptions(): Option[] {
     listOption(
       "--allow-target <host>",
       "another host that events may be forwarded to (default: this machine only; repeatable)",
-      parseTargetHost,
+      orInvalid(parseTargetHost),
     ),
     valueOption("--ca <file>", "PEM file of CA certificates to trust for https targets"),
     switchOption("--insecure", "skip TLS certificate verification of https targets"),

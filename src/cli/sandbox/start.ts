@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
 import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
+import { parseTargetHost } from "../../core/webhook/target.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
@@ -20,6 +21,7 @@ import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
 import {
   listOption,
+  orInvalid,
   register,
   switchOption,
   valueOption,
@@ -33,7 +35,6 @@ import {
   parseHost,
   parseLifetime,
   parseRateLimit,
-  parseTargetHost,
   parseWhole,
   durationText,
 } from "../parsers.ts";
@@ -103,7 +104,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       listOption(
         "--allow-target <host>",
         "another host that events may be sent to (default: this machine only; repeatable)",
-        parseTargetHost,
+        orInvalid(parseTargetHost),
       ),
       valueOption(
         "--delivery-timeout <duration>",

@@ -20,6 +20,22 @@ const NEVER = new Set([
   "teredo",
 ]);
 
+/**
+ * Where clouds answer a machine with its own credentials, beside 169.254.169.254: Alibaba, Azure, AWS, Google, Oracle and
+ * Scaleway. Never connected to either.
+ */
+const CLOUD_METADATA = [
+  "100.100.100.200/32",
+  "168.63.129.16/32",
+  "fd00:ec2::/32",
+  "fd20:ce::/32",
+  "fd00:c1::/32",
+  "fd00:42::/32",
+].map((range) => ipaddr.parseCIDR(range));
+
+/** A host name or an address, as `--allow-target` takes it. */
+const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
+
 /** Where the sandbox may send to (decision 14). */
 export type TargetPolicy = {
   /** Further hosts besides loopback, from `--allow-target`. */
@@ -86,6 +102,23 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
 }
 
 /**
+ * Reads a further host that events may be sent to, in canonical form, without a port. Refuses with `invalid_parameter`,
+ * also an address that is never connected to.
+ */
+export function parseTargetHost(text: string): Outcome<string> {
+  const host = text.toLowerCase();
+  const url = `http://${host}/`;
+  if (!HOST.test(host) || host.includes("..") || !URL.canParse(url))
+    return refuse("invalid_parameter", `expected HOST without a port; got ${printableLiteral(text)}`);
+  const { hostname } = new URL(url);
+  const address = hostname.replace(/^\[|\]$/g, "");
+  if (ipaddr.isValid(address) && isNeverSentTo(address))
+    return refuse("invalid_parameter", `nothing is ever sent to ${hostname}; name the host of your receiver`);
+  if (hostname === host) return accept(host);
+  return refuse("invalid_parameter", `${printableLiteral(text)} means ${hostname}; write it that way`);
+}
+
+/**
  * The allowed addresses among those that a target's name has now. They are resolved for each try, and the connection
  * goes to these and no others, so that DNS cannot change in between. Refuses with `invalid_parameter`.
  */
@@ -105,10 +138,15 @@ function isForbidden(
   address: string,
   { port, ownPort }: { readonly port: number; readonly ownPort: number },
 ): boolean {
-  if (!ipaddr.isValid(address)) return true;
+  if (!ipaddr.isValid(address) || isNeverSentTo(address)) return true;
+  return ipaddr.process(address).range() === "loopback" && port === ownPort;
+}
+
+/** Whether no receiver can have the address. */
+function isNeverSentTo(address: string): boolean {
   // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
-  const range = ipaddr.process(address).range();
-  return NEVER.has(range) || (range === "loopback" && port === ownPort);
+  const one = ipaddr.process(address);
+  return NEVER.has(one.range()) || ipaddr.subnetMatch(one, { metadata: CLOUD_METADATA }, "none") !== "none";
 }
 
 /** The host as it was typed; undefined if the text is not `scheme://host…`. */
