@@ -194,12 +194,21 @@ test("payers, time, deliveries and the way back are noted with what they happene
   await harness.run(["sandbox", "clock", "advance", "1m"]);
   await check([10, 18, 38]);
 
-  const page = { path: `/pay/${order}`, headers: { Accept: "text/html" } };
-  expect((await send(page)).status).toBe(200);
-  await check([10, 18, 38]);
+  const third = idOf(await create({ order_id: "order-2b", ...AMOUNT }));
+  const path = `/pay/${third}`;
   await harness.run(["return-origins", "add", "http://localhost:3000"]);
-  const shown = await send(page);
-  expect((await check([10, 18, 19, 38]))[19]?.request_id).toBe(shown.requestId);
+  const shown = await send({ path, headers: { Accept: "text/html" } });
+  expect(shown.status).toBe(200);
+  await check([10, 18, 38]);
+  const [, token = ""] = /name="token" value="([^"]+)"/.exec(String(shown.body)) ?? [];
+  const started = await send({
+    path: `${path}/start`,
+    method: "POST",
+    headers: { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" },
+    body: `token=${token}`,
+  });
+  expect(started.status).toBe(303);
+  expect((await check([10, 18, 19, 38]))[19]?.request_id).toBe(started.requestId);
 
   let answer = 500;
   const receiver = {

@@ -24,6 +24,7 @@ async function openSite(args: readonly string[] = []) {
   const create = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
   const created = JSON.parse((await harness.run(create)).stdout) as { data: { id: string } };
   await harness.run(["sandbox", "pay", created.data.id, "--outcome", "declined"]);
+  await harness.run(["return-origins", "add", "http://localhost:3000"]);
   const values: Readonly<Record<string, string>> = {
     checkout_id: created.data.id,
     session_id: created.data.id,
@@ -62,7 +63,11 @@ async function openSite(args: readonly string[] = []) {
       body: Buffer.from(body),
     });
   };
-  return { ways, tokens, ask, rows: () => allRows(join(harness.cwd, ".checkout", "sandbox.db")) };
+  /** Waits for what is written after the answers. */
+  const settle = async (): Promise<void> => {
+    expect((await harness.run(["assumptions", "--json"])).code).toBe(0);
+  };
+  return { ways, tokens, ask, settle, rows: () => allRows(join(harness.cwd, ".checkout", "sandbox.db")) };
 }
 
 /** Everything that stands in a database, as text. */
@@ -164,6 +169,21 @@ test("a foreign page opens nothing that is closed, and sends no form", async () 
       ]);
     }
   }
+  expect(rows()).toBe(before);
+});
+
+test("a GET that anybody may send writes nothing, wherever it comes from", async () => {
+  const { ways, ask, rows, settle } = await openSite();
+  const before = rows();
+  const open = ways.filter(({ role, methods }) => /^(payer|anyone)$/.test(role) && methods.includes("GET"));
+  expect(open.length).toBeGreaterThan(4);
+  for (const way of open) {
+    for (const site of ["cross-site", "same-site", "same-origin", "none", undefined]) {
+      const headers = site === undefined ? {} : { "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors" };
+      expect([way.path, site, (await ask(way, headers)).status]).toEqual([way.path, site, 200]);
+    }
+  }
+  await settle();
   expect(rows()).toBe(before);
 });
 

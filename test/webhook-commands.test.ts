@@ -606,3 +606,39 @@ test("each command has help with examples and --json", async () => {
     expect(stdout).toContain("--json");
   }
 });
+
+test("a body is exact where it is piped on, and moves nothing on a terminal", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const hostile = [
+    "\u0080",
+    "\u0085",
+    "\u0090",
+    "\u009b31m",
+    "\u009d0;title\u009c",
+    "\u007f",
+    "\u202e",
+    "\u2066x\u2069",
+    "\u200f",
+    "\u061c",
+    "\u200b",
+    "\u2028",
+    "\u2029",
+    "\ufeff",
+    "\u{e0041}",
+    "\u001b[2J",
+    "\u001b]52;c;aGk=\u0007",
+  ];
+  for (const text of hostile) {
+    const order = ["orders", "create", "--json", "--price-id", "price_coffee", "--order-id", `a${text}b`];
+    const { data } = JSON.parse((await harness.run(order)).stdout) as { data: { id: string } };
+    const listed = await harness.run(["events", "list", "--checkout", data.id, "--json"]);
+    const [event] = (JSON.parse(listed.stdout) as { events: { event_id: string; body: string }[] }).events;
+    if (event === undefined) throw new Error("there is no event");
+    const get = ["events", "get", event.event_id, "--body"];
+    expect((await harness.run(get)).stdout).toBe(event.body);
+    const { stdout } = await harness.run(get, { terminal: true });
+    expect(stdout).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(event.body));
+  }
+});

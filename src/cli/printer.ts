@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { errorRow } from "../core/errors.ts";
-import { jsonLine, printable, redactSecrets } from "../core/text.ts";
+import { escapeInJson, jsonLine, printable, redactSecrets } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { DONE, type Ending, type Problem } from "./problem.ts";
 
@@ -18,7 +18,10 @@ export type Printer = {
   readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<Ending>;
   /** One of many results of a command that goes on, at once: one line of JSON, or the text. */
   readonly line: (value: unknown, text: () => string) => void;
-  /** The result byte for byte, without a newline of its own, in every mode: what is piped on must not change. */
+  /**
+   * JSON byte for byte, without a newline of its own, in every mode: what is piped on must not change. A terminal gets
+   * the same value with what could act on it written as \uXXXX.
+   */
   readonly exact: (text: string) => Ending;
   /** Talk beside the result; silent in JSON mode. */
   readonly talk: (text: string) => void;
@@ -49,7 +52,7 @@ export function createPrinter(
     },
     line: (value, text) => resultLine(json ? jsonLine(value) : text()),
     exact: (text) => {
-      world.stdout.write(text);
+      world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return DONE;
     },
     talk: (text) => {
@@ -111,6 +114,10 @@ function styles(colour: boolean): Style {
 function hasColour(stream: World["stdout"], env: World["env"]): boolean {
   if (env["NO_COLOR"]) return false;
   if (env["FORCE_COLOR"]) return env["FORCE_COLOR"] !== "0";
+  return isTerminal(stream);
+}
+
+function isTerminal(stream: World["stdout"]): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }
 

@@ -11,7 +11,12 @@ export function printable(text: string): string {
 
 /** A value as one line of JSON that is safe for a terminal: what `printable` would escape is written as \uXXXX. */
 export function jsonLine(value: unknown): string {
-  return JSON.stringify(value).replace(UNPRINTABLE, escapeUnits);
+  return escapeInJson(JSON.stringify(value));
+}
+
+/** The same JSON on one line, safe for a terminal: what `printable` would escape is written as \uXXXX. */
+export function escapeInJson(json: string): string {
+  return json.replace(UNPRINTABLE, escapeUnits);
 }
 
 /** Text cut to a number of characters, with a mark at the cut. */

@@ -25,6 +25,8 @@ export type CommandOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** What a person types at each question, in their order; makes the command interactive. */
   readonly typed?: readonly (readonly [question: string, answer: string])[];
+  /** Whether stdout is a terminal. */
+  readonly terminal?: boolean;
 };
 
 /** A command that goes on until it is stopped. */
@@ -104,6 +106,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     alive.add(pid);
     const stdin = new PassThrough();
     answerQuestions(output, stdin, command.typed ?? []);
+    if (command.terminal === true) Object.assign(output.stdout, { isTTY: true });
     return {
       ...clock,
       argv,

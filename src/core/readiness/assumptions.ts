@@ -159,7 +159,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     chosen:
       "Customers are sent back to /?order_id=…&session_id=… of the first registered origin, never with a status.",
     setting: "return-origins add <origin>",
-    shownBy: "a payment page offered the way back",
+    shownBy: "a payer acted on a payment page that offers the way back",
   },
   {
     number: 20,
@@ -193,7 +193,7 @@ export const RETRIEVED_ORDER: Relied = [9];
 export const UNSTATED_MOVE: Relied = [10];
 /** Decisions that moving the clock relies on. */
 export const MOVED_CLOCK: Relied = [18];
-/** Decisions that the link back to the merchant relies on. */
+/** Decisions that a payer's page with a link back to the merchant relies on. */
 export const OFFERED_RETURN: Relied = [19];
 /** Decisions that paying through the control API relies on. */
 export const ACTED_AS_PAYER: Relied = [38];

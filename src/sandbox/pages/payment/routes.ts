@@ -1,5 +1,6 @@
 import { OFFERED_RETURN } from "../../../core/readiness/assumptions.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
+import type { Checkout } from "../../../core/checkout/checkout.ts";
 import type { Attempt } from "../../../core/checkout/payment.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
@@ -10,6 +11,7 @@ import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
+import { storeTime } from "../../at-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import { actAsPayer, type PayerAct } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
@@ -75,6 +77,7 @@ function form(path: string, readAct: ReadAct): AreaRoute<PagesContext> {
       if (!act.ok) return act;
       const done = await actAsPayer(context, checkoutIdIn(call), act.value);
       if (!done.ok && done.refusal.code !== "state_conflict") return done;
+      if (done.ok) noteReturn(context, call, done.value.checkout);
       const name = act.value.kind === "finish" ? act.value.result : act.value.kind;
       const result = done.ok ? (done.value.late ? "late" : done.value.checkout.status) : done.refusal.code;
       return accept({
@@ -100,13 +103,17 @@ async function lookAt(context: PagesContext, call: Call): Promise<Outcome<PageCo
   });
 }
 
-function showCheckout({ assumptions }: PagesContext, shown: PageContext): Outcome<string> {
-  const { checkout, returnOrigin, now } = shown.view;
-  if (returnOrigin !== null) {
-    const { requestId } = shown;
-    assumptions.note(OFFERED_RETURN, { storeId: checkout.storeId, requestId, at: now });
-  }
+function showCheckout(_context: PagesContext, shown: PageContext): Outcome<string> {
   return accept(checkoutPage(shown));
+}
+
+/**
+ * The page that a form leads to offers the way back, where there is one. It is noted with the form, which comes from our
+ * own page: a GET of the page comes from any site.
+ */
+function noteReturn(context: PagesContext, { requestId }: Call, { storeId }: Checkout): void {
+  if (context.store.returnOrigins.list(storeId).length === 0) return;
+  context.assumptions.note(OFFERED_RETURN, { storeId, requestId, at: storeTime(context, storeId) });
 }
 
 function showWallet(render: (shown: PageContext, attempt: Attempt) => string): Show {
