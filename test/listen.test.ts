@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { HEADERS, signHeaders } from "../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
+import { createCauseSearch } from "../src/client/listen/search.ts";
 import { createHarness, type CommandOptions, type Harness } from "./support/harness.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
 import { startListening, type Listening, type ListenLine } from "./support/listening.ts";
@@ -681,10 +682,14 @@ async function openReceiver(
     ["--port", "4300", ...(options.args ?? ["--forward", HOOKS])],
     { env: { CHECKOUT_SIGNING_SECRET: options.secret ?? SECRET } },
   );
-  const send = (request: Partial<HttpRequest>): Promise<HttpResponse> => {
+  const send = (
+    request: Partial<HttpRequest> & { readonly host?: string | readonly string[] },
+  ): Promise<HttpResponse> => {
     const service = harness.programOn(portOf(listening));
     if (service === undefined) throw new Error("nobody listens");
-    return service.answer({ method: "POST", target: "/", rawHeaders: [], body: Buffer.from(""), ...request });
+    const { host = "127.0.0.1:4300", rawHeaders = [], ...rest } = request;
+    const lines = [...[host].flat().flatMap((one) => ["Host", one]), ...rawHeaders];
+    return service.answer({ method: "POST", target: "/", body: Buffer.from(""), ...rest, rawHeaders: lines });
   };
   const signed = (event: object = EVENT): Pick<HttpRequest, "rawHeaders" | "body"> => {
     const body = Buffer.from(JSON.stringify(event));
@@ -714,7 +719,7 @@ test("a service that knows nothing of us: verified, forwarded once, refused wher
   expect(
     (await site.send({ ...good, rawHeaders: [...good.rawHeaders, HEADERS.eventId, "another"] })).status,
   ).toBe(400);
-  const lines = site.listening.deliveries();
+  const lines = await site.listening.heard(6);
   expect(lines.map(({ outcome, code }) => [outcome, code])).toEqual([
     ["forwarded", null],
     ["duplicate", null],
@@ -760,7 +765,7 @@ test("the vectors: whatever is refused is not forwarded, whatever is signed is, 
     const site = await openReceiver({ secret: secrets[0] ?? "", now: now * 1000 });
     const rawHeaders = headers.flat();
     const { status } = await site.send({ rawHeaders, body: Buffer.from(body, "base64") });
-    const [line] = site.listening.deliveries();
+    const [line] = await site.listening.heard(1);
     const valid = expected === "valid";
     expect([description, status, site.got.length, line?.verified]).toEqual([
       description,
@@ -845,6 +850,7 @@ test("the secret comes from a file too, two of them during a rotation", async ()
   const rawHeaders = Object.entries(
     signHeaders([SECRET], { eventId: EVENT.event_id, timestamp, rawBody: body }),
   ).flat();
+  rawHeaders.unshift("Host", "127.0.0.1:4300");
   const answer = await harness.programOn(4300)?.answer({ method: "POST", target: "/", rawHeaders, body });
   expect([answer?.status, got.length]).toEqual([200, 1]);
   expect((await listening.stop()).code).toBe(0);
@@ -855,13 +861,111 @@ test("a body that goes too deep for any parser is no accident", async () => {
   const deep = Buffer.from("[".repeat(500_000) + "]".repeat(500_000));
   const rawHeaders = [...site.signed().rawHeaders];
   expect((await site.send({ rawHeaders, body: deep })).status).toBe(400);
+  await site.listening.heard(1);
   const timestamp = Math.floor(site.harness.clock.now() / 1000);
   const own = Object.entries(signHeaders([SECRET], { eventId: "deep", timestamp, rawBody: deep })).flat();
   expect((await site.send({ rawHeaders: own, body: deep })).status).toBe(200);
-  expect(site.listening.deliveries().map(({ code }) => code)).toEqual([
+  expect((await site.listening.heard(2)).map(({ code }) => code)).toEqual([
     "signature_mismatch",
     "event_invalid",
   ]);
+});
+
+/** Signed by nobody who is known here: the search for the cause tries everything. */
+function unsigned(site: Awaited<ReturnType<typeof openReceiver>>, bytes: number): Partial<HttpRequest> {
+  const body = Buffer.from(JSON.stringify({ ...EVENT, more: "x".repeat(bytes) }));
+  const { rawHeaders } = site.signed();
+  return { rawHeaders: rawHeaders.with(rawHeaders.indexOf(HEADERS.signature) + 1, "0".repeat(64)), body };
+}
+
+for (const [count, bytes] of [
+  [60, 100],
+  [50, 800_000],
+] as const) {
+  test(`${count} requests of ${bytes} bytes that nobody signed are answered before any cause is searched, and hold up no delivery`, async () => {
+    const site = await openReceiver();
+    const order: string[] = [];
+    const flood = Array.from({ length: count }, async () => {
+      // At most 32 at once are worked on; whoever comes then is told to come again.
+      const { status } = await site.send(unsigned(site, bytes));
+      order.push(`${status} with ${site.listening.deliveries().length} told`);
+    });
+    await Promise.all(flood);
+    expect(new Set(order)).toEqual(new Set(["400 with 0 told", ...(count > 32 ? ["503 with 0 told"] : [])]));
+    expect((await site.send(site.signed())).status).toBe(200);
+    // Searches go on between the steps of a delivery, a slice at a time.
+    expect(site.listening.deliveries().filter(({ verified }) => !verified).length).toBeLessThan(3);
+    expect(site.got.length).toBe(1);
+    await site.listening.heard(1 + order.filter((one) => one.startsWith("400")).length);
+  });
+}
+
+test("causes are searched within a budget of bytes, in slices between which others come first", async () => {
+  const asked = (bytes: number) => ({
+    rawBody: Buffer.alloc(bytes, "x"),
+    headers: Object.entries(
+      signHeaders(["another"], { eventId: "e", timestamp: 1768478400, rawBody: Buffer.from("") }),
+    ).flat(),
+    secrets: [SECRET],
+    now: 1768478400_000,
+  });
+  for (const bytes of [100, 30_000, 800_000]) {
+    let now = 0;
+    let slices = 0;
+    const soon = (run: () => void): void => {
+      slices += 1;
+      setImmediate(run);
+    };
+    const search = createCauseSearch({ now: () => now, soon });
+    const flood = async (): Promise<number> => {
+      slices = 0;
+      const found = await Promise.all(Array.from({ length: 50 }, () => search.causesOf(asked(bytes))));
+      return found.filter((causes) => causes.length > 0).length;
+    };
+    const explained = await flood();
+    expect([bytes, explained > 0, explained <= 16]).toEqual([bytes, true, true]);
+    // A slice hashes about 1 MiB, and a step that does not fit begins the next one.
+    expect(slices).toBeLessThan(2 * 1024 + 50);
+    while ((await flood()) > 0) expect(slices).toBeLessThan(2 * 1024 + 50);
+    now += 1000;
+    await flood();
+    expect(slices).toBeLessThan(2 * 64 + 50);
+  }
+});
+
+test("a listener has a Host of its own, and tells nobody its paths", async () => {
+  const target = "http://localhost:3000/very/secret-path";
+  const site = await openReceiver({ args: ["--forward", target, "--allow-host", "tunnel.example"] });
+  const good = site.signed();
+  for (const [host, status] of [
+    ["evil.example", 403],
+    ["127.0.0.1:1", 403],
+    ["tunnel.example:1", 403],
+    ["", 403],
+    [[], 400],
+    [["127.0.0.1:4300", "127.0.0.1:4300"], 400],
+    [["127.0.0.1:4300", "evil.example"], 400],
+    ["tunnel.example", 200],
+    ["TUNNEL.example:4300", 200],
+    ["localhost:4300", 200],
+    ["[::1]:4300", 200],
+  ] as const) {
+    expect([host, (await site.send({ ...good, host })).status]).toEqual([host, status]);
+  }
+  expect(site.got.length).toBe(1);
+  const refuse = site.harness.programOn(4300)?.refuse;
+  const answers = [
+    await site.send({ ...good, host: "evil.example" }),
+    await site.send({ ...good, target: "/" }),
+    await site.send({ ...good, target: "/very" }),
+    await site.send({ ...good, target: "/very/secret-path", method: "GET" }),
+    await site.send({ ...good, target: "/very/secret-path" }),
+    await site.send({ ...unsigned(site, 10), target: "/very/secret-path" }),
+    await site.send({ rawHeaders: [...good.rawHeaders, "Origin", "https://evil.example"] }),
+    refuse?.({ code: "body_too_large", message: "a body may have …", method: "POST", target: "/" }),
+  ];
+  const told = answers.map((answer) => JSON.stringify([answer?.headers, answer?.body]));
+  expect(told.filter((text) => /secret-path|very|localhost|3000|hooks/.test(text))).toEqual([]);
 });
 
 test("what cannot work is a usage error, before anything listens", async () => {

@@ -22,7 +22,7 @@ import {
 } from "../command.ts";
 import type { Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
-import { durationOf, idOf, parseDuration, parseWhole, durationText } from "../parsers.ts";
+import { durationOf, idOf, parseDuration, parseHost, parseWhole, durationText } from "../parsers.ts";
 import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
 import { secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
@@ -37,6 +37,7 @@ export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly header?: readonly AddedHeader[];
   readonly timeout?: number;
   readonly allowTarget?: readonly string[];
+  readonly allowHost?: readonly string[];
   readonly ca?: string;
   readonly insecure?: boolean;
   readonly since?: Since;
@@ -49,6 +50,8 @@ export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {
 export type ListenPlan = ForwardPlan & {
   readonly headers: readonly AddedHeader[];
   readonly allowedHosts: readonly string[];
+  /** Names of this listener in the Host header besides loopback. */
+  readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
 };
@@ -85,6 +88,11 @@ export function listenOptions(): Option[] {
       "another host that events may be forwarded to (default: this machine only; repeatable)",
       orInvalid(parseTargetHost),
     ),
+    listOption(
+      "--allow-host <host>",
+      "another allowed Host header, such as a tunnel's: HOST or HOST:PORT (default: this machine only; repeatable)",
+      parseHost,
+    ),
     valueOption("--ca <file>", "PEM file of CA certificates to trust for https targets"),
     switchOption("--insecure", "skip TLS certificate verification of https targets"),
     valueOption(
@@ -118,6 +126,7 @@ export async function planOf(
     forward,
     headers: options.header ?? [],
     allowedHosts,
+    ownHosts: options.allowHost ?? [],
     timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
     tls: trust.value,
   });

@@ -1,5 +1,5 @@
 import { iso } from "../../core/clock.ts";
-import { localOrigin } from "../../core/loopback.ts";
+import { allowedHosts, localOrigin } from "../../core/loopback.ts";
 import { createLink, type ConnectionChange, type Link } from "../../client/listen/registration.ts";
 import {
   createWebhookListener,
@@ -106,6 +106,7 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
       seen,
       plan,
       forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
+      hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
       paths: pathsOf(plan),
       onHandled: (delivery) => {
         last = delivery;

@@ -5,12 +5,14 @@ import { takeToken, type Bucket } from "../../core/rate-limit.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { claimsOf, type Claims } from "../../core/webhook/diagnosis/claims.ts";
-import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
+import type { DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
+import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { verifyWebhook } from "../../core/webhook/verify.ts";
 import { HEADERS, headerValues } from "../../core/webhook/signature.ts";
 import type { WebhookCode } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 import { forward, type Forwarded, type ForwardOptions } from "./forward.ts";
+import { createCauseSearch, type CauseSearch } from "./search.ts";
 
 /** Signing secrets: the active ones, newest first, and those that were rotated out. */
 export type Secrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
@@ -64,6 +66,8 @@ export type ListenerOptions = {
   readonly seen: Pick<SeenEvents, "has" | "add">;
   readonly plan: ForwardPlan;
   readonly forwarding: ForwardOptions;
+  /** The names that senders may call this listener by. */
+  readonly hosts: AllowedHosts;
   /** Paths that accept deliveries. */
   readonly paths: readonly string[];
   readonly onHandled: (delivery: HandledDelivery) => void;
@@ -76,20 +80,25 @@ export type ListenerOptions = {
 /** A listener as a service. */
 export type WebhookListener = {
   readonly service: Service;
-  /** Resolves when everything that was answered is reported. */
+  /** Searches for no more causes, and resolves when everything that was answered is reported. */
   readonly settled: () => Promise<void>;
 };
 
 /** Maximum number of deliveries at once; their bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
-/** Limit for searching causes and reporting other requests, because the port may be open to the internet. */
-const SEARCHES = { perSecond: 1, burst: 60 };
+/** Limit for asking the sender about, and reporting, what no sender signed: the port may be open to the internet. */
+const STRAYS = { perSecond: 1, burst: 60 };
+
+/** What nobody signed is read only up to this size, in bytes: events are small. */
+const MAX_READ_UNSIGNED = 64 * 1024;
+const NO_BODY = new Uint8Array();
 
 const VERIFIED_ALL_THE_SAME: ReadonlySet<WebhookCode> = new Set(["event_invalid"]);
 
 type Context = ListenerOptions & {
-  readonly world: Pick<World, "now" | "monotonic" | "send" | "resolve">;
-  /** Whether the limit allows to diagnose an unverified request. */
+  readonly world: Pick<World, "now" | "monotonic" | "send" | "resolve" | "soon">;
+  readonly search: CauseSearch;
+  /** Whether the limit allows to ask and tell about a request that is not signed. */
   readonly mayLookCloser: () => boolean;
   /**
    * Deliveries of one event run one after the other, so that a retry that overtakes its first try is found as a
@@ -113,31 +122,33 @@ export function createWebhookListener(world: Context["world"], options: Listener
     ...options,
     world,
     mayLookCloser: () => {
-      const taken = takeToken(SEARCHES, bucket, world.now());
+      const taken = takeToken(STRAYS, bucket, world.now());
       bucket = taken.bucket;
       return taken.outcome.ok;
     },
+    search: createCauseSearch(world),
     inTurn: createMutex(),
     later: (work) => {
       const done = work.catch(options.report).finally(() => pending.delete(done));
       pending.add(done);
     },
   };
-  const stray = (status: number, why: string, headers: Record<string, string> = {}): HttpResponse => {
+  // The answer says nothing of this listener's paths and targets: it goes to anybody.
+  const stray = (status: keyof typeof STRAY, why: string): HttpResponse => {
     if (context.mayLookCloser()) options.onStray(`${why}; answered ${status}`);
-    return plain(status, why, headers);
+    return STRAY[status];
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const { method, target } = request;
     const [path = ""] = target.split("?");
+    const host = checkHost(headerValues(request.rawHeaders, "host"), options.hosts);
+    if (!host.ok) return stray(host.refusal.code === "invalid_request" ? 400 : 403, host.refusal.message);
     // A request from a page in a browser is not a delivery.
     if (headerValues(request.rawHeaders, "origin").length > 0) return stray(403, "a browser sent a request");
     if (!options.paths.includes(path))
       return stray(404, `${method} ${path}: deliveries are taken at ${options.paths.join(" and ")}`);
-    if (method !== "POST")
-      return stray(405, `${method} ${path}: deliveries are sent by POST`, { Allow: "POST" });
-    if (inFlight >= MAX_IN_FLIGHT)
-      return stray(503, `${MAX_IN_FLIGHT} deliveries are worked on already`, { "Retry-After": "1" });
+    if (method !== "POST") return stray(405, `${method} ${path}: deliveries are sent by POST`);
+    if (inFlight >= MAX_IN_FLIGHT) return stray(503, `${MAX_IN_FLIGHT} deliveries are worked on already`);
     inFlight += 1;
     try {
       return await receive(context, request);
@@ -150,9 +161,24 @@ export function createWebhookListener(world: Context["world"], options: Listener
   };
   return {
     service: { answer, refuse: ({ code, message }) => stray(REFUSED[code], message) },
-    settled: async () => void (await Promise.all(pending)),
+    settled: async () => {
+      context.search.stop();
+      await Promise.all(pending);
+    },
   };
 }
+
+/** Answers to what is no delivery. */
+const STRAY = {
+  400: plain(400, "not a valid request"),
+  403: plain(403, "not allowed here"),
+  404: plain(404, "not found"),
+  405: plain(405, "only POST", { Allow: "POST" }),
+  408: plain(408, "too late"),
+  413: plain(413, "too large"),
+  431: plain(431, "headers too large"),
+  503: plain(503, "busy", { "Retry-After": "1" }),
+} as const;
 
 const REFUSED = {
   invalid_request: 400,
@@ -173,27 +199,48 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const asked = { rawBody: request.body, headers: request.rawHeaders, secrets: secrets.inForce, now: at };
   const verdict = verifyWebhook(asked);
   const verified = verdict.ok || VERIFIED_ALL_THE_SAME.has(verdict.code);
-  const received = {
-    at,
-    since,
-    request,
-    claims: claimsOf(request.body),
-    verified,
-    fault: verdict.ok ? undefined : verdict,
-  };
+  const arrived = { at, since, request, verified, fault: verdict.ok ? undefined : verdict };
   if (!verified) {
     const known = secrets.retired.map((secret) => ({
       label: "an earlier one of this endpoint",
       secret,
       retired: true,
     }));
-    const causes = context.mayLookCloser() ? diagnose({ ...asked, known }) : [];
-    return answerAndReport(context, received, { kind: "not_verified", causes });
+    return refuseUnverified(context, arrived, { ...asked, known });
   }
+  const received = { ...arrived, claims: claimsOf(request.body) };
   const eventId = eventIdOf(received);
   const work = async (): Promise<HttpResponse> =>
     answerAndReport(context, received, await handle(context, received));
   return eventId === undefined ? work() : context.inTurn(eventId, work);
+}
+
+/** Answers at once what nobody signed; why that is so is searched and reported afterwards. */
+async function refuseUnverified(
+  { world, source, search, later, onHandled, mayLookCloser }: Context,
+  arrived: Omit<Received, "claims">,
+  asked: DiagnoseOptions,
+): Promise<HttpResponse> {
+  const { since, ...told } = arrived;
+  const [eventId] = headerValues(arrived.request.rawHeaders, HEADERS.eventId);
+  // One look-up, where the sender may be ours: it is known there only until the answer.
+  const tried = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
+  const response = answerOf({ kind: "not_verified", causes: [] });
+  const milliseconds = Math.round(world.monotonic() - since);
+  const report = async (): Promise<void> => {
+    // Behind the answer, and behind what has arrived meanwhile.
+    await new Promise<void>((resolve) => world.soon(resolve));
+    const [causes, next] = await Promise.all([
+      search.causesOf(asked),
+      tried === undefined ? undefined : source.nextTry(tried),
+    ]);
+    const { body } = arrived.request;
+    const claims = claimsOf(body.length > MAX_READ_UNSIGNED ? NO_BODY : body);
+    const result = { kind: "not_verified", causes } as const;
+    onHandled({ ...told, claims, result, answered: response.status, milliseconds, next });
+  };
+  later(report());
+  return response;
 }
 
 /** Forwards a verified delivery, unless it is a duplicate or has no target. */

@@ -4,8 +4,9 @@ import { parseJson } from "../../json.ts";
 /** A body that may have been signed in place of the one that arrived, and the cause that this would show. */
 export type Variant<Value> = { readonly findings: readonly Finding[]; readonly value: Value };
 
-/** Limits: larger bodies are not varied, deeper JSON is not written again. Events are small and flat. */
-const MAX_VARIED_BYTES = 32 * 1024;
+/** Larger bodies are not varied: events are small. */
+export const MAX_VARIED_BYTES = 32 * 1024;
+/** Deeper JSON is not written again: events are flat. */
 const MAX_DEPTH = 8;
 const BLANKS = " \t\r\n";
 const BOM = "\u00ef\u00bb\u00bf";

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { bodyVariants, type Variant } from "./body-variants.ts";
+import { bodyVariants, MAX_VARIED_BYTES, type Variant } from "./body-variants.ts";
 import { parseJson } from "../../json.ts";
 import {
   keyVariants,
@@ -33,6 +33,10 @@ export type DiagnoseOptions = VerifyOptions & {
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 /** Cost of a try in addition to its body, in bytes hashed. */
 const BYTES_PER_TRY = 512;
+/** The time that a try takes beside its hashing, as bytes that could be hashed in it. */
+const TRY_TIME_BYTES = 8 * 1024;
+/** About how many variants a body has. */
+const VARIANTS = 64;
 /** Maximum number of causes that are combined. */
 const MAX_CAUSES = 2;
 /** Other timestamps are tried this far around each known one, in seconds: the first three retries are within it. */
@@ -45,6 +49,19 @@ const PARSED = "What was verified is neither bytes nor text, but something that 
  * forger must not learn how close a signature came.
  */
 export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
+  const steps = diagnoseInSteps(options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * The same in small steps, for a program that has other work: each step yields what it is about to cost, in bytes
+ * hashed, and whoever does not ask for it spends nothing more.
+ */
+export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, readonly Diagnosis[]> {
+  yield options.rawBody instanceof Uint8Array ? options.rawBody.length : BYTES_PER_TRY;
   const verdict = verifySignature(options);
   if (verdict.ok) return [];
   if (verdict.code === "secret_missing") return [explain({ code: "secret_missing" }, true)];
@@ -55,21 +72,21 @@ export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   const age = ageFindings(options, namesOf(options).timestamp);
   if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
     return age.map((finding) => explain(finding, true));
-  return searchCauses(options, { rawBody, age });
+  return yield* searchCauses(options, { rawBody, age });
 }
 
 /** Faults that are visible in the request, and causes without which the signature would be right. */
-function searchCauses(
+function* searchCauses(
   options: DiagnoseOptions,
   { rawBody, age }: { readonly rawBody: Uint8Array; readonly age: readonly Finding[] },
-): Diagnosis[] {
+): Generator<number, Diagnosis[]> {
   const { timestamp, signature } = namesOf(options);
   const timestampText = headerValues(options.headers, timestamp)[0] ?? "";
   const signatureText = headerValues(options.headers, signature)[0] ?? "";
   const { candidates, findings } = readSignature(signatureText, signature);
   const ofSecrets = secretFindings([options.secrets].flat());
   const visible = [...ofSecrets, ...timestampFindings(timestampText, timestamp)];
-  const proof = prove(options, { rawBody, candidates, timestampText });
+  const proof = yield* prove(options, { rawBody, candidates, timestampText });
   if (proof !== undefined) {
     const undone = proof.filter(({ code }) => visible.every((finding) => finding.code !== code));
     return [...visible, ...undone, ...age].map((finding) => explain(finding, true));
@@ -97,13 +114,20 @@ type Request = {
 };
 
 /** The causes under which one of the signatures is right; undefined where none was found within the limits. */
-function prove(options: DiagnoseOptions, request: Request): readonly Finding[] | undefined {
+function* prove(
+  options: DiagnoseOptions,
+  request: Request,
+): Generator<number, readonly Finding[] | undefined> {
   if (request.candidates.length === 0) return undefined;
+  // Making the variants of a body costs about as much as hashing it so often.
+  if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS;
   let hashed = 0;
   for (const { findings, key, parts } of trials(options, request)) {
     const length = parts.reduce((sum, part) => sum + part.length, BYTES_PER_TRY);
-    hashed += length * request.candidates.length;
+    const cost = length * request.candidates.length;
+    hashed += cost;
     if (hashed > MAX_HASHED_BYTES) return undefined;
+    yield cost + TRY_TIME_BYTES * request.candidates.length;
     const right = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
     if (right !== undefined) return [...right.findings, ...findings];
   }

@@ -1,0 +1,67 @@
+import { createMutex } from "../../core/mutex.ts";
+import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
+import { diagnoseInSteps, type DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
+import type { World } from "../../world.ts";
+
+/** Searches for the causes of requests that were refused. */
+export type CauseSearch = {
+  /** The causes of one; none if there is no time for it: too many wait, or the budget is spent. */
+  readonly causesOf: (request: DiagnoseOptions) => Promise<readonly Diagnosis[]>;
+  /** Gives up what is being searched and what waits. */
+  readonly stop: () => void;
+};
+
+const MIB = 1024 * 1024;
+/** What searches may hash, in bytes: some seconds of work after a pause, then a small part of one core. */
+const BUDGET = { perSecond: 64 * MIB, burst: 1024 * MIB };
+/** After so many hashed bytes a search lets others go first: some milliseconds. */
+const SLICE_BYTES = MIB;
+/** Maximum number of requests that wait to be searched; their bodies are in memory. */
+const MAX_WAITING = 16;
+
+/**
+ * Searches one request after the other, in slices between which deliveries are handled: anybody may send what is not
+ * signed, and must not slow down what is. The work is bounded by a budget of bytes hashed.
+ */
+export function createCauseSearch(world: Pick<World, "now" | "soon">): CauseSearch {
+  const inTurn = createMutex();
+  let left = BUDGET.burst;
+  let filledAt = world.now();
+  let waiting = 0;
+  let stopped = false;
+
+  const take = (bytes: number): boolean => {
+    const now = world.now();
+    const gained = (Math.max(0, now - filledAt) / 1000) * BUDGET.perSecond;
+    left = Math.min(BUDGET.burst, left + gained);
+    filledAt = now;
+    if (bytes > left) return false;
+    left -= bytes;
+    return true;
+  };
+  const search = async (request: DiagnoseOptions): Promise<readonly Diagnosis[]> => {
+    let slice = SLICE_BYTES;
+    for (const steps = diagnoseInSteps(request); ;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      slice += step.value;
+      if (slice >= SLICE_BYTES) {
+        await new Promise<void>((resolve) => world.soon(resolve));
+        slice = step.value;
+      }
+      if (stopped || !take(step.value)) return [];
+    }
+  };
+  return {
+    causesOf: async (request) => {
+      if (waiting >= MAX_WAITING) return [];
+      waiting += 1;
+      try {
+        return await inTurn("search", () => search(request));
+      } finally {
+        waiting -= 1;
+      }
+    },
+    stop: () => (stopped = true),
+  };
+}
