@@ -1,6 +1,7 @@
 import { localOrigin } from "../core/loopback.ts";
 import { dirname, join, resolve } from "node:path";
-import { CONTROL_TOKEN_BYTES } from "../core/control/control-token.ts";
+import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES } from "../core/control/control-token.ts";
+import type { ControlRole } from "../core/control/operation.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
 import { parseAdmin, parseCredentials, parseRun, type Credentials, type Run } from "../core/state-files.ts";
@@ -119,7 +120,7 @@ export function adminToken(
   folder: string,
 ): Outcome<string, Problem> {
   const path = stateFile(folder, "admin");
-  const token = newToken(world);
+  const token = newToken(world, "administrator");
   world.files.createNew(path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;
@@ -127,8 +128,8 @@ export function adminToken(
 }
 
 /** A token that nobody can guess. */
-export function newToken({ randomBytes }: Pick<World, "randomBytes">): string {
-  return Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
+export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: ControlRole): string {
+  return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
 /** The live sandbox of a folder; undefined where none runs, also where one was killed. */

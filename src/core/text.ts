@@ -1,7 +1,10 @@
 /** Control, bidi and invisible characters, without the variation selectors that emoji need. */
 const UNPRINTABLE =
   /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/gv;
-const SECRET = /((?:svc(?:_|%5f)(?:test|live)|whsec)(?:_|%5f))[\w%-]+/gi;
+const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%-]+/gi;
+/** A shorter text behind the prefix is a name, such as svc_test_mode, and gives nothing away. */
+const MIN_SECRET_LENGTH = 16;
+const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
 const MAX_LITERAL_CODE_POINTS = 60;
 
 /** Text from outside, safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
@@ -27,10 +30,19 @@ export function cut(text: string, maxCodePoints: number): string {
 }
 
 /**
- * Text with everything redacted that looks like an API key or a signing secret: people paste them into the wrong place.
+ * Text with everything redacted that looks like an API key, a signing secret or a token: people paste them into the wrong
+ * place.
  */
 export function redactSecrets(text: string): string {
   return text.replace(SECRET, "$1…");
+}
+
+/** What `holdsSecret` finds, in words. */
+export const A_SECRET = "an API key, a signing secret or a token: it is kept, logged and sent on";
+
+/** Whether a text holds what looks like an API key, a signing secret or a token, or a large part of one. */
+export function holdsSecret(text: string): boolean {
+  return WHOLE_SECRET.test(text);
 }
 
 /** A value from outside, safe for a message: quoted, escaped, redacted, at most 60 characters. */

@@ -131,9 +131,9 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   const given = givenTokens(world);
   if (!given.ok) return given;
   // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
-  const controlToken = given.value.control ?? state.newToken(world);
+  const controlToken = given.value.control ?? state.newToken(world, "control");
   if (folder === undefined) {
-    const tokens = { controlToken, adminToken: given.value.admin ?? state.newToken(world) };
+    const tokens = { controlToken, adminToken: given.value.admin ?? state.newToken(world, "administrator") };
     return serveFolder(context, options, { held: undefined, tokens, stopped });
   }
   const made = state.makeStateFolder(world, folder);

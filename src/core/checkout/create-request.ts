@@ -1,10 +1,16 @@
 import * as z from "zod";
 import { PAYMENT_METHODS } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
-import { codePointLength, printableLiteral } from "../text.ts";
+import { A_SECRET, codePointLength, holdsSecret, printableLiteral } from "../text.ts";
+
+/** The value is not repeated in the refusal. */
+const NO_SECRET = `free of ${A_SECRET}`;
 
 const text = (minimum: number, maximum: number, expected: string) =>
-  z.string(expected).refine((value) => within(codePointLength(value), minimum, maximum), expected);
+  z
+    .string(expected)
+    .refine((value) => !holdsSecret(value), { error: NO_SECRET, abort: true })
+    .refine((value) => within(codePointLength(value), minimum, maximum), expected);
 
 const order_id = text(1, 32, "a string of 1 to 32 characters");
 const description = text(0, 128, "a string of at most 128 characters").optional();
@@ -64,9 +70,7 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
 /** What is wrong with the value of one field; undefined where nothing is. */
 export function fieldFault(field: keyof typeof bySum.shape, value: unknown): string | undefined {
   const parsed = bySum.shape[field].safeParse(value);
-  return parsed.success
-    ? undefined
-    : `${field} must be ${parsed.error.issues[0]?.message ?? "valid"}; got ${printableLiteral(value)}`;
+  return parsed.success ? undefined : mustBe(field, parsed.error.issues[0]?.message ?? "valid", value);
 }
 
 function refuseIssues(issues: readonly z.core.$ZodIssue[], body: Record<string, unknown>): Outcome<never> {
@@ -78,10 +82,12 @@ function refuseIssues(issues: readonly z.core.$ZodIssue[], body: Record<string, 
   const [issue] = issues;
   if (issue === undefined) throw new Error("a failed parse names at least one issue");
   const field = fieldOf(issue);
-  return refuse(
-    "invalid_parameter",
-    `${field} must be ${issue.message}; got ${printableLiteral(body[field])}`,
-  );
+  return refuse("invalid_parameter", mustBe(field, issue.message, body[field]));
+}
+
+function mustBe(field: string, expected: string, value: unknown): string {
+  const got = expected === NO_SECRET ? "" : `; got ${printableLiteral(value)}`;
+  return `${field} must be ${expected}${got}`;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

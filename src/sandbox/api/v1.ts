@@ -13,7 +13,7 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
-import { printableLiteral } from "../../core/text.ts";
+import { A_SECRET, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
@@ -35,6 +35,9 @@ const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 export type ApiContext = ServiceContext & {
   readonly rateLimiter: RateLimiter;
   readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
+  /** Both tokens, to recognise them where they do not belong: a given one has no form of its own. */
+  readonly controlToken: string;
+  readonly adminToken: string;
 };
 
 /**
@@ -103,6 +106,8 @@ async function create(
   if (!credential.ok) return credential;
   const content = readCreate(request);
   if (!content.ok) return content;
+  const kept = refuseTokens(context, content.value);
+  if (!kept.ok) return kept;
   const { storeId, clock } = credential.value;
   const command = { ...content.value, storeId, object, path, requestId: ownId };
   const created = await createCheckout(context, command);
@@ -200,6 +205,20 @@ function readCreate(request: HttpRequest): Outcome<{ idempotencyKey: string; req
   const body = parseCreateRequest(json.value);
   if (!body.ok) return body;
   return accept({ idempotencyKey: idempotencyKey.value, request: body.value });
+}
+
+/** What the parsers refuse by its form, by its value: the tokens of this sandbox, which the environment may have set. */
+function refuseTokens(
+  { controlToken, adminToken }: ApiContext,
+  { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },
+): Outcome<void> {
+  const { order_id, description = "" } = request;
+  const isToken = (text: string): boolean => text.includes(controlToken) || text.includes(adminToken);
+  if (isToken(idempotencyKey))
+    return refuse("idempotency_key_invalid", `Idempotency-Key must not hold ${A_SECRET}`);
+  const field = Object.entries({ order_id, description }).find(([, text]) => isToken(text))?.[0];
+  if (field === undefined) return accept(undefined);
+  return refuse("invalid_parameter", `${field} must be free of ${A_SECRET}`);
 }
 
 /** v1 states no query parameters, and unknown input is not silently ignored. */
