@@ -80,7 +80,12 @@ function mount<Caller>(
     prefix,
     audience,
     routes: async () => (await load()).routes,
-    answer: async (context, request) => answerIn(await load(), context, request),
+    answer: (context, request) => {
+      const area = load();
+      // v1 is there from the start, and none of its requests waits for a promise here.
+      if (!(area instanceof Promise)) return answerIn(area, context, request);
+      return area.then((loaded) => answerIn(loaded, context, request));
+    },
     fail: async (request, requestId, refusal) => (await load()).fail(request, requestId, refusal),
   };
 }

@@ -24,25 +24,41 @@ export function createRouter<Row extends Route>(
   routes: readonly Row[],
   { owner, segments = {} }: { readonly owner: string; readonly segments?: Readonly<Record<string, string>> },
 ): Router<Row> {
-  const patterns = routes.map((route) => ({ route, pattern: patternOf(route.path, segments) }));
+  const compiled = routes.map((route) => ({ route, read: pathReader(route.path, segments) }));
   return (method, path) => {
-    const fitting = patterns.flatMap(({ route, pattern }) => {
-      const match = pattern.exec(path);
-      return match === null ? [] : [{ route, params: { ...match.groups } }];
-    });
-    if (fitting.length === 0) return refuse("not_found", `${owner} has no ${printableLiteral(path)}`);
-    const found = fitting.find(({ route }) => route.methods.includes(method));
-    if (found !== undefined) return accept(found);
-    const allow = fitting.flatMap(({ route }) => route.methods).join(", ");
-    const message = `${printableLiteral(path)} takes ${allow}; got ${printableLiteral(method)}`;
-    return refuse("method_not_allowed", message, { allow });
+    for (const { route, read } of compiled) {
+      const params = route.methods.includes(method) ? read(path) : undefined;
+      if (params !== undefined) return accept({ route, params });
+    }
+    const shown = printableLiteral(path);
+    const allow = compiled.flatMap(({ route, read }) => (read(path) === undefined ? [] : route.methods));
+    if (allow.length === 0) return refuse("not_found", `${owner} has no ${shown}`);
+    const message = `${shown} takes ${allow.join(", ")}; got ${printableLiteral(method)}`;
+    return refuse("method_not_allowed", message, { allow: allow.join(", ") });
   };
 }
 
-function patternOf(path: string, segments: Readonly<Record<string, string>>): RegExp {
-  const parts = path.split(/\{(\w+)\}/).map((part, index) => {
-    const isName = index % 2 === 1;
-    return isName ? `(?<${part}>${segments[part] ?? "[^/]+"})` : part.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&");
-  });
-  return new RegExp(`^${parts.join("")}$`);
+type Params = Readonly<Record<string, string>>;
+
+const NO_PARAMS: Params = {};
+
+/** Reads the named segments of a path that fits a pattern; undefined where it does not fit. On the way of every request. */
+function pathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
+  const [before = "", ...rest] = pattern.split(/\{(\w+)\}/);
+  if (rest.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);
+  const names = rest.filter((_, index) => index % 2 === 0);
+  const source = rest.map((part, index) =>
+    index % 2 === 0 ? `(${segments[part] ?? "[^/]+"})` : literal(part),
+  );
+  const expression = new RegExp(`^${literal(before)}${source.join("")}$`);
+  return (path) => {
+    const match = path.startsWith(before) ? expression.exec(path) : null;
+    return match === null
+      ? undefined
+      : Object.fromEntries(names.map((name, index) => [name, match[index + 1] ?? ""]));
+  };
+}
+
+function literal(text: string): string {
+  return text.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&");
 }

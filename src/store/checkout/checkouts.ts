@@ -47,7 +47,8 @@ export function checkoutsTable(connection: Connection) {
      VALUES (@id, @storeId, @object, @orderId, @amountMinor, @currency, @paymentMethod, @description,
        @priceId, @status, @createdAt, @expiresAt)`,
   );
-  const select = connection.prepare<Pick<Checkout, "id" | "storeId">, Checkout>(
+  const select = prepareByPosition<Pick<Checkout, "id" | "storeId">, Checkout>(
+    connection,
     `SELECT ${COLUMNS} FROM checkouts WHERE id = @id AND store_id = @storeId`,
   );
   const selectAny = connection.prepare<[string], Checkout>(`SELECT ${COLUMNS} FROM checkouts WHERE id = ?`);
