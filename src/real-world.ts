@@ -10,8 +10,19 @@ import {
   readFileSync,
   readlinkSync,
 } from "node:fs";
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
+import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
 import type { Files, OutboundRequest, OutboundResult, ShellCommand, ShellResult, World } from "./world.ts";
@@ -29,7 +40,15 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 export function realWorld(): World {
   // Before the first file is opened: SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
+  const stdout = outputOf(process.stdout, {
+    onFailure: (error) => {
+      if (!lost.stdout) process.stderr.write(`✗ the result could not be printed: ${error.message}\n`);
+      lost.stdout = true;
+    },
+  });
+  const stderr = outputOf(process.stderr, {
+    lossNote: (lines) => `(${lines} lines dropped: stderr was full)\n`,
+  });
   // An end of the program before the command returned is a failure.
   process.exitCode = 1;
   return {
@@ -39,8 +58,8 @@ export function realWorld(): World {
     pid: process.pid,
     interactive: process.stdin.isTTY && process.stderr.isTTY && process.env["CI"] === undefined,
     stdin: process.stdin,
-    stdout: process.stdout,
-    stderr: process.stderr,
+    stdout,
+    stderr,
     files,
     sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
     now: () => Date.now(),
@@ -89,7 +108,71 @@ export async function leave(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
   await Promise.race([Promise.all(taken), sleep(LAST_WORDS_MS)]);
-  process.exit(exitCode);
+  process.exit(exitCode === 0 && lost.stdout ? 1 : exitCode);
+}
+
+/** Whether a result could not be printed: then the program has failed, whatever its command did. */
+const lost = { stdout: false };
+
+type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
+
+/** What becomes of output that cannot be written. */
+type OutputLoss = {
+  /** Told of each failure but a closed pipe: who read it has gone, and that is no reason to fail. */
+  readonly onFailure?: (error: Error) => void;
+  /** What is written where writing works again, for a number of lines that were dropped; default: nothing. */
+  readonly lossNote?: (lines: number) => string;
+};
+
+/** A stream of this process that never ends it. A file is written by ourselves: Node closes it after the first failure. */
+function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
+  if (!isFile(stream)) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") loss.onFailure?.(error);
+    });
+    return stream;
+  }
+  return fileOutput((bytes) => writeSync(stream.fd, bytes), loss);
+}
+
+/** A file, or a device that takes bytes as a file does. */
+function isFile({ fd, isTTY }: ProcessOutput): boolean {
+  try {
+    const stats = fstatSync(fd);
+    return stats.isFile() || (stats.isCharacterDevice() && !isTTY);
+  } catch {
+    // It was closed before the program began; Node's own stream takes what is written there.
+    return false;
+  }
+}
+
+/**
+ * Output to a file that can be full, and have room again: what cannot be written is dropped and counted. A line that was
+ * cut off is ended before the next one.
+ */
+export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
+  let dropped = 0;
+  let cut = false;
+  const writeAll = (bytes: Uint8Array): void => {
+    for (let done = 0; done < bytes.length;) {
+      done += write(bytes.subarray(done));
+      cut = true;
+    }
+    cut = false;
+  };
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      const note = dropped === 0 ? "" : (loss.lossNote?.(dropped) ?? "");
+      try {
+        writeAll(Buffer.concat([Buffer.from(`${cut ? "\n" : ""}${note}`), chunk]));
+        dropped = 0;
+      } catch (error) {
+        dropped += chunk.toString("latin1").split("\n").length - 1;
+        loss.onFailure?.(error instanceof Error ? error : new Error(String(error)));
+      }
+      done();
+    },
+  });
 }
 
 const files: Files = {
@@ -424,11 +507,6 @@ function isOursAlone(stats: Stats, isKind: "isDirectory" | "isFile"): boolean {
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
-}
-
-/** The reader of our output has closed it; that is not a failure. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
 }
 
 /** An aborted sleep ends early; the caller looks at the signal. */

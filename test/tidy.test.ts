@@ -43,6 +43,7 @@ const LAYERS: Readonly<
       "node:fs",
       "node:path",
       "node:sea",
+      "node:stream",
       "node:timers/promises",
     ],
   },
