@@ -6,6 +6,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
 import { parseAdmin, parseCredentials, parseRun, type Credentials, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
+import { claimFile, removeTakeovers } from "./sandbox/owner-file.ts";
 import { EXIT, fail, type Problem } from "./problem.ts";
 
 /** The folder's name in a project (decision 54). */
@@ -147,21 +148,21 @@ export function liveRun(
  * stays right without it.
  */
 export function claimFolder(world: World, folder: string, controlToken: string): Outcome<Run, Problem> {
-  const live = liveRun(world, folder);
-  if (!live.ok) return live;
   const started = world.processStart(world.pid) ?? "";
   const run: Run = { pid: world.pid, started, port: null, control_token: controlToken };
   const path = stateFile(folder, "run");
-  if (live.value === undefined) world.files.remove(path);
-  if (live.value === undefined && world.files.createNew(path, JSON.stringify(run))) return accept(run);
-  const owner =
-    live.value === undefined
-      ? "another process"
-      : `${baseUrlOf(live.value) ?? "starting"} (pid ${live.value.pid})`;
+  const claim = claimFile(world, path, { text: JSON.stringify(run), ...run });
+  if (claim === "unknown") return unreadable(path, "what checkout wrote to it");
+  if (claim === "own") {
+    removeTakeovers(world, path);
+    return accept(run);
+  }
+  const live = liveRun(world, folder);
+  const where = live.ok && live.value !== undefined ? baseUrlOf(live.value) : undefined;
   return fail({
     exitCode: EXIT.failed,
     code: "already_running",
-    message: `a sandbox already serves ${folder}: ${owner}`,
+    message: `a sandbox already serves ${folder}: ${where ?? "starting"} (pid ${claim.pid})`,
     next: "use it, stop it, or start another one with --dir or --ephemeral",
   });
 }

@@ -1,0 +1,67 @@
+import { dirname, basename, join } from "node:path";
+import { parseRun } from "../../core/state-files.ts";
+import type { World } from "../../world.ts";
+
+type OwnerWorld = Pick<World, "files" | "processStart">;
+
+/** A process: its id, and when it started, because ids come again. */
+export type Owner = { readonly pid: number; readonly started: string };
+
+/** Who has a file now: this process, or another one that runs. `unknown`: it is not what checkout writes there. */
+export type Claim = "own" | "unknown" | Owner;
+
+/** What a file says of a process that has ended, or of none, after which others line up to take the file over. */
+const NOBODY: Owner = { pid: 0, started: "" };
+
+/**
+ * Takes a file that names its owner: makes it, or takes it over from an owner that has ended. There is no moment at which
+ * two processes can both take it: who wants to take over from an owner first makes a file that is named after that owner,
+ * and looks again whether it is still the owner before the file is replaced.
+ */
+export function claimFile(world: OwnerWorld, path: string, own: { readonly text: string } & Owner): Claim {
+  const { files } = world;
+  for (;;) {
+    if (files.createNew(path, own.text)) return "own";
+    const owner = ownerOf(world, path);
+    if (owner === undefined) continue;
+    if (owner === "unknown" || isAlive(world, owner)) return owner;
+    const takeover = takeoverPath(path, owner);
+    const claim = claimFile(world, takeover, own);
+    if (claim !== "own") return claim;
+    const now = ownerOf(world, path);
+    const isMine = now !== undefined && now !== "unknown" && isSame(now, owner);
+    if (isMine) files.write(path, own.text);
+    files.remove(takeover);
+    if (isMine) return "own";
+  }
+}
+
+/** Removes what a process left that ended while it took a file over. */
+export function removeTakeovers(world: OwnerWorld, path: string): void {
+  const folder = dirname(path);
+  for (const name of world.files.list(folder)) {
+    if (!name.startsWith(`${basename(path)}.after-`)) continue;
+    const owner = ownerOf(world, join(folder, name));
+    if (owner !== undefined && owner !== "unknown" && !isAlive(world, owner))
+      world.files.remove(join(folder, name));
+  }
+}
+
+/** The owner that a file names; undefined where there is no file. A file that a crash left empty names nobody. */
+function ownerOf({ files }: OwnerWorld, path: string): Owner | "unknown" | undefined {
+  const text = files.read(path);
+  if (text === undefined) return undefined;
+  return text === "" ? NOBODY : (parseRun(text) ?? "unknown");
+}
+
+function isAlive({ processStart }: OwnerWorld, { pid, started }: Owner): boolean {
+  return pid > 0 && processStart(pid) === started;
+}
+
+function isSame(one: Owner, other: Owner): boolean {
+  return one.pid === other.pid && one.started === other.started;
+}
+
+function takeoverPath(path: string, { pid, started }: Owner): string {
+  return `${path}.after-${pid}-${started.replaceAll(/\W+/g, "-")}`;
+}
