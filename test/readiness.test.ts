@@ -450,7 +450,7 @@ test("the admin token is made once, kept, for its owner alone, and never shown",
   const { harness, sandbox, done, type } = shop;
   const path = join(harness.cwd, ".checkout/admin.json");
   const { admin_token: token = "" } = JSON.parse(readFileSync(path, "utf8")) as Record<string, string>;
-  expect(token).toMatch(/^[\w-]{43}$/);
+  expect(token).toMatch(/^svc_admin_[\w-]{43}$/);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const said = [
     await type("production request"),
