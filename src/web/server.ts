@@ -36,7 +36,7 @@ const LIMITS = {
   pipelined: 128,
   /** Maximum number of requests of one connection that the service works on at once; the others wait. */
   workedOn: 8,
-  /** With so many bytes of answers that the client has not read, its next requests wait until it reads. */
+  /** Bytes of answers that a client may leave unread before its next requests wait. */
   unreadBytes: 64 * 1024,
   /** How long a refused connection stays open: closed at once, the client would lose the answer. */
   lingerMs: 1000,

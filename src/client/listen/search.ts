@@ -14,7 +14,7 @@ export type CauseSearch = {
 const MIB = 1024 * 1024;
 /** What searches may hash, in bytes: some seconds of work after a pause, then a small part of one core. */
 const BUDGET = { perSecond: 64 * MIB, burst: 1024 * MIB };
-/** After so many hashed bytes a search lets others go first: some milliseconds. */
+/** Bytes that a search hashes before other work may run; it takes some milliseconds. */
 const SLICE_BYTES = MIB;
 /** Maximum number of requests that wait to be searched; their bodies are in memory. */
 const MAX_WAITING = 16;
