@@ -2,7 +2,6 @@ import { CONTROL_PREFIX } from "../core/control/operation.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
 import { accept, type Refusal } from "../core/outcome.ts";
 import { jsonHeaders } from "../web/answer.ts";
-import { splitTarget } from "../web/http.ts";
 import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
@@ -67,8 +66,7 @@ export const AREAS: readonly MountedArea[] = [
 
 /** The area that answers a request. */
 export function areaOf({ target }: Pick<HttpRequest, "target">): MountedArea {
-  const { path } = splitTarget(target);
-  return AREAS.find(({ prefix }) => path.startsWith(prefix)) ?? REST_AREA;
+  return AREAS.find(({ prefix }) => target.startsWith(prefix)) ?? REST_AREA;
 }
 
 function mount<Caller>(

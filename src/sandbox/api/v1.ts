@@ -17,7 +17,7 @@ import { A_SECRET, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
-import { headerLines, splitTarget } from "../../web/http.ts";
+import { headerLines } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
@@ -99,12 +99,13 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
 
 async function create(
   context: ApiContext,
-  { request, path, requestId: ownId }: Call,
+  call: Call,
   { object, scope }: { readonly object: CheckoutObject; readonly scope: Scope },
 ): Promise<Outcome<Answer>> {
-  const credential = authorize(context, request, scope);
+  const { path, requestId: ownId } = call;
+  const credential = authorize(context, call.request, scope);
   if (!credential.ok) return credential;
-  const content = readCreate(request);
+  const content = readCreate(call);
   if (!content.ok) return content;
   const kept = refuseTokens(context, content.value);
   if (!kept.ok) return kept;
@@ -130,10 +131,11 @@ async function create(
   });
 }
 
-async function retrieve(context: ApiContext, { request, requestId, params }: Call): Promise<Outcome<Answer>> {
-  const credential = authorize(context, request, "checkout_sessions:read");
+async function retrieve(context: ApiContext, call: Call): Promise<Outcome<Answer>> {
+  const { requestId, params } = call;
+  const credential = authorize(context, call.request, "checkout_sessions:read");
   if (!credential.ok) return credential;
-  const query = refuseQuery(request);
+  const query = refuseQuery(call);
   if (!query.ok) return query;
   const { session_id: sessionId = "" } = params;
   if (!UUID.test(sessionId)) {
@@ -193,9 +195,10 @@ function refuseLive({ store }: ApiContext): Outcome<never> {
 }
 
 /** Content type, JSON, Idempotency-Key, schema (decision 3). */
-function readCreate(request: HttpRequest): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
-  const query = refuseQuery(request);
+function readCreate(call: Call): Outcome<{ idempotencyKey: string; request: CreateRequest }> {
+  const query = refuseQuery(call);
   if (!query.ok) return query;
+  const { request } = call;
   const type = checkContentType(request);
   if (!type.ok) return type;
   const json = parseStrictJson(request.body);
@@ -222,8 +225,7 @@ function refuseTokens(
 }
 
 /** v1 states no query parameters, and unknown input is not silently ignored. */
-function refuseQuery(request: HttpRequest): Outcome<void> {
-  const { query } = splitTarget(request.target);
+function refuseQuery({ query }: Call): Outcome<void> {
   if (query === "") return accept(undefined);
   return refuse("unknown_parameter", `v1 takes no query parameters; got ${printableLiteral(query)}`);
 }

@@ -47,9 +47,8 @@ export function checkoutsTable(connection: Connection) {
      VALUES (@id, @storeId, @object, @orderId, @amountMinor, @currency, @paymentMethod, @description,
        @priceId, @status, @createdAt, @expiresAt)`,
   );
-  const select = prepareByPosition<Pick<Checkout, "id" | "storeId">, Checkout>(
-    connection,
-    `SELECT ${COLUMNS} FROM checkouts WHERE id = @id AND store_id = @storeId`,
+  const select = connection.prepare<[string, string], Checkout>(
+    `SELECT ${COLUMNS} FROM checkouts WHERE id = ? AND store_id = ?`,
   );
   const selectAny = connection.prepare<[string], Checkout>(`SELECT ${COLUMNS} FROM checkouts WHERE id = ?`);
   const updateStatus = connection.prepare<Pick<Checkout, "id" | "status">>(
@@ -58,19 +57,16 @@ export function checkoutsTable(connection: Connection) {
   const updateExpiry = connection.prepare<Pick<Checkout, "id" | "expiresAt">>(
     "UPDATE checkouts SET expires_at = @expiresAt WHERE id = @id",
   );
-  const selectLive = prepareByPosition<Pick<Checkout, "storeId" | "orderId">, Checkout>(
-    connection,
+  const selectLive = connection.prepare<[string, string], Checkout>(
     `SELECT ${COLUMNS} FROM checkouts
-     WHERE store_id = @storeId AND order_id = @orderId AND status IN ('created', 'pending', 'succeeded')`,
+     WHERE store_id = ? AND order_id = ? AND status IN ('created', 'pending', 'succeeded')`,
   );
 
   return {
-    insert: (checkout: Checkout): void => {
-      insert.run(checkout);
-    },
+    insert,
 
     /** The checkout of this id, if it belongs to the store. */
-    find: (storeId: string, id: string): Checkout | undefined => select.get({ id, storeId }),
+    find: (storeId: string, id: string): Checkout | undefined => select.get(id, storeId),
 
     /** The checkout of this id, whichever store it belongs to. */
     findAny: (id: string): Checkout | undefined => selectAny.get(id),
@@ -85,6 +81,6 @@ export function checkoutsTable(connection: Connection) {
     },
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
-    live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get({ storeId, orderId }),
+    live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get(storeId, orderId),
   };
 }

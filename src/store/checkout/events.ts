@@ -76,9 +76,7 @@ export function eventsTable(connection: Connection) {
   );
 
   return {
-    insert: (event: Omit<StoredEvent, "position">): void => {
-      insert.run(event);
-    },
+    insert,
 
     /** How many events a checkout has: the sequence of its last one. */
     lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,

@@ -30,10 +30,9 @@ export function idempotencyKeysTable(connection: Connection) {
     `INSERT INTO idempotency_keys (store_id, key, fingerprint, status, request_id, body, checkout_id, created_at)
      VALUES (@storeId, @key, @fingerprint, @status, @requestId, @body, @checkoutId, @createdAt)`,
   );
-  const select = prepareByPosition<Place, StoredResponse & { readonly createdAt: number }>(
-    connection,
+  const select = connection.prepare<[string, string], StoredResponse & { readonly createdAt: number }>(
     `SELECT fingerprint, status, request_id AS requestId, body, created_at AS createdAt FROM idempotency_keys
-     WHERE store_id = @storeId AND key = @key`,
+     WHERE store_id = ? AND key = ?`,
   );
   const remove = connection.prepare<Place>(
     "DELETE FROM idempotency_keys WHERE store_id = @storeId AND key = @key",
@@ -41,13 +40,11 @@ export function idempotencyKeysTable(connection: Connection) {
 
   return {
     /** Binds a key to its answer. */
-    insert: (bound: BoundKey): void => {
-      insert.run(bound);
-    },
+    insert,
 
     /** The answer of a key. A key past its 30 days is removed, as if it had never been used. */
     take: (storeId: string, key: string, now: number): StoredResponse | undefined => {
-      const found = select.get({ storeId, key });
+      const found = select.get(storeId, key);
       if (found === undefined || found.createdAt > now - IDEMPOTENCY_RETENTION_MS) return found;
       remove.run({ storeId, key });
       return undefined;

@@ -29,8 +29,8 @@ export function pricesTable(connection: Connection) {
     `INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, approved)
      VALUES (@storeId, @id, @description, @amountMinor, @currency, @paymentMethod, 1)`,
   );
-  const selectApproved = connection.prepare<{ readonly storeId: string; readonly id: string }, Price>(
-    `SELECT ${COLUMNS} FROM prices WHERE store_id = @storeId AND id = @id AND approved = 1`,
+  const selectApproved = connection.prepare<[string, string], Price>(
+    `SELECT ${COLUMNS} FROM prices WHERE store_id = ? AND id = ? AND approved = 1`,
   );
   const selectOf = connection.prepare<[string], Price & { readonly approved: number }>(
     `SELECT ${COLUMNS}, approved FROM prices WHERE store_id = ? ORDER BY id`,
@@ -42,7 +42,7 @@ export function pricesTable(connection: Connection) {
     },
 
     /** The approved price of this id, if the store has it. */
-    approved: (storeId: string, id: string): Price | undefined => selectApproved.get({ storeId, id }),
+    approved: (storeId: string, id: string): Price | undefined => selectApproved.get(storeId, id),
 
     /** All prices of a store, approved or not. */
     of: (storeId: string): (Price & { readonly approved: boolean })[] =>

@@ -87,9 +87,13 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
     scheduled = queue.length > 0;
     if (scheduled) scheduler.soon(flush);
     const locked = { ok: false, error: lockFailure() } as const;
-    const settled = batch.map((_, index) => (results === "locked" ? locked : (results[index] ?? locked)));
-    ended?.(settled.map(unavailableIn).find((failure) => failure !== undefined));
-    for (const [index, job] of batch.entries()) job.settle(settled[index] ?? locked);
+    let failure: StorageUnavailable | undefined;
+    for (const [index, job] of batch.entries()) {
+      const result = results === "locked" ? locked : (results[index] ?? locked);
+      failure ??= unavailableIn(result);
+      job.settle(result);
+    }
+    ended?.(failure);
   }
 
   /** Looked at before, so that nothing is written to files that are gone, and after, so that no caller believes it. */
