@@ -257,7 +257,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
   ]);
   await sandbox.stop("SIGTERM");
   const gone = await run([...DRILL, "--client-command", "exit 0"], options);
-  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("no sandbox serves")]);
+  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("no sandbox is running here")]);
 });
 
 test("the API key is in the command's environment alone, and the control API's tokens are not", async () => {

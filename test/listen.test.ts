@@ -1016,7 +1016,7 @@ test("without a sandbox it says what to start; a port that is taken names who ha
   const harness = createHarness();
   const alone = await harness.run(["listen", "--forward", HOOKS]);
   expect([alone.code, alone.stdout]).toEqual([7, ""]);
-  expect(alone.stderr).toContain("start one: checkout sandbox start");
+  expect(alone.stderr).toContain("→ checkout sandbox start");
   await harness.start();
   harness.occupy(4300);
   const taken = await harness.run(["listen", "--port", "4300"]);

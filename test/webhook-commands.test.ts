@@ -585,7 +585,7 @@ test("without a sandbox every command says so, and how to start one", async () =
   for (const line of lines) {
     const result = await harness.run(line.split(" "));
     expect([line, result.code, result.stdout]).toEqual([line, 7, ""]);
-    expect(result.stderr).toContain("→ start one: checkout sandbox start");
+    expect(result.stderr).toContain("→ checkout sandbox start");
   }
 });
 

@@ -19,9 +19,11 @@ import {
   fail,
   failUsage,
   interruptedProblem,
+  noSandbox,
   usageProblem,
   type Problem,
 } from "./problem.ts";
+import { onceThere } from "./service-command.ts";
 import { liveRun, locateStateFolder, readAdminToken, trustFolder } from "./state-folder.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
@@ -30,16 +32,29 @@ const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   administrator: "CHECKOUT_ADMIN_TOKEN",
 };
 
-/** The sandbox that a command acts on: the live one of the folder, or the one that the environment names. */
-export function controlTarget(context: Context, options: CommonOptions): Outcome<ControlTarget, Problem> {
-  return targetAs(context, { options, role: "control" });
+/**
+ * The sandbox that a command acts on: the one that the environment names, or the live one of the folder once it is there.
+ * Neither token is ever sent to another machine, and neither is the API key.
+ */
+export async function controlTarget(
+  context: Context,
+  options: CommonOptions,
+  role: ControlRole = "control",
+): Promise<Outcome<ControlTarget, Problem>> {
+  const look = () => controlTargetNow(context, options, role);
+  const found = await onceThere(context, options, { look, isThere: (target) => target !== undefined });
+  if (!found.ok) return found;
+  if (found.value !== undefined) return accept(found.value);
+  const folder = locateStateFolder(context.world, options.dir);
+  return fail(noSandbox(folder, `CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}`));
 }
 
-/** The same with the token of a role. Neither is ever sent to another machine, and neither is the API key. */
-function targetAs(
+/** The same as it is at this moment; undefined while there is none. */
+export function controlTargetNow(
   { world, printer }: Context,
-  { options, role }: { readonly options: CommonOptions; readonly role: ControlRole },
-): Outcome<ControlTarget, Problem> {
+  options: CommonOptions,
+  role: ControlRole = "control",
+): Outcome<ControlTarget | undefined, Problem> {
   const named = world.env[TOKEN_VARIABLES[role]] ?? "";
   const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
   printer.hide(named);
@@ -53,7 +68,7 @@ function targetAs(
   const run = liveRun(world, folder);
   if (!run.ok) return run;
   const { port = null, control_token: controlToken = "" } = run.value ?? {};
-  if (port === null) return fail(noSandbox(folder, role));
+  if (port === null) return accept(undefined);
   const token = role === "control" ? accept(controlToken) : adminTokenOf(world, { folder, named });
   if (!token.ok) return token;
   printer.hide(token.value);
@@ -88,7 +103,7 @@ export async function callSandbox<Name extends OperationName>(
   const target =
     "origin" in where
       ? accept(where)
-      : targetAs(context, { options: where, role: CONTROL_OPERATIONS[call.name].role });
+      : await controlTarget(context, where, CONTROL_OPERATIONS[call.name].role);
   if (!target.ok) return target;
   return controlOutcome(await callControl(context.world, target.value, call), call.nextAfter);
 }
@@ -132,13 +147,4 @@ function notHere(): Problem {
   const message =
     "CHECKOUT_BASE_URL names another machine, and only a sandbox on this machine can be controlled";
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
-}
-
-function noSandbox(folder: string, role: ControlRole): Problem {
-  return {
-    exitCode: EXIT.unreachable,
-    code: "no_sandbox",
-    message: `no sandbox serves ${folder}`,
-    next: `start one: checkout sandbox start (for an ephemeral one set ${TOKEN_VARIABLES[role]} and CHECKOUT_BASE_URL)`,
-  };
 }

@@ -49,6 +49,15 @@ export function usageProblem(message: string, next: string): Problem {
   return { exitCode: EXIT.usage, code: "usage", message, next };
 }
 
+/** The message of `noSandbox`, without the folder. */
+export const NO_SANDBOX = "no sandbox is running here";
+
+/** No service was named, and the folder has no live sandbox: exit 7. `named` says what could have named one. */
+export function noSandbox(folder: string, named: string): Problem {
+  const message = `${NO_SANDBOX} (${folder}), and no other one is named (${named})`;
+  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
+}
+
 /** A database file that cannot be used. */
 export function fileProblem(what: "database" | "journal", { reason, message, remedy }: FileRefusal): Problem {
   const code = isStorageFailureCode(reason) ? reason : `${what}_${reason}`;

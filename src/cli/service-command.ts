@@ -1,7 +1,8 @@
-import { DEFAULT_RETRY_POLICY } from "../client/api/retry.ts";
-import { isLoopback } from "../core/loopback.ts";
+import { DEFAULT_RETRY_POLICY, retryDelayMs } from "../client/api/retry.ts";
+import { isLoopback, isSameServer } from "../core/loopback.ts";
 import type { Option } from "commander";
 import type { Target } from "../client/api/client.ts";
+import type { ControlTarget } from "../client/control/control.ts";
 import type { ApiRequest, Observer } from "../client/api/exchange.ts";
 import { redactKey } from "../core/credential.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
@@ -10,7 +11,7 @@ import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
 import { parseDuration, parseWhole, durationText } from "./parsers.ts";
 import { widthOf } from "./printer.ts";
-import type { Problem } from "./problem.ts";
+import { fail, interruptedProblem, NO_SANDBOX, type Problem } from "./problem.ts";
 import { resolveSettings, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
 
 /** Which service is meant, and how patient the client is. */
@@ -18,7 +19,7 @@ export function targetOptions(): Option[] {
   return [
     valueOption(
       "--base-url <url>",
-      "the service, with its version segment (default: the sandbox of this folder)",
+      "the service, with its version segment (default: the live sandbox of this folder)",
     ),
     valueOption(
       "--timeout <duration>",
@@ -61,15 +62,64 @@ export function connect({ printer }: Context, settings: Settings): Outcome<Targe
   return target;
 }
 
-/** The service that the options name, with the settings that led there. */
-export function connectTo(
+/** A service that can be talked to, with the settings that led there. */
+export type Connected = { readonly target: Target; readonly settings: Settings };
+
+/** The service that the options name, or the sandbox of the folder once it is there. */
+export async function connectTo(
   context: Context,
   options: ServiceOptions,
-): Outcome<{ readonly target: Target; readonly settings: Settings }, Problem> {
-  const settings = resolveSettings(context.world, options);
+): Promise<Outcome<Connected, Problem>> {
+  const settings = await onceThere(context, options, {
+    look: () => resolveSettings(context.world, options),
+    isThere: ({ baseUrl }) => baseUrl.value !== null,
+  });
   if (!settings.ok) return settings;
   const target = connect(context, settings.value);
   return target.ok ? accept({ target: target.value, settings: settings.value }) : target;
+}
+
+/** v1 of the very sandbox that a command controls. A key that the environment has for another service stays here. */
+export function connectToSandbox(
+  context: Context,
+  options: ServiceOptions,
+  { origin }: ControlTarget,
+): Promise<Outcome<Connected, Problem>> {
+  const { env } = context.world;
+  const named = env["CHECKOUT_BASE_URL"] || origin;
+  const isNamed = URL.canParse(named) && isSameServer(named, origin);
+  const world = isNamed ? context.world : { ...context.world, env: { ...env, CHECKOUT_API_KEY: undefined } };
+  return connectTo({ ...context, world }, { ...options, baseUrl: `${origin}/v1` });
+}
+
+/**
+ * Looks for the sandbox of the folder until it is there, as often as a request is tried: it may be starting. What was
+ * seen last is the result, for the caller to judge.
+ */
+export async function onceThere<Seen>(
+  context: Context,
+  options: ServiceOptions,
+  {
+    look,
+    isThere,
+  }: { readonly look: () => Outcome<Seen, Problem>; readonly isThere: (seen: Seen) => boolean },
+): Promise<Outcome<Seen, Problem>> {
+  const { sleep, random } = context.world;
+  const { retries = DEFAULT_RETRY_POLICY.retries } = options;
+  const isDone = (seen: Outcome<Seen, Problem>): boolean => !seen.ok || isThere(seen.value);
+  const first = look();
+  if (isDone(first)) return first;
+  return whileWaiting(context, options, async ({ signal, observer }) => {
+    let seen = first;
+    for (let tries = 1; tries <= retries && !isDone(seen); tries += 1) {
+      const delayMs = retryDelayMs(tries, { random: random(), retryAfterMs: 0 });
+      observer.onRetry?.(NO_SANDBOX, delayMs);
+      await sleep(delayMs, signal);
+      if (signal.aborted) return fail(interruptedProblem());
+      seen = look();
+    }
+    return seen;
+  });
 }
 
 /** What an exchange is given while a command waits for it. */
@@ -77,7 +127,7 @@ export type Watch = { readonly signal: AbortSignal; readonly observer: Observer 
 
 /** Runs an exchange with a spinner where someone looks on; Ctrl-C aborts it. */
 export async function whileWaiting<Result>(
-  { world, printer }: Context,
+  { world, printer }: Pick<Context, "world" | "printer">,
   options: ServiceOptions,
   run: (watch: Watch) => Promise<Result>,
 ): Promise<Result> {

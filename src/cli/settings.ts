@@ -1,19 +1,23 @@
-import { isLoopback, localOrigin } from "../core/loopback.ts";
+import { isLoopback, isSameServer } from "../core/loopback.ts";
 import type { Target } from "../client/api/client.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/api/retry.ts";
 import { redactKey } from "../core/credential.ts";
 import { LOCAL_SANDBOX } from "../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
+import type { Credentials } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions } from "./command.ts";
 import { environmentName } from "./option-rules.ts";
 import { parseBaseUrl } from "./parsers.ts";
-import { EXIT, fail, failUsage, type Problem } from "./problem.ts";
-import { baseUrlOf, liveRun, locateStateFolder, readCredentials, trustFolder } from "./state-folder.ts";
-
-/** The port of a sandbox that was asked for none (decision 1). */
-export const DEFAULT_PORT = 4242;
-const DEFAULT_BASE_URL = `${localOrigin(DEFAULT_PORT)}/v1`;
+import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, type Problem } from "./problem.ts";
+import {
+  baseUrlOf,
+  liveRun,
+  locateStateFolder,
+  readCredentials,
+  stateFile,
+  trustFolder,
+} from "./state-folder.ts";
 
 /** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {
@@ -30,7 +34,10 @@ export type Sourced<Value> = { readonly value: Value; readonly source: string };
 /** Everything a client command depends on, each with its source (decision 57). */
 export type Settings = {
   readonly folder: Sourced<string>;
-  readonly baseUrl: Sourced<string>;
+  /** Null where no service was named and the folder has no live sandbox: there is no default (decision 64). */
+  readonly baseUrl: Sourced<string | null>;
+  /** The base URL at this moment, for what only the live sandbox of the folder may get; undefined while it is not there. */
+  readonly locate?: () => string | undefined;
   readonly apiKey: Sourced<string | null>;
   readonly storeId: Sourced<string | null>;
   /** What stands for the service in managed keys. */
@@ -39,55 +46,85 @@ export type Settings = {
   readonly retries: Sourced<number>;
 };
 
-/** Resolves flag over environment over `.checkout/` over default. An API key never comes by a flag. */
+/**
+ * Resolves flag over environment over `.checkout/` over default, as it is at this moment. An API key never comes by a
+ * flag; the key of the folder is only for the folder's live sandbox (decision 25).
+ */
 export function resolveSettings(world: World, options: ServiceOptions): Outcome<Settings, Problem> {
   const folder = locateStateFolder(world, options.dir);
   const trusted = trustFolder(world, folder);
   if (!trusted.ok) return trusted;
-  const run = liveRun(world, folder);
-  if (!run.ok) return run;
   const stored = readCredentials(world, folder);
   if (!stored.ok) return stored;
-  const baseUrl = resolveBaseUrl(world, options, { folder, running: run.value && baseUrlOf(run.value) });
+  const sandbox = findSandbox(world, folder);
+  if (!sandbox.ok) return sandbox;
+  const baseUrl = resolveBaseUrl(world, options, { folder, running: sandbox.value });
   if (!baseUrl.ok) return baseUrl;
 
-  const local = isLoopback(new URL(baseUrl.value.value).hostname);
-  // The sandbox's key is useless elsewhere, and must not be sent there.
-  const own = local ? stored.value : undefined;
-  const ownSource = `${folder}/credentials.json`;
-  const fromEnvironment = world.env["CHECKOUT_API_KEY"] || undefined;
-  const apiKey =
-    fromEnvironment === undefined
-      ? { value: own?.api_key ?? null, source: own === undefined ? "not set" : ownSource }
-      : { value: fromEnvironment, source: "CHECKOUT_API_KEY" };
-  const storeOfKey = own !== undefined && own.api_key === apiKey.value ? own.store_id : null;
+  const { value: address } = baseUrl.value;
+  const named = given(world, "base-url", options.baseUrl) !== undefined;
+  const isSandbox = (url: string | undefined): boolean =>
+    address !== null && url !== undefined && isSameServer(url, address);
+  const apiKey = resolveApiKey(world, {
+    folder,
+    stored: !named || isSandbox(sandbox.value) ? stored.value : undefined,
+  });
+  const local = address === null || isLoopback(new URL(address).hostname);
+  // Whose key it is stays true while the sandbox is away: managed keys must not change with that.
+  const known = local && stored.value?.api_key === apiKey.value ? stored.value?.store_id : undefined;
+  const ownSource = stateFile(folder, "credentials");
   const storeId = given(world, "store-id", options.storeId) ?? {
-    value: storeOfKey,
-    source: storeOfKey === null ? "not set" : ownSource,
+    value: known ?? null,
+    source: known === undefined ? "not set" : ownSource,
+  };
+  const locate = (): string | undefined => {
+    const found = findSandbox(world, folder);
+    if (!found.ok || !named) return found.ok ? found.value : undefined;
+    return isSandbox(found.value) ? (address ?? undefined) : undefined;
   };
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   return accept({
     folder: given(world, "dir", options.dir && folder) ?? byDefault(folder),
     baseUrl: baseUrl.value,
+    ...(!named || apiKey.source === ownSource ? { locate } : {}),
     apiKey,
     storeId,
-    service: local && storeId.value !== null ? LOCAL_SANDBOX : baseUrl.value.value,
+    service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     timeoutMs: given(world, "timeout", options.timeout) ?? byDefault(timeoutMs),
     retries: given(world, "retries", options.retries) ?? byDefault(retries),
   });
 }
 
-/** The service that was named, or the live sandbox of the folder, or where one would be. */
+/** Where the live sandbox of the folder is; undefined while it is not there. */
+function findSandbox(world: World, folder: string): Outcome<string | undefined, Problem> {
+  const run = liveRun(world, folder);
+  return run.ok ? accept(run.value && baseUrlOf(run.value)) : run;
+}
+
+/** The key of the environment, or else the one that the folder keeps for its sandbox. */
+function resolveApiKey(
+  { env }: World,
+  { folder, stored }: { readonly folder: string; readonly stored: Credentials | undefined },
+): Sourced<string | null> {
+  const fromEnvironment = env["CHECKOUT_API_KEY"] || undefined;
+  if (fromEnvironment !== undefined) return { value: fromEnvironment, source: "CHECKOUT_API_KEY" };
+  if (stored === undefined) return { value: null, source: "not set" };
+  return { value: stored.api_key, source: stateFile(folder, "credentials") };
+}
+
+/** The service that was named, or the live sandbox of the folder; null where there is neither. */
 function resolveBaseUrl(
   world: World,
   options: ServiceOptions,
   found: { readonly folder: string; readonly running: string | undefined },
-): Outcome<Sourced<string>, Problem> {
+): Outcome<Sourced<string | null>, Problem> {
   const named = given(world, "base-url", options.baseUrl);
   if (named === undefined) {
     const { folder, running } = found;
     return accept(
-      running === undefined ? byDefault(DEFAULT_BASE_URL) : { value: running, source: `${folder}/run.json` },
+      running === undefined
+        ? { value: null, source: NO_SANDBOX }
+        : { value: running, source: stateFile(folder, "run") },
     );
   }
   const value = parseBaseUrl(named.value);
@@ -97,23 +134,24 @@ function resolveBaseUrl(
   return failUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
 }
 
-/** The service of these settings; refuses where there is no API key. */
+/** The service of these settings; refuses where there is none, and where there is no API key for it. */
 export function targetOf(settings: Settings): Outcome<Target, Problem> {
-  const apiKey = settings.apiKey.value;
-  if (apiKey !== null && /^[\x21-\x7e]+$/.test(apiKey)) {
-    const { baseUrl, service, storeId } = settings;
-    return accept({ baseUrl: baseUrl.value, apiKey, service, storeId: storeId.value });
+  const { apiKey, baseUrl, service, storeId, locate, folder } = settings;
+  if (baseUrl.value === null) return fail(noSandbox(folder.value, "CHECKOUT_BASE_URL"));
+  if (apiKey.value !== null && /^[\x21-\x7e]+$/.test(apiKey.value)) {
+    const target = { baseUrl: baseUrl.value, apiKey: apiKey.value, service, storeId: storeId.value };
+    return accept(locate === undefined ? target : { ...target, locate });
   }
-  const local = isLoopback(new URL(settings.baseUrl.value).hostname);
+  const local = isLoopback(new URL(baseUrl.value).hostname);
   return fail({
     exitCode: EXIT.credential,
     code: "credential_missing",
     message:
-      apiKey === null
-        ? `there is no API key for ${settings.baseUrl.value}`
-        : `the API key of ${settings.apiKey.source} (${redactKey(apiKey)}) has characters that a key cannot have`,
+      apiKey.value === null
+        ? `there is no API key for ${baseUrl.value}`
+        : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) has characters that a key cannot have`,
     next: local
-      ? "start the sandbox here (checkout sandbox start), or set CHECKOUT_API_KEY"
+      ? "set CHECKOUT_API_KEY; a key that the state folder keeps goes only to its own sandbox, while that runs"
       : "set CHECKOUT_API_KEY to a test key of that service",
   });
 }

@@ -79,7 +79,7 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
 /** Creates, or creates again what is already there; exit 5 where the key or the order belongs to something else. */
 async function runCreate(context: Context, options: CreateOptions, noun: Noun): Promise<Ending> {
   const { world } = context;
-  const service = connectTo(context, options);
+  const service = await connectTo(context, options);
   if (!service.ok) return service;
   const { settings } = service.value;
   const request = await completeRequest(world, options);

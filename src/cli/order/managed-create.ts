@@ -36,7 +36,9 @@ export async function createManaged(
     );
     const named = options.dir === undefined ? {} : { dir: folder };
     const store = target.storeId === null ? {} : { "store-id": target.storeId };
-    const where = { "base-url": target.baseUrl, ...store, ...named };
+    // The sandbox of the folder may be on another port by then, and is found again.
+    const service = target.locate === undefined ? { "base-url": target.baseUrl } : {};
+    const where = { ...service, ...store, ...named };
     return judgeCreate(context, { noun, request: intent.request, result, where });
   } finally {
     journal.value.close();

@@ -6,7 +6,7 @@ import type { Context } from "../command.ts";
 import type { Created, Noun } from "./create-report.ts";
 import { createManaged } from "./managed-create.ts";
 import { failUsage, type Problem } from "../problem.ts";
-import { connectTo } from "../service-command.ts";
+import { connectToSandbox } from "../service-command.ts";
 import { policyOf, type ServiceOptions } from "../settings.ts";
 
 /** The catalog price of what is made where none is named. */
@@ -39,7 +39,7 @@ export async function createInSandbox(
   wanted: { readonly noun: Noun; readonly request: CreateRequest; readonly control: ControlTarget },
 ): Promise<Outcome<Created, Problem>> {
   const { noun, request, control } = wanted;
-  const service = connectTo(context, { ...options, baseUrl: `${control.origin}/v1` });
+  const service = await connectToSandbox(context, options, control);
   if (!service.ok) return service;
   const { target, settings } = service.value;
   const { endpoint } = noun;

@@ -24,7 +24,7 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
 
 /** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
 async function runSessionsGet(context: Context, options: WaitOptions, id = ""): Promise<Ending> {
-  const service = connectTo(context, options);
+  const service = await connectTo(context, options);
   if (!service.ok) return service;
   const { target, settings } = service.value;
   if (options.wait === true) {

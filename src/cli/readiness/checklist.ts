@@ -73,7 +73,7 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
 
 /** What is not ready is a result, not a failure of the command: it is printed, and the exit code tells. */
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<Ending> {
-  const look = lookFor(context, options);
+  const look = await lookFor(context, options);
   if (!look.ok) return look;
   const interruption = new AbortController();
   const unsubscribe = context.world.onStop(() => interruption.abort());

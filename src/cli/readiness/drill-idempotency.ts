@@ -13,7 +13,7 @@ import { parseDuration, durationText } from "../parsers.ts";
 import type { Style } from "../printer.ts";
 import { table } from "../table.ts";
 import type { Problem } from "../problem.ts";
-import { connectTo } from "../service-command.ts";
+import { connectToSandbox } from "../service-command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 
@@ -58,13 +58,13 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
   });
 }
 
-function prepareDrill(
+async function prepareDrill(
   context: Context,
   options: IdempotencyOptions,
   { control, commandLine }: { readonly control: ControlTarget; readonly commandLine: string },
-): Outcome<ReadyDrill, Problem> {
+): Promise<Outcome<ReadyDrill, Problem>> {
   const { commandTimeout: commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
-  const service = connectTo(context, { ...options, baseUrl: `${control.origin}/v1` });
+  const service = await connectToSandbox(context, options, control);
   if (!service.ok) return service;
   const { target } = service.value;
   return accept(async (signal) => {

@@ -58,7 +58,7 @@ async function runDrill<Options extends ServiceOptions>(
   options: Options,
   prepare: DrillSpec<Options>["prepare"],
 ): Promise<Ending> {
-  const control = controlTarget(context, options);
+  const control = await controlTarget(context, options);
   if (!control.ok) return control;
   const ready = await prepare(context, options, control.value);
   if (!ready.ok) return ready;

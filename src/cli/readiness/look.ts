@@ -1,4 +1,4 @@
-import { isLoopback } from "../../core/loopback.ts";
+import { isSameServer } from "../../core/loopback.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { PROBE_TERMS, probeService } from "../../client/api/probe.ts";
 import type { ChecklistReport } from "../../core/readiness/report.ts";
@@ -8,7 +8,7 @@ import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { callSandbox, controlTarget } from "../control-command.ts";
+import { callSandbox, controlTarget, controlTargetNow } from "../control-command.ts";
 import { quote } from "../order/create-report.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
@@ -27,17 +27,19 @@ export type Look = (signal: AbortSignal) => Promise<Outcome<ChecklistReport, Pro
 /** The sandbox of this folder by its facts, or a service by what v1 shows of it. */
 type Place =
   | { readonly source: "sandbox"; readonly control: ControlTarget }
-  | { readonly source: "service"; readonly settings: Settings };
+  | { readonly source: "service"; readonly service: string; readonly settings: Settings };
+
+type ServicePlace = Extract<Place, { source: "service" }>;
 
 /** What `checkout checklist` looks at: the sandbox of this folder, unless another service was named. */
-export function lookFor(context: Context, options: LookOptions): Outcome<Look, Problem> {
-  const place = placeOf(context, options);
+export async function lookFor(context: Context, options: LookOptions): Promise<Outcome<Look, Problem>> {
+  const place = await placeOf(context, options);
   if (!place.ok) return place;
   const { item: names } = options;
   const look =
     place.value.source === "sandbox"
       ? accept(sandboxLook(context, place.value.control))
-      : serviceLook(context, options, place.value.settings);
+      : serviceLook(context, options, place.value);
   if (!look.ok || names === undefined) return look;
   return accept(async (signal) => {
     const seen = await look.value(signal);
@@ -48,29 +50,26 @@ export function lookFor(context: Context, options: LookOptions): Outcome<Look, P
   });
 }
 
-function placeOf(context: Context, options: LookOptions): Outcome<Place, Problem> {
+async function placeOf(context: Context, options: LookOptions): Promise<Outcome<Place, Problem>> {
   const settings = resolveSettings(context.world, options);
   if (!settings.ok) return settings;
-  const { value: baseUrl } = settings.value.baseUrl;
-  const control = controlTarget(context, options);
-  const isOwn = control.ok && isSameServer(control.value.origin, baseUrl);
-  if (options.baseUrl !== undefined && !isOwn) return elsewhere(options, settings.value);
+  const { value: service } = settings.value.baseUrl;
+  if (options.baseUrl !== undefined && service !== null) {
+    const own = controlTargetNow(context, options);
+    const isOwn = own.ok && own.value !== undefined && isSameServer(own.value.origin, service);
+    if (!isOwn) return elsewhere(options, { source: "service", service, settings: settings.value });
+  }
+  const control = await controlTarget(context, options);
   if (!control.ok) return control;
   if (options.probe !== true) return accept({ source: "sandbox", control: control.value });
   const message = "--probe is for another service: all facts of this sandbox are known";
   return failUsage(message, "leave it out, or name a service with --base-url");
 }
 
-function elsewhere({ watch: again }: LookOptions, settings: Settings): Outcome<Place, Problem> {
-  if (again !== true) return accept({ source: "service", settings });
+function elsewhere({ watch: again }: LookOptions, place: ServicePlace): Outcome<Place, Problem> {
+  if (again !== true) return accept(place);
   const message = "--watch works only with the sandbox of this folder: another service does not show changes";
   return failUsage(message, "leave it out, or leave out --base-url");
-}
-
-/** Whether two addresses lead to one port of this machine. */
-function isSameServer(origin: string, baseUrl: string): boolean {
-  const [one, other] = [new URL(origin), new URL(baseUrl)];
-  return isLoopback(one.hostname) && one.protocol === other.protocol && one.port === other.port;
 }
 
 function sandboxLook(context: Context, control: ControlTarget): Look {
@@ -84,9 +83,12 @@ function sandboxLook(context: Context, control: ControlTarget): Look {
 }
 
 /** A service is asked nothing unless that was said, because one of the questions is an order. */
-function serviceLook(context: Context, options: LookOptions, settings: Settings): Outcome<Look, Problem> {
+function serviceLook(
+  context: Context,
+  options: LookOptions,
+  { service, settings }: ServicePlace,
+): Outcome<Look, Problem> {
   const { world, printer } = context;
-  const service = settings.baseUrl.value;
   const report = (probe: ServiceProbe | null): ChecklistReport => {
     const judged = judgeService(probe, `checkout checklist --probe --base-url ${quote(service)}`);
     return { ...judged, source: "service", service, storeId: null, judgedAt: world.now() };

@@ -41,7 +41,6 @@ import {
 import { portProblem } from "./port-problem.ts";
 import { DONE, EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { banner, readyOf } from "./ready.ts";
-import { DEFAULT_PORT } from "../settings.ts";
 import * as state from "../state-folder.ts";
 
 type StartOptions = CommonOptions & {
@@ -57,6 +56,8 @@ type StartOptions = CommonOptions & {
   readonly quiet?: boolean;
 };
 
+/** The port of a sandbox that was asked for none (decision 1). No client has it as a default. */
+const DEFAULT_PORT = 4242;
 /** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
 /** Maximum number of tries to write to a locked database at the start. */

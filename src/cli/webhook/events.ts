@@ -128,7 +128,7 @@ async function nextEvents(
   options: ListOptions,
   query: RequestOf<"listEvents">,
 ): Promise<Outcome<AnswerOf<"listEvents">, Problem>> {
-  const target = controlTarget(context, options);
+  const target = await controlTarget(context, options);
   if (!target.ok) return target;
   const waitMs = waitMsOf(options);
   const result = await whileWaiting(context, options, ({ signal }) =>

@@ -65,7 +65,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   const { orderId, priceId } = options;
   const request = requestFor(context.world, { purpose: "trigger", orderId, priceId });
   if (!request.ok) return request;
-  const control = controlTarget(context, options);
+  const control = await controlTarget(context, options);
   if (!control.ok) return control;
   const made = await createInSandbox(context, options, {
     noun: goal.value.noun,

@@ -34,7 +34,7 @@ export async function eventOnceDelivered(
   options: WebhookWaitOptions,
   wanted: { readonly eventId: string; readonly until: (deliveries: readonly DeliveryEntry[]) => boolean },
 ): Promise<Outcome<AnswerOf<"showEvent">, Problem>> {
-  const target = controlTarget(context, options);
+  const target = await controlTarget(context, options);
   if (!target.ok) return target;
   const waitMs = waitMsOf(options);
   const shown = await whileWaiting(context, options, ({ signal }) =>

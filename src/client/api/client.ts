@@ -9,6 +9,11 @@ import { exchange, type ApiRequest, type Exchange, type ExchangeOptions } from "
 export type Target = {
   /** With the version segment, without a slash at the end: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
+  /**
+   * The base URL at this moment, for a sandbox whose port can move and whose key nobody else may get; undefined while it
+   * is not there. Default: `baseUrl`, always.
+   */
+  readonly locate?: () => string | undefined;
   readonly apiKey: string;
   /** What stands for the service in a managed key: its base URL, or LOCAL_SANDBOX. */
   readonly service: string;
@@ -103,8 +108,8 @@ export function retrieve(
 
 /** The request that a retrieve sends. */
 export function retrieveRequest(target: Target, id: string): ApiRequest {
-  const url = `${target.baseUrl}/checkout-sessions/${encodeURIComponent(id)}`;
-  return { method: "GET", url, headers: authorization(target) };
+  const path = `/checkout-sessions/${encodeURIComponent(id)}`;
+  return { method: "GET", ...addressOf(target, path), headers: authorization(target) };
 }
 
 /** The request that a create sends. */
@@ -114,7 +119,7 @@ export function createRequest(
 ): ApiRequest {
   return {
     method: "POST",
-    url: `${target.baseUrl}/${sent.endpoint}`,
+    ...addressOf(target, `/${sent.endpoint}`),
     headers: {
       ...authorization(target),
       "Content-Type": "application/json",
@@ -152,6 +157,16 @@ function settlementOf(result: Exchange): Settlement | undefined {
 function isProof(result: Exchange): boolean {
   if (result.end === "refusal") return errorRow(result.error.code)?.provesKeyUnused === true;
   return result.end === "success";
+}
+
+function addressOf({ baseUrl, locate }: Target, path: string): Pick<ApiRequest, "url" | "locate"> {
+  const url = `${baseUrl}${path}`;
+  if (locate === undefined) return { url };
+  const now = (): string | undefined => {
+    const found = locate();
+    return found && `${found}${path}`;
+  };
+  return { url, locate: now };
 }
 
 function authorization({ apiKey }: Target): Record<string, string> {

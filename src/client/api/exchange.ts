@@ -10,7 +10,11 @@ import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
 /** A request of the v1 API, without limits and signal. */
-export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers"> & { readonly body?: string };
+export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers"> & {
+  readonly body?: string;
+  /** Its URL at this moment, asked for before each try; undefined while nothing may get it. Default: `url`, always. */
+  readonly locate?: () => string | undefined;
+};
 
 /** An answer that no further try would change. */
 type Final =
@@ -68,9 +72,7 @@ export async function exchange(
   const { policy, signal, observer } = options;
   let uncertain = false;
   for (let tries = 1; ; tries += 1) {
-    observer?.onTry?.(request);
-    const { timeoutMs } = policy;
-    const result = await world.send({ ...request, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
+    const result = await tryOnce(world, request, options);
     observer?.onAnswer?.(result);
     const verdict = judge(result, world.now());
     uncertain ||= verdict.end === "again" && verdict.uncertain;
@@ -87,6 +89,20 @@ export async function exchange(
     if (signal?.aborted === true) return { end: "interrupted", tries, uncertain, headers };
   }
 }
+
+/** One try, where the request goes now. */
+async function tryOnce(
+  { send }: Pick<World, "send">,
+  { locate, ...request }: ApiRequest,
+  { policy: { timeoutMs }, signal, observer }: ExchangeOptions,
+): Promise<OutboundResult> {
+  const url = locate === undefined ? request.url : locate();
+  if (url === undefined) return NOT_THERE;
+  observer?.onTry?.({ ...request, url });
+  return send({ ...request, url, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
+}
+
+const NOT_THERE = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;
 
 type Verdict = Final | ({ readonly end: "again"; readonly uncertain: boolean } & Failure);
 
