@@ -436,7 +436,7 @@ test("the client acts on the first store, unless it is told which", async () => 
       return Promise.resolve({ ok: false, failure: "unreachable", message: "nobody is there" });
     },
   };
-  const target = { origin: "http://127.0.0.1:4242", token: "token" };
+  const target = { origin: "http://127.0.0.1:4242", token: "token", version: "0.1.0" };
   const body = { limit: 5, waitMs: undefined };
   await callControl(world, target, { name: "listEvents", body });
   await callControl(

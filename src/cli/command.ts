@@ -6,7 +6,12 @@ import { createPrinter, type Printer } from "./printer.ts";
 import type { Ending, ExitCode } from "./problem.ts";
 
 /** What a command gets beside its options. */
-export type Context = { readonly world: World; readonly printer: Printer };
+export type Context = {
+  readonly world: World;
+  readonly printer: Printer;
+  /** The version of this program. */
+  readonly version: string;
+};
 
 /** A command: what its help says, its options and how they go together, and the function that it is. */
 export type CommandSpec<Options> = OptionRules<Options> & {
@@ -21,7 +26,7 @@ export type CommandSpec<Options> = OptionRules<Options> & {
 };
 
 /** Where commands are registered, and how the program learns their exit code. */
-export type Registry = { readonly world: World; readonly exit: (code: ExitCode) => void };
+export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: ExitCode) => void };
 
 /** Options that every command has. */
 export type CommonOptions = { readonly json?: boolean; readonly dir?: string };
@@ -47,12 +52,14 @@ export function registerOn<Options extends CommonOptions>(
   }
   command.addHelpText("after", `\nExamples:\n${spec.examples.map((line) => `  $ ${line}`).join("\n")}`);
   command.action(async () => {
-    const { world, exit } = registry;
+    const { world, version, exit } = registry;
     applyEnvironment(command, world.env);
     const options = command.opts<Options>();
     const printer = createPrinter(world, { json: options.json === true });
     const sensible = checkRules(command, spec);
-    const ending = sensible.ok ? await spec.run({ world, printer }, options, ...command.args) : sensible;
+    const ending = sensible.ok
+      ? await spec.run({ world, printer, version }, options, ...command.args)
+      : sensible;
     if (ending.ok) return exit(ending.value);
     printer.problem(ending.refusal);
     exit(ending.refusal.exitCode);

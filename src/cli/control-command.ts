@@ -23,7 +23,7 @@ import {
   usageProblem,
   type Problem,
 } from "./problem.ts";
-import { onceThere } from "./service-command.ts";
+import { noteVersion, onceThere, shownVersion } from "./service-command.ts";
 import { liveRun, locateStateFolder, readAdminToken, trustFolder } from "./state-folder.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
@@ -51,16 +51,18 @@ export async function controlTarget(
 
 /** The same as it is at this moment; undefined while there is none. */
 export function controlTargetNow(
-  { world, printer }: Context,
+  context: Context,
   options: CommonOptions,
   role: ControlRole = "control",
 ): Outcome<ControlTarget | undefined, Problem> {
+  const { world, printer, version } = context;
+  const caller = { version, onOtherVersion: (other?: string) => noteVersion(context, other) };
   const named = world.env[TOKEN_VARIABLES[role]] ?? "";
   const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
   printer.hide(named);
   if (named !== "" && URL.canParse(baseUrl)) {
     if (!isLoopback(new URL(baseUrl).hostname)) return fail(notHere());
-    return accept({ origin: new URL(baseUrl).origin, token: named });
+    return accept({ origin: new URL(baseUrl).origin, token: named, ...caller });
   }
   const folder = locateStateFolder(world, options.dir);
   const trusted = trustFolder(world, folder);
@@ -72,7 +74,7 @@ export function controlTargetNow(
   const token = role === "control" ? accept(controlToken) : adminTokenOf(world, { folder, named });
   if (!token.ok) return token;
   printer.hide(token.value);
-  return accept({ origin: localOrigin(port), token: token.value });
+  return accept({ origin: localOrigin(port), token: token.value, ...caller });
 }
 
 function adminTokenOf(
@@ -131,6 +133,7 @@ export function controlOutcome<Value>(
 ): Outcome<Value, Problem> {
   if (result.end === "success") return accept(result.value);
   if (result.end === "interrupted") return fail(interruptedProblem());
+  if (result.end === "other_version") return fail(otherVersion(result));
   if (result.end === "unreachable") {
     const message = `the sandbox cannot be reached: ${result.message}`;
     const next = "check that the sandbox runs: checkout whoami";
@@ -140,6 +143,18 @@ export function controlOutcome<Value>(
   const hints: Readonly<Record<string, string | undefined>> = nextAfter;
   const next = hints[code] ?? "correct it and run it again";
   return fail({ exitCode: exitCodeOfStatus(result.status), code, message, next });
+}
+
+/** What this command needs of the sandbox is in another version. */
+function otherVersion(met: Extract<ControlResult<never>, { end: "other_version" }>): Problem {
+  const theirs = shownVersion(met.sandboxVersion);
+  return {
+    exitCode: EXIT.failed,
+    code: "other_version",
+    message: `the sandbox is ${theirs}, this command needs ${met.neededVersion}: restart it`,
+    next: "stop the sandbox; checkout sandbox start",
+    details: { sandbox_version: theirs, version: met.neededVersion },
+  };
 }
 
 /** A real service has no control API and must not get its token. */

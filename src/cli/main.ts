@@ -3,12 +3,15 @@ import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import { EXIT, storageProblem, usageProblem, type ExitCode, type Problem } from "./problem.ts";
 
-/** Runs one command line and returns its exit code. The one catch of the command line is here. */
-export async function main(world: World): Promise<ExitCode> {
+/**
+ * Runs one command line and returns its exit code. The one catch of the command line is here. `version` is that of this
+ * program; a test gives another one.
+ */
+export async function main(world: World, version = VERSION): Promise<ExitCode> {
   const { argv, stdout } = world;
   // Scripts ask for the version often; the answer does not wait for the commands to load.
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-    stdout.write(`${VERSION}\n`);
+    stdout.write(`${version}\n`);
     return EXIT.done;
   }
   const { CommanderError } = await import("commander");
@@ -17,7 +20,7 @@ export async function main(world: World): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.done;
   let program: Command | undefined;
   try {
-    program = await createProgram({ world, exit: (code) => (exitCode = code) });
+    program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {

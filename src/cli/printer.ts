@@ -27,6 +27,8 @@ export type Printer = {
   readonly talk: (text: string) => void;
   /** What was asked for beside the result, on stderr in every mode. */
   readonly trace: (text: string) => void;
+  /** The same, each text once. */
+  readonly traceOnce: (text: string) => void;
   readonly problem: (problem: Problem) => void;
   /** Replaces a secret in everything that is printed from now on: a service may send it back. */
   readonly hide: (secret: string) => void;
@@ -39,6 +41,7 @@ export function createPrinter(
 ): Printer {
   const { json } = options;
   const hidden: string[] = [];
+  const traced = new Set<string>();
   const hide = (text: string): string => hidden.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
   const style = styles(!json && hasColour(world.stdout, world.env));
   const talkStyle = styles(!json && hasColour(world.stderr, world.env));
@@ -59,6 +62,10 @@ export function createPrinter(
       if (!json) errorLine(text);
     },
     trace: errorLine,
+    traceOnce: (text) => {
+      if (!traced.has(text)) errorLine(text);
+      traced.add(text);
+    },
     problem: (problem) => {
       const typed = { ...problem, next: asTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle));

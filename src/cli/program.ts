@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import { VERSION } from "../version.ts";
 import type { Registry } from "./command.ts";
 import { widthOf } from "./printer.ts";
 
@@ -124,10 +123,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 
 /** The whole command tree, with the groups that are typed filled in. */
 export async function createProgram(registry: Registry): Promise<Command> {
-  const { argv, stdout, stderr } = registry.world;
+  const { version, world } = registry;
+  const { argv, stdout, stderr } = world;
   const program = new Command("checkout")
     .description("The Hosted Checkout and Orders Service v1 on your own machine.")
-    .version(VERSION, "-V, --version", "print the version")
+    .version(version, "-V, --version", "print the version")
     .exitOverride()
     // What stands behind a command is that command's own, also where one above it has an option of the same name.
     .enablePositionalOptions()

@@ -6,7 +6,7 @@ import type { ControlTarget } from "../client/control/control.ts";
 import type { ApiRequest, Observer } from "../client/api/exchange.ts";
 import { redactKey } from "../core/credential.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { printable } from "../core/text.ts";
+import { cut, printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
 import { parseDuration, parseWhole, durationText } from "./parsers.ts";
@@ -62,6 +62,21 @@ export function connect({ printer }: Context, settings: Settings): Outcome<Targe
   return target;
 }
 
+/** Says once that the sandbox is of another version; `other` is undefined where it tells none. */
+export function noteVersion({ printer, version }: Context, other: string | undefined): void {
+  const theirs = other === undefined ? "of an older version" : shownVersion(other);
+  printer.traceOnce(
+    `note: the sandbox is ${theirs}, this command is ${version}; restart the sandbox to have one version`,
+  );
+}
+
+/** A version as another program tells it. */
+export function shownVersion(text: string): string {
+  return printable(cut(text, MAX_VERSION));
+}
+
+const MAX_VERSION = 40;
+
 /** A service that can be talked to, with the settings that led there. */
 export type Connected = { readonly target: Target; readonly settings: Settings };
 
@@ -75,6 +90,8 @@ export async function connectTo(
     isThere: ({ baseUrl }) => baseUrl.value !== null,
   });
   if (!settings.ok) return settings;
+  const { sandbox } = settings.value;
+  if (sandbox !== undefined && sandbox.version !== context.version) noteVersion(context, sandbox.version);
   const target = connect(context, settings.value);
   return target.ok ? accept({ target: target.value, settings: settings.value }) : target;
 }

@@ -4,7 +4,7 @@ import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/api/retry.ts";
 import { redactKey } from "../core/credential.ts";
 import { LOCAL_SANDBOX } from "../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import type { Credentials } from "../core/state-files.ts";
+import type { Credentials, Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions } from "./command.ts";
 import { environmentName } from "./option-rules.ts";
@@ -38,6 +38,8 @@ export type Settings = {
   readonly baseUrl: Sourced<string | null>;
   /** The base URL at this moment, for what only the live sandbox of the folder may get; undefined while it is not there. */
   readonly locate?: () => string | undefined;
+  /** The live sandbox of the folder, if it is the service. */
+  readonly sandbox: Run | undefined;
   readonly apiKey: Sourced<string | null>;
   readonly storeId: Sourced<string | null>;
   /** What stands for the service in managed keys. */
@@ -58,7 +60,8 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   if (!stored.ok) return stored;
   const sandbox = findSandbox(world, folder);
   if (!sandbox.ok) return sandbox;
-  const baseUrl = resolveBaseUrl(world, options, { folder, running: sandbox.value });
+  const { url: running, run } = sandbox.value ?? {};
+  const baseUrl = resolveBaseUrl(world, options, { folder, running });
   if (!baseUrl.ok) return baseUrl;
 
   const { value: address } = baseUrl.value;
@@ -67,7 +70,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     address !== null && url !== undefined && isSameServer(url, address);
   const apiKey = resolveApiKey(world, {
     folder,
-    stored: !named || isSandbox(sandbox.value) ? stored.value : undefined,
+    stored: !named || isSandbox(running) ? stored.value : undefined,
   });
   const local = address === null || isLoopback(new URL(address).hostname);
   // Whose key it is stays true while the sandbox is away: managed keys must not change with that.
@@ -79,14 +82,16 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   };
   const locate = (): string | undefined => {
     const found = findSandbox(world, folder);
-    if (!found.ok || !named) return found.ok ? found.value : undefined;
-    return isSandbox(found.value) ? (address ?? undefined) : undefined;
+    const url = found.ok ? found.value?.url : undefined;
+    if (!named) return url;
+    return isSandbox(url) ? (address ?? undefined) : undefined;
   };
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   return accept({
     folder: given(world, "dir", options.dir && folder) ?? byDefault(folder),
     baseUrl: baseUrl.value,
     ...(!named || apiKey.source === ownSource ? { locate } : {}),
+    sandbox: isSandbox(running) ? run : undefined,
     apiKey,
     storeId,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
@@ -95,10 +100,16 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   });
 }
 
-/** Where the live sandbox of the folder is; undefined while it is not there. */
-function findSandbox(world: World, folder: string): Outcome<string | undefined, Problem> {
-  const run = liveRun(world, folder);
-  return run.ok ? accept(run.value && baseUrlOf(run.value)) : run;
+/** The live sandbox of the folder, and where it is; undefined while it is not there. */
+function findSandbox(
+  world: World,
+  folder: string,
+): Outcome<{ readonly url: string; readonly run: Run } | undefined, Problem> {
+  const live = liveRun(world, folder);
+  if (!live.ok) return live;
+  if (live.value === undefined) return accept(undefined);
+  const url = baseUrlOf(live.value);
+  return accept(url === undefined ? undefined : { url, run: live.value });
 }
 
 /** The key of the environment, or else the one that the folder keeps for its sandbox. */

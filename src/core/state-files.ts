@@ -11,6 +11,8 @@ const run = z.object({
   started: z.string(),
   port: z.int().min(1).max(65_535).nullable(),
   control_token: z.string(),
+  // Sandboxes before decision 65 do not write it.
+  version: z.string().optional(),
 });
 
 /** `run.json`: the process that serves a folder. `started` distinguishes it from a later process with the same pid. */

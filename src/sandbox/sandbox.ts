@@ -37,6 +37,8 @@ export type SandboxOptions = {
   readonly controlToken: string;
   /** The admin token: only for the administrator's acts. */
   readonly adminToken: string;
+  /** The version of the program, which the control API tells. */
+  readonly version: string;
   /** The key for signing secrets and for the tokens of the pages' forms. */
   readonly masterKey: Uint8Array;
   /** Called for our own failures, with the request_id that the caller got. */
@@ -68,6 +70,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     idempotencyWatch: createIdempotencyWatch(options.store, world),
     controlToken: options.controlToken,
     adminToken: options.adminToken,
+    version: options.version,
     masterKey: options.masterKey,
     deliveryTimeoutMs: options.deliveryTimeoutMs,
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
@@ -101,8 +104,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     stop: async (graceMs) => {
       timekeeper.stop();
       const graceIsOver = new Promise<void>((resolve) => world.after(graceMs, resolve));
-      const noted = Promise.race([context.assumptions.idle(), graceIsOver]);
-      await Promise.all([dispatcher.stop(graceMs), noted]);
+      await Promise.all([dispatcher.stop(graceMs), Promise.race([context.assumptions.idle(), graceIsOver])]);
     },
   };
 

@@ -33,7 +33,7 @@ export function openControl(port: number, folder: string): Control {
   const { control_token: token } = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
     readonly control_token: string;
   };
-  const target = { origin: `http://127.0.0.1:${port}`, token };
+  const target = { origin: `http://127.0.0.1:${port}`, token, version: "0.1.0" };
   const attempt: Control["attempt"] = (name, { id, body }) =>
     callControl(NETWORK, target, {
       name,

@@ -27,6 +27,8 @@ export type CommandOptions = {
   readonly typed?: readonly (readonly [question: string, answer: string])[];
   /** Whether stdout is a terminal. */
   readonly terminal?: boolean;
+  /** The version that this program says it has. */
+  readonly version?: string;
 };
 
 /** A command that goes on until it is stopped. */
@@ -150,7 +152,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   /** Runs one command line to its end. */
   async function runCommand(argv: readonly string[], command: CommandOptions = {}): Promise<Result> {
     const world = createWorld(argv, command);
-    const code = await main(world);
+    const code = await main(world, command.version);
     alive.delete(world.pid);
     return { code, ...world.output.text() };
   }
@@ -158,7 +160,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   /** Runs a command that goes on until it is stopped, and returns once it has said something. It ends with the test. */
   async function launch(argv: readonly string[], command: CommandOptions = {}): Promise<RunningCommand> {
     const world = createWorld(argv, command);
-    const ended = main(world).then((code) => {
+    const ended = main(world, command.version).then((code) => {
       alive.delete(world.pid);
       return { code, ...world.output.text() };
     });
@@ -178,7 +180,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   /** Runs `sandbox start --json` until it is ready; it ends with the test. */
   async function start(args: readonly string[] = [], command: CommandOptions = {}): Promise<RunningSandbox> {
     const world = createWorld(["sandbox", "start", "--json", ...args], command);
-    const ended = main(world).then((code) => {
+    const ended = main(world, command.version).then((code) => {
       alive.delete(world.pid);
       return { code, ...world.output.text() };
     });

@@ -109,7 +109,7 @@ export function listenOptions(): Option[] {
 
 /** Checks all that can be checked before anything listens. */
 export async function planOf(
-  { world, printer }: Context,
+  context: Context,
   options: ListenOptions,
 ): Promise<Outcome<ListenPlan, Problem>> {
   const { forward, route: routes = [], allowTarget: allowedHosts = [] } = options;
@@ -117,7 +117,7 @@ export async function planOf(
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
   const fault = urls.map((url) => targetFault(url, policy)).find(Boolean);
   if (fault !== undefined) return fail(fault);
-  const trust = await trustOf({ world, printer }, options);
+  const trust = await trustOf(context, options);
   if (!trust.ok) return trust;
   if (trust.value !== undefined && urls.every((url) => !url.startsWith("https:"))) return NO_TLS_TARGET;
   return accept({

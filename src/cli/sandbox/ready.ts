@@ -1,6 +1,5 @@
 import { localOrigin } from "../../core/loopback.ts";
 import type { SeededStore } from "../../sandbox/runtime/seed.ts";
-import { VERSION } from "../../version.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { calledAs, fieldLines } from "../printer.ts";
@@ -25,9 +24,14 @@ export type Ready = {
 /** What a sandbox on this port says; `folder` is undefined where nothing is kept. */
 export function readyOf(
   world: World,
-  served: { readonly port: number; readonly folder: string | undefined; readonly seeded: SeededStore },
+  served: {
+    readonly port: number;
+    readonly folder: string | undefined;
+    readonly seeded: SeededStore;
+    readonly version: string;
+  },
 ): Ready {
-  const { port, folder, seeded } = served;
+  const { port, folder, seeded, version } = served;
   const checkoutOrigin = localOrigin(port);
   return {
     event: "ready",
@@ -41,7 +45,7 @@ export function readyOf(
     data_dir: folder ?? null,
     ephemeral: folder === undefined,
     pid: world.pid,
-    version: VERSION,
+    version,
   };
 }
 

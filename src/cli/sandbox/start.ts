@@ -189,7 +189,7 @@ async function serveFolder(
     stopped,
   }: { readonly held: Held; readonly tokens: Tokens; readonly stopped: Promise<void> },
 ): Promise<Ending> {
-  const { world } = context;
+  const { world, version } = context;
   const opened = openState(world, held);
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
@@ -215,8 +215,8 @@ async function serveFolder(
     const { port } = listener;
     const awake = await retryWhileLocked(sandbox.start);
     if (!awake.ok) return awake;
-    const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey } });
-    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port });
+    const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey }, version });
+    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port, version });
     await context.printer.result(ready, () => banner(context, ready));
     await stopped;
     await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
@@ -279,7 +279,7 @@ function createLog(world: World, options: StartOptions): AccessLog {
 
 /** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
 async function listen(
-  { world, printer }: Context,
+  { world, printer, version }: Context,
   options: StartOptions,
   service: Pick<SandboxOptions, "store" | "log" | "masterKey"> & Tokens,
 ): Promise<Outcome<{ readonly listener: Listener; readonly sandbox: Sandbox }, Problem>> {
@@ -287,6 +287,7 @@ async function listen(
   const makeService = (port: number) => {
     sandbox = createSandbox(world, {
       ...service,
+      version,
       port,
       rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
       checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,

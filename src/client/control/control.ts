@@ -1,4 +1,4 @@
-import { DEFAULT_STORE } from "../../core/control/operation.ts";
+import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "../../core/control/operation.ts";
 import {
   CONTROL_OPERATIONS,
   decodeAnswer,
@@ -11,12 +11,16 @@ import {
 } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
-import type { World } from "../../world.ts";
+import type { OutboundResult, World } from "../../world.ts";
 
-/** The address of a sandbox's control API (decision 43), and the token of one role. */
+/** The address of a sandbox's control API (decision 43), the token of one role, and who calls. */
 export type ControlTarget = {
   readonly origin: string;
   readonly token: string;
+  /** The version of the program that calls (decision 65). */
+  readonly version: string;
+  /** Called with the version of the sandbox, if it is another one; undefined if it tells none, as the first ones. */
+  readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
   /** Default: the sandbox's first store. */
   readonly storeId?: string;
 };
@@ -25,8 +29,12 @@ export type ControlTarget = {
 export type ControlResult<Value> =
   | { readonly end: "success"; readonly value: Value }
   | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"] }
+  /** The sandbox is of another version, and has no such operation or another answer. */
+  | { readonly end: "other_version"; readonly sandboxVersion: string; readonly neededVersion: string }
   | { readonly end: "unreachable"; readonly message: string }
   | { readonly end: "interrupted" };
+
+type Received = Extract<OutboundResult, { ok: true }>;
 
 const TIMEOUT_MS = 30_000;
 /** Moving the clock delivers events, and receivers may be slow. */
@@ -46,15 +54,12 @@ export type ControlCall<Name extends OperationName> = {
 /** Calls any operation of the control API. */
 export async function callControl<Name extends OperationName>(
   world: Pick<World, "send">,
-  { origin, token, storeId = DEFAULT_STORE }: ControlTarget,
-  {
-    name,
-    id = "",
-    body,
-    timeoutMs = name === "moveClock" ? CLOCK_TIMEOUT_MS : TIMEOUT_MS,
-    signal,
-  }: ControlCall<Name>,
+  target: ControlTarget,
+  call: ControlCall<Name>,
 ): Promise<ControlResult<AnswerOf<Name>>> {
+  const { origin, token, storeId = DEFAULT_STORE } = target;
+  const { name, id = "", body, signal } = call;
+  const { timeoutMs = name === "moveClock" ? CLOCK_TIMEOUT_MS : TIMEOUT_MS } = call;
   const { method } = CONTROL_OPERATIONS[name];
   const request = encodeRequest(name, body);
   const sent = await world.send({
@@ -67,16 +72,27 @@ export async function callControl<Name extends OperationName>(
     signal,
   });
   if (!sent.ok && sent.failure === "aborted") return { end: "interrupted" };
-  if (!sent.ok) return { end: "unreachable", message: sent.message };
-  const answer = parseJson(sent.body);
+  return sent.ok ? readAnswer(target, name, sent) : { end: "unreachable", message: sent.message };
+}
+
+function readAnswer<Name extends OperationName>(
+  { version, onOtherVersion }: ControlTarget,
+  name: Name,
+  { status, headers, body }: Received,
+): ControlResult<AnswerOf<Name>> {
+  const answer = parseJson(body);
   const value = decodeAnswer(name, answer);
+  const refused = errorResponse.safeParse(answer).data;
+  const told = headers[VERSION_HEADER.toLowerCase()];
+  // Who is not admitted is told no version.
+  if (told === undefined ? value !== undefined : told !== version) onOtherVersion?.(told);
   if (value !== undefined) return { end: "success", value };
-  const refused = errorResponse.safeParse(answer);
-  if (refused.success) return { end: "refusal", status: sent.status, error: refused.data.error };
-  return {
-    end: "unreachable",
-    message: `status ${sent.status} came without an envelope: is that a sandbox?`,
-  };
+  const isAnswered = refused !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
+  if (told !== undefined && told !== version && !isAnswered)
+    return { end: "other_version", sandboxVersion: told, neededVersion: version };
+  if (refused !== undefined) return { end: "refusal", status, error: refused.error };
+  const message = `status ${status} came without an envelope: is that a sandbox?`;
+  return { end: "unreachable", message };
 }
 
 /** The fields that are set, as a query. */

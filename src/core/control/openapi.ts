@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
+import { OPERATION_HEADER, VERSION_HEADER } from "./operation.ts";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,
@@ -56,6 +57,16 @@ const ID_PARAMETER: Json = {
 const REQUEST_ID: Json = {
   description: "The request_id of the answer.",
   schema: { type: "string", format: "uuid" },
+};
+const SANDBOX_HEADERS: Json = {
+  [VERSION_HEADER]: {
+    description: "The version of the sandbox, for who was admitted.",
+    schema: { type: "string" },
+  },
+  [OPERATION_HEADER]: {
+    description: "The operationId that answered; missing where there is no such operation.",
+    schema: { type: "string" },
+  },
 };
 const ALLOW: Json = { description: "The methods that the path has.", schema: { type: "string" } };
 
@@ -121,7 +132,7 @@ function success(name: OperationName): Json {
   const whole = bare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
   return {
     description: "Done.",
-    headers: { "X-Request-Id": REQUEST_ID },
+    headers: { "X-Request-Id": REQUEST_ID, ...SANDBOX_HEADERS },
     content: jsonContent(schemaOf(whole)),
   };
 }
@@ -147,6 +158,7 @@ function refused(status: number, codes: readonly ErrorCode[]): Json {
     description: `Refused: ${codes.join(", ")}.`,
     headers: {
       "X-Request-Id": REQUEST_ID,
+      ...SANDBOX_HEADERS,
       ...(status === ERRORS.method_not_allowed.status ? { Allow: ALLOW } : {}),
     },
     content: jsonContent({ allOf: [{ $ref: "#/components/schemas/Refusal" }, named] }),

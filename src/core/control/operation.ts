@@ -44,6 +44,11 @@ export const CONTROL_PREFIX = `${ROOT}/`;
 /** Stands for the id of the sandbox's first store. */
 export const DEFAULT_STORE = "default";
 
+/** The header of an answer that tells the version of the sandbox (decision 65). */
+export const VERSION_HEADER = "Checkout-Sandbox-Version";
+/** The header that names the operation that answered. An answer without it comes from a sandbox that has no such one. */
+export const OPERATION_HEADER = "Checkout-Sandbox-Operation";
+
 /** An operation on one store and what is in it; its path begins below the store. */
 export function storeOperation<Answer extends z.ZodType, Request extends z.ZodType = z.ZodUndefined>(
   row: Row<Request, Answer>,

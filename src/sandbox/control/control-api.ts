@@ -1,5 +1,10 @@
 import { isSameSecret } from "../../core/constant-time.ts";
-import { DEFAULT_STORE, type ControlRole } from "../../core/control/operation.ts";
+import {
+  DEFAULT_STORE,
+  OPERATION_HEADER,
+  VERSION_HEADER,
+  type ControlRole,
+} from "../../core/control/operation.ts";
 import {
   CONTROL_OPERATIONS,
   decodeRequest,
@@ -9,6 +14,7 @@ import {
   type AnswerOf,
   type OperationName,
 } from "../../core/control/operations.ts";
+import type { ErrorCode } from "../../core/errors.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -17,8 +23,8 @@ import { refuseBrowsers } from "../../web/guard.ts";
 import { headerLines } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
-import { answerRefusal } from "../answer.ts";
-import type { Area, AreaRoute } from "../area.ts";
+import { answerRefusal, type Answer } from "../answer.ts";
+import type { Area, AreaRoute, Call } from "../area.ts";
 import { noStore } from "../at-store.ts";
 import type { OperationCall, ControlActs } from "./handler.ts";
 import { CONTROL_HANDLERS } from "./handlers.ts";
@@ -27,6 +33,8 @@ import { CONTROL_HANDLERS } from "./handlers.ts";
 export type ControlContext = ControlActs & {
   readonly controlToken: string;
   readonly adminToken: string;
+  /** The version of the program that serves. */
+  readonly version: string;
 };
 
 const ID = "[0-9a-f-]{36}";
@@ -42,32 +50,58 @@ export const CONTROL: Area<ControlContext, ControlRole> = {
     const allowed = refuseBrowsers(request);
     return allowed.ok ? identify(context, request) : allowed;
   },
-  refuse: (_context, { requestId }, refusal) => answerRefusal(requestId, refusal),
+  refuse: (context, { requestId }, refusal) => {
+    const answer = answerRefusal(requestId, refusal);
+    // The router refuses who was admitted; who was not learns no version.
+    return ROUTING.has(refusal.code) ? withHeaders(answer, versionHeader(context)) : answer;
+  },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
+/** What the router alone refuses with. */
+const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
+
+/** Every answer of an operation names it, a refusal too: so a thing that is not there differs from an unknown operation. */
 function routeOf(name: OperationName): AreaRoute<ControlContext, ControlRole> {
-  const { method, path, role, bare } = CONTROL_OPERATIONS[name];
+  const { method, path, role } = CONTROL_OPERATIONS[name];
   return {
     methods: [method],
     path,
     role,
-    answer: async (context, { request, requestId, query, params, caller }) => {
-      const permitted = requireRole(caller, name);
-      if (!permitted.ok) return permitted;
-      const storeId = findStore(context, params["store_id"] ?? "");
-      if (!storeId.ok) return storeId;
-      const read = takes(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
-      if (!read.ok) return read;
-      const body = takes(name) === "nothing" && query === "" ? undefined : read.value;
-      const { id = "" } = params;
-      const answer = await run(context, name, { storeId: storeId.value, id, requestId, body });
-      if (!answer.ok) return answer;
-      const data = encodeAnswer(name, answer.value);
-      const whole = bare ? data : { ok: true, request_id: requestId, data };
-      return accept({ status: 200, headers: jsonHeaders(requestId), body: JSON.stringify(whole) });
+    answer: async (context, call) => {
+      const outcome = await answerAs(name, context, call);
+      const answer = outcome.ok ? outcome.value : answerRefusal(call.requestId, outcome.refusal);
+      return accept(withHeaders(answer, { ...versionHeader(context), [OPERATION_HEADER]: name }));
     },
   };
+}
+
+async function answerAs(
+  name: OperationName,
+  context: ControlContext,
+  { request, requestId, query, params, caller }: Call<ControlRole>,
+): Promise<Outcome<Answer>> {
+  const permitted = requireRole(caller, name);
+  if (!permitted.ok) return permitted;
+  const storeId = findStore(context, params["store_id"] ?? "");
+  if (!storeId.ok) return storeId;
+  const read = takes(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
+  if (!read.ok) return read;
+  const body = takes(name) === "nothing" && query === "" ? undefined : read.value;
+  const { id = "" } = params;
+  const answer = await run(context, name, { storeId: storeId.value, id, requestId, body });
+  if (!answer.ok) return answer;
+  const data = encodeAnswer(name, answer.value);
+  const whole = CONTROL_OPERATIONS[name].bare ? data : { ok: true, request_id: requestId, data };
+  return accept({ status: 200, headers: jsonHeaders(requestId), body: JSON.stringify(whole) });
+}
+
+function versionHeader({ version }: ControlContext): Readonly<Record<string, string>> {
+  return { [VERSION_HEADER]: version };
+}
+
+function withHeaders(answer: Answer, headers: Answer["headers"]): Answer {
+  return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
 async function run<Name extends OperationName>(
