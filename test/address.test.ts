@@ -120,6 +120,14 @@ test.for(["", "svc_test_0000000000000000000000000000000ab"])(
   },
 );
 
+test("a base URL that is named gets no key of the folder either while its sandbox is away", async () => {
+  const { harness, heard, ready } = await abandonedFolder();
+  const result = await harness.run(words(`orders create ${ORDER} --base-url ${ready.base_url}`));
+  expect([result.code, heard]).toEqual([7, []]);
+  expect(result.stderr).toContain("there is no other API key for http://127.0.0.1:4242/v1");
+  expect(result.stderr).toContain("→ checkout sandbox start");
+});
+
 test("a folder that never had a sandbox has no default address either", async () => {
   const harness = createHarness();
   const { heard, service } = eavesdropper();
@@ -134,6 +142,7 @@ test("a folder that never had a sandbox has no default address either", async ()
 });
 
 const TYPED: readonly (readonly [line: string, code: number])[] = [
+  [`orders create ${ORDER} --base-url http://localhost:4242/v1`, 0],
   [`orders create ${ORDER}`, 0],
   ["endpoints list", 0],
   ["checklist", 3],

@@ -46,7 +46,8 @@ export async function controlTarget(
   if (!found.ok) return found;
   if (found.value !== undefined) return accept(found.value);
   const folder = locateStateFolder(context.world, options.dir);
-  return fail(noSandbox(folder, `CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}`));
+  const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]})`;
+  return fail(noSandbox(folder, why));
 }
 
 /** The same as it is at this moment; undefined while there is none. */

@@ -52,9 +52,9 @@ export function usageProblem(message: string, next: string): Problem {
 /** The message of `noSandbox`, without the folder. */
 export const NO_SANDBOX = "no sandbox is running here";
 
-/** No service was named, and the folder has no live sandbox: exit 7. `named` says what could have named one. */
-export function noSandbox(folder: string, named: string): Problem {
-  const message = `${NO_SANDBOX} (${folder}), and no other one is named (${named})`;
+/** A command needs the live sandbox of the folder, and there is none: exit 7. `why` says what it needs it for. */
+export function noSandbox(folder: string, why: string): Problem {
+  const message = `${NO_SANDBOX} (${folder}), and ${why}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }
 

@@ -87,7 +87,7 @@ export async function connectTo(
 ): Promise<Outcome<Connected, Problem>> {
   const settings = await onceThere(context, options, {
     look: () => resolveSettings(context.world, options),
-    isThere: ({ baseUrl }) => baseUrl.value !== null,
+    isThere: ({ lacksSandbox }) => lacksSandbox === undefined,
   });
   if (!settings.ok) return settings;
   const { sandbox } = settings.value;

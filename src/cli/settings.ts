@@ -40,6 +40,8 @@ export type Settings = {
   readonly locate?: () => string | undefined;
   /** The live sandbox of the folder, if it is the service. */
   readonly sandbox: Run | undefined;
+  /** Why nothing can be sent before the folder has a live sandbox; undefined if it can. */
+  readonly lacksSandbox: string | undefined;
   readonly apiKey: Sourced<string | null>;
   readonly storeId: Sourced<string | null>;
   /** What stands for the service in managed keys. */
@@ -56,10 +58,11 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   const folder = locateStateFolder(world, options.dir);
   const trusted = trustFolder(world, folder);
   if (!trusted.ok) return trusted;
-  const stored = readCredentials(world, folder);
-  if (!stored.ok) return stored;
+  // Before the credentials: a sandbox writes them before it says where it is.
   const sandbox = findSandbox(world, folder);
   if (!sandbox.ok) return sandbox;
+  const stored = readCredentials(world, folder);
+  if (!stored.ok) return stored;
   const { url: running, run } = sandbox.value ?? {};
   const baseUrl = resolveBaseUrl(world, options, { folder, running });
   if (!baseUrl.ok) return baseUrl;
@@ -80,6 +83,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     value: known ?? null,
     source: known === undefined ? "not set" : ownSource,
   };
+  const isKeyKept = local && apiKey.value === null && stored.value !== undefined;
   const locate = (): string | undefined => {
     const found = findSandbox(world, folder);
     const url = found.ok ? found.value?.url : undefined;
@@ -92,12 +96,19 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     baseUrl: baseUrl.value,
     ...(!named || apiKey.source === ownSource ? { locate } : {}),
     sandbox: isSandbox(running) ? run : undefined,
+    lacksSandbox: running === undefined ? lackOf(address, isKeyKept) : undefined,
     apiKey,
     storeId,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     timeoutMs: given(world, "timeout", options.timeout) ?? byDefault(timeoutMs),
     retries: given(world, "retries", options.retries) ?? byDefault(retries),
   });
+}
+
+/** What is missing where the folder has no live sandbox: an address, or a key that only that sandbox may get. */
+function lackOf(address: string | null, isKeyKept: boolean): string | undefined {
+  if (address === null) return "no other one is named (CHECKOUT_BASE_URL)";
+  return isKeyKept ? `there is no other API key for ${address} (CHECKOUT_API_KEY)` : undefined;
 }
 
 /** The live sandbox of the folder, and where it is; undefined while it is not there. */
@@ -147,8 +158,8 @@ function resolveBaseUrl(
 
 /** The service of these settings; refuses where there is none, and where there is no API key for it. */
 export function targetOf(settings: Settings): Outcome<Target, Problem> {
-  const { apiKey, baseUrl, service, storeId, locate, folder } = settings;
-  if (baseUrl.value === null) return fail(noSandbox(folder.value, "CHECKOUT_BASE_URL"));
+  const { apiKey, baseUrl, service, storeId, locate, folder, lacksSandbox = "" } = settings;
+  if (baseUrl.value === null || lacksSandbox !== "") return fail(noSandbox(folder.value, lacksSandbox));
   if (apiKey.value !== null && /^[\x21-\x7e]+$/.test(apiKey.value)) {
     const target = { baseUrl: baseUrl.value, apiKey: apiKey.value, service, storeId: storeId.value };
     return accept(locate === undefined ? target : { ...target, locate });
