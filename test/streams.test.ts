@@ -42,8 +42,12 @@ function createStream() {
   };
 }
 
-async function serveBody(body: HttpBody): Promise<Listener> {
-  const service = { answer: async () => ({ status: 200, headers: {}, body }), refuse: () => notRead };
+async function serveBody(body: HttpBody, before = async (): Promise<void> => undefined): Promise<Listener> {
+  const answer = async () => {
+    await before();
+    return { status: 200, headers: {}, body };
+  };
+  const service = { answer, refuse: () => notRead };
   const options = {
     port: 0,
     limits: { bodyBytes: 1024, connections: 10, silenceMs: SILENCE_MS },
@@ -100,6 +104,26 @@ test("a reader that goes away ends the stream", async () => {
   (await open(port)).destroy();
   await until("the stream is told that nobody reads it", () => stream.state.returned);
   expect(stream.state.asked).toBe(1);
+});
+
+test("a reader that went away before the answer was made ends the stream, too", async () => {
+  const stream = createStream();
+  let makeAnswer = (): void => undefined;
+  const asked = new Promise<void>((resolve) => (makeAnswer = resolve));
+  let isAsked = false;
+  const { port } = await serveBody(stream.body, async () => {
+    isAsked = true;
+    await asked;
+  });
+  const request = get({ port, host: "127.0.0.1" }).on("error", () => undefined);
+  await until("the request is there", () => isAsked);
+  request.destroy();
+  // Time for the server to see it go; later than that is the case of a reader that goes while it reads.
+  await setTimeout(SILENCE_MS);
+  makeAnswer();
+  stream.push("too late");
+  await until("the stream is told that nobody reads it", () => stream.state.returned);
+  expect(stream.state.returned).toBe(true);
 });
 
 test("a reader that takes nothing is not written to for ever, and loses its connection", async () => {

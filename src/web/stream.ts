@@ -13,8 +13,10 @@ export async function sendStream(
   const { response, socket, silenceMs } = to;
   const gone = new Promise<"gone">((resolve) => void response.once("close", () => resolve("gone")));
   const chunks = body[Symbol.asyncIterator]();
+  // Who went before this began is not told of again.
+  const isGone = (): boolean => response.closed || socket.destroyed;
   try {
-    while (!response.writableEnded) {
+    while (!isGone() && !response.writableEnded) {
       socket.setTimeout(0);
       const next = await Promise.race([chunks.next(), gone]);
       if (next === "gone") return;
