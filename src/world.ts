@@ -56,6 +56,8 @@ export type OutboundRequest = {
   readonly addresses?: readonly string[] | undefined;
   /** Certificates to trust for https. Default: those that the system trusts. */
   readonly tls?: TlsTrust | undefined;
+  /** Called with each part of the answer's body as it comes, for an answer that stays open. */
+  readonly onPart?: ((part: Uint8Array) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 

@@ -47,6 +47,8 @@ function endpoint(more: Partial<EndpointFact> = {}): EndpointFact {
     kind: "url",
     url: HOOKS,
     state: "enabled",
+    reason: null,
+    pausedBy: null,
     subject: SUBJECT,
     drill: drill(),
     ...more,
@@ -84,6 +86,7 @@ const READY: ReadinessFacts = {
   endpoints: [endpoint()],
   idempotency: { replayed: use(), refused: use({ requestId: "r-2" }), drill: null },
   browserReturn: null,
+  underway: [],
 };
 
 const idempotency = (more: Partial<ReadinessFacts["idempotency"]>): Partial<ReadinessFacts> => ({

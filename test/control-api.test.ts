@@ -136,9 +136,10 @@ test("every operation answers as it is described", async () => {
       `${STORE}/drills/browser-return`,
       { return_url: "http://localhost:3000/thanks", steps: [STEP] },
     ],
-    beginIdempotencyDrill: [`${STORE}/drills/idempotency`, { timeout_ms: 1000 }],
-    closeIdempotencyDrill: [`${STORE}/drills/idempotency/<drill>/close`, { ending: "exited", exit_code: 0 }],
-    judgeIdempotencyDrill: [`${STORE}/drills/idempotency/<drill>/judge`, {}],
+    openLease: [`${STORE}/leases`, { drill: "idempotency", timeout_ms: 1000 }],
+    closeIdempotencyDrill: [`${STORE}/drills/idempotency/<lease>/close`, { ending: "exited", exit_code: 0 }],
+    judgeIdempotencyDrill: [`${STORE}/drills/idempotency/<lease>/judge`, {}],
+    endLease: [`${STORE}/leases/<lease>/end`, {}],
     assumptions: [`${STORE}/assumptions`],
     inspectCheckout: [`${STORE}/checkouts/${id}`],
     pay: [`${STORE}/checkouts/${id}/pay`, { outcome: "declined" }],
@@ -148,16 +149,16 @@ test("every operation answers as it is described", async () => {
     changeReturnOrigins: [`${STORE}/return-origins`, { action: "add", origin: "https://shop.example" }],
     describe: ["/__sandbox/openapi.json"],
   } as const satisfies Record<OperationName, readonly [string, object?]>;
-  let drill = "";
+  let lease = "";
   for (const name of OPERATION_NAMES) {
     const [template, request] = calls[name];
-    const path = template.replace("<drill>", drill);
+    const path = template.replace("<lease>", lease);
     if (request !== undefined) expect(described(name, "request", request)).toBe("");
     const answer = await call(path, request === undefined ? {} : { body: JSON.stringify(request) });
     expect([name, answer.status, described(name, 200, answer.body)]).toEqual([name, 200, ""]);
     expect(answer.headers["Content-Type"]).toContain("application/json");
     if (name !== "describe") expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
-    if (name === "beginIdempotencyDrill") drill = String(answer.body.data?.["id"]);
+    if (name === "openLease") lease = String(answer.body.data?.["id"]);
   }
 });
 
@@ -295,6 +296,7 @@ const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
   replayEvent: {},
   closeIdempotencyDrill: { ending: "exited", exit_code: 0 },
   judgeIdempotencyDrill: {},
+  endLease: {},
 };
 const OTHER_STORE = "00000000-0000-7000-8000-0000000000aa";
 
@@ -329,12 +331,13 @@ async function openTwoStores() {
   };
   const endpoint = await make(`${STORE}/endpoints`, { url: "http://localhost:3000/hooks" });
   const event = await make(`${STORE}/endpoints/${endpoint}/test`, {});
-  const drill = await make(`${STORE}/drills/idempotency`, { timeout_ms: 60_000 });
+  const lease = await make(`${STORE}/leases`, { drill: "idempotency", timeout_ms: 60_000 });
   const ids: Readonly<Record<string, string>> = {
     checkouts: checkout,
     endpoints: endpoint,
     events: event,
-    drills: drill,
+    drills: lease,
+    leases: lease,
   };
   /** Waits until all that was under way is written. */
   const settle = async (): Promise<void> => {
@@ -383,6 +386,7 @@ test("an id in a body or a query is of the store in the path, too", async () => 
     [`${other}/endpoints/${own}/trouble`, { action: "add", kind: "drop", event_id: ids["events"] }],
     [`${other}/events/${event}/replay`, { endpoint_id: ids["endpoints"] }],
     [`${other}/drills/webhook`, { endpoint_id: ids["endpoints"] }],
+    [`${other}/drills/webhook`, { endpoint_id: own, lease_id: ids["leases"] }],
     [`${other}/listener`, { url: "http://localhost:3000/listener", since: { event_id: ids["events"] } }],
   ] as const;
   await settle();

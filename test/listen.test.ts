@@ -557,6 +557,12 @@ test("an endpoint that was removed beside it is registered again, one that was p
   site.shop.answers = () => 410;
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
+  // A drill that holds webhooks back lets them go again.
+  const lease = { drill: "browser_return", timeout_ms: 60_000 };
+  const { id } = (await site.control<{ id: string }>("/leases", lease)).data;
+  expect(await site.endpoint(endpoint)).toMatchObject({ state: "paused", paused_by: "drill" });
+  await site.beat();
+  await site.control(`/leases/${id}/end`, {});
   await site.control(`/endpoints/${endpoint}/state`, { action: "pause" });
   await site.beat();
   expect(await listening.said(1)).toEqual(["disabled"]);

@@ -85,7 +85,7 @@ test.for([
   ["listen", "registerListener"],
   ["trigger order.succeeded", "pay"],
   ["checklist", "readiness"],
-  ["checklist run idempotency --client-command true", "beginIdempotencyDrill"],
+  ["checklist run idempotency --client-command true", "openLease"],
 ] as const)("an operation that the sandbox does not have: %s", async ([line, name]) => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });

@@ -14,6 +14,7 @@ import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/delivery-steps.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
+import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/rate-limiter.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
@@ -60,14 +61,16 @@ type Context = AreasContext & DispatchContext;
 /** Every request passes the guard first and is logged last, also an unreadable one. */
 export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
+  const report = (work: string) => (error: unknown) => options.report(work, error);
   const context: Context = {
     store: options.store,
     world,
     checkoutOrigin: localOrigin(options.port),
     checkoutLifetimeMs: options.checkoutLifetimeMs,
     rateLimiter: createRateLimiter(options.rateLimit),
-    assumptions: createAssumptionLog(options.store, (error) => options.report("assumptions", error)),
-    idempotencyWatch: createIdempotencyWatch(options.store, world),
+    assumptions: createAssumptionLog(options.store, report("assumptions")),
+    idempotencyWatch: createIdempotencyWatch(options.store),
+    leases: createLeases(world, report("lease")),
     controlToken: options.controlToken,
     adminToken: options.adminToken,
     version: options.version,
@@ -83,11 +86,8 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     clockMutex: createMutex(),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
-  const dispatcher = createDispatcher(context, (error) => options.report("delivery", error));
-  const timekeeper = createTimekeeper(world, {
-    context: () => context,
-    report: (error) => options.report("timer", error),
-  });
+  const dispatcher = createDispatcher(context, report("delivery"));
+  const timekeeper = createTimekeeper(world, { context: () => context, report: report("timer") });
   const service: Service = {
     answer: async (request) => {
       const startedAt = world.monotonic();
@@ -104,7 +104,8 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     stop: async (graceMs) => {
       timekeeper.stop();
       const graceIsOver = new Promise<void>((resolve) => world.after(graceMs, resolve));
-      await Promise.all([dispatcher.stop(graceMs), Promise.race([context.assumptions.idle(), graceIsOver])]);
+      const noted = Promise.race([context.assumptions.idle(), graceIsOver]);
+      await Promise.all([dispatcher.stop(graceMs), noted, context.leases.endAll()]);
     },
   };
 

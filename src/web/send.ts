@@ -72,7 +72,7 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
 
 function collect(
   response: IncomingMessage,
-  { maxResponseBytes, larger }: Pick<OutboundRequest, "maxResponseBytes" | "larger">,
+  { maxResponseBytes, larger, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "larger" | "onPart">,
   end: (result: OutboundResult) => void,
 ): void {
   const chunks: Buffer[] = [];
@@ -87,6 +87,7 @@ function collect(
     if (size > maxResponseBytes) return;
     size += chunk.length;
     chunks.push(chunk);
+    onPart?.(chunk);
     if (size <= maxResponseBytes) return;
     response.destroy();
     if (larger === "cut") answer();

@@ -29,6 +29,8 @@ export type CommandOptions = {
   readonly terminal?: boolean;
   /** The version that this program says it has. */
   readonly version?: string;
+  /** Kills the command as SIGKILL does: its connections are closed, and nothing that it waits for comes. */
+  readonly killed?: AbortSignal;
 };
 
 /** A command that goes on until it is stopped. */
@@ -43,6 +45,7 @@ export type RunningCommand = {
 /** A sandbox that runs in this process. */
 export type RunningSandbox = {
   readonly ready: Ready;
+  /** Sends a request; of an answer that stays open it returns the first part, and leaves it open. */
   readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
   readonly stop: () => Promise<Result>;
 };
@@ -105,6 +108,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     const output = createOutput();
     const ownStops = new Set<() => void>();
     const pid = nextPid++;
+    const killed = command.killed ?? new AbortController().signal;
     alive.add(pid);
     const stdin = new PassThrough();
     answerQuestions(output, stdin, command.typed ?? []);
@@ -125,7 +129,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       uuid: () => fakeUuid(clock.now(), (ids += 1)),
       randomBytes,
       random,
-      send: (outbound) => fault(outbound, () => deliver(ports, outbound)),
+      send: (outbound) => unlessKilled(killed, () => fault(outbound, () => deliver(ports, outbound, killed))),
       resolve: (host) => Promise.resolve(names.get(host) ?? []),
       listen: (makeService, { port }) => Promise.resolve(listen(ports, makeService, port)),
       openBrowser: (url) => {
@@ -338,9 +342,18 @@ function firstFree(ports: ReadonlyMap<number, Service>): number {
   return port;
 }
 
+/** What a command does: after it was killed nothing more, and what it waits for does not come. */
+function unlessKilled<Value>(killed: AbortSignal, work: () => Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    if (killed.aborted) return;
+    work().then((value) => killed.aborted || resolve(value), reject);
+  });
+}
+
 async function deliver(
   ports: ReadonlyMap<number, Service>,
   outbound: OutboundRequest,
+  killed = new AbortController().signal,
 ): Promise<OutboundResult> {
   if (outbound.signal?.aborted === true) return { ok: false, failure: "aborted", message: "aborted" };
   const url = new URL(outbound.url);
@@ -357,21 +370,44 @@ async function deliver(
     dropped,
   } = await service.answer({ method: outbound.method, target, rawHeaders, body });
   if (dropped === true) return { ok: false, failure: "connection_lost", message: "socket hang up" };
+  const signals = outbound.signal === undefined ? [killed] : [killed, outbound.signal];
+  const whole = await readWhole(answer, { onPart: outbound.onPart, signal: AbortSignal.any(signals) });
+  if (whole === undefined) return { ok: false, failure: "aborted", message: "aborted" };
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return {
     ok: true,
     status,
     headers: Object.fromEntries(lowerCase),
-    body: Buffer.from(await wholeOf(answer)).toString("utf8"),
+    body: Buffer.from(whole).toString("utf8"),
   };
 }
 
-/** The whole of a body, of a stream too. */
-async function wholeOf(body: HttpResponse["body"]): Promise<string | Uint8Array> {
+/** The whole of a body, of a stream too; undefined if its reader went away before its end. */
+async function readWhole(
+  body: HttpResponse["body"],
+  { onPart, signal }: Pick<OutboundRequest, "onPart"> & { readonly signal: AbortSignal },
+): Promise<string | Uint8Array | undefined> {
   if (typeof body === "string" || body instanceof Uint8Array) return body;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  const parts: Uint8Array[] = [];
+  const stream = body[Symbol.asyncIterator]();
+  const gone = new Promise<"gone">((resolve) => signal.addEventListener("abort", () => resolve("gone")));
+  for (;;) {
+    const next = await Promise.race([stream.next(), gone]);
+    if (next === "gone") {
+      await stream.return?.();
+      return undefined;
+    }
+    if (next.done === true) return Buffer.concat(parts);
+    parts.push(next.value);
+    onPart?.(next.value);
+  }
+}
+
+/** A whole body, or the first part of one that stays open: nobody reads on, and nobody goes away. */
+async function firstOf(body: HttpResponse["body"]): Promise<string | Uint8Array> {
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  const first = await body[Symbol.asyncIterator]().next();
+  return first.done === true ? "" : first.value;
 }
 
 async function request(
@@ -394,5 +430,5 @@ async function request(
     body: Buffer.from(call.body ?? ""),
   };
   const answer = await service.answer(inbound);
-  return { ...answer, body: await wholeOf(answer.body) };
+  return { ...answer, body: await firstOf(answer.body) };
 }

@@ -39,6 +39,18 @@ export type SandboxProcess = Running & { readonly ready: Ready; readonly port: n
 
 /** Starts the real binary and waits for its first line. It ends with the test. */
 export async function launch(args: readonly string[], options: RunOptions): Promise<Running> {
+  const running = begin(args, options);
+  const { process: child, output } = running;
+  const firstLine = async (): Promise<void> => {
+    while (!output.stdout.includes("\n")) await once(child.stdout as NodeJS.ReadableStream, "data");
+  };
+  await Promise.race([firstLine(), once(child, "close")]);
+  if (!output.stdout.includes("\n")) throw new Error(`the program did not start: ${output.stderr}`);
+  return running;
+}
+
+/** Starts the real binary and does not wait. It ends with the test. */
+export function begin(args: readonly string[], options: RunOptions): Running {
   const child = spawnProgram(args, options);
   const output = collect(child);
   const gone = once(child, "close") as Promise<[number | null]>;
@@ -50,11 +62,6 @@ export async function launch(args: readonly string[], options: RunOptions): Prom
   onTestFinished(async () => {
     await stop("SIGKILL");
   });
-  const firstLine = async (): Promise<void> => {
-    while (!output.stdout.includes("\n")) await once(child.stdout as NodeJS.ReadableStream, "data");
-  };
-  await Promise.race([firstLine(), gone]);
-  if (!output.stdout.includes("\n")) throw new Error(`the program did not start: ${output.stderr}`);
   return { process: child, output, stop };
 }
 

@@ -101,6 +101,8 @@ export async function openWebhookSite(args: readonly string[] = []) {
       site.sandbox = await harness.start(args);
     },
     stop: () => site.sandbox.stop(),
+    /** The sandbox that runs now. */
+    sandbox: () => site.sandbox,
     /** Creates an order, and returns its id. */
     order: async (orderId = `order-${(orders += 1)}`): Promise<string> => {
       const answer = await site.sandbox.request({

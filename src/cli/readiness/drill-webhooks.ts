@@ -1,13 +1,16 @@
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { accept } from "../../core/outcome.ts";
+import { callControl, type ControlTarget } from "../../client/control/control.ts";
+import { whileLeased } from "../../client/control/lease.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { CASE_NAMES, DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
-import { valueOption, type CommonOptions, type Registry } from "../command.ts";
-import { callSandbox, type NextAfter } from "../control-command.ts";
+import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { controlOutcome, type NextAfter } from "../control-command.ts";
 import { drillLines, registerDrill, verdictMark } from "./drill.ts";
 import { parseId } from "../parsers.ts";
 import type { Style } from "../printer.ts";
+import type { Problem } from "../problem.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string };
 type EndpointDrill = AnswerOf<"runWebhookDrill">["drills"][number];
@@ -27,13 +30,7 @@ export function registerChecklistWebhooks(checklist: Command, registry: Registry
     options: [valueOption("--endpoint <id>", "only this endpoint (default: all enabled ones)", parseId)],
     prepare: (context, { endpoint }, control) =>
       accept(async (signal) => {
-        const run = await callSandbox(context, control, {
-          name: "runWebhookDrill",
-          body: endpoint === undefined ? {} : { endpointId: endpoint },
-          timeoutMs: TIMEOUT_MS,
-          signal,
-          nextAfter: NEXT_AFTER,
-        });
+        const run = await runDrill(context, control, { endpoint, signal });
         if (!run.ok) return run;
         const { drills } = run.value;
         const passed = drills.every((drill) => drill.passed);
@@ -45,6 +42,20 @@ export function registerChecklistWebhooks(checklist: Command, registry: Registry
         });
       }),
   });
+}
+
+/** Under a lease, so that the sandbox stops when this command is no more. */
+async function runDrill(
+  { world }: Context,
+  control: ControlTarget,
+  { endpoint, signal }: { readonly endpoint: string | undefined; readonly signal: AbortSignal },
+): Promise<Outcome<AnswerOf<"runWebhookDrill">, Problem>> {
+  const lease = { drill: "webhook", timeoutMs: TIMEOUT_MS, signal } as const;
+  const run = await whileLeased(world, control, lease, ({ id: leaseId }) => {
+    const body = endpoint === undefined ? { leaseId } : { leaseId, endpointId: endpoint };
+    return callControl(world, control, { name: "runWebhookDrill", body, timeoutMs: TIMEOUT_MS, signal });
+  });
+  return controlOutcome(run, NEXT_AFTER);
 }
 
 const NEXT_AFTER: NextAfter = {

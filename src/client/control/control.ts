@@ -11,7 +11,7 @@ import {
 } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
 import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
-import type { OutboundResult, World } from "../../world.ts";
+import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
 /** The address of a sandbox's control API (decision 43), the token of one role, and who calls. */
 export type ControlTarget = {
@@ -57,20 +57,38 @@ export async function callControl<Name extends OperationName>(
   target: ControlTarget,
   call: ControlCall<Name>,
 ): Promise<ControlResult<AnswerOf<Name>>> {
-  const { origin, token, storeId = DEFAULT_STORE } = target;
-  const { name, id = "", body, signal } = call;
-  const { timeoutMs = name === "moveClock" ? CLOCK_TIMEOUT_MS : TIMEOUT_MS } = call;
-  const { method } = CONTROL_OPERATIONS[name];
+  return readSent(target, call.name, await world.send(controlRequest(target, call)));
+}
+
+/** The request that calls an operation. */
+export function controlRequest<Name extends OperationName>(
+  { origin, token, storeId = DEFAULT_STORE }: ControlTarget,
+  {
+    name,
+    id = "",
+    body,
+    timeoutMs = name === "moveClock" ? CLOCK_TIMEOUT_MS : TIMEOUT_MS,
+    signal,
+  }: ControlCall<Name>,
+): OutboundRequest {
   const request = encodeRequest(name, body);
-  const sent = await world.send({
-    method,
+  return {
+    method: CONTROL_OPERATIONS[name].method,
     url: `${origin}${pathOf(name, { storeId, id })}${takes(name) === "query" ? queryOf(request) : ""}`,
     headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
     ...(takes(name) === "body" ? { body: JSON.stringify(request) } : {}),
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,
     signal,
-  });
+  };
+}
+
+/** What became of a call. */
+export function readSent<Name extends OperationName>(
+  target: ControlTarget,
+  name: Name,
+  sent: OutboundResult,
+): ControlResult<AnswerOf<Name>> {
   if (!sent.ok && sent.failure === "aborted") return { end: "interrupted" };
   return sent.ok ? readAnswer(target, name, sent) : { end: "unreachable", message: sent.message };
 }

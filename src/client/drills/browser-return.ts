@@ -7,6 +7,7 @@ import { excerpt } from "../../core/text.ts";
 import type { OutboundResult, World } from "../../world.ts";
 import { poll } from "../poll.ts";
 import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { whileLeased } from "../control/lease.ts";
 
 /** How to ask the merchant about an order: a URL or a command with `{order_id}` and `{session_id}`. */
 export type OrderViewSource = {
@@ -23,7 +24,7 @@ export type BrowserReturn = {
   readonly signal: AbortSignal;
 };
 
-type ReturnWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
+type ReturnWorld = Pick<World, "send" | "run" | "sleep" | "after" | "monotonic">;
 
 /** Timeout of each request and each run of the command, in milliseconds. */
 const TIMEOUT_MS = 15_000;
@@ -35,10 +36,12 @@ const SETTLE_MS = 1000;
 /** How long the merchant has to accept the webhooks after they are released, in milliseconds. */
 const CONFIRM_MS = 15_000;
 const LOOK_AGAIN_MS = 250;
+/** The longest that webhooks wait, in milliseconds: longer than a page with all its redirects and a view may take. */
+const LEASE_MS = (MAX_REDIRECTS + 3) * TIMEOUT_MS;
 
 /**
  * Simulates a customer who returns without paying, and again after the payment but before the webhooks, and asks the
- * merchant each time. The store's endpoints are paused during this, so that all webhooks wait.
+ * merchant each time. The second time under a lease, so that all webhooks of the store wait.
  */
 export async function drillBrowserReturn(
   world: ReturnWorld,
@@ -51,7 +54,8 @@ export async function drillBrowserReturn(
   const before = await readView(world, target, wanted);
   const unpaid = await comeBack(world, target, wanted);
   if (signal.aborted) return { end: "interrupted" };
-  const early = await whileHeld(world, target, async () => {
+  const lease = { drill: "browser_return", timeoutMs: LEASE_MS, signal } as const;
+  const early = await whileLeased<ReturnFacts["early"]>(world, target, lease, async () => {
     const paid = await callControl(world, target, {
       name: "pay",
       id: checkout.id,
@@ -81,35 +85,6 @@ export function fillIn(
   quote: (text: string) => string,
 ): string {
   return template.replaceAll("{order_id}", () => quote(orderId)).replaceAll("{session_id}", () => quote(id));
-}
-
-/** Holds all webhooks back while something runs, and always releases them after it. */
-async function whileHeld<Value>(
-  world: ReturnWorld,
-  target: ControlTarget,
-  run: () => Promise<ControlResult<Value>>,
-): Promise<ControlResult<Value>> {
-  const listed = await callControl(world, target, { name: "listEndpoints", body: undefined });
-  if (listed.end !== "success") return listed;
-  const ids = listed.value.endpoints.filter(({ state }) => state === "enabled").map(({ id }) => id);
-  const held = await setAll(world, target, { ids, action: "pause" });
-  const result = held.end === "success" ? await run() : held;
-  const released = await setAll(world, target, { ids, action: "enable" });
-  return result.end === "success" && released.end !== "success" ? released : result;
-}
-
-/** Does the same to several endpoints, to all of them even if one refuses; returns the first refusal. */
-async function setAll(
-  world: ReturnWorld,
-  target: ControlTarget,
-  { ids, action }: { readonly ids: readonly string[]; readonly action: "pause" | "enable" },
-): Promise<ControlResult<void>> {
-  let end: ControlResult<void> = { end: "success", value: undefined };
-  for (const id of ids) {
-    const set = await callControl(world, target, { name: "setEndpointState", id, body: { action } });
-    if (set.end !== "success" && end.end === "success") end = set;
-  }
-  return end;
 }
 
 /** Opens the page as the customer's browser does, and asks about the order a moment later. */

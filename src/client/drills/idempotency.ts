@@ -2,6 +2,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { Target } from "../api/client.ts";
 import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
+import { whileLeased, type HeldLease } from "../control/lease.ts";
 import { exchange } from "../api/exchange.ts";
 import { DEFAULT_RETRY_POLICY } from "../api/retry.ts";
 
@@ -13,36 +14,45 @@ export type IdempotencyDrill = {
 
 /** Maximum size of each of the command's outputs that is kept, in bytes. */
 const MAX_OUTPUT_BYTES = 4096;
-/** The service watches longer than the command may run, so that it sees all of it. */
-const WATCH_MARGIN_MS = 60_000;
+/** The lease lasts longer than the command may run, so that the service sees all of it. */
+const LEASE_MARGIN_MS = 60_000;
 const ORDER_ID_BYTES = 6;
+
+type DrillWorld = Pick<World, "send" | "run" | "sleep" | "after" | "random" | "randomBytes" | "now">;
+
+/** The merchant's command, and the service that it is run against. */
+type ClientDrill = {
+  readonly commandLine: string;
+  readonly commandTimeoutMs: number;
+  readonly target: Target;
+  readonly signal: AbortSignal;
+};
 
 /**
  * Runs a merchant's command against a service that drops the answer of its first create after the commit, then reuses
  * the key for another body, and lets the service decide from its log. The command's environment has the API key, and
  * not the tokens of the control API.
  */
-export async function drillIdempotency(
-  world: Pick<World, "send" | "run" | "sleep" | "random" | "randomBytes" | "now">,
+export function drillIdempotency(
+  world: DrillWorld,
   control: ControlTarget,
-  wanted: {
-    readonly commandLine: string;
-    readonly commandTimeoutMs: number;
-    readonly target: Target;
-    readonly signal: AbortSignal;
-  },
+  wanted: ClientDrill,
 ): Promise<ControlResult<IdempotencyDrill>> {
-  const { target, signal } = wanted;
-  const timeout = { timeoutMs: wanted.commandTimeoutMs + WATCH_MARGIN_MS };
-  // Not interruptible: a drill that began without our knowledge would drop an unrelated answer.
-  const begun = await callControl(world, control, { name: "beginIdempotencyDrill", body: timeout });
-  if (begun.end !== "success") return begun;
-  const { id, storeId } = begun.value;
-  const client = await runClient(world, { ...wanted, storeId }).catch(notRun);
-  // Also after an interruption: the next create must get its answer.
+  const { commandTimeoutMs, signal } = wanted;
+  const lease = { drill: "idempotency", timeoutMs: commandTimeoutMs + LEASE_MARGIN_MS, signal } as const;
+  return whileLeased(world, control, lease, (held) => drillWatched(world, control, { ...wanted, ...held }));
+}
+
+async function drillWatched(
+  world: DrillWorld,
+  control: ControlTarget,
+  wanted: ClientDrill & HeldLease,
+): Promise<ControlResult<IdempotencyDrill>> {
+  const { id, target, signal } = wanted;
+  const client = await runClient(world, wanted).catch(notRun);
+  if (client.ending === "aborted") return { end: "interrupted" };
   const ended = { ending: client.ending, exitCode: client.exitCode };
   const closed = await callControl(world, control, { name: "closeIdempotencyDrill", id, body: ended });
-  if (client.ending === "aborted") return { end: "interrupted" };
   if (closed.end !== "success") return closed;
   const { reuse } = closed.value;
   if (reuse !== null) await sendReuse(world, { reuse, control, target, signal });
@@ -50,7 +60,7 @@ export async function drillIdempotency(
   return judged.end === "success" ? { ...judged, value: { drill: judged.value, client } } : judged;
 }
 
-/** The command could not be started; the drill is closed anyway. */
+/** The command could not be started; that is a result, too. */
 function notRun(error: unknown): ShellResult {
   const stderr = error instanceof Error ? error.message : String(error);
   return { ending: "not_run", exitCode: null, stdout: "", stderr };
@@ -58,13 +68,7 @@ function notRun(error: unknown): ShellResult {
 
 function runClient(
   world: Pick<World, "run" | "randomBytes">,
-  wanted: {
-    readonly commandLine: string;
-    readonly commandTimeoutMs: number;
-    readonly target: Target;
-    readonly storeId: string;
-    readonly signal: AbortSignal;
-  },
+  wanted: ClientDrill & Pick<HeldLease, "storeId">,
 ): Promise<ShellResult> {
   const { commandLine, commandTimeoutMs: timeoutMs, target, storeId, signal } = wanted;
   const env = {

@@ -145,14 +145,13 @@ async function check(place: Place): Promise<ConnectionChange> {
   // Another database does not know this endpoint, so register again.
   if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(place);
   if (shown.end !== "success") return markLost(place);
-  const { url, state, reason } = shown.value;
+  const { url, state, reason, pausedBy } = shown.value;
   if (url !== place.url) return { kind: "taken_over" };
-  // The dispatcher pauses with a reason; a pause without one was requested, for example by a drill.
-  if (place.state === "lost" || (state === "paused" && reason !== null)) return reconnect(place);
+  if (place.state === "lost" || pausedBy === "listener") return reconnect(place);
   const before = place.state;
-  place.state = state === "enabled" ? "connected" : "off";
+  place.state = state === "enabled" || pausedBy === "drill" ? "connected" : "off";
   if (place.state === "connected" || before === "off") return UNCHANGED;
-  return { kind: "off", reason: reason ?? (state === "paused" ? "it was paused" : "it was switched off") };
+  return { kind: "off", reason: reason ?? "it was switched off" };
 }
 
 async function reconnect(place: Place): Promise<ConnectionChange> {
@@ -171,7 +170,9 @@ function markLost(place: Place): ConnectionChange {
 async function leave(place: Place): Promise<void> {
   place.state = "left";
   const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: undefined });
-  if (shown.end !== "success" || shown.value.url !== place.url || shown.value.state !== "enabled") return;
+  if (shown.end !== "success" || shown.value.url !== place.url) return;
+  // One that a drill holds is enabled afterwards.
+  if (shown.value.state !== "enabled" && shown.value.pausedBy !== "drill") return;
   await ask(place, { name: "setEndpointState", id: place.endpointId, body: { action: "pause" } });
 }
 

@@ -7,8 +7,8 @@ import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation
 const MAX_STEPS = 50;
 const MAX_TEXT = 2000;
 const MAX_PAGE = 1000;
-/** The longest that a drill watches, in milliseconds: a day and a bit, as long as a command may run. */
-const MAX_WATCH_MS = 25 * 3_600_000;
+/** The longest that a drill can hold its lease, in milliseconds: a day and a bit, as long as a command may run. */
+const MAX_LEASE_MS = 25 * 3_600_000;
 const MAX_EXIT_CODE = 2 ** 32 - 1;
 
 const text = z.string().max(MAX_TEXT);
@@ -42,8 +42,20 @@ const seenCreate = z.object({
 /** A create that came in while the drill watched, as the control API tells it. */
 export type SeenCreateEntry = DomainOf<typeof seenCreate>;
 
-/** The operations on drills (decision 50); those of the idempotency drill in the order in which it calls them. */
+/** A drill that runs now, and since when. */
+export const underway = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
+
+/** The operations on drills (decisions 50, 66); those of the idempotency drill in the order in which it calls them. */
 export const drillOperations = {
+  openLease: storeOperation({
+    method: "POST",
+    path: "/leases",
+    summary:
+      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), or holds the store's webhooks back (browser_return)",
+    request: z.strictObject({ drill: z.enum(DRILL_KINDS), timeoutMs: z.int().min(1).max(MAX_LEASE_MS) }),
+    answer: z.object({ id: z.uuid(), storeId: z.uuid() }),
+    lasting: true,
+  }),
   listDrills: storeOperation({
     method: "GET",
     path: "/drills",
@@ -59,7 +71,11 @@ export const drillOperations = {
     path: "/drills/webhook",
     summary:
       "Sends good and bad requests to an endpoint, or to each that is on, and tells what its receiver does wrong",
-    request: z.strictObject({ endpointId: z.uuid().optional() }),
+    request: z.strictObject({
+      endpointId: z.uuid().optional(),
+      /** The drill stops, and keeps nothing, when this lease ends. */
+      leaseId: z.uuid().optional(),
+    }),
     answer: z.object({ drills: z.array(drill.extend({ endpointId: z.uuid(), url: z.string() })) }),
     refusals: ["state_conflict"],
   }),
@@ -69,13 +85,6 @@ export const drillOperations = {
     summary: "Keeps what the drill of a browser's return has shown; its steps are done by the command line",
     request: z.strictObject({ returnUrl: text, steps: z.array(step).min(1).max(MAX_STEPS) }),
     answer: drill,
-  }),
-  beginIdempotencyDrill: storeOperation({
-    method: "POST",
-    path: "/drills/idempotency",
-    summary: "Drops the answer of the next create that succeeds, after its commit, and watches what follows",
-    request: z.strictObject({ timeoutMs: z.int().min(1).max(MAX_WATCH_MS) }),
-    answer: z.object({ id: z.uuid(), storeId: z.uuid() }),
   }),
   closeIdempotencyDrill: storeOperation({
     method: "POST",
@@ -104,5 +113,12 @@ export const drillOperations = {
       steps: drill.shape.steps,
       creates: z.array(seenCreate),
     }),
+  }),
+  endLease: storeOperation({
+    method: "POST",
+    path: "/leases/{id}/end",
+    summary: "Ends a lease, and undoes what was done for it; refused where it has ended already",
+    request: z.strictObject({}),
+    answer: z.object({}),
   }),
 };

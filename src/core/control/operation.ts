@@ -18,6 +18,8 @@ export type Operation<Request extends z.ZodType = z.ZodType, Answer extends z.Zo
   readonly answer: Answer;
   /** Whether the answer goes out without the envelope around it. */
   readonly bare: boolean;
+  /** Whether the answer, once it is whole, stays open until the lease that it tells of ends (decision 66). */
+  readonly lasting: boolean;
   /** Its own refusals, beside those that every operation has. */
   readonly refusals: readonly ErrorCode[];
 };
@@ -34,6 +36,8 @@ type Row<Request, Answer> = {
   readonly role?: ControlRole;
   /** Default: the answer has the envelope. */
   readonly bare?: boolean;
+  /** Default: the answer ends when it is whole. */
+  readonly lasting?: boolean;
   /** Beside `not_found`, which everything in a store can be. */
   readonly refusals?: readonly ErrorCode[];
 };
@@ -70,6 +74,7 @@ export function sandboxOperation<Answer extends z.ZodType, Request extends z.Zod
   return {
     role: "control",
     bare: false,
+    lasting: false,
     refusals: [],
     ...row,
     request,

@@ -2,7 +2,8 @@ import * as z from "zod";
 import { PAYMENT_METHODS } from "../checkout/checkout.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH } from "../readiness/admin-act.ts";
-import { drill } from "./drills.ts";
+import { PAUSED_BY } from "../webhook/endpoint.ts";
+import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
 
 const note = z.string().min(1).max(MAX_NOTE_LENGTH);
@@ -39,6 +40,8 @@ const readiness = z.object({
       kind: z.enum(["url", "listener"]),
       url: z.string(),
       state: z.enum(["enabled", "paused", "disabled"]),
+      reason: z.string().nullable(),
+      pausedBy: z.enum(PAUSED_BY).nullable(),
       subject: z.string(),
       drill: drill.nullable(),
     }),
@@ -49,6 +52,8 @@ const readiness = z.object({
     drill: drill.nullable(),
   }),
   browserReturn: drill.nullable(),
+  /** The drills that run now. */
+  underway: z.array(underway),
 });
 
 const storeSummary = z.object({

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
+import { PAUSED_BY } from "../webhook/endpoint.ts";
 import { FAULT_KINDS } from "../webhook/fault.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
@@ -21,7 +22,9 @@ const endpoint = z.object({
   url: z.string(),
   eventTypes: z.array(z.string()),
   state: z.enum(["enabled", "paused", "disabled"]),
+  /** Why it is paused or disabled. */
   reason: z.string().nullable(),
+  pausedBy: z.enum(PAUSED_BY).nullable(),
   failingSince: moment.nullable(),
   createdAt: moment,
 });

@@ -1,8 +1,8 @@
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen, type Production, type RecordedAct } from "./admin-act.ts";
 import type { Capability } from "../checkout/checkout.ts";
-import type { Drill } from "./drills/drill.ts";
-import type { Endpoint } from "../webhook/endpoint.ts";
+import type { Drill, DrillKind } from "./drills/drill.ts";
+import type { EndpointNow } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
 
 /** The items of the launch checklist, in its order (interface 6). */
@@ -55,13 +55,16 @@ export type Checklist = { readonly verdict: Verdict; readonly items: readonly Ch
 export type DrillFact = Omit<Drill, "storeId">;
 
 /** An endpoint, what a drill of its present state would prove, and its last drill. */
-export type EndpointFact = Pick<Endpoint, "id" | "kind" | "url" | "state"> & {
+export type EndpointFact = Pick<EndpointNow, "id" | "kind" | "url" | "state" | "reason" | "pausedBy"> & {
   readonly subject: string;
   readonly drill: DrillFact | null;
 };
 
 /** A create with a key that was used before. */
 export type KeyUseFact = { readonly key: string; readonly requestId: string; readonly at: number };
+
+/** A drill that runs now, and since when. */
+export type RunningDrill = { readonly id: string; readonly drill: DrillKind; readonly since: number };
 
 /** All facts that decide readiness. Times are milliseconds by the store's clock. */
 export type ReadinessFacts = {
@@ -80,6 +83,8 @@ export type ReadinessFacts = {
   };
   /** The last browser-return drill; no item needs one, but a failed one is a risk. */
   readonly browserReturn: DrillFact | null;
+  /** The drills that run now. */
+  readonly underway: readonly RunningDrill[];
 };
 
 /** How long evidence is valid by the store's clock, in milliseconds: 7 days. */
@@ -248,11 +253,17 @@ function isOnThisMachine(origin: string): boolean {
   return origin.startsWith("http:") || isLoopback(new URL(origin).hostname);
 }
 
-/** Every enabled endpoint needs a passed drill of its own. Listeners do not count, because production has none. */
+/**
+ * Every enabled endpoint needs a passed drill of its own, also one that a drill holds for the moment. Listeners do not
+ * count, because production has none.
+ */
 function webhookItem(endpoints: readonly EndpointFact[], now: number): ChecklistItem {
   const name = "webhook_verification";
   const known = endpoints.filter(({ kind }) => kind === "url");
-  const on = known.filter(({ state }) => state === "enabled");
+  const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
+  const paused: Evidence[] = known
+    .filter(({ state }) => state === "paused")
+    .map(({ id, url, reason }) => ({ what: `${url} is paused: ${reason ?? ""}`, reference: id, at: null }));
   const [first] = known;
   if (on.length === 0) {
     const reason = first === undefined ? "no endpoint is registered" : "no endpoint is enabled";
@@ -260,7 +271,7 @@ function webhookItem(endpoints: readonly EndpointFact[], now: number): Checklist
       first === undefined
         ? "checkout endpoints add http://localhost:3000/hooks"
         : `checkout endpoints enable ${first.id}`;
-    return item(name, { status: "fail", reason, next });
+    return item(name, { status: "fail", reason, evidence: paused, next });
   }
   const states = on.map((endpoint) => drilled(endpoint, now));
   const worst =
@@ -268,7 +279,7 @@ function webhookItem(endpoints: readonly EndpointFact[], now: number): Checklist
   return item(name, {
     status: worst?.status ?? "pass",
     reason: worst?.reason ?? (on.length === 1 ? "the endpoint" : `each of ${on.length} endpoints`) + PASSED,
-    evidence: states.flatMap(({ evidence }) => evidence),
+    evidence: [...states.flatMap(({ evidence }) => evidence), ...paused],
     next: RUN_WEBHOOKS,
   });
 }
@@ -295,7 +306,7 @@ function drilled({ url, subject, drill }: EndpointFact, now: number): State {
  * The log of the merchant's client, or a drill of it. A failed drill outweighs earlier log entries: the client is not
  * as correct as the log suggested.
  */
-function idempotencyItem({ storeId, idempotency }: ReadinessFacts, now: number): ChecklistItem {
+function idempotencyItem({ storeId, idempotency, underway }: ReadinessFacts, now: number): ChecklistItem {
   const name = "idempotency_replay";
   const { replayed, refused } = idempotency;
   const drill = idempotency.drill?.subject === storeId ? idempotency.drill : null;
@@ -305,8 +316,9 @@ function idempotencyItem({ storeId, idempotency }: ReadinessFacts, now: number):
     ...(drill === null ? [] : drillAs("idempotency drill", drill)),
   ];
   const verdict = drill !== null && stillTells(drill, now) ? drill : undefined;
+  const running = underway.filter((one) => one.drill === "idempotency").map(runningDrill);
   const conclude = (status: ChecklistItem["status"], reason: string): ChecklistItem =>
-    item(name, { status, reason, evidence, next: RUN_IDEMPOTENCY });
+    item(name, { status, reason, evidence: [...evidence, ...running], next: RUN_IDEMPOTENCY });
   if (verdict?.passed === true) return conclude("pass", "the drill passed: a retry repeats its key");
   const counts = (use: KeyUseFact | null): boolean =>
     use !== null && isCurrent(use, now) && (verdict === undefined || use.at > verdict.at);
@@ -327,6 +339,11 @@ function idempotencyItem({ storeId, idempotency }: ReadinessFacts, now: number):
       ? "the evidence is older than 7 days"
       : "no create was repeated with its key yet, and no drill was run",
   );
+}
+
+function runningDrill({ since }: RunningDrill): Evidence {
+  const what = "an idempotency drill is running: the answer of one create is dropped";
+  return { what, reference: null, at: since };
 }
 
 function keyUse(what: string, use: KeyUseFact | null): Evidence[] {

@@ -13,7 +13,8 @@ export const EVENT_TYPES: readonly string[] = [
 export const ALL_EVENTS = "*";
 
 /**
- * `disabled`: it failed for too long, answered 410, or was disabled by hand. `paused`: its listener is disconnected.
+ * `disabled`: it failed for too long, answered 410, or was disabled by hand. `paused`: its events wait, because its
+ * listener is disconnected or somebody asked for that.
  */
 export type EndpointState = "enabled" | "paused" | "disabled";
 
@@ -32,6 +33,27 @@ export type Endpoint = {
   readonly failingSince: number | null;
   readonly createdAt: number;
 };
+
+/** What can pause an endpoint: a drill, a listener that went away, or a request to the control API. */
+export const PAUSED_BY = ["drill", "listener", "request"] as const;
+
+/** An endpoint as it stands now, and what has paused it. */
+export type EndpointNow = Endpoint & { readonly pausedBy: (typeof PAUSED_BY)[number] | null };
+
+/** The reason of an endpoint whose `checkout listen` is not there. */
+export const LISTENER_AWAY = "its listener went away";
+
+/** An endpoint as it stands while a drill holds the webhooks of its store back, or does not (decision 66). */
+export function endpointNow(endpoint: Endpoint, isHeld: boolean): EndpointNow {
+  const { state, reason } = endpoint;
+  if (state === "enabled" && isHeld) {
+    const held = "checkout checklist run browser-return holds its events back";
+    return { ...endpoint, state: "paused", reason: held, pausedBy: "drill" };
+  }
+  if (state !== "paused") return { ...endpoint, pausedBy: null };
+  const pausedBy = reason === LISTENER_AWAY ? "listener" : "request";
+  return { ...endpoint, reason: reason ?? "it was paused by request", pausedBy };
+}
 
 /** Whether an event type matches an endpoint's patterns. */
 export function wants(patterns: readonly string[], type: string): boolean {

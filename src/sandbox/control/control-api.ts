@@ -87,13 +87,16 @@ async function answerAs(
   if (!storeId.ok) return storeId;
   const read = takes(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
   if (!read.ok) return read;
-  const body = takes(name) === "nothing" && query === "" ? undefined : read.value;
+  const given = takes(name) === "nothing" && query === "" ? undefined : read.value;
   const { id = "" } = params;
-  const answer = await run(context, name, { storeId: storeId.value, id, requestId, body });
+  const answer = await run(context, name, { storeId: storeId.value, id, requestId, body: given });
   if (!answer.ok) return answer;
   const data = encodeAnswer(name, answer.value);
-  const whole = CONTROL_OPERATIONS[name].bare ? data : { ok: true, request_id: requestId, data };
-  return accept({ status: 200, headers: jsonHeaders(requestId), body: JSON.stringify(whole) });
+  const { bare, lasting } = CONTROL_OPERATIONS[name];
+  const text = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
+  // The line break tells a reader that the rest is only waiting.
+  const body = lasting ? context.leases.hold(requestId, `${text}\n`) : text;
+  return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
 function versionHeader({ version }: ControlContext): Readonly<Record<string, string>> {

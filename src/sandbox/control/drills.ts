@@ -1,6 +1,7 @@
 import type { drillOperations } from "../../core/control/drills.ts";
 import { accept } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
+import { openDrillLease } from "../readiness/drill-lease.ts";
 import { keepDrill, runWebhookDrill, type EndpointDrill } from "../readiness/drills.ts";
 import type { Handlers } from "./handler.ts";
 
@@ -11,15 +12,22 @@ const DEFAULT_PAGE = 100;
 export const drillHandlers = {
   listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_PAGE } }) =>
     accept({ drills: store.drills.list({ storeId, kind, limit }) }),
+  // The request that opens a lease holds it, so it gives it its id.
+  openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
+    openDrillLease(context, { storeId, id, drill }, timeoutMs);
+    return accept({ id, storeId });
+  },
+  endLease: async ({ leases }, { storeId, id }) => {
+    const ended = await leases.end({ storeId, id });
+    return ended.ok ? accept({}) : ended;
+  },
   runWebhookDrill: async (context, { storeId, body }) => {
-    const run = await runWebhookDrill(context, storeId, body.endpointId);
+    const run = await runWebhookDrill(context, storeId, body);
     if (!run.ok) return run;
     return accept({ drills: run.value.map(endpointDrill) });
   },
   recordBrowserReturn: (context, { storeId, body: { returnUrl, steps } }) =>
     keepDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
-  beginIdempotencyDrill: async ({ idempotencyWatch }, { storeId, body }) =>
-    accept({ id: idempotencyWatch.begin(storeId, body.timeoutMs), storeId }),
   closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id, body }) => {
     const closed = idempotencyWatch.close({ storeId, id }, body);
     if (!closed.ok) return closed;

@@ -2,16 +2,16 @@ import type { AnswerOf, OperationName, RequestOf } from "../../core/control/oper
 import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
-import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
+import type { LeaseContext } from "../readiness/drill-lease.ts";
 import type { ClockContext } from "../runtime/clock.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
 
 /** What the control API acts with: what the verbs need, and the timers that have to hear of a moved clock. */
 export type ControlActs = ClockContext &
   EndpointsContext &
-  DrillsContext & {
+  DrillsContext &
+  LeaseContext & {
     readonly world: Pick<World, "sleep" | "monotonic">;
-    readonly idempotencyWatch: IdempotencyWatch;
     readonly wakeAll: () => Promise<void>;
   };
 

@@ -7,6 +7,7 @@ import {
 } from "../../core/control/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
+import { endpointNow, type Endpoint, type EndpointNow } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
@@ -37,19 +38,27 @@ const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } 
 
 /** What each operation on endpoints, events and deliveries does. */
 export const webhookHandlers = {
-  listEndpoints: async ({ store }, { storeId }) => accept({ endpoints: store.endpoints.of(storeId) }),
+  listEndpoints: async (context, { storeId }) =>
+    accept({
+      endpoints: context.store.endpoints.of(storeId).map((endpoint) => asItIsNow(context, endpoint)),
+    }),
   addEndpoint: async (context, { storeId, body }) => {
     const added = await addEndpoint(context, storeId, body);
     if (!added.ok) return added;
     const [signingSecret = ""] = added.value.secrets.inForce;
-    return accept({ ...added.value, signingSecret });
+    return accept({ ...asItIsNow(context, added.value), signingSecret });
   },
-  showEndpoint: async ({ store }, { storeId, id }) => endpointOf(store, { storeId, endpointId: id }),
-  setEndpointState: (context, { storeId, id, body: { action } }) => {
+  showEndpoint: async (context, { storeId, id }) => {
+    const found = endpointOf(context.store, { storeId, endpointId: id });
+    return found.ok ? accept(asItIsNow(context, found.value)) : found;
+  },
+  setEndpointState: async (context, { storeId, id, body: { action } }) => {
     const ref = { storeId, endpointId: id };
-    return action === "remove"
-      ? removeEndpoint(context, ref)
-      : setEndpointState(context, ref, STATE_AFTER[action]);
+    const changed =
+      action === "remove"
+        ? await removeEndpoint(context, ref)
+        : await setEndpointState(context, ref, STATE_AFTER[action]);
+    return changed.ok ? accept(asItIsNow(context, changed.value)) : changed;
   },
   showSecret: (context, { storeId, id }) => showSecrets(context, { storeId, endpointId: id }),
   rotateSecret: (context, { storeId, id, body: { overlapMs = DEFAULT_OVERLAP_MS } }) =>
@@ -75,7 +84,8 @@ export const webhookHandlers = {
   registerListener: async (context, { storeId, body }) => {
     const registered = await registerListener(context, storeId, body);
     if (!registered.ok) return registered;
-    return accept({ ...registered.value, signingSecrets: registered.value.secrets.inForce });
+    const { secrets, replayed } = registered.value;
+    return accept({ ...asItIsNow(context, registered.value), replayed, signingSecrets: secrets.inForce });
   },
   listEvents: async (context, { storeId, body }) =>
     accept({ events: (await awaitEvents(context, storeId, body)).map(eventEntry) }),
@@ -94,6 +104,10 @@ export const webhookHandlers = {
   listDeliveries: async ({ store }, { storeId, body }) =>
     accept({ deliveries: listDeliveries(store, { storeId, ...body }) }),
 } satisfies Pick<Handlers, keyof typeof webhookOperations>;
+
+function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
+  return endpointNow(endpoint, leases.holdsWebhooks(endpoint.storeId));
+}
 
 /** Without `since` the newest events. A request that waits is answered when there is something, or nothing came. */
 async function awaitEvents(

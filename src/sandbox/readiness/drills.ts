@@ -14,11 +14,15 @@ import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secret
 import { deliveryErrorOf, post, type PostContext, type Posted } from "../webhook/post.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
+import type { Leases } from "./leases.ts";
 
 /** What drills need. */
 export type DrillsContext = Pick<ServiceContext, "store"> &
   SecretsContext &
-  PostContext & { readonly world: Pick<World, "now" | "uuid"> };
+  PostContext & {
+    readonly world: Pick<World, "now" | "uuid">;
+    readonly leases: Pick<Leases, "check">;
+  };
 
 /** A drill and its endpoint. */
 export type EndpointDrill = { readonly endpoint: Endpoint; readonly drill: Drill };
@@ -33,18 +37,29 @@ type Subject = {
 
 /**
  * Drills one endpoint, or all enabled ones with an address: valid requests must be accepted, invalid ones refused. The
- * requests are not deliveries: no event is written, and the steps are the audit. Refuses with `not_found`, and with
- * `state_conflict` if there is nothing to drill.
+ * requests are not deliveries: no event is written, and the steps are the audit. Refuses with `not_found`, also when its
+ * lease has ended, and with `state_conflict` if there is nothing to drill.
  */
 export async function runWebhookDrill(
   context: DrillsContext,
   storeId: string,
-  endpointId: string | undefined,
+  {
+    endpointId,
+    leaseId,
+  }: { readonly endpointId?: string | undefined; readonly leaseId?: string | undefined },
 ): Promise<Outcome<readonly EndpointDrill[]>> {
+  const isWanted = (): Outcome<void> =>
+    leaseId === undefined ? accept(undefined) : context.leases.check({ storeId, id: leaseId });
+  const wanted = isWanted();
+  if (!wanted.ok) return wanted;
   const subjects = await subjectsOf(context, storeId, endpointId);
   if (!subjects.ok) return subjects;
   // As for deliveries: one at a time to an endpoint, endpoints in parallel.
-  return accept(await Promise.all(subjects.value.map((subject) => drillEndpoint(context, subject))));
+  const drills = await Promise.all(
+    subjects.value.map((subject) => drillEndpoint(context, subject, isWanted)),
+  );
+  const ended = drills.find((drilled) => !drilled.ok);
+  return ended ?? accept(drills.flatMap((drilled) => (drilled.ok ? [drilled.value] : [])));
 }
 
 /** Stores the result of a drill. Refuses with `not_found` if there is no such store. */
@@ -106,9 +121,19 @@ function choose(
   return accept([named]);
 }
 
-async function drillEndpoint(context: DrillsContext, subject: Subject): Promise<EndpointDrill> {
+/** Whether a drill still has its lease; refuses with `not_found`. */
+type IsWanted = () => Outcome<void>;
+
+async function drillEndpoint(
+  context: DrillsContext,
+  subject: Subject,
+  isWanted: IsWanted,
+): Promise<Outcome<EndpointDrill>> {
   const { endpoint, secret, retiredSecret } = subject;
-  const results = await sendAll(context, subject);
+  const results = await sendAll(context, subject, isWanted);
+  const wanted = isWanted();
+  // What was cut off shows nothing.
+  if (!wanted.ok) return wanted;
   const kept = await keepDrill(context, {
     storeId: endpoint.storeId,
     kind: "webhook",
@@ -116,18 +141,22 @@ async function drillEndpoint(context: DrillsContext, subject: Subject): Promise<
     steps: drillSteps(results, { usedRetired: retiredSecret !== undefined }),
   });
   if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);
-  return { endpoint, drill: kept.value };
+  return accept({ endpoint, drill: kept.value });
 }
 
 /** Sends the cases one after the other, outside of any transaction, until too many got no answer. */
-async function sendAll(context: DrillsContext, subject: Subject): Promise<readonly CaseResult[]> {
+async function sendAll(
+  context: DrillsContext,
+  subject: Subject,
+  isWanted: IsWanted,
+): Promise<readonly CaseResult[]> {
   const { world } = context;
   const { endpoint, secret, retiredSecret, now } = subject;
   const event = (): DrillEvent => ({ id: world.uuid(), storeId: endpoint.storeId, createdAt: now });
   const first = event();
   const results: CaseResult[] = [];
   for (const name of CASE_NAMES) {
-    if (!goesOn(results)) break;
+    if (!goesOn(results) || !isWanted().ok) break;
     const own = results.length === 0 ? first : event();
     const keys = { secret, retiredSecret, realNow: world.now() };
     const { eventId, headers, body } = drillRequest(name, { own, first }, keys);

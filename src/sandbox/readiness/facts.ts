@@ -1,15 +1,17 @@
 import { productionOf } from "../../core/readiness/admin-act.ts";
 import type { DrillFact, EndpointFact, KeyUseFact, ReadinessFacts } from "../../core/readiness/checklist.ts";
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
-import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { endpointNow, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { IdempotencyUse } from "../../store/readiness/idempotency-uses.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
 import { noStore, storeTime } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
+import type { Leases } from "./leases.ts";
 
 /** What reading the facts needs. */
-export type ReadinessContext = Pick<ServiceContext, "world"> & SecretsContext;
+export type ReadinessContext = Pick<ServiceContext, "world"> &
+  SecretsContext & { readonly leases: Pick<Leases, "of" | "holdsWebhooks"> };
 
 /** The facts of a store, and their time: milliseconds by the store's clock. */
 export type Readiness = { readonly facts: ReadinessFacts; readonly now: number };
@@ -36,15 +38,17 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
       drill: drillFact(store.drills.latest(storeId, "idempotency")),
     },
     browserReturn: drillFact(store.drills.latest(storeId, "browser_return")),
+    underway: context.leases.of(storeId),
   };
   return accept({ facts, now });
 }
 
 function endpointFact(context: ReadinessContext, endpoint: Endpoint, now: number): EndpointFact {
-  const { id, kind, url, state } = endpoint;
+  const isHeld = context.leases.holdsWebhooks(endpoint.storeId);
+  const { id, kind, url, state, reason, pausedBy } = endpointNow(endpoint, isHeld);
   const [secret = ""] = endpointSecrets(context, endpoint, now).inForce;
   const drill = drillFact(context.store.drills.latestOf(endpoint));
-  return { id, kind, url, state, subject: webhookSubject(endpoint, secret), drill };
+  return { id, kind, url, state, reason, pausedBy, subject: webhookSubject(endpoint, secret), drill };
 }
 
 function drillFact(drill: Drill | undefined): DrillFact | null {

@@ -10,7 +10,7 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { checkoutResponse } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
-import type { HttpRequest, World } from "../../world.ts";
+import type { HttpRequest } from "../../world.ts";
 import type { Answer } from "../answer.ts";
 import { callerOf } from "../api/caller.ts";
 
@@ -23,8 +23,8 @@ export type Reuse = {
 
 /** Watches creates during an idempotency drill, and drops one answer. There is one drill at a time. */
 export type IdempotencyWatch = {
-  /** Watches the creates of a store from now on, at most this long. A drill that is running ends. */
-  readonly begin: (storeId: string, timeoutMs: number) => string;
+  /** Watches the creates of a store from now on. A drill that is running ends. */
+  readonly begin: (drill: DrillRef) => void;
   /** Sees a create that is committed and not answered yet; the first one that succeeds gets no answer. */
   readonly look: (
     request: HttpRequest,
@@ -39,6 +39,8 @@ export type IdempotencyWatch = {
   readonly close: (drill: DrillRef, client: ClientEnd) => Outcome<Reuse | null>;
   /** Returns what was seen, and what the tables say; then forgets it. Refuses with `not_found`. */
   readonly conclude: (drill: DrillRef) => Outcome<IdempotencyFacts>;
+  /** Forgets a drill, if it is still watched. */
+  readonly forget: (drill: DrillRef) => void;
 };
 
 /** A running drill and its store. */
@@ -47,8 +49,6 @@ export type DrillRef = { readonly storeId: string; readonly id: string };
 type Watch = {
   readonly id: string;
   readonly storeId: string;
-  /** Monotonic milliseconds. */
-  readonly until: number;
   readonly seen: readonly SeenCreate[];
   /** Ids of the created checkouts. */
   readonly made: readonly string[];
@@ -63,10 +63,9 @@ type Watch = {
 /** Maximum number of creates that a drill keeps, so that a client in a loop does not fill the memory. */
 const MAX_SEEN = 100;
 
-/** Makes a watch without a drill. It is in memory: a running drill ends with the sandbox, its result is stored. */
+/** Makes a watch without a drill. It is in memory, and lasts as long as the drill's lease; its result is stored. */
 export function createIdempotencyWatch(
   store: Pick<Store, "credentials" | "checkouts" | "idempotencyUses">,
-  world: Pick<World, "monotonic" | "uuid">,
 ): IdempotencyWatch {
   let watch: Watch | undefined;
   const lastRefused = (storeId: string) => store.idempotencyUses.latest(storeId, "refused");
@@ -76,7 +75,7 @@ export function createIdempotencyWatch(
     answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
   ): Outcome<Answer> {
     const { outcome } = answered;
-    if (watch === undefined || watch.client !== null || world.monotonic() > watch.until) return outcome;
+    if (watch === undefined || watch.client !== null) return outcome;
     const storeId = callerOf(store, request)?.storeId;
     if (storeId !== undefined && storeId !== watch.storeId) return outcome;
     const lost = outcome.ok && watch.reuse === null;
@@ -93,11 +92,8 @@ export function createIdempotencyWatch(
       const key = watch?.client === null ? undefined : watch?.reuse?.idempotencyKey;
       return key !== undefined && headerLines(request, "idempotency-key").includes(key);
     },
-    begin: (storeId, timeoutMs) => {
-      const id = world.uuid();
-      const until = world.monotonic() + timeoutMs;
-      watch = { ...NOTHING_SEEN, id, storeId, until };
-      return id;
+    begin: ({ storeId, id }) => {
+      watch = { ...NOTHING_SEEN, id, storeId };
     },
     close: (drill, client) => {
       if (watch === undefined || !isSame(watch, drill)) return unknown(drill);
@@ -113,6 +109,9 @@ export function createIdempotencyWatch(
       watch = undefined;
       const refusedRequestId = isOurs ? (refused?.requestId ?? null) : null;
       return accept({ seen, made: exist.length, client, refusedRequestId });
+    },
+    forget: (drill) => {
+      if (watch !== undefined && isSame(watch, drill)) watch = undefined;
     },
   };
 }
@@ -169,6 +168,6 @@ function isSame(watch: Watch, { storeId, id }: DrillRef): boolean {
 function unknown({ id }: DrillRef): Outcome<never> {
   return refuse(
     "not_found",
-    `no drill ${id} is under way: another one took its place, or the sandbox was started anew`,
+    `no drill ${id} is under way: another one took its place, its command lost the connection, or the sandbox was started anew`,
   );
 }

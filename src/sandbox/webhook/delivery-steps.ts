@@ -9,7 +9,7 @@ import {
   type DeliveryResult,
 } from "../../core/webhook/delivery.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
-import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import { LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { parseRetryAfter } from "../../core/retry-after.ts";
 import type { DeliveryFault, FaultKind } from "../../core/webhook/fault.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
@@ -19,12 +19,16 @@ import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { ServiceContext } from "../context.ts";
+import type { Leases } from "../readiness/leases.ts";
 import { storeTime } from "../at-store.ts";
 
 /** What deliveries need. */
 export type DispatchContext = ServiceContext &
   SecretsContext &
-  PostContext & { readonly world: Pick<World, "random" | "sleep" | "after"> };
+  PostContext & {
+    readonly world: Pick<World, "random" | "sleep" | "after">;
+    readonly leases: Pick<Leases, "holdsWebhooks">;
+  };
 
 /** One try that has ended. Times are milliseconds by the store's clock. */
 export type Dispatched = {
@@ -64,6 +68,8 @@ export function takeNext(
   const endpoint = store.endpoints.find(endpointId);
   const clock = endpoint && store.clocks.of(endpoint.storeId);
   if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return undefined;
+  // The end of the drill wakes the dispatcher.
+  if (context.leases.holdsWebhooks(endpoint.storeId)) return undefined;
   const now = storeNow(clock, world.now());
   for (let held = 0; held < MAX_HELD_AT_ONCE; held += 1) {
     const delivery = store.deliveries.next(endpointId);
@@ -188,7 +194,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
-  if (isPaused) store.endpoints.setState(endpoint.id, "paused", "its listener went away");
+  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
   else
     judgeEndpoint(
       context,

@@ -1,0 +1,75 @@
+import { decodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
+import { parseJson } from "../../core/json.ts";
+import type { World } from "../../world.ts";
+import { callControl, controlRequest, readSent, type ControlResult, type ControlTarget } from "./control.ts";
+
+/** A lease that is held: its id, and its store. */
+export type HeldLease = AnswerOf<"openLease">;
+
+/** What a lease is for, and until when it can be interrupted. */
+type WantedLease = RequestOf<"openLease"> & { readonly signal: AbortSignal };
+
+type LeaseWorld = Pick<World, "send" | "after">;
+
+/** Timeout until a lease is held, in milliseconds. */
+const OPEN_TIMEOUT_MS = 30_000;
+
+/**
+ * Runs part of a drill while this command holds a lease over an open connection, and ends the lease afterwards, whatever
+ * has happened. A result counts only if the lease was held to the end. Should this command be killed, its connection is
+ * closed, and the sandbox ends the lease itself (decision 66). `signal` interrupts only the opening.
+ */
+export async function whileLeased<Value>(
+  world: LeaseWorld,
+  target: ControlTarget,
+  wanted: WantedLease,
+  run: (lease: HeldLease) => Promise<ControlResult<Value>>,
+): Promise<ControlResult<Value>> {
+  const connection = new AbortController();
+  const opened = await open(world, target, { ...wanted, connection });
+  if (opened.end !== "success") return opened;
+  const end = async (): Promise<ControlResult<unknown>> => {
+    const { id } = opened.value;
+    const ended = await callControl(world, target, { name: "endLease", id, body: {} });
+    connection.abort();
+    return ended;
+  };
+  const result = await run(opened.value).catch(async (error: unknown) => {
+    await end();
+    throw error;
+  });
+  const ended = await end();
+  return result.end === "success" && ended.end !== "success" ? ended : result;
+}
+
+/** Returns when the lease is held; its answer goes on until it ends. */
+async function open(
+  world: LeaseWorld,
+  target: ControlTarget,
+  { drill, timeoutMs, signal, connection }: WantedLease & { readonly connection: AbortController },
+): Promise<ControlResult<HeldLease>> {
+  let isOpening = true;
+  const giveUp = (): void => void (isOpening && connection.abort());
+  signal.addEventListener("abort", giveUp);
+  if (signal.aborted) giveUp();
+  const request = controlRequest(target, {
+    name: "openLease",
+    body: { drill, timeoutMs },
+    timeoutMs: timeoutMs + OPEN_TIMEOUT_MS,
+    signal: connection.signal,
+  });
+  const opened = await new Promise<ControlResult<HeldLease>>((resolve, reject) => {
+    let text = "";
+    const onPart = (part: Uint8Array): void => {
+      text += Buffer.from(part).toString("utf8");
+      const value = text.endsWith("\n") ? decodeAnswer("openLease", parseJson(text)) : undefined;
+      if (value !== undefined) resolve({ end: "success", value });
+    };
+    world.send({ ...request, onPart }).then((sent) => resolve(readSent(target, "openLease", sent)), reject);
+    world.after(OPEN_TIMEOUT_MS, giveUp);
+  });
+  isOpening = false;
+  signal.removeEventListener("abort", giveUp);
+  if (opened.end !== "interrupted" || signal.aborted) return opened;
+  return { end: "unreachable", message: `no answer within ${OPEN_TIMEOUT_MS} ms` };
+}

@@ -1,0 +1,108 @@
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { DrillKind } from "../../core/readiness/drills/drill.ts";
+import type { World } from "../../world.ts";
+
+/** A lease and its store. */
+export type LeaseRef = { readonly storeId: string; readonly id: string };
+
+/** What a drill holds for as long as its command is there. `since` is milliseconds by the store's clock. */
+export type Lease = LeaseRef & { readonly drill: DrillKind; readonly since: number };
+
+/**
+ * The leases of drills (decision 66). A lease lasts as long as the connection over which it was opened, and is in memory
+ * alone. So nothing that hangs on it outlives the drill's command or the sandbox.
+ */
+export type Leases = {
+  /** Opens a lease for at most this long. `undo` runs once, when it ends, for whatever reason. */
+  readonly open: (
+    lease: Lease,
+    options: { readonly timeoutMs: number; readonly undo: () => void | Promise<void> },
+  ) => void;
+  /** The body of the answer that holds a lease: a text, then nothing until the lease ends. It ends with its reader. */
+  readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
+  /** Refuses with `not_found` if a lease has ended, or is another store's. */
+  readonly check: (ref: LeaseRef) => Outcome<void>;
+  /** The leases of a store, oldest first. */
+  readonly of: (storeId: string) => readonly Lease[];
+  /** Whether the webhooks of a store have to wait. */
+  readonly holdsWebhooks: (storeId: string) => boolean;
+  /** Ends a lease, and returns when all is undone. Refuses as `check` does. */
+  readonly end: (ref: LeaseRef) => Promise<Outcome<void>>;
+  /** Ends every lease, and so its open answer, which would keep a server that stops for all of its grace. */
+  readonly endAll: () => Promise<void>;
+};
+
+type Held = {
+  readonly lease: Lease;
+  readonly undo: () => void | Promise<void>;
+  /** Resolves when the lease has ended; `announce` lets it. */
+  readonly over: Promise<void>;
+  readonly announce: () => void;
+};
+
+/** No leases yet. A failure of `undo` is reported; the lease has ended anyway. */
+export function createLeases(world: Pick<World, "after">, report: (error: unknown) => void): Leases {
+  const held = new Map<string, Held>();
+
+  const finish = async (id: string): Promise<void> => {
+    const one = held.get(id);
+    if (one === undefined) return;
+    held.delete(id);
+    try {
+      await one.undo();
+    } catch (error) {
+      report(error);
+    } finally {
+      one.announce();
+    }
+  };
+  const check = ({ storeId, id }: LeaseRef): Outcome<void> =>
+    held.get(id)?.lease.storeId === storeId ? accept(undefined) : ended(id);
+  const of = (storeId: string): Lease[] =>
+    [...held.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
+
+  return {
+    open: (lease, { timeoutMs, undo }) => {
+      let announce = (): void => undefined;
+      const over = new Promise<void>((resolve) => (announce = resolve));
+      held.set(lease.id, { lease, undo, over, announce });
+      // For a command that is still there and does nothing any more, such as one that was stopped in its shell.
+      world.after(timeoutMs, () => void finish(lease.id));
+    },
+    hold: (id, text) => ({
+      [Symbol.asyncIterator]: () => {
+        let isSent = false;
+        return {
+          next: async () => {
+            if (isSent) await held.get(id)?.over;
+            if (isSent) return { done: true, value: undefined };
+            isSent = true;
+            return { done: false, value: Buffer.from(text) };
+          },
+          return: async () => {
+            await finish(id);
+            return { done: true, value: undefined };
+          },
+        };
+      },
+    }),
+    check,
+    of,
+    holdsWebhooks: (storeId) => of(storeId).some(({ drill }) => drill === "browser_return"),
+    end: async (ref) => {
+      const known = check(ref);
+      if (known.ok) await finish(ref.id);
+      return known;
+    },
+    endAll: async () => {
+      await Promise.all([...held.keys()].map(finish));
+    },
+  };
+}
+
+function ended(id: string): Outcome<never> {
+  return refuse(
+    "not_found",
+    `no lease ${id} is held: its command lost the connection or took too long, or the sandbox was started anew`,
+  );
+}

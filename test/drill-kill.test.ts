@@ -1,0 +1,171 @@
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openControl, type Control } from "./support/control.ts";
+import { eventually } from "./support/eventually.ts";
+import { begin, startSandbox, type Running, type SandboxProcess } from "./support/program.ts";
+import { tempFolder } from "./support/temp-folder.ts";
+
+const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+/** A client that tells the shop where it stands, waits there if the shop wants that, and handles a lost answer right. */
+const CLIENT = `
+  const { CHECKOUT_BASE_URL: service, CHECKOUT_API_KEY: key, CHECKOUT_ORDER_ID: order, SHOP: shop } = process.env;
+  const step = (name) => fetch(shop + "/step/" + name);
+  const create = () => fetch(service + "/orders", {
+    method: "POST",
+    headers: { Authorization: "Bearer " + key, "Content-Type": "application/json", "Idempotency-Key": order + "-key" },
+    body: JSON.stringify({ order_id: order, ...${JSON.stringify(AMOUNT)} }),
+  });
+  await step("begun");
+  await create().catch(() => undefined);
+  await step("lost");
+  await create();
+  await step("replayed");
+`;
+
+/** A shop whose answers can be kept back: what it is asked is kept, and the answer at `pauseAt` never comes. */
+async function openShop() {
+  const asked: string[] = [];
+  const state = { pauseAt: "", open: [] as ServerResponse[] };
+  const server = createServer((request, response) => {
+    const path = (request.url ?? "").replace(/\?.*/, "");
+    asked.push(path);
+    const count = asked.filter((one) => one === path).length;
+    request.resume();
+    if (`${path} ${count}` === state.pauseAt) state.open.push(response);
+    else response.end("open");
+  }).listen(0, "127.0.0.1");
+  const letGo = (): void => state.open.splice(0).forEach((response) => void response.end("open"));
+  onTestFinished(() => {
+    letGo();
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    asked,
+    /** Forgets what was asked, and keeps the nth answer to a path back from now on. */
+    pauseAt: (path: string, nth: number): void => {
+      asked.length = 0;
+      state.pauseAt = `${path} ${nth}`;
+    },
+    isPaused: (): boolean => state.open.length > 0,
+    letGo,
+  };
+}
+
+/** A real sandbox with an endpoint, and the command lines of the drills against a shop. */
+async function openLaboratory() {
+  const [shop, cwd] = [await openShop(), tempFolder()];
+  const started = async () => {
+    const sandbox = await startSandbox({ cwd });
+    return { sandbox, control: openControl(sandbox.port, join(cwd, ".checkout")) };
+  };
+  const current = await started();
+  await current.control.call("addEndpoint", { body: { url: `${shop.url}/hooks` } });
+  const script = join(cwd, "client.mjs");
+  writeFileSync(script, CLIENT);
+  const client = ["--client-command", `"${process.execPath}" "${script}"`];
+  const view = ["--order-view", `${shop.url}/orders`, "--paid-when", "never"];
+  const lines = {
+    idempotency: ["idempotency", ...client],
+    browser_return: ["browser-return", "--return-url", `${shop.url}/thanks`, ...view],
+    webhook: ["webhooks"],
+  };
+  return {
+    shop,
+    cwd,
+    current,
+    restart: async () => void Object.assign(current, await started()),
+    drill: (kind: keyof typeof lines): Running =>
+      begin(["checklist", "run", ...lines[kind], "--json"], { cwd, env: { SHOP: shop.url } }),
+  };
+}
+
+/** Where each drill can be killed: the answer that the shop keeps back. */
+const STEPS = [
+  ["idempotency", "/step/begun", 1],
+  ["idempotency", "/step/lost", 1],
+  ["idempotency", "/step/replayed", 1],
+  ["browser_return", "/orders", 1],
+  ["browser_return", "/thanks", 1],
+  ["browser_return", "/thanks", 2],
+  ["browser_return", "/orders", 3],
+  ["browser_return", "/orders", 5],
+  ["webhook", "/hooks", 1],
+  ["webhook", "/hooks", 5],
+] as const;
+
+test("a drill that is killed leaves nothing armed, paused or half shown", async () => {
+  const { shop, cwd, current, drill } = await openLaboratory();
+  const { sandbox, control } = current;
+  for (const [kind, path, nth] of STEPS) {
+    const label = `${kind} at ${path} ${nth}`;
+    shop.pauseAt(path, nth);
+    const running = drill(kind);
+    await eventually(label, () => expect([shop.isPaused(), running.output.stderr]).toEqual([true, ""]));
+    await running.stop("SIGKILL");
+    await expectNothingLeft({ label, sandbox, control, cwd });
+    shop.letGo();
+  }
+});
+
+test("a sandbox that is killed while a drill holds something forgets it", async () => {
+  const { shop, cwd, current, drill, restart } = await openLaboratory();
+  for (const [kind, path, nth] of [STEPS[0], STEPS[5], STEPS[8]]) {
+    const label = `the sandbox during ${kind}`;
+    shop.pauseAt(path, nth);
+    const running = drill(kind);
+    await eventually(label, () => expect([shop.isPaused(), running.output.stderr]).toEqual([true, ""]));
+    expect((await current.control.call("readiness", {})).underway).toHaveLength(1);
+    await current.sandbox.stop("SIGKILL");
+    await restart();
+    await expectNothingLeft({ label, ...current, cwd });
+    shop.letGo();
+    // It has to say that it could not go on.
+    await eventually("the drill has ended", () => expect(running.process.exitCode).not.toBeNull());
+    expect([label, running.process.exitCode, running.output.stdout]).toEqual([label, 7, ""]);
+  }
+});
+
+let creates = 0;
+
+/** The next create gets its answer, every endpoint gets its events, and no drill was kept. */
+async function expectNothingLeft(site: {
+  readonly label: string;
+  readonly sandbox: SandboxProcess;
+  readonly control: Control;
+  readonly cwd: string;
+}): Promise<void> {
+  const { label, sandbox, control, cwd } = site;
+  await eventually(`${label}: no drill runs`, async () =>
+    expect((await control.call("readiness", {})).underway).toEqual([]),
+  );
+  const { api_key: apiKey } = JSON.parse(readFileSync(join(cwd, ".checkout/credentials.json"), "utf8")) as {
+    readonly api_key: string;
+  };
+  const order = `after-kill-${(creates += 1)}`;
+  const { status } = await fetch(`${sandbox.ready.base_url}/orders`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      "content-type": "application/json",
+      "idempotency-key": order,
+    },
+    body: JSON.stringify({ order_id: order, ...AMOUNT }),
+  });
+  expect([label, status]).toEqual([label, 201]);
+  const { endpoints } = await control.call("listEndpoints", {});
+  expect([label, endpoints.map(({ state }) => state)]).toEqual([label, ["enabled"]]);
+  await eventually(`${label}: every webhook is delivered`, async () => {
+    const { deliveries } = await control.call("listDeliveries", { body: { state: "due" } });
+    expect(deliveries).toEqual([]);
+  });
+  expect([label, (await control.call("listDrills", { body: {} })).drills]).toEqual([label, []]);
+}
