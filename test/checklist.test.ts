@@ -14,6 +14,7 @@ import {
   type KeyUseFact,
   type ReadinessFacts,
 } from "../src/core/readiness/checklist.ts";
+import { ORDER_CASE_NAMES } from "../src/core/readiness/drills/webhook.ts";
 import { webhookSubject } from "../src/core/readiness/drills/drill.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12);
@@ -37,8 +38,26 @@ function act(number: number, action: AdminAct["action"], more: Partial<AdminAct>
   };
 }
 
+/** What shows that events of orders were sent too. */
+const ORDER_STEPS = ORDER_CASE_NAMES.map((name) => ({
+  name,
+  passed: true,
+  expected: "",
+  got: "",
+  cause: null,
+  reference: null,
+}));
+
 function drill(more: Partial<DrillFact> = {}): DrillFact {
-  return { id: DRILL, kind: "webhook", subject: SUBJECT, passed: true, steps: [], at: NOW - 1000, ...more };
+  return {
+    id: DRILL,
+    kind: "webhook",
+    subject: SUBJECT,
+    passed: true,
+    steps: ORDER_STEPS,
+    at: NOW - 1000,
+    ...more,
+  };
 }
 
 function endpoint(more: Partial<EndpointFact> = {}): EndpointFact {
@@ -498,6 +517,11 @@ test("a pass that leans on a risk is ready with risks, and a risk is no reason t
     [origins("https://localhost.example", "http://localhost"), "ready", 0],
     // What is drilled in a sandbox stands on this machine.
     [drilled(drill()), "ready", 0],
+    // Events of orders were not sent, or not all of them.
+    [drilled(drill({ steps: [] })), "ready_with_risks", 1],
+    [drilled(drill({ steps: ORDER_STEPS.slice(1) })), "ready_with_risks", 1],
+    [drilled(drill({ steps: [FAILED_STEP], passed: false })), "not_ready", 0],
+    [of(endpoint({ drill: drill({ steps: [] }) }), endpoint()), "ready_with_risks", 1],
     [{ browserReturn: mistaken }, "ready_with_risks", 1],
     [{ browserReturn: mistaken, ...origins("http://localhost:3000") }, "ready_with_risks", 2],
     [{ browserReturn: { ...mistaken, passed: true } }, "ready", 0],

@@ -1,12 +1,13 @@
 import { createHmac, hash } from "node:crypto";
 import { HEADERS } from "../../src/core/webhook/signature.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
-import type { HttpRequest } from "../../src/world.ts";
+import type { HttpRequest, HttpResponse } from "../../src/world.ts";
 
 /** A webhook as a merchant's code sees it. */
 export type Incoming = {
   readonly rawHeaders: readonly string[];
   readonly rawBody: Buffer;
+  /** Not a number where no such header came. */
   readonly timestamp: number;
   /** Undefined where no such header came. */
   readonly signature: string | undefined;
@@ -16,56 +17,95 @@ export type Incoming = {
   readonly number: number;
   readonly now: number;
   readonly secret: string;
+  /** Lets time pass before the answer, in milliseconds. */
+  readonly pass: (milliseconds: number) => void;
 };
 
-/** A merchant's receiver: the status that it answers, or that it throws. */
-export type Receiver = (incoming: Incoming) => number;
+/** What a receiver answers: a status, a status with a text, or nothing, because it closed the connection. */
+export type Answer = number | { readonly status: number; readonly text: string } | "closed";
+
+/** A merchant's receiver: what it answers, or that it throws. */
+export type Receiver = (incoming: Incoming) => Answer;
 
 /** Puts a receiver where requests come in; what it throws is the 500 of its framework. */
 export function serve(
   receiver: Receiver,
-  { secret, now }: { readonly secret: () => string; readonly now: () => number },
-): (request: HttpRequest) => number {
+  options: {
+    readonly secret: () => string;
+    readonly now: () => number;
+    readonly pass: (milliseconds: number) => void;
+  },
+): (request: HttpRequest) => HttpResponse {
+  const { secret, now, pass } = options;
   let number = 0;
   return ({ rawHeaders, body }) => {
-    const header = (name: string): string | undefined => rawHeaders[rawHeaders.indexOf(name) + 1];
-    const timestamp = header(HEADERS.timestamp) ?? "";
+    const header = (name: string): string | undefined =>
+      rawHeaders.includes(name) ? rawHeaders[rawHeaders.indexOf(name) + 1] : undefined;
+    const timestamp = header(HEADERS.timestamp);
     const incoming: Incoming = {
       rawHeaders,
       rawBody: Buffer.from(body),
-      timestamp: Number(timestamp),
-      signature: rawHeaders.includes(HEADERS.signature) ? header(HEADERS.signature) : undefined,
-      over: (text) => createHmac("sha256", secret()).update(`${timestamp}.`).update(text).digest("hex"),
+      timestamp: Number(timestamp ?? Number.NaN),
+      signature: header(HEADERS.signature),
+      over: (text) =>
+        createHmac("sha256", secret())
+          .update(`${timestamp ?? ""}.`)
+          .update(text)
+          .digest("hex"),
       number: number++,
       now: now(),
       secret: secret(),
+      pass,
     };
     try {
-      return receiver(incoming);
+      return responseOf(receiver(incoming));
     } catch {
-      return 500;
+      return responseOf(500);
     }
   };
 }
 
-/** The README's receiver. */
-export const right: Receiver = ({ rawBody, rawHeaders, secret, now }) =>
-  verifyWebhook({ rawBody, headers: rawHeaders, secrets: secret, now }).ok ? 204 : 400;
+function responseOf(answer: Answer): HttpResponse {
+  if (answer === "closed") return { status: 500, headers: {}, body: "", dropped: true };
+  const { status, text } = typeof answer === "number" ? { status: answer, text: "" } : answer;
+  return { status, headers: {}, body: text };
+}
 
-/** A handmade one with every part in its place; the wrong ones differ from it in one. */
+/** The README's receiver. */
+export function right({ rawBody, rawHeaders, secret, now }: Incoming): number {
+  return verifyWebhook({ rawBody, headers: rawHeaders, secrets: secret, now }).ok ? 204 : 400;
+}
+
+/** The same, that also says why. */
+export function telling({ rawBody, rawHeaders, secret, now }: Incoming): Answer {
+  const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets: secret, now });
+  return verdict.ok ? { status: 200, text: verdict.eventId } : { status: 400, text: verdict.code };
+}
+
+/**
+ * A handmade one with every part in its place; the wrong ones differ from it in one. `isSigned` judges one signature of
+ * those in the header, or that there is none.
+ */
 export function handmade(parts: {
   readonly isSigned?: (incoming: Incoming) => boolean;
   readonly isFresh?: (ageSeconds: number) => boolean;
 }): Receiver {
   const isSigned = parts.isSigned ?? (({ signature, over, rawBody }) => signature === over(rawBody));
   const isFresh = parts.isFresh ?? ((age) => Math.abs(age) <= 300);
-  return (incoming) =>
-    isSigned(incoming) && isFresh(incoming.now / 1000 - incoming.timestamp) && parse(incoming) ? 200 : 400;
+  return (incoming) => {
+    const signatures = incoming.signature?.split(",") ?? [undefined];
+    const isRight = signatures.some((signature) => isSigned({ ...incoming, signature }));
+    return isRight && isFresh(incoming.now / 1000 - incoming.timestamp) && parse(incoming) ? 200 : 400;
+  };
 }
 
 /** The body as JSON, which there always is; throws where it is none. */
-export function parse({ rawBody }: Pick<Incoming, "rawBody">): { readonly event_id: string } {
-  return JSON.parse(rawBody.toString("utf8")) as { event_id: string };
+export function parse({ rawBody }: Pick<Incoming, "rawBody">): {
+  readonly event_id: string;
+  readonly type: string;
+  readonly data?: { readonly order_id?: string };
+} {
+  return JSON.parse(rawBody.toString("utf8")) as ReturnType<typeof parse>;
 }
 
 /** Digits that have nothing to do with a signature. */

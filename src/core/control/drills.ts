@@ -30,6 +30,16 @@ export const drill = z.object({
   steps: z.array(step),
 });
 
+const endpointDrill = drill.extend({
+  /** null where the receiver could not be reached: then nothing is kept. */
+  id: z.uuid().nullable(),
+  verdict: z.enum(["passed", "failed", "unknown"]),
+  endpointId: z.uuid(),
+  url: z.string(),
+  /** The checkout whose events were sent too. */
+  order: z.object({ id: z.uuid(), orderId: z.string() }).nullable(),
+});
+
 const seenCreate = z.object({
   requestId: z.uuid(),
   idempotencyKey: z.string().nullable(),
@@ -75,8 +85,10 @@ export const drillOperations = {
       endpointId: z.uuid().optional(),
       /** The drill stops, and keeps nothing, when this lease ends. */
       leaseId: z.uuid().optional(),
+      /** Whether events of an order are sent too, for which the merchant's consent is needed. */
+      orderEvents: z.boolean().optional(),
     }),
-    answer: z.object({ drills: z.array(drill.extend({ endpointId: z.uuid(), url: z.string() })) }),
+    answer: z.object({ drills: z.array(endpointDrill) }),
     refusals: ["state_conflict"],
   }),
   recordBrowserReturn: storeOperation({

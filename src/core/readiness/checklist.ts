@@ -2,6 +2,7 @@ import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen, type Production, type RecordedAct } from "./admin-act.ts";
 import type { Capability } from "../checkout/checkout.ts";
 import type { Drill, DrillKind } from "./drills/drill.ts";
+import { sentOrderEvents } from "./drills/webhook.ts";
 import type { EndpointNow } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
 
@@ -280,11 +281,21 @@ function webhookItem(endpoints: readonly EndpointFact[], now: number): Checklist
     status: worst?.status ?? "pass",
     reason: worst?.reason ?? (on.length === 1 ? "the endpoint" : `each of ${on.length} endpoints`) + PASSED,
     evidence: [...states.flatMap(({ evidence }) => evidence), ...paused],
+    assumptions: worst === undefined ? on.flatMap(orderEventsRisk) : [],
     next: RUN_WEBHOOKS,
   });
 }
 
 const PASSED = " accepts valid webhooks and refuses invalid ones";
+
+/** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
+function orderEventsRisk({ url, drill }: EndpointFact): string[] {
+  return drill === null || sentOrderEvents(drill.steps)
+    ? []
+    : [
+        `the drill of ${printableLiteral(url)} sent webhook.test only: with --order-view it sends forged events of an order too`,
+      ];
+}
 
 type State = Pick<ChecklistItem, "status" | "reason"> & { readonly evidence: readonly Evidence[] };
 

@@ -46,6 +46,7 @@ export const drillHandlers = {
   },
 } satisfies Pick<Handlers, keyof typeof drillOperations>;
 
-function endpointDrill({ endpoint: { id: endpointId, url }, drill }: EndpointDrill) {
-  return { ...drill, endpointId, url };
+function endpointDrill({ endpoint: { id: endpointId, url }, drill, order }: EndpointDrill) {
+  const shown = drill.passed ? "passed" : "failed";
+  return { ...drill, verdict: drill.id === null ? "unknown" : shown, endpointId, url, order } as const;
 }

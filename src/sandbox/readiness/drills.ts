@@ -1,10 +1,12 @@
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
+import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {
-  CASE_NAMES,
+  casesOf,
   drillRequest,
   goesOn,
+  wasOutOfReach,
   type CaseResult,
   type DrillEvent,
 } from "../../core/readiness/drills/webhook.ts";
@@ -14,6 +16,7 @@ import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secret
 import { deliveryErrorOf, post, type PostContext, type Posted } from "../webhook/post.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
+import { acceptedOrder, type AcceptedOrder } from "./accepted-order.ts";
 import type { Leases } from "./leases.ts";
 
 /** What drills need. */
@@ -24,35 +27,46 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
     readonly leases: Pick<Leases, "check">;
   };
 
-/** A drill and its endpoint. */
-export type EndpointDrill = { readonly endpoint: Endpoint; readonly drill: Drill };
+/** What has shown nothing is not kept, and has no id. */
+type Unkept = Omit<Drill, "id"> & { readonly id: null };
+
+/** A drill, its endpoint, and the checkout whose events it sent too; null if it sent none. */
+export type EndpointDrill = {
+  readonly endpoint: Endpoint;
+  readonly drill: Drill | Unkept;
+  readonly order: Checkout | null;
+};
 
 /** An endpoint at the start of its drill; `now` is the store's. */
 type Subject = {
   readonly endpoint: Endpoint;
   readonly secret: string;
   readonly retiredSecret: string | undefined;
+  /** The newest event of an order that it has accepted; null if there is none, or none is to be sent. */
+  readonly order: AcceptedOrder | null;
   readonly now: number;
 };
 
+/** Which endpoints are drilled, and whether events of orders are sent too. */
+type Wanted = { readonly endpointId?: string | undefined; readonly orderEvents?: boolean | undefined };
+
 /**
  * Drills one endpoint, or all enabled ones with an address: valid requests must be accepted, invalid ones refused. The
- * requests are not deliveries: no event is written, and the steps are the audit. Refuses with `not_found`, also when its
- * lease has ended, and with `state_conflict` if there is nothing to drill.
+ * requests are not deliveries: no event is written, and the steps are the audit. Only with consent is anything sent
+ * about an order (decision 67). Refuses with `not_found`, also when its lease has ended, and with `state_conflict` if
+ * there is nothing to drill.
  */
 export async function runWebhookDrill(
   context: DrillsContext,
   storeId: string,
-  {
-    endpointId,
-    leaseId,
-  }: { readonly endpointId?: string | undefined; readonly leaseId?: string | undefined },
+  wanted: Wanted & { readonly leaseId?: string | undefined },
 ): Promise<Outcome<readonly EndpointDrill[]>> {
+  const { leaseId } = wanted;
   const isWanted = (): Outcome<void> =>
     leaseId === undefined ? accept(undefined) : context.leases.check({ storeId, id: leaseId });
-  const wanted = isWanted();
-  if (!wanted.ok) return wanted;
-  const subjects = await subjectsOf(context, storeId, endpointId);
+  const held = isWanted();
+  if (!held.ok) return held;
+  const subjects = await subjectsOf(context, storeId, wanted);
   if (!subjects.ok) return subjects;
   // As for deliveries: one at a time to an endpoint, endpoints in parallel.
   const drills = await Promise.all(
@@ -78,7 +92,7 @@ export function keepDrill(
 function subjectsOf(
   context: DrillsContext,
   storeId: string,
-  endpointId: string | undefined,
+  { endpointId, orderEvents = false }: Wanted,
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
     const chosen = choose(store.endpoints.of(storeId), endpointId);
@@ -89,7 +103,8 @@ function subjectsOf(
         // Only the newest secret: then the result also holds after the overlap of a rotation.
         const [secret] = inForce;
         if (secret === undefined) throw new Error(`endpoint ${endpoint.id} has no signing secret`);
-        return { endpoint, secret, retiredSecret: retired[0], now };
+        const order = orderEvents ? acceptedOrder(store, endpoint) : null;
+        return { endpoint, secret, retiredSecret: retired[0], order, now };
       }),
     );
   });
@@ -129,19 +144,28 @@ async function drillEndpoint(
   subject: Subject,
   isWanted: IsWanted,
 ): Promise<Outcome<EndpointDrill>> {
-  const { endpoint, secret, retiredSecret } = subject;
+  const { endpoint, secret, retiredSecret, order, now } = subject;
   const results = await sendAll(context, subject, isWanted);
-  const wanted = isWanted();
+  const held = isWanted();
   // What was cut off shows nothing.
-  if (!wanted.ok) return wanted;
-  const kept = await keepDrill(context, {
+  if (!held.ok) return held;
+  const isUnknown = wasOutOfReach(results);
+  // Of a receiver that is down there is nothing to say about what was not sent.
+  const names = isUnknown ? results.map(({ name }) => name) : casesOf(order?.event ?? null);
+  const usedRetired = retiredSecret !== undefined;
+  const shown = {
     storeId: endpoint.storeId,
     kind: "webhook",
     subject: webhookSubject(endpoint, secret),
-    steps: drillSteps(results, { usedRetired: retiredSecret !== undefined }),
-  });
+    steps: drillSteps({ results, names, usedRetired }, endpoint.id),
+  } as const;
+  // What shows nothing is not kept: the last drill that showed something stands.
+  const checkout = order?.checkout ?? null;
+  if (isUnknown)
+    return accept({ endpoint, order: checkout, drill: { ...shown, id: null, passed: false, at: now } });
+  const kept = await keepDrill(context, shown);
   if (!kept.ok) throw new Error(`the store of endpoint ${endpoint.id} is gone`);
-  return accept({ endpoint, drill: kept.value });
+  return accept({ endpoint, order: checkout, drill: kept.value });
 }
 
 /** Sends the cases one after the other, outside of any transaction, until too many got no answer. */
@@ -152,14 +176,15 @@ async function sendAll(
 ): Promise<readonly CaseResult[]> {
   const { world } = context;
   const { endpoint, secret, retiredSecret, now } = subject;
+  const order = subject.order?.event ?? null;
   const event = (): DrillEvent => ({ id: world.uuid(), storeId: endpoint.storeId, createdAt: now });
   const first = event();
   const results: CaseResult[] = [];
-  for (const name of CASE_NAMES) {
+  for (const name of casesOf(order)) {
     if (!goesOn(results) || !isWanted().ok) break;
     const own = results.length === 0 ? first : event();
     const keys = { secret, retiredSecret, realNow: world.now() };
-    const { eventId, headers, body } = drillRequest(name, { own, first }, keys);
+    const { eventId, headers, body } = drillRequest(name, { own, first, order }, keys);
     const posted = await post(context, { url: endpoint.url, headers, body });
     results.push({ name, eventId, milliseconds: posted.milliseconds, answer: answerOf(posted) });
   }

@@ -5,13 +5,13 @@ import type { Endpoint } from "../../webhook/endpoint.ts";
 export const DRILL_KINDS = ["webhook", "idempotency", "browser_return"] as const;
 export type DrillKind = (typeof DRILL_KINDS)[number];
 
-/** One step of a drill: its name, what was expected, what came, and the likely cause of a failure. */
+/** One step of a drill: its name, what was expected, what came, and the likely cause of a failure or a note. */
 export type DrillStep = {
   readonly name: string;
   readonly passed: boolean;
   readonly expected: string;
   readonly got: string;
-  /** What the merchant's code most likely does; null if the step passed. */
+  /** What the merchant's code most likely does, if the step failed; a note or null if it passed. */
   readonly cause: string | null;
   /** The id of its event or request. */
   readonly reference: string | null;

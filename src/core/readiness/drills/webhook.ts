@@ -1,50 +1,69 @@
 import { hash } from "node:crypto";
 import type { DeliveryError } from "../../webhook/delivery.ts";
-import { recordTestEvent } from "../../checkout/event.ts";
+import { recordTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
+import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
+import { iso } from "../../clock.ts";
+import type { DrillStep } from "./drill.ts";
 import { STALE_BY_SECONDS } from "../../webhook/fault.ts";
-import { HEADERS, signatureOf } from "../../webhook/signature.ts";
+import { DEFAULT_TOLERANCE_SECONDS, HEADERS, signatureOf } from "../../webhook/signature.ts";
+
+/** An event type of a checkout. */
+type OrderType = CheckoutEvent["type"];
 
 /** How one request of the drill differs from a valid one. Fields that are not set are as in a valid one. */
 type DrillCase = {
   /** What is sent, for people. */
   readonly what: string;
-  /** `2xx`: it must be accepted. `4xx`: it must be refused. */
-  readonly expected: "2xx" | "4xx";
-  /** Whether it repeats the event of the first case. */
-  readonly again?: true;
+  /** `2xx`: it must be accepted. `4xx`: it must be refused. `2xx or 4xx`: the interface leaves it open. */
+  readonly expected: "2xx" | "4xx" | "2xx or 4xx";
+  /**
+   * Which event is sent (default: a new one). `first`: that of the first case. `order`: the order event that the
+   * receiver has accepted before. A type: a new event of that type, about the same order.
+   */
+  readonly event?: "first" | "order" | OrderType;
   /** Makes the bytes to sign from those of the event. */
   readonly signed?: (body: string) => string;
   /** Makes the bytes to send from those that were signed. */
   readonly sent?: (signed: string) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
-  /** Whether it is signed with a secret that is not active. */
-  readonly otherSecret?: true;
-  /** Makes the signature to send from the right one; undefined sends none. */
+  /** Whether no timestamp header is sent. */
+  readonly noTimestamp?: true;
+  /** Whether the event id header is that of another event. */
+  readonly otherEventId?: true;
+  /** The secret to sign with instead: one that is not active, or none at all. */
+  readonly secret?: "another" | "empty";
+  /** Makes the signature header from the right signature; undefined sends none. */
   readonly signature?: (right: string) => string | undefined;
 };
 
 /** How many digits are right in a signature of which only the beginning is right: half of them. */
 const RIGHT_DIGITS = 32;
+/** How many digits are right at the two ends of a signature whose middle is wrong. */
+const RIGHT_ENDS = { first: 40, last: 8 } as const;
+
+/** Every receiver must accept this age, in seconds, before and after its clock. */
+const MINUTE = 60;
+/** Every receiver must refuse this one. */
+const TEN_MINUTES = 600;
+/** Just within the tolerance that decision 12 chose, and just beyond it. The interface states none. */
+const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
+const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
 
 /** After this many requests without an answer the rest is not sent. */
 const MAX_UNANSWERED = 3;
 
 const cases = {
   good_event: { what: "a good event", expected: "2xx" },
-  duplicate: { what: "the same event again, signed anew", expected: "2xx", again: true },
+  duplicate: { what: "the same event again, signed anew", expected: "2xx", event: "first" },
   spaced_body: { what: "a good event with blanks between its tokens", expected: "2xx", signed: spaced },
   unusual_bytes: { what: "a good event in unusual bytes", expected: "2xx", signed: unusual },
-  bad_signature: {
-    what: "a signature that no secret made",
-    expected: "4xx",
-    signature: (right) => hash("sha256", right, "hex"),
-  },
-  wrong_secret: { what: "signed with another secret", expected: "4xx", otherSecret: true },
+  bad_signature: { what: "a signature that no secret made", expected: "4xx", signature: wrong },
+  wrong_secret: { what: "signed with another secret", expected: "4xx", secret: "another" },
   changed_byte: { what: "one byte of the body changed", expected: "4xx", sent: withOtherDigit },
   rewritten_body: { what: "the same JSON in other white space", expected: "4xx", sent: indented },
   right_beginning: {
-    what: `a signature of which ${RIGHT_DIGITS} digits are right`,
+    what: `a signature of which the first ${RIGHT_DIGITS} digits are right`,
     expected: "4xx",
     signature: (right) => right.slice(0, RIGHT_DIGITS) + otherDigits(right.slice(RIGHT_DIGITS)),
   },
@@ -58,24 +77,89 @@ const cases = {
     what: "a body that is no JSON, badly signed",
     expected: "4xx",
     signed: () => "this is no event",
-    signature: (right) => hash("sha256", right, "hex"),
+    signature: wrong,
   },
   hour_old: { what: "signed an hour ago", expected: "4xx", age: STALE_BY_SECONDS },
   hour_ahead: { what: "signed an hour ahead", expected: "4xx", age: -STALE_BY_SECONDS },
+  minute_old: { what: "signed a minute ago", expected: "2xx", age: MINUTE },
+  minute_ahead: { what: "signed a minute ahead", expected: "2xx", age: -MINUTE },
+  within_tolerance_old: { what: "signed 4 min 50 s ago", expected: "2xx or 4xx", age: WITHIN_TOLERANCE },
+  within_tolerance_ahead: { what: "signed 4 min 50 s ahead", expected: "2xx or 4xx", age: -WITHIN_TOLERANCE },
+  beyond_tolerance_old: { what: "signed 5 min 30 s ago", expected: "2xx or 4xx", age: BEYOND_TOLERANCE },
+  beyond_tolerance_ahead: { what: "signed 5 min 30 s ahead", expected: "2xx or 4xx", age: -BEYOND_TOLERANCE },
+  ten_minutes_old: { what: "signed 10 minutes ago", expected: "4xx", age: TEN_MINUTES },
+  ten_minutes_ahead: { what: "signed 10 minutes ahead", expected: "4xx", age: -TEN_MINUTES },
+  no_timestamp: { what: "no timestamp", expected: "4xx", noTimestamp: true },
+  empty_signature: { what: "an empty signature", expected: "4xx", signature: () => "" },
+  empty_secret: { what: "signed with an empty secret", expected: "4xx", secret: "empty" },
+  first_digit: {
+    what: "a signature whose first digit is wrong",
+    expected: "4xx",
+    signature: (right) => otherDigits(right.slice(0, 1)) + right.slice(1),
+  },
+  last_digit: {
+    what: "a signature whose last digit is wrong",
+    expected: "4xx",
+    signature: (right) => right.slice(0, -1) + otherDigits(right.slice(-1)),
+  },
+  right_ends: {
+    what: `a signature of which the first ${RIGHT_ENDS.first} and the last ${RIGHT_ENDS.last} digits are right`,
+    expected: "4xx",
+    signature: withOtherMiddle,
+  },
+  first_of_three: { what: "the right signature, first of three", expected: "2xx", signature: placed(0) },
+  second_of_three: { what: "the right signature, second of three", expected: "2xx", signature: placed(1) },
+  third_of_three: { what: "the right signature, last of three", expected: "2xx", signature: placed(2) },
+  other_event_id: {
+    what: "the first event again, under another id in its header",
+    expected: "2xx or 4xx",
+    event: "first",
+    otherEventId: true,
+  },
   good_at_the_end: { what: "a good event after all that", expected: "2xx" },
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
+/** What is sent about an order too, with the merchant's consent. */
+const orderCases = {
+  order_event: {
+    what: "an event of an order again, as it was accepted before",
+    expected: "2xx",
+    event: "order",
+  },
+  ...forgedOrders(),
+} as const satisfies Readonly<Record<string, DrillCase>>;
+
+type ForgedName = `forged_${CheckoutObject}_${Status}`;
+
 /** The name of a case. */
-export type CaseName = keyof typeof cases;
+export type CaseName = keyof typeof cases | keyof typeof orderCases;
 
-/** What the webhook drill sends (decision 50), in this order. */
-export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = cases;
+/** What the webhook drill sends (decisions 50, 67 and 68). */
+export const DRILL_CASES: Readonly<Record<CaseName, DrillCase>> = { ...cases, ...orderCases };
 
-/** The names of all cases, in the order in which they are sent. */
+/** The names of all cases that are always sent, in the order in which they are sent. */
 export const CASE_NAMES = Object.keys(cases) as readonly CaseName[];
+
+/** The names of the cases that need an order event, in the order in which they are sent. */
+export const ORDER_CASE_NAMES = Object.keys(orderCases) as readonly CaseName[];
+
+/** The names of all cases of a drill: those of an order come before the last good event. */
+export function casesOf(order: OrderEvent | null): readonly CaseName[] {
+  return order === null
+    ? CASE_NAMES
+    : [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...CASE_NAMES.slice(-1)];
+}
+
+/** Whether a drill sent order events too: without them it shows only how `webhook.test` is handled. */
+export function sentOrderEvents(steps: readonly Pick<DrillStep, "name">[]): boolean {
+  return ORDER_CASE_NAMES.every((name) => steps.some((step) => step.name === name));
+}
 
 /** A `webhook.test` event made for a drill: nothing happened, and it is in no list of events. */
 export type DrillEvent = { readonly id: string; readonly storeId: string; readonly createdAt: number };
+
+/** An event of an order that the drilled receiver has accepted before. */
+export type OrderEvent = Pick<CheckoutEvent, "id" | "body">;
 
 /** The result of one case: the receiver's answer, or why there is none. */
 export type CaseResult = {
@@ -96,26 +180,51 @@ export type DrillKeys = {
   readonly realNow: number;
 };
 
-/** The request of a case, byte for byte. `first` is the event of the first case. */
+/** The events that a case may send. */
+type DrillEvents = {
+  /** A new one, with an id that no other case has. */
+  readonly own: DrillEvent;
+  /** That of the first case. */
+  readonly first: DrillEvent;
+  readonly order: OrderEvent | null;
+};
+
+/** The request of a case, byte for byte. Throws for a case of an order if there is none. */
 export function drillRequest(
   name: CaseName,
-  events: { readonly own: DrillEvent; readonly first: DrillEvent },
+  events: DrillEvents,
   keys: DrillKeys,
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
-  const { again, signed = same, sent = same, age = 0, otherSecret, signature = same } = DRILL_CASES[name];
-  const event = again === true ? events.first : events.own;
-  const body = signed(recordTestEvent(event, event.createdAt).body);
+  const {
+    signed = same,
+    sent = same,
+    age = 0,
+    signature = same,
+    noTimestamp,
+    otherEventId,
+  } = DRILL_CASES[name];
+  const event = eventOf(name, events);
+  const body = signed(event.body);
   const timestamp = String(Math.floor(keys.realNow / 1000) - age);
-  const secret = otherSecret === true ? (keys.retiredSecret ?? neverASecret(event)) : keys.secret;
-  const shown = signature(signatureOf(secret, { timestamp, rawBody: Buffer.from(body) }));
+  const shown = signature(
+    signatureOf(secretOf(name, events, keys), { timestamp, rawBody: Buffer.from(body) }),
+  );
   const headers = {
     "Content-Type": "application/json",
     "User-Agent": "checkout-sandbox",
-    [HEADERS.eventId]: event.id,
-    [HEADERS.timestamp]: timestamp,
+    [HEADERS.eventId]: otherEventId === true ? events.own.id : event.id,
+    ...(noTimestamp === true ? {} : { [HEADERS.timestamp]: timestamp }),
     ...(shown === undefined ? {} : { [HEADERS.signature]: shown }),
   };
   return { eventId: event.id, headers, body: sent(body) };
+}
+
+/** Whether nothing was shown: the receiver could not be reached at all, so it did nothing wrong. */
+export function wasOutOfReach(results: readonly CaseResult[]): boolean {
+  return results.every(
+    ({ answer }) =>
+      "error" in answer && (answer.error === "unreachable" || answer.error === "target_forbidden"),
+  );
 }
 
 /** Whether to send the next case: not if the valid event got no answer, nor after too many requests without one. */
@@ -124,8 +233,72 @@ export function goesOn(results: readonly CaseResult[]): boolean {
   return unanswered.length < MAX_UNANSWERED && unanswered.every(({ name }) => name !== "good_event");
 }
 
+function secretOf(name: CaseName, { own }: DrillEvents, { secret, retiredSecret }: DrillKeys): string {
+  const { secret: which } = DRILL_CASES[name];
+  if (which === "empty") return "";
+  return which === "another" ? (retiredSecret ?? neverASecret(own)) : secret;
+}
+
+function eventOf(name: CaseName, { own, first, order }: DrillEvents): OrderEvent {
+  const { event: which } = DRILL_CASES[name];
+  if (which === undefined || which === "first") {
+    const event = which === "first" ? first : own;
+    return { id: event.id, body: recordTestEvent(event, event.createdAt).body };
+  }
+  if (order === null) throw new Error(`${name} needs an event of an order`);
+  return which === "order" ? order : { id: own.id, body: bodyOfType(which, { own, order }) };
+}
+
+/** What an event of another type would say about the order of an event. */
+function bodyOfType(
+  type: OrderType,
+  { own, order }: { readonly own: DrillEvent; readonly order: OrderEvent },
+): string {
+  const [object, status] = type.split(".");
+  const event = JSON.parse(order.body) as { readonly sequence: number; readonly data: object };
+  return JSON.stringify({
+    ...event,
+    event_id: own.id,
+    type,
+    created_at: iso(own.createdAt),
+    sequence: event.sequence + 1,
+    data: { ...event.data, object, status },
+  });
+}
+
+/** A badly signed event of each type. */
+function forgedOrders(): Readonly<Record<ForgedName, DrillCase>> {
+  const rows = (["order", "checkout_session"] as const).flatMap((object) =>
+    STATUSES.map((status): [ForgedName, DrillCase] => [
+      `forged_${object}_${status}`,
+      {
+        what: `a forged ${object}.${status}`,
+        expected: "4xx",
+        event: `${object}.${status}`,
+        signature: wrong,
+      },
+    ]),
+  );
+  return Object.fromEntries(rows) as Record<ForgedName, DrillCase>;
+}
+
 function same(text: string): string {
   return text;
+}
+
+/** Digits that no secret made. */
+function wrong(right: string): string {
+  return hash("sha256", right, "hex");
+}
+
+function withOtherMiddle(right: string): string {
+  const { first, last } = RIGHT_ENDS;
+  return right.slice(0, first) + otherDigits(right.slice(first, -last)) + right.slice(-last);
+}
+
+/** The right signature at one of three places, as during a rotation of secrets (decision 12). */
+function placed(at: 0 | 1 | 2): (right: string) => string {
+  return (right) => [wrong(right), wrong(wrong(right))].toSpliced(at, 0, right).join(",");
 }
 
 /** JSON as Python's json.dumps and others write it. */

@@ -1,0 +1,110 @@
+const VERIFY_RAW =
+  "Verify the bytes as they came, before any parser (express.raw, request.get_data, file_get_contents)";
+const WHOLE = "Compare all 64 digits, in constant time";
+/** Stands for the id of the drilled endpoint. */
+const ENDPOINT = "<endpoint>";
+const SHOW_SECRET = `checkout endpoints secret ${ENDPOINT}`;
+
+/** The likely causes of a failed case of the webhook drill, with what to do. The list is closed. */
+export const DRILL_CAUSES = {
+  takes_all:
+    "It answers 2xx to everything, also to invalid requests: the answer does not depend on the verification. Verify first, and answer 400 if that fails.",
+  no_check:
+    "It does not check the signature. Verify every request first, for example with hosted-checkout/webhooks.",
+  presence_only: "It only checks that there is a signature, and does not compare it with the computed one.",
+  skips_without_header:
+    "It verifies only what has a signature header. A request without one must be refused, because anybody can leave it out.",
+  skips_without_timestamp:
+    "It verifies only what has a timestamp header. A request without one must be refused, because anybody can leave it out.",
+  takes_empty_signature:
+    "It accepts an empty signature: an empty header, or an empty list of signatures, counts as right. Refuse it before comparing.",
+  takes_empty_secret:
+    "It accepts what was signed with an empty secret, which anybody can do. An unset variable is among its secrets: leave it out, and do not start without one.",
+  secret_unset: `Its secret is empty: it accepts what anybody can sign with an empty secret, and refuses what the service signs. Set it to what ${SHOW_SECRET} prints, and do not start without one.`,
+  wrong_secret: `It has another secret than this endpoint: it refuses valid events just as forged ones, and other faults differently. ${SHOW_SECRET} prints the right one. (If it is the same: it signs something else than timestamp, dot, raw body.)`,
+  replaced_secret: `It has the secret from before the last rotation, and not the new one, which ${SHOW_SECRET} prints.`,
+  skips_orders:
+    "It verifies webhook.test and accepts forged events of orders. Verify every request first, before looking at its type or its order.",
+  refuses_orders:
+    "It accepts webhook.test, and refuses an event of an order that it accepted before. Answer 2xx to every verified event, also to one that is known.",
+  verifies_sometimes:
+    "It verifies only some requests: of requests with the same fault it accepts some and refuses others. Perhaps one of several processes has no secret, or a setting disables the check.",
+  old_secret:
+    "It still accepts the secret from before the last rotation, although the overlap is over. Remove that secret from its settings.",
+  compares_prefix: `It compares only the beginning of the signature. ${WHOLE}.`,
+  compares_end: `It compares only the end of the signature. ${WHOLE}.`,
+  compares_part: `It compares only some digits of the signature. ${WHOLE}.`,
+  one_signature: `It does not find the right signature among several. While secrets are rotated the header has up to three with commas: split it, and accept if any of them matches.`,
+  compares_what_came: `It compares only as many digits as it received. Check the length first; then: ${WHOLE.toLowerCase()}.`,
+  parsed_body: `It parses the body before it verifies, and verifies what it writes again. ${VERIFY_RAW}.`,
+  decoded_body: `It changes the body before it verifies: read in another encoding than UTF-8, trimmed, or parsed and written again. ${VERIFY_RAW}.`,
+  body_not_covered: `Its check does not cover the body: a changed body passes with the old signature. ${VERIFY_RAW}: the timestamp, a dot, the body.`,
+  no_staleness_check:
+    "It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock.",
+  takes_old:
+    "It refuses timestamps in the future and accepts old ones: the difference has the wrong sign, or only one side is compared. Compare its absolute value.",
+  takes_ahead:
+    "It refuses old timestamps and accepts those in the future: only one side is compared. Compare the absolute value of the difference.",
+  wide_tolerance:
+    "It accepts timestamps that are 10 minutes off, so a recorded request can be sent again for too long. Is its tolerance in the wrong unit? 5 minutes are 300 seconds.",
+  narrow_tolerance:
+    "It refuses an event that was signed a minute before or after its clock: queues and clocks differ by as much. Its tolerance is too short or in the wrong unit (300 seconds are 300000 milliseconds), one side has none, or its clock is off.",
+  clock_off:
+    "Its clock is off: it refuses what was signed now, and accepts what was signed at another time. Set it by the network (NTP), and compare Unix seconds, which have no time zone.",
+  believes_header:
+    "It takes the id of an event from the header Checkout-Event-Id, which is not signed: under another id it took a known event for a new one. Take event_id from the body that was verified.",
+  parses_first:
+    "It parses the body before it verifies it: a body that is not JSON made it fail with 5xx. Verify first, and answer 400.",
+  throws_on_length:
+    "It fails with 5xx if the signature has another length, because crypto.timingSafeEqual throws. Check the length first, and answer 400.",
+  throws_on_bad:
+    "It answers 5xx when it should refuse: the refusal is an uncaught exception, and after 5xx the service retries for a day. Answer 400.",
+  fails_always:
+    "It answers 5xx to everything, valid or not: check its log. Perhaps the secret is not set, or the route fails before it verifies.",
+  fails_after_check:
+    "It refuses invalid requests and fails with 5xx on a valid event: the code after the verification fails. It must also answer 2xx to event types that it does not know, such as webhook.test.",
+  chokes_on_bytes:
+    "It fails on valid JSON in an unusual form: its JSON parser is incomplete, or expects another encoding than UTF-8.",
+  rejects_duplicates:
+    "It refuses an event that it has already received. The same event can come more than once: answer 2xx to a known event_id, and do nothing.",
+  shuts_out:
+    "It accepted valid events at first and none after the invalid ones: it blocks the sender because of them, or has a defect. Forged requests would then lock out the service.",
+  refuses_after_check:
+    "It tells valid events from forged ones, and refuses both: the signature is right, and a check after it is not passed. Perhaps its clock is minutes off, or it refuses types that it does not know, such as webhook.test: answer 2xx to them.",
+  refuses_all: `It refuses everything alike, also valid events. Most likely it has another secret than this endpoint; ${SHOW_SECRET} prints the right one. Otherwise it expects other headers than Checkout-Signature and Checkout-Timestamp; or signs something else than timestamp, dot, raw body; or its clock is minutes off; or a login or CSRF check comes first; or it refuses unknown types, such as webhook.test.`,
+  no_route:
+    "There is no such route, or none for POST: the path of the endpoint is wrong, or the receiver is another program.",
+  redirects:
+    "It answers with a redirect, and redirects are not followed: give the endpoint the target address (http or https, with or without a final slash).",
+  rate_limited: "It answers 429, because it limits the rate: exempt the service from the limit.",
+  too_slow:
+    "It does not answer in time, so the service would retry again and again. Store the event, answer 2xx, and do the work after that.",
+  silent_on_bad: "It does not answer when it refuses: a branch returns without an answer. Answer 400.",
+  drops_connection:
+    "It closes the connection without a complete answer: it crashed, or it is not an HTTP server. Check its log.",
+  went_away:
+    "It answered before and is not running now: a request ended the process. A failure in one request must not end the process; check its log.",
+  unreachable: "Nothing listens at its address. Is the receiver running, and on that port?",
+  forbidden:
+    "The sandbox does not send to that address: it is not a loopback address, and no --allow-target names it.",
+} as const;
+
+/** What is worth knowing about a case that passed. The list is closed. */
+export const DRILL_NOTES = {
+  strict_tolerance:
+    "A note: it refuses what is less than 5 minutes old or ahead. The interface states no tolerance; with a short one, a slow network or a clock that is off loses events until their next try.",
+  lenient_tolerance:
+    "A note: it accepts what is more than 5 minutes old or ahead. The interface states no tolerance; a longer one lets a recorded request be sent again for longer.",
+  ignores_event_id:
+    "A note: it accepts an event whose header Checkout-Event-Id has another id than the body, which is right if it looks at the body alone. That header is not signed.",
+} as const;
+
+/** The code of a cause. */
+export type DrillCause = keyof typeof DRILL_CAUSES;
+/** The code of a note. */
+export type DrillNote = keyof typeof DRILL_NOTES;
+
+/** A cause or a note, with the commands for the drilled endpoint. */
+export function adviceText(code: DrillCause | DrillNote, endpointId: string): string {
+  return { ...DRILL_CAUSES, ...DRILL_NOTES }[code].replaceAll(ENDPOINT, endpointId);
+}

@@ -1,0 +1,455 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
+import { HEADERS } from "../../src/core/webhook/signature.ts";
+import {
+  handmade,
+  parse,
+  right,
+  telling,
+  type Answer,
+  type Incoming,
+  type Receiver,
+} from "./merchant-receivers.ts";
+
+/** A wrong or cheating receiver, made anew for each shop, and the causes that the drill has to name, and no others. */
+export type BrokenReceiver = {
+  readonly name: string;
+  readonly make: () => Receiver;
+  readonly causes: readonly DrillCause[];
+};
+
+const isRight = (incoming: Incoming): boolean => right(incoming) === 204;
+
+/** Compares the digits of some places. */
+function comparing(...places: readonly (readonly [from: number, to?: number])[]): Receiver {
+  const cut = (text: string): string => places.map(([from, to]) => text.slice(from, to)).join();
+  return handmade({
+    isSigned: ({ signature = "", over, rawBody }) => cut(signature) === cut(over(rawBody)),
+  });
+}
+
+/** Right, but for a tolerance of its own; ages are seconds, with their sign. */
+function fresh(isFresh: (age: number) => boolean): Receiver {
+  return handmade({ isFresh });
+}
+
+/** Another secret than the endpoint has. */
+function withSecret(secret: string, receiver: Receiver): Receiver {
+  return (incoming) => {
+    const head = `${Number.isNaN(incoming.timestamp) ? "" : incoming.timestamp}.`;
+    const over: Incoming["over"] = (text) =>
+      createHmac("sha256", secret).update(head).update(text).digest("hex");
+    return receiver({ ...incoming, secret, over });
+  };
+}
+
+/** Verifies what `applies` to, and believes the rest. */
+function only(applies: (incoming: Incoming) => boolean, believed: Answer = 200): Receiver {
+  return (incoming) => (applies(incoming) ? right(incoming) : believed);
+}
+
+/** Takes each event once by some id. */
+function once(idOf: (incoming: Incoming) => string, known: Answer, first: Answer = 200): Receiver {
+  const seen = new Set<string>();
+  return (incoming) => {
+    if (!isGenuine(incoming)) return 400;
+    const id = idOf(incoming);
+    if (seen.has(id)) return known;
+    seen.add(id);
+    return first;
+  };
+}
+
+const isGenuine = (incoming: Incoming): boolean => handmade({})(incoming) === 200;
+const isReserialized = (incoming: Incoming): boolean =>
+  incoming.signature === incoming.over(JSON.stringify(parse(incoming)));
+const typeOf = ({ rawBody }: Incoming): string => {
+  const [, type = ""] = /"type"\s*:\s*"([^"]*)"/.exec(rawBody.toString("utf8")) ?? [];
+  return type;
+};
+const headerOf = ({ rawHeaders }: Incoming, name: string): string =>
+  rawHeaders[rawHeaders.indexOf(name) + 1] ?? "";
+
+const NO_VERIFICATION: readonly BrokenReceiver[] = [
+  { name: "believes everything", make: () => () => 200, causes: ["takes_all"] },
+  {
+    name: "believes all that is an event",
+    make: () => (incoming) => (parse(incoming).event_id === "" ? 400 : 200),
+    causes: ["no_check", "parses_first"],
+  },
+  {
+    name: "only looks whether there is a signature",
+    make:
+      () =>
+      ({ signature }) =>
+        signature ? 200 : 401,
+    causes: ["presence_only"],
+  },
+  {
+    name: "believes the sender's User-Agent",
+    make: () => (incoming) => (headerOf(incoming, "User-Agent") === "checkout-sandbox" ? 200 : 403),
+    causes: ["takes_all"],
+  },
+  {
+    name: "verifies the first, and believes the sender from then on",
+    make: () => only(({ number }) => number === 0),
+    causes: ["takes_all"],
+  },
+  {
+    name: "verifies the first ten",
+    make: () => only(({ number }) => number < 10),
+    causes: ["verifies_sometimes"],
+  },
+  {
+    name: "one of two processes has no secret, and verifies nothing",
+    make: () => only(({ number }) => number % 2 === 0),
+    causes: ["verifies_sometimes"],
+  },
+  {
+    name: "the other of two processes",
+    make: () => only(({ number }) => number % 2 === 1),
+    causes: ["verifies_sometimes"],
+  },
+  {
+    name: "verifies what has a signature",
+    make: () => only(({ signature }) => signature !== undefined),
+    causes: ["skips_without_header"],
+  },
+  {
+    name: "verifies what has a signature that is not empty",
+    make: () => only(({ signature }) => Boolean(signature)),
+    causes: ["skips_without_header", "takes_empty_signature"],
+  },
+  {
+    name: "verifies what has a timestamp",
+    make: () => only(({ timestamp }) => !Number.isNaN(timestamp)),
+    causes: ["skips_without_timestamp"],
+  },
+  {
+    name: "all of no signatures are right",
+    make: () => (incoming) =>
+      incoming.signature?.split(",").filter(Boolean).length === 0 ? 200 : right(incoming),
+    causes: ["takes_empty_signature"],
+  },
+];
+
+const SECRETS: readonly BrokenReceiver[] = [
+  {
+    name: "an unset second secret counts",
+    make: () => (incoming) => (withSecret("", handmade({}))(incoming) === 200 ? 200 : right(incoming)),
+    causes: ["takes_empty_secret"],
+  },
+  { name: "its only secret is empty", make: () => withSecret("", handmade({})), causes: ["secret_unset"] },
+  {
+    name: "another secret, and tells why",
+    make: () => withSecret("whsec_another", telling),
+    causes: ["wrong_secret"],
+  },
+  {
+    name: "another secret, 401 without and 403 with a signature",
+    make: () => (incoming) =>
+      incoming.signature === undefined
+        ? 401
+        : withSecret("whsec_another", right)(incoming) === 204
+          ? 200
+          : 403,
+    causes: ["wrong_secret"],
+  },
+  {
+    name: "another secret, and says nothing",
+    make: () => withSecret("whsec_another", right),
+    causes: ["refuses_all"],
+  },
+  {
+    name: "the secret without its beginning, and says nothing",
+    make: () => (incoming) => withSecret(incoming.secret.replace("whsec_", ""), right)(incoming),
+    causes: ["refuses_all"],
+  },
+  {
+    name: "expects another header, and tells so",
+    make: () => () => ({ status: 401, text: "X-Signature is missing" }),
+    causes: ["refuses_all"],
+  },
+];
+
+const COMPARISONS: readonly BrokenReceiver[] = [
+  { name: "compares the first 16 digits", make: () => comparing([0, 16]), causes: ["compares_prefix"] },
+  { name: "compares the first 40 digits", make: () => comparing([0, 40]), causes: ["compares_prefix"] },
+  { name: "compares all but the last digit", make: () => comparing([0, -1]), causes: ["compares_prefix"] },
+  { name: "compares the last 8 digits", make: () => comparing([-8]), causes: ["compares_end"] },
+  { name: "compares all but the first digit", make: () => comparing([1]), causes: ["compares_end"] },
+  {
+    name: "compares the first 40 and the last 8 digits",
+    make: () => comparing([0, 40], [-8]),
+    causes: ["compares_part"],
+  },
+  { name: "compares the middle", make: () => comparing([8, 56]), causes: ["compares_part"] },
+  {
+    name: "compares as much as there is",
+    make: () =>
+      handmade({ isSigned: ({ signature = "-", over, rawBody }) => over(rawBody).startsWith(signature) }),
+    causes: ["compares_what_came"],
+  },
+  {
+    name: "throws where the lengths differ",
+    make: () =>
+      handmade({
+        isSigned: ({ signature, over, rawBody }) =>
+          signature !== undefined && timingSafeEqual(Buffer.from(signature), Buffer.from(over(rawBody))),
+      }),
+    causes: ["throws_on_length"],
+  },
+  {
+    name: "compares the whole header",
+    make: () => (incoming) =>
+      isGenuine(incoming) && incoming.signature === incoming.over(incoming.rawBody) ? 200 : 400,
+    causes: ["one_signature"],
+  },
+  {
+    name: "looks at the first of several signatures",
+    make: () => (incoming) => right({ ...incoming, rawHeaders: onlySignature(incoming, 0) }),
+    causes: ["one_signature"],
+  },
+  {
+    name: "looks at the last of several signatures",
+    make: () => (incoming) => right({ ...incoming, rawHeaders: onlySignature(incoming, -1) }),
+    causes: ["one_signature"],
+  },
+];
+
+function onlySignature({ rawHeaders, signature }: Incoming, at: number): string[] {
+  return rawHeaders.map((text, index) =>
+    rawHeaders[index - 1] === HEADERS.signature ? (signature?.split(",").at(at) ?? "") : text,
+  );
+}
+
+const AGES: readonly BrokenReceiver[] = [
+  { name: "no age is too old", make: () => fresh(() => true), causes: ["no_staleness_check"] },
+  {
+    name: "300,000 seconds for 300,000 milliseconds",
+    make: () => fresh((age) => Math.abs(age) <= 300_000),
+    causes: ["no_staleness_check"],
+  },
+  { name: "a future age is never too much", make: () => fresh((age) => age <= 300), causes: ["takes_ahead"] },
+  { name: "no past is too old", make: () => fresh((age) => age >= -300), causes: ["takes_old"] },
+  {
+    name: "a tolerance of 59 minutes",
+    make: () => fresh((age) => Math.abs(age) <= 3540),
+    causes: ["wide_tolerance"],
+  },
+  {
+    name: "a tolerance of 59 minutes for old ones",
+    make: () => fresh((age) => age <= 3540 && age >= -300),
+    causes: ["wide_tolerance"],
+  },
+  {
+    name: "300 milliseconds for 300 seconds",
+    make: () => fresh((age) => Math.abs(age * 1000) <= 300),
+    causes: ["narrow_tolerance"],
+  },
+  {
+    name: "a tolerance of 30 seconds",
+    make: () => fresh((age) => Math.abs(age) <= 30),
+    causes: ["narrow_tolerance"],
+  },
+  {
+    name: "nothing from the future",
+    make: () => fresh((age) => age >= 0 && age <= 300),
+    causes: ["narrow_tolerance"],
+  },
+  {
+    name: "a clock that is 7 minutes slow",
+    make: () => fresh((age) => Math.abs(age - 420) <= 300),
+    causes: ["clock_off"],
+  },
+  {
+    name: "a clock that is an hour fast",
+    make: () => fresh((age) => Math.abs(age + 3600) <= 300),
+    causes: ["clock_off"],
+  },
+];
+
+const BODIES: readonly BrokenReceiver[] = [
+  {
+    name: "verifies what it writes again",
+    make: () => handmade({ isSigned: isReserialized }),
+    causes: ["parsed_body", "parses_first"],
+  },
+  {
+    name: "verifies what Python's json.dumps writes",
+    make: () =>
+      handmade({
+        isSigned: (incoming) =>
+          incoming.signature ===
+          incoming.over(
+            JSON.stringify(parse(incoming), null, 1)
+              .replaceAll(/\n\s*/g, " ")
+              .replaceAll("{ ", "{")
+              .replaceAll(" }", "}"),
+          ),
+      }),
+    causes: ["parsed_body", "parses_first"],
+  },
+  {
+    name: "reads the body as Latin-1",
+    make: () =>
+      handmade({
+        isSigned: ({ signature, over, rawBody }) => signature === over(rawBody.toString("latin1")),
+      }),
+    causes: ["decoded_body"],
+  },
+  {
+    name: "trims the body",
+    make: () =>
+      handmade({
+        isSigned: ({ signature, over, rawBody }) => signature === over(rawBody.toString("utf8").trim()),
+      }),
+    causes: ["decoded_body"],
+  },
+  {
+    name: "parses before it verifies",
+    make: () => (incoming) => (parse(incoming) ? right(incoming) : 400),
+    causes: ["parses_first"],
+  },
+  {
+    name: "remembers what verified by its timestamp alone",
+    make: () => {
+      const known = new Set<number>();
+      return (incoming) => {
+        if (isRight(incoming)) known.add(incoming.timestamp);
+        return known.has(incoming.timestamp) ? 204 : 400;
+      };
+    },
+    causes: ["no_check"],
+  },
+];
+
+const EVENTS: readonly BrokenReceiver[] = [
+  {
+    name: "verifies webhook.test alone",
+    make: () => only((incoming) => !/^(?:order|checkout_session)\./.test(typeOf(incoming))),
+    causes: ["skips_orders"],
+  },
+  {
+    name: "verifies all but order.succeeded",
+    make: () => only((incoming) => typeOf(incoming) !== "order.succeeded"),
+    causes: ["skips_orders"],
+  },
+  {
+    name: "verifies orders, and forgot sessions",
+    make: () => only((incoming) => !typeOf(incoming).startsWith("checkout_session.")),
+    causes: ["skips_orders"],
+  },
+  {
+    name: "404 for an order that it does not know, and believes all about one that it does",
+    make: () => {
+      const known = new Set<string>();
+      return (incoming) => {
+        const type = typeOf(incoming);
+        if (!type.startsWith("order.") && !type.startsWith("checkout_session.")) return right(incoming);
+        const id = parse(incoming).data?.order_id ?? "";
+        if (known.size === 0 && isRight(incoming)) known.add(id);
+        return known.has(id) ? 200 : 404;
+      };
+    },
+    causes: ["skips_orders"],
+  },
+  {
+    name: "fails on every order",
+    make: () => (incoming) =>
+      isRight(incoming) && typeOf(incoming).startsWith("order.") ? 500 : right(incoming),
+    causes: ["refuses_orders"],
+  },
+  {
+    name: "refuses types that it does not know, and tells so",
+    make: () => (incoming) =>
+      isRight(incoming) && typeOf(incoming) === "webhook.test"
+        ? { status: 400, text: "unknown type" }
+        : telling(incoming),
+    causes: ["refuses_after_check"],
+  },
+  {
+    name: "an event twice is 409",
+    make: () => once((incoming) => parse(incoming).event_id, 409),
+    causes: ["rejects_duplicates"],
+  },
+  {
+    name: "an event twice is 500",
+    make: () => once((incoming) => parse(incoming).event_id, 500),
+    causes: ["rejects_duplicates"],
+  },
+  {
+    name: "takes the id of an event from its header",
+    make: () => once((incoming) => headerOf(incoming, HEADERS.eventId), { status: 200, text: "known" }),
+    causes: ["believes_header"],
+  },
+  {
+    name: "takes the id of an event from its header, and says it",
+    make: () => {
+      const seen = new Set<string>();
+      return (incoming) => {
+        if (!isGenuine(incoming)) return 401;
+        const id = headerOf(incoming, HEADERS.eventId);
+        const text = `${seen.has(id) ? "known" : "booked"} ${id}`;
+        seen.add(id);
+        return { status: 200, text };
+      };
+    },
+    causes: ["believes_header"],
+  },
+];
+
+const ANSWERS: readonly BrokenReceiver[] = [
+  {
+    name: "throws what it should refuse",
+    make: () => (incoming) => {
+      if (!isRight(incoming)) throw new Error("bad signature");
+      return 200;
+    },
+    causes: ["throws_on_bad"],
+  },
+  { name: "500 to everything", make: () => () => 500, causes: ["fails_always"] },
+  { name: "401 to everything", make: () => () => 401, causes: ["refuses_all"] },
+  { name: "404 to everything", make: () => () => 404, causes: ["no_route"] },
+  { name: "redirects to a final slash", make: () => () => 308, causes: ["redirects"] },
+  { name: "429 to everything", make: () => () => 429, causes: ["rate_limited"] },
+  {
+    name: "429 after the twentieth",
+    make: () => (incoming) => (incoming.number >= 20 ? 429 : right(incoming)),
+    causes: ["rate_limited"],
+  },
+  {
+    name: "verifies, and fails after it",
+    make: () => (incoming) => (isRight(incoming) ? 503 : 400),
+    causes: ["fails_after_check"],
+  },
+  {
+    name: "blocks the sender after five forged ones",
+    make: () => {
+      let forged = 0;
+      return (incoming) => {
+        if (forged >= 5) return 403;
+        const answer = right(incoming);
+        if (answer === 400) forged += 1;
+        return answer;
+      };
+    },
+    causes: ["shuts_out"],
+  },
+  {
+    name: "closes the connection instead of refusing",
+    make: () => (incoming) => (isRight(incoming) ? 200 : "closed"),
+    causes: ["drops_connection"],
+  },
+];
+
+/** Wrong and cheating receivers: the drill must pass none of them, and name the causes. */
+export const BROKEN_RECEIVERS: readonly BrokenReceiver[] = [
+  ...NO_VERIFICATION,
+  ...SECRETS,
+  ...COMPARISONS,
+  ...AGES,
+  ...BODIES,
+  ...EVENTS,
+  ...ANSWERS,
+];

@@ -1,0 +1,95 @@
+import { expect } from "vitest";
+import type { CaseName } from "../../src/core/readiness/drills/webhook.ts";
+import {
+  adviceText,
+  DRILL_CAUSES,
+  DRILL_NOTES,
+  type DrillCause,
+} from "../../src/core/readiness/drills/webhook-advice.ts";
+import { right, serve, type Receiver } from "./merchant-receivers.ts";
+import { eventually } from "./eventually.ts";
+import { openWebhookSite } from "./webhook-site.ts";
+import type { WireAnswerOf } from "./wire.ts";
+
+/** What the webhook drill prints as JSON. */
+export type DrillReport = {
+  readonly verdict: "passed" | "failed" | "unknown";
+  readonly passed: boolean;
+  readonly drills: WireAnswerOf<"runWebhookDrill">["drills"];
+};
+
+/** Where the drilled receiver is. */
+export const HOOKS = "http://localhost:3000/hooks";
+
+/** The consent to send events of orders. */
+export const CONSENT = ["--order-view", "http://localhost:3000/orders/{order_id}"] as const;
+
+/** A sandbox with one endpoint, whose receiver can be replaced. */
+export async function openDrillSite(receiver: Receiver = right) {
+  const site = await openWebhookSite();
+  const { harness } = site;
+  const secrets = { current: "" };
+  const listen = (next: Receiver, port = 3000): void => {
+    const answer = serve(next, {
+      secret: () => secrets.current,
+      now: () => harness.clock.now(),
+      pass: (milliseconds) => harness.clock.advance(milliseconds),
+    });
+    harness.vacate(port);
+    harness.occupy(port, {
+      answer: (request) => Promise.resolve(answer(request)),
+      refuse: () => ({ status: 400, headers: {}, body: "" }),
+    });
+  };
+  listen(receiver);
+  const added = await site.control<WireAnswerOf<"addEndpoint">>("/endpoints", { url: HOOKS });
+  secrets.current = added.data.signing_secret;
+  const { id } = added.data;
+
+  return {
+    ...site,
+    id,
+    secrets,
+    listen,
+    /** Creates an order of which the receiver accepts an event, and returns its id. */
+    orderAccepted: async (): Promise<string> => {
+      const order = await site.order();
+      await eventually("the event is accepted", async () =>
+        expect((await site.deliveries("?state=succeeded")).length).toBeGreaterThan(0),
+      );
+      return order;
+    },
+    /** Runs the drill, and returns what it printed. */
+    drill: async (...args: readonly string[]): Promise<DrillReport & { readonly code: number }> => {
+      const { code, stdout, stderr } = await harness.run([
+        ..."checklist run webhooks --json".split(" "),
+        ...args,
+      ]);
+      expect(stderr).toBe("");
+      return { code, ...(JSON.parse(stdout) as DrillReport) };
+    },
+  };
+}
+
+const CODES: readonly string[] = [...Object.keys(DRILL_CAUSES), ...Object.keys(DRILL_NOTES)];
+
+/** The cause of each step that failed in the first drill of a report. */
+export function causesOf(report: DrillReport): Partial<Record<CaseName, DrillCause>> {
+  return adviceOf(report, false);
+}
+
+/** The note of each step that passed with one. */
+export function notesOf(report: DrillReport): Partial<Record<CaseName, DrillCause>> {
+  return adviceOf(report, true);
+}
+
+function adviceOf({ drills }: DrillReport, ofPassed: boolean): Partial<Record<CaseName, DrillCause>> {
+  const [only] = drills;
+  const steps = only?.steps.filter(({ passed, cause }) => passed === ofPassed && cause !== null) ?? [];
+  return Object.fromEntries(
+    steps.map(({ name, cause }) => [
+      name,
+      CODES.find((code) => adviceText(code as DrillCause, only?.endpoint_id ?? "") === cause) ?? cause,
+    ]),
+  );
+}
