@@ -281,6 +281,26 @@ test("writes of one moment share a commit; the one that fails is undone alone", 
   connection.close();
 });
 
+test("a disk that cannot say whether the files are there refuses the write, and ends nothing", async () => {
+  const connection = new Database(":memory:");
+  connection.exec("CREATE TABLE a (x INTEGER) STRICT");
+  const insert = connection.prepare("INSERT INTO a VALUES (1)");
+  const fail = (): never => {
+    throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+  };
+  const ended: unknown[] = [];
+  for (const watch of [
+    { isIntact: fail, noteWritten: () => true, close: () => undefined },
+    { isIntact: () => true, noteWritten: fail, close: () => undefined },
+  ]) {
+    const write = createGroupCommit(connection, { ...scheduler, watch, ended: (how) => ended.push(how) });
+    for (const job of [write(() => insert.run()), write(() => insert.run())])
+      await expect(job).rejects.toMatchObject({ failure: { code: "disk_io_error" } });
+  }
+  expect(ended).toEqual([expect.any(StorageUnavailable), expect.any(StorageUnavailable)]);
+  connection.close();
+});
+
 test("a write waits for another process's lock, reads go on, and a lock that stays is said", async () => {
   const path = join(tempFolder(), "sandbox.db");
   const store = openSandboxStore(path);

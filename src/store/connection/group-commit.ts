@@ -98,10 +98,14 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
 
   /** Looked at before, so that nothing is written to files that are gone, and after, so that no caller believes it. */
   function commitWatched(batch: readonly Job[]): Result[] | "locked" {
-    const lost = (): Result[] => batch.map(() => ({ ok: false, error: filesLost() }));
-    if (!watch.isIntact()) return lost();
-    const results = commitTogether(statements, connection, batch);
-    return watch.noteWritten() ? results : lost();
+    try {
+      if (!watch.isIntact()) return allFailed(batch, filesLost());
+      const results = commitTogether(statements, connection, batch);
+      return watch.noteWritten() ? results : allFailed(batch, filesLost());
+    } catch (error) {
+      // The disk fails to say whether the files are there: what cannot be known is not acknowledged.
+      return allFailed(batch, error);
+    }
   }
 }
 
@@ -141,18 +145,20 @@ function commitTogether(
   batch: readonly Job[],
 ): Result[] | "locked" {
   const alone = (job: Job): Result => runInSavepoint(statements, connection, job);
-  const allFailed = (error: unknown): Result[] =>
-    batch.map(() => ({ ok: false, error: asUnavailable(error) }));
   try {
     return inTransaction(statements, connection, () => batch.map(runBare)) ?? "locked";
   } catch (error) {
-    if (!(error instanceof JobFailure)) return allFailed(error);
+    if (!(error instanceof JobFailure)) return allFailed(batch, error);
   }
   try {
     return inTransaction(statements, connection, () => batch.map(alone)) ?? "locked";
   } catch (error) {
-    return allFailed(error);
+    return allFailed(batch, error);
   }
+}
+
+function allFailed(batch: readonly Job[], error: unknown): Result[] {
+  return batch.map(() => ({ ok: false, error: asUnavailable(error) }));
 }
 
 /** Runs and commits; undefined if another process holds the lock. Rolls back and rethrows an error. */
@@ -206,10 +212,9 @@ function isLocked(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
 }
 
-/** Turns SQLite's errors of the disk and of locks into StorageUnavailable; others (a constraint, a bug) stay. */
+/** Turns errors of the disk and of locks, SQLite's and Node's, into StorageUnavailable; others (a constraint, a bug) stay. */
 export function asUnavailable(error: unknown): unknown {
-  if (!(error instanceof Database.SqliteError)) return error;
   const failure = storageFailureOf(error);
-  if (failure === undefined) return error;
+  if (failure === undefined || !(error instanceof Error)) return error;
   return new StorageUnavailable(failure, { cause: error, detail: error.message });
 }
