@@ -1,8 +1,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { realWorld } from "../src/real-world.ts";
+import { createFailureLog } from "../src/sandbox/runtime/failure-log.ts";
+import { createHarness } from "./support/harness.ts";
 import { connect, sendCreate, type Answer } from "./support/load.ts";
 import { run, startSandbox, type SandboxProcess } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -52,6 +55,86 @@ test("the health check fails while the last write failed, and not after one succ
   expect((await create(sandbox, "locked"))?.status).toBe(201);
   expect((await health(sandbox))[0]).toBe(200);
   expect(await sandbox.stop("SIGTERM")).toBe(0);
+});
+
+test("a disk that fails every request is logged once, then as a count, and never as a stack", async () => {
+  for (const format of ["text", "json"]) {
+    const harness = createHarness();
+    const sandbox = await harness.start(["--quiet", "--log-format", format]);
+    for (const ending of ["-wal", "-shm"]) rmSync(join(harness.cwd, ".checkout", `sandbox.db${ending}`));
+    const ids: string[] = [];
+    for (let number = 1; number <= 313; number += 1) {
+      const order = JSON.stringify({ order_id: `o-${number}`, price_id: "price_ticket" });
+      const headers = { "Idempotency-Key": `key-of-${number}` };
+      const failed = await sandbox.request({ path: "/v1/orders", body: order, headers });
+      expect(failed.status).toBe(503);
+      ids.push(String(failed.headers["X-Request-Id"]));
+    }
+    harness.clock.advance(60_000);
+    const { stderr } = await sandbox.stop();
+    const lines = stderr.split("\n").filter((line) => line !== "");
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain(ids[0]);
+    expect(lines[1]).toContain(ids[0]);
+    expect(lines.every((line) => line.includes("deleted, replaced or cut off"))).toBe(true);
+    if (format === "text") expect(lines[1]).toContain("312 more failed since 12:00:00.000Z");
+    else
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+        { failure: "database_changed", request_id: ids[0] },
+        { failure: "database_changed", failed_more: 312, since: "2026-01-15T12:00:00.000Z" },
+      ]);
+  }
+});
+
+test("each kind of failure has a streak of its own, which ends when it does not come back", () => {
+  const { clock } = createHarness();
+  const written: string[] = [];
+  const stream = new Writable({
+    write: (text: Buffer, _, done) => {
+      written.push(String(text));
+      done();
+    },
+  });
+  const { report, flush } = createFailureLog(clock, { format: "text", stream });
+  const said = (): string[] => written.splice(0).map((line) => line.replaceAll(/(\n\s+at [^\n]+)+/g, " at"));
+  const disk = (code: string): Error => Object.assign(new Error(`${code}, write`), { code });
+  const [full, broken] = [disk("SQLITE_FULL"), disk("EIO")];
+  const bugs = [1, 2].map((number) => new TypeError(`${number} is no order`));
+  for (let round = 0; round < 3; round += 1) {
+    // Full and broken by turns, as a dying disk is, and a bug whose message names what it met.
+    report(`full-${round}`, full);
+    report(`broken-${round}`, broken);
+    bugs.slice(0, 1).forEach((bug) => report(`bug-${round}`, bug));
+    clock.advance(1000);
+  }
+  report("other-bug", bugs[1]);
+  report("thrown", "a text");
+  expect(said()).toEqual([
+    "12:00:00.000Z  full-0  the disk is full (SQLITE_FULL, write)\n",
+    "12:00:00.000Z  broken-0  the disk reported an I/O error (EIO, write)\n",
+    "12:00:00.000Z  bug-0  TypeError: 1 is no order at\n",
+    "12:00:03.000Z  thrown  a text\n",
+  ]);
+  clock.advance(7000);
+  expect(said()).toEqual([
+    "12:00:10.000Z  2 more failed since 12:00:00.000Z, as full-0 did: the disk is full (SQLITE_FULL, write)\n",
+    "12:00:10.000Z  2 more failed since 12:00:00.000Z, as broken-0 did: the disk reported an I/O error (EIO, write)\n",
+    "12:00:10.000Z  3 more failed since 12:00:00.000Z, as bug-0 did: 1 is no order\n",
+  ]);
+  report("full-3", full);
+  clock.advance(10_000);
+  expect(said()).toEqual([
+    "12:00:20.000Z  1 more failed since 12:00:10.000Z, as full-0 did: the disk is full (SQLITE_FULL, write)\n",
+  ]);
+  clock.advance(10_000);
+  for (const id of ["full-4", "full-5", "full-6"]) report(id, full);
+  flush();
+  flush();
+  clock.advance(60_000);
+  expect(said()).toEqual([
+    "12:00:30.000Z  full-4  the disk is full (SQLITE_FULL, write)\n",
+    "12:00:30.000Z  2 more failed since 12:00:30.000Z, as full-4 did: the disk is full (SQLITE_FULL, write)\n",
+  ]);
 });
 
 test("a path that cannot be used is a problem with a name, not a bug", async () => {

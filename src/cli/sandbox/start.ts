@@ -7,16 +7,12 @@ import { printable } from "../../core/text.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
 import type { Run } from "../../core/state-files.ts";
 import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
-import {
-  createAccessLog,
-  SILENT_LOG,
-  type AccessLog,
-  type LogFormat,
-} from "../../sandbox/runtime/access-log.ts";
+import { createAccessLog, SILENT_LOG, type LogFormat } from "../../sandbox/runtime/access-log.ts";
+import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { seed, type NewStore } from "../../sandbox/runtime/seed.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
-import { asUnavailable, StorageUnavailable } from "../../store/connection/group-commit.ts";
+import { StorageUnavailable } from "../../store/connection/group-commit.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
 import {
@@ -199,7 +195,9 @@ async function serveFolder(
     store.close();
     return credentials;
   }
-  const log = createLog(world, options);
+  const format = options.logFormat ?? "text";
+  const log = options.quiet === true ? SILENT_LOG : createAccessLog(world, { format, stream: world.stderr });
+  const failures = createFailureLog(world, { format, stream: world.stderr });
   try {
     const made = await retryWhileLocked(() =>
       seed(store, world, { masterKey, keep: (fresh) => keepCredentials(world, held, fresh) }),
@@ -209,7 +207,8 @@ async function serveFolder(
     if (seeded === undefined) return foreignMasterKey(held);
     const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
     const apiKey = seeded.apiKey ?? kept;
-    const listening = await listen(context, options, { ...tokens, store, log, masterKey });
+    const service = { ...tokens, store, log, report: failures.report, masterKey };
+    const listening = await listen(context, options, service);
     if (!listening.ok) return listening;
     const { listener, sandbox } = listening.value;
     const { port } = listener;
@@ -224,6 +223,7 @@ async function serveFolder(
     return DONE;
   } finally {
     log.flush();
+    failures.flush();
     store.close();
   }
 }
@@ -269,19 +269,11 @@ function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: N
   state.writeCredentials(world, held.path, { merchant_id: merchantId, store_id: id, api_key: apiKey });
 }
 
-function createLog(world: World, options: StartOptions): AccessLog {
-  if (options.quiet === true) return SILENT_LOG;
-  return createAccessLog(world, {
-    format: options.logFormat ?? "text",
-    stream: world.stderr,
-  });
-}
-
 /** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
 async function listen(
   { world, printer, version }: Context,
   options: StartOptions,
-  service: Pick<SandboxOptions, "store" | "log" | "masterKey"> & Tokens,
+  service: Pick<SandboxOptions, "store" | "log" | "report" | "masterKey"> & Tokens,
 ): Promise<Outcome<{ readonly listener: Listener; readonly sandbox: Sandbox }, Problem>> {
   let sandbox: Sandbox | undefined;
   const makeService = (port: number) => {
@@ -295,12 +287,6 @@ async function listen(
       allowControlHosts: options.allowControlHost ?? [],
       allowTargets: options.allowTarget ?? [],
       deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
-      report: (requestId, error) => {
-        // A disk that fails is no bug: its cause is enough.
-        const known = asUnavailable(error);
-        const text = known instanceof StorageUnavailable ? known.message : stackOf(error);
-        world.stderr.write(`${requestId} ${text}\n`);
-      },
     });
     return sandbox.service;
   };
@@ -317,10 +303,6 @@ async function listen(
     if (listener.refusal.reason === "in_use" && port < last) continue;
     return fail(portProblem(world, port, listener.refusal.message));
   }
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 function ownerOf(world: World, port: number): string {

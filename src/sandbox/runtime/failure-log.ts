@@ -1,0 +1,114 @@
+import { iso } from "../../core/clock.ts";
+import { jsonLine } from "../../core/text.ts";
+import { asUnavailable, StorageUnavailable } from "../../store/connection/group-commit.ts";
+import type { World } from "../../world.ts";
+import type { LogFormat } from "./access-log.ts";
+
+/** A log of our own failures: the first of each kind in full, those that follow it as a count. */
+export type FailureLog = {
+  /** Logs a failure under the id of its request, or under the name of the work that failed. */
+  readonly report: (id: string, error: unknown) => void;
+  /** Writes the counts that are still to come. */
+  readonly flush: () => void;
+};
+
+/** How often a kind's count is written. A kind that did not come back meanwhile is written in full the next time. */
+const COUNT_EVERY_MS = 10_000;
+
+/** What a failure is, and what makes another one the same kind. */
+type Failure = {
+  readonly kind: string;
+  readonly code: string;
+  readonly message: string;
+  /** Where the program failed; undefined where the disk did, because that is no bug. */
+  readonly stack: string | undefined;
+};
+
+/** A kind that came lately: its first failure, and how many came after the time of its last line. */
+type Streak = { readonly id: string; readonly failure: Failure; since: number; count: number };
+
+/** Makes the log. A disk that stays full writes one line for each interval, however many requests it fails. */
+export function createFailureLog(
+  world: Pick<World, "now" | "after">,
+  options: { readonly format: LogFormat; readonly stream: World["stderr"] },
+): FailureLog {
+  const { stream } = options;
+  const lines = options.format === "json" ? JSON_LINES : TEXT_LINES;
+  const streaks = new Map<string, Streak>();
+
+  const writeCount = (streak: Streak): void => {
+    const now = world.now();
+    if (streak.count > 0) stream.write(lines.count(now, streak));
+    Object.assign(streak, { since: now, count: 0 });
+  };
+  const watch = (streak: Streak): void =>
+    world.after(COUNT_EVERY_MS, () => {
+      const { kind } = streak.failure;
+      if (streaks.get(kind) !== streak) return;
+      if (streak.count === 0) {
+        streaks.delete(kind);
+        return;
+      }
+      writeCount(streak);
+      watch(streak);
+    });
+
+  return {
+    report: (id, error) => {
+      const failure = failureOf(error);
+      const known = streaks.get(failure.kind);
+      if (known !== undefined) {
+        known.count += 1;
+        return;
+      }
+      const streak = { id, failure, since: world.now(), count: 0 };
+      streaks.set(failure.kind, streak);
+      stream.write(lines.first(streak));
+      watch(streak);
+    },
+    flush: () => {
+      for (const streak of streaks.values()) writeCount(streak);
+      streaks.clear();
+    },
+  };
+}
+
+/** Failures of the disk are told apart by their code, bugs by the place in the program where they happen. */
+function failureOf(error: unknown): Failure {
+  const known = asUnavailable(error);
+  if (known instanceof StorageUnavailable) {
+    const { code } = known.failure;
+    return { kind: code, code, message: known.message, stack: undefined };
+  }
+  const code = "internal_error";
+  if (!(error instanceof Error)) return { kind: code, code, message: String(error), stack: undefined };
+  const { message, stack = message } = error;
+  const places = stack.split("\n").filter((line) => /^\s+at /.test(line));
+  return { kind: [code, ...places].join("\n"), code, message, stack };
+}
+
+type Lines = {
+  readonly first: (streak: Streak) => string;
+  readonly count: (now: number, streak: Streak) => string;
+};
+
+const TEXT_LINES: Lines = {
+  first: ({ id, failure, since }) => `${clockTime(since)}  ${id}  ${failure.stack ?? failure.message}\n`,
+  count: (now, { id, failure, since, count }) =>
+    `${clockTime(now)}  ${count} more failed since ${clockTime(since)}, as ${id} did: ${oneLine(failure.message)}\n`,
+};
+
+const JSON_LINES: Lines = {
+  first: ({ id, failure: { code, message, stack }, since }) =>
+    `${jsonLine({ time: iso(since), failure: code, request_id: id, message, stack })}\n`,
+  count: (now, { id, failure: { code, message }, since, count }) =>
+    `${jsonLine({ time: iso(now), failure: code, failed_more: count, since: iso(since), first_request_id: id, message })}\n`,
+};
+
+function clockTime(milliseconds: number): string {
+  return iso(milliseconds).slice(11);
+}
+
+function oneLine(message: string): string {
+  return message.split("\n", 1)[0] ?? "";
+}
