@@ -1,15 +1,19 @@
 import { cpSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { openDatabase, type FileKind } from "../../src/store/connection/database.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { openControl } from "../support/control.ts";
 import { faultsOf, HAS_STRACE, inject, noteCalls, runTraced, type Fault } from "../support/disk-faults.ts";
+import { NEXT_FORMATS } from "../support/migrate.ts";
 import { apiKeyOf, connect, openRows, sendCreate, type Answer } from "../support/load.ts";
 import { run, startSandbox, type Finished, type SandboxProcess } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import type { Ready } from "../../src/cli/sandbox/ready.ts";
 
-const TRIALS = size(6, 540);
+const TRIALS = size(8, 600);
 const CREATES = 3;
 const PLAIN = ["--quiet", "--dir", "state"];
 const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
@@ -25,42 +29,65 @@ type Scenario = {
   readonly name: string;
   readonly prepare: (cwd: string) => void;
   readonly trial: Trial;
-  readonly verify: (cwd: string, sandbox: SandboxProcess, seen: Finished & Acknowledged) => Promise<string[]>;
+  readonly verify: (cwd: string, seen: Finished & Acknowledged) => Promise<string[]>;
 };
+
+/** One fault in one kind of trial. */
+type Chosen = { readonly scenario: Scenario; readonly fault: Fault };
 
 test("whatever call fails, the folder opens again with all that was acknowledged", async ({ annotate }) => {
   if (!HAS_STRACE) {
     await annotate("strace is not installed: no system call could be made to fail, so none was tried");
     return;
   }
-  const used = tempFolder();
+  const [used, older] = [tempFolder(), tempFolder()];
   expect(await (await startSandbox({ cwd: used, args: PLAIN })).stop("SIGTERM")).toBe(0);
   const shop = await startSandbox({ cwd: tempFolder(), args: PLAIN });
-  const scenarios = [serve("start in a new folder", undefined), serve("start again", used), order(shop)];
+  const scenarios = [
+    serve("start in a new folder", undefined),
+    serve("start again", used),
+    order(shop),
+    migrate(older, await useFolder(older)),
+  ];
   const faults = await allFaults(scenarios);
-  const random = seededRandom(SEED);
-  const chosen = faults
-    .map((fault) => ({ fault, order: random() }))
-    .toSorted((one, other) => one.order - other.order)
-    .slice(0, TRIALS);
+  const chosen = choose(faults);
   const counts = { hit: 0, acknowledged: 0 };
   const wrong: string[] = [];
-  for (const { fault } of chosen) {
-    const found = await tryFault(fault.scenario, fault.fault);
+  for (const trial of chosen) {
+    const found = await tryFault(trial);
     if (found.hit) counts.hit += 1;
     counts.acknowledged += found.acknowledged;
     wrong.push(...found.wrong);
   }
   expect(wrong, `seed ${SEED}`).toEqual([]);
   expect(await shop.stop("SIGTERM")).toBe(0);
+  const each = scenarios.map(
+    (one) => `${one.name} ${chosen.filter(({ scenario }) => scenario === one).length}`,
+  );
   await annotate(
-    `seed ${SEED}: ${chosen.length} of ${faults.length} faults, ${counts.hit} ended a command or refused a write, ${counts.acknowledged} acknowledged, none lost`,
+    `seed ${SEED}: ${chosen.length} (${each.join(", ")}) of ${faults.length} faults, ${counts.hit} ended a command or refused a write, ${counts.acknowledged} acknowledged, none lost`,
   );
 });
 
-async function allFaults(
-  scenarios: readonly Scenario[],
-): Promise<{ readonly scenario: Scenario; readonly fault: Fault }[]> {
+/** So many trials, in the order of the seed: of every operation as many as there are, or as its share allows. */
+function choose(trials: readonly Chosen[]): readonly Chosen[] {
+  const random = seededRandom(SEED);
+  const shuffled = trials
+    .map((trial) => ({ trial, order: random() }))
+    .toSorted((one, other) => one.order - other.order);
+  const seen = new Map<Scenario, number>();
+  return shuffled
+    .map(({ trial }) => {
+      const round = seen.get(trial.scenario) ?? 0;
+      seen.set(trial.scenario, round + 1);
+      return { trial, round };
+    })
+    .toSorted((one, other) => one.round - other.round)
+    .slice(0, TRIALS)
+    .map(({ trial }) => trial);
+}
+
+async function allFaults(scenarios: readonly Scenario[]): Promise<Chosen[]> {
   const found = await Promise.all(
     scenarios.map(async (scenario) => {
       const [cwd, logs] = [tempFolder(), tempFolder()];
@@ -73,10 +100,10 @@ async function allFaults(
   return found.flat();
 }
 
-async function tryFault(
-  scenario: Scenario,
-  fault: Fault,
-): Promise<{ readonly wrong: string[]; readonly hit: boolean; readonly acknowledged: number }> {
+async function tryFault({
+  scenario,
+  fault,
+}: Chosen): Promise<{ readonly wrong: string[]; readonly hit: boolean; readonly acknowledged: number }> {
   const cwd = tempFolder();
   const { call, error, nth, lasting } = fault;
   const where = `${scenario.name}, ${call} ${nth}${lasting ? "+" : ""} ${error}`;
@@ -84,11 +111,7 @@ async function tryFault(
   const seen = await scenario.trial(cwd, inject(fault));
   const wrong = judgeOutput(seen);
   try {
-    const sandbox = await startSandbox({ cwd, args: PLAIN });
-    wrong.push(...leftovers(join(cwd, "state")));
-    wrong.push(...(await scenario.verify(cwd, sandbox, seen)));
-    const code = await sandbox.stop("SIGTERM");
-    if (code !== 0) wrong.push(`the plain start stopped with ${code}`);
+    wrong.push(...(await scenario.verify(cwd, seen)));
   } catch (error_) {
     wrong.push(`the folder does not open: ${String(error_)}`);
   }
@@ -98,6 +121,17 @@ async function tryFault(
     hit: seen.code !== 0 || (acknowledged > 0 && acknowledged < CREATES + 1),
     acknowledged,
   };
+}
+
+/** Starts the sandbox without a fault, looks at it, and stops it; returns what was wrong. */
+async function reopen(
+  cwd: string,
+  look: (sandbox: SandboxProcess) => Promise<readonly string[]>,
+): Promise<string[]> {
+  const sandbox = await startSandbox({ cwd, args: PLAIN });
+  const wrong = [...leftovers(join(cwd, "state")), ...(await look(sandbox))];
+  const code = await sandbox.stop("SIGTERM");
+  return code === 0 ? wrong : [...wrong, `the plain start stopped with ${code}`];
 }
 
 function judgeOutput({ code, stdout, stderr }: Finished): string[] {
@@ -128,8 +162,89 @@ function serve(name: string, template: string | undefined): Scenario {
       traced.kill("SIGTERM");
       return { ...(await traced.ended), ...seen };
     },
-    verify: async (_, sandbox, seen) => [...(await lostCreates(sandbox, seen)), ...unpaid(sandbox, seen)],
+    verify: (cwd, seen) =>
+      reopen(cwd, async (sandbox) => [...(await lostCreates(sandbox, seen)), ...unpaid(sandbox, seen)]),
   };
+}
+
+/** A folder of the first format in which everything is done that `serve` does. */
+async function useFolder(cwd: string): Promise<Acknowledged> {
+  const sandbox = await startSandbox({ cwd, args: PLAIN });
+  const seen = await useServer(cwd, sandbox.output.stdout);
+  expect([seen.creates.size, seen.paid.length, await sandbox.stop("SIGTERM")]).toEqual([CREATES, 1, 0]);
+  return seen;
+}
+
+/** The opening of an older file by a later version: its migrations are made up, all else is the product's. */
+function migrate(template: string, seen: Acknowledged): Scenario {
+  const copy = "state/sandbox.db.v10.backup";
+  return {
+    name: "migrate",
+    prepare: (cwd) => cpSync(join(template, "state"), join(cwd, "state"), { recursive: true }),
+    trial: async (cwd, strace) => ({
+      ...(await runTraced(["state/sandbox.db"], { cwd, strace, program: MIGRATE }).ended),
+      ...seen,
+    }),
+    verify: async (cwd, { code }) => {
+      const path = join(cwd, "state", "sandbox.db");
+      const found = formatIn(path);
+      const wrong = [
+        ...(code === 0 && found !== "12 checkouts.label labels copies" ? [`said done, is ${found}`] : []),
+        ...(FORMATS.includes(found) ? [] : [`half a migration: ${found}`]),
+        ...(found === "10" ? await reopen(cwd, (sandbox) => lostCreates(sandbox, seen)) : []),
+        ...(found === "10" ? [] : lostRows(join(cwd, copy), SANDBOX_FILE, seen)),
+        ...lostRows(path, NEXT_FORMATS, seen),
+        ...leftovers(join(cwd, "state")),
+      ];
+      const then = formatIn(path);
+      return then === FORMATS.at(-1) ? wrong : [...wrong, `without a fault it becomes ${then}`];
+    },
+  };
+}
+
+const MIGRATE = join(import.meta.dirname, "../support/migrate.ts");
+/** The format that a file may have, and what is in it then of the made-up migrations. */
+const FORMATS = ["10", "11 checkouts.label labels", "12 checkouts.label labels copies"];
+
+function formatIn(path: string): string {
+  const rows = new Database(path, { readonly: true, fileMustExist: true });
+  const has = (sql: string): boolean => rows.prepare(sql).get() !== undefined;
+  const found = [
+    String(rows.pragma("user_version", { simple: true })),
+    ...(has("SELECT 1 FROM pragma_table_info('checkouts') WHERE name = 'label'") ? ["checkouts.label"] : []),
+    ...["labels", "copies"].filter((name) => has(`SELECT 1 FROM sqlite_master WHERE name = '${name}'`)),
+  ];
+  rows.close();
+  return found.join(" ");
+}
+
+/** What a file of the database lacks of what was acknowledged, and of what its migrations made of that. */
+function lostRows(path: string, kind: FileKind, { creates, paid }: Acknowledged): string[] {
+  const opened = openDatabase(path, { kind });
+  if (!opened.ok) return [`${path} does not open: ${opened.refusal.message}`];
+  const rows = opened.value;
+  const count = (sql: string, ...values: string[]): unknown =>
+    rows
+      .prepare(sql)
+      .pluck()
+      .get(...values);
+  const keys = [...creates]
+    .filter(
+      ([key, { body }]) =>
+        count("SELECT count(*) FROM idempotency_keys WHERE key = ? AND body = ?", key, body) !== 1,
+    )
+    .map(([key]) => key);
+  const ids = paid.filter((id) => count("SELECT status FROM checkouts WHERE id = ?", id) !== "succeeded");
+  const made =
+    kind === SANDBOX_FILE ||
+    (count("SELECT count(*) FROM labels NATURAL JOIN (SELECT id AS checkout_id FROM checkouts)") ===
+      CREATES &&
+      count("SELECT count(*) FROM copies NATURAL JOIN idempotency_keys") === CREATES);
+  rows.close();
+  return [
+    ...[...keys, ...ids].map((what) => `${path} lacks ${what}`),
+    ...(made ? [] : [`${path} is not migrated`]),
+  ];
 }
 
 async function useServer(cwd: string, line: string): Promise<Acknowledged> {
@@ -186,12 +301,13 @@ function order(shop: SandboxProcess): Scenario {
       creates: new Map(),
       paid: [],
     }),
-    verify: async (cwd, _, { code, stdout }) => {
-      const again = await run(argsIn(cwd), { cwd, env });
-      const same = again.code === 0 && (code !== 0 || orderIn(again.stdout) === orderIn(stdout));
-      const left = leftovers(join(cwd, "state"));
-      return same ? left : [...left, `was ${stdout} and is ${again.stdout} ${again.stderr}`];
-    },
+    verify: (cwd, { code, stdout }) =>
+      reopen(cwd, async () => {
+        const again = await run(argsIn(cwd), { cwd, env });
+        const same = again.code === 0 && (code !== 0 || orderIn(again.stdout) === orderIn(stdout));
+        const left = leftovers(join(cwd, "state"));
+        return same ? left : [...left, `was ${stdout} and is ${again.stdout} ${again.stderr}`];
+      }),
   };
 }
 

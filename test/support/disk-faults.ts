@@ -7,8 +7,19 @@ import { PROGRAM, type Finished, type RunOptions } from "./program.ts";
 /** Whether this machine can let system calls of a program fail. */
 export const HAS_STRACE = spawnSync("strace", ["-V"]).status === 0;
 
-/** The calls that write, name and flush files. */
-const CALLS = ["fsync", "fdatasync", "write", "pwrite64", "ftruncate", "openat", "rename", "link"] as const;
+/** The calls that read, write, name and flush files. */
+const CALLS = [
+  "fsync",
+  "fdatasync",
+  "write",
+  "pwrite64",
+  "pread64",
+  "ftruncate",
+  "openat",
+  "mkdir",
+  "rename",
+  "link",
+] as const;
 
 /** Causes that a call can really fail with. */
 const ERRORS: Readonly<Record<(typeof CALLS)[number], readonly string[]>> = {
@@ -16,8 +27,10 @@ const ERRORS: Readonly<Record<(typeof CALLS)[number], readonly string[]>> = {
   fdatasync: ["EIO", "ENOSPC"],
   write: ["EIO", "ENOSPC"],
   pwrite64: ["EIO", "ENOSPC"],
+  pread64: ["EIO"],
   ftruncate: ["EIO", "ENOSPC"],
   openat: ["EIO", "ENOSPC", "EMFILE", "EACCES"],
+  mkdir: ["EIO", "ENOSPC"],
   rename: ["EIO", "ENOSPC"],
   link: ["EIO", "ENOSPC"],
 };
@@ -39,13 +52,18 @@ export type Traced = {
   readonly kill: (signal: "SIGTERM") => void;
 };
 
-/** Runs the real binary under strace, with strace's own arguments. */
+/** Runs the real binary, or another program of Node's, under strace, with strace's own arguments. */
 export function runTraced(
   args: readonly string[],
-  { cwd, env, strace }: RunOptions & { readonly strace: readonly string[] },
+  {
+    cwd,
+    env,
+    strace,
+    program = PROGRAM,
+  }: RunOptions & { readonly strace: readonly string[]; readonly program?: string },
 ): Traced {
   const clean = Object.entries(process.env).filter(([name]) => !/^(CHECKOUT_|CI$|VITEST)/.test(name));
-  const child = spawn("strace", ["-D", "-f", ...strace, process.execPath, PROGRAM, ...args], {
+  const child = spawn("strace", ["-D", "-f", ...strace, process.execPath, program, ...args], {
     cwd,
     env: { ...Object.fromEntries(clean), ...env },
     stdio: ["ignore", "pipe", "pipe"],
