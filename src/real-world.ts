@@ -18,6 +18,7 @@ import {
   openSync,
   renameSync,
   rmSync,
+  unlinkSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -189,12 +190,17 @@ const files: Files = {
       throw error;
     }
   },
-  remove: (path) => rmSync(path, { force: true }),
+  remove: (path) => {
+    try {
+      unlinkSync(path);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
+  },
   removeUnfinished: (folder) => {
     for (const name of readdirSync(folder)) {
       const pid = UNFINISHED.exec(name)?.[1];
-      if (pid !== undefined && processStart(Number(pid)) === undefined)
-        rmSync(join(folder, name), { recursive: true, force: true });
+      if (pid !== undefined && processStart(Number(pid)) === undefined) discard(join(folder, name));
     }
   },
   makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o700 }),
@@ -234,9 +240,22 @@ function writeNamed(path: string, content: string | Uint8Array, name: (unfinishe
     writeNew(unfinished, content);
     name(unfinished);
   } finally {
-    rmSync(unfinished, { force: true });
+    discard(unfinished);
   }
   flushFolder(dirname(path));
+}
+
+/**
+ * Removes what is not needed any more; false where that fails. It is no reason to fail, and must not hide the reason for
+ * which something else has failed: a later command removes it, because its name says whose it was.
+ */
+function discard(path: string): boolean {
+  try {
+    rmSync(path, { recursive: true, force: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Makes a name survive a power failure. Windows cannot, and some file systems do not know how. */

@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { FIRST_FORMAT, openDatabase, type FileKind } from "../src/store/connection/database.ts";
 import { createGroupCommit, StorageUnavailable } from "../src/store/connection/group-commit.ts";
-import { storageFailureOf } from "../src/store/connection/storage-failure.ts";
+import { failureInVerdict, storageFailureOf } from "../src/store/connection/storage-failure.ts";
 import { realWorld } from "../src/real-world.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
@@ -225,6 +225,7 @@ test("every error of a file system or of SQLite that is no bug has a cause and a
     out_of_memory: ["ENOMEM", "SQLITE_NOMEM", "SQLITE_IOERR_NOMEM"],
     database_changed: ["SQLITE_READONLY_DBMOVED"],
     database_damaged: ["SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_NOTADB"],
+    program_incomplete: ["ERR_DLOPEN_FAILED"],
   } as const;
   for (const [code, errors] of Object.entries(rows)) {
     for (const error of errors) {
@@ -235,6 +236,22 @@ test("every error of a file system or of SQLite that is no bug has a cause and a
   }
   for (const other of ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_ERROR", "ECONNREFUSED", "ERR_INVALID_ARG_TYPE"])
     expect(storageFailureOf(Object.assign(new Error("x"), { code: other }))).toBeUndefined();
+});
+
+test("a check that could not read a file does not call it damaged", () => {
+  const verdict = (code: number): string =>
+    `*** in database main ***\nTree 33 page 33: unable to get the page. error code=${code}`;
+  // With the extended codes of SQLITE_IOERR_CORRUPTFS and SQLITE_CORRUPT_INDEX.
+  const rows = {
+    10: "disk_io_error",
+    8458: "disk_io_error",
+    7: "out_of_memory",
+    11: undefined,
+    779: undefined,
+  };
+  for (const [code, expected] of Object.entries(rows))
+    expect([code, failureInVerdict(verdict(Number(code)))?.code]).toEqual([code, expected]);
+  expect(failureInVerdict("wrong # of entries in index i")).toBeUndefined();
 });
 
 test("commits wait for the disk, also after the first write", () => {

@@ -2,6 +2,7 @@ import { cpSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { realWorld } from "../../src/real-world.ts";
 import { openDatabase, type FileKind } from "../../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
@@ -13,7 +14,7 @@ import { run, startSandbox, type Finished, type SandboxProcess } from "../suppor
 import { tempFolder } from "../support/temp-folder.ts";
 import type { Ready } from "../../src/cli/sandbox/ready.ts";
 
-const TRIALS = size(8, 600);
+const TRIALS = size(8, 520);
 const CREATES = 3;
 const PLAIN = ["--quiet", "--dir", "state"];
 const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
@@ -187,6 +188,8 @@ function migrate(template: string, seen: Acknowledged): Scenario {
     }),
     verify: async (cwd, { code }) => {
       const path = join(cwd, "state", "sandbox.db");
+      // As every command does first.
+      realWorld().files.removeUnfinished(join(cwd, "state"));
       const found = formatIn(path);
       const wrong = [
         ...(code === 0 && found !== "12 checkouts.label labels copies" ? [`said done, is ${found}`] : []),

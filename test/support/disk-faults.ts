@@ -19,6 +19,8 @@ const CALLS = [
   "mkdir",
   "rename",
   "link",
+  "unlink",
+  "rmdir",
 ] as const;
 
 /** Causes that a call can really fail with. */
@@ -33,6 +35,8 @@ const ERRORS: Readonly<Record<(typeof CALLS)[number], readonly string[]>> = {
   mkdir: ["EIO", "ENOSPC"],
   rename: ["EIO", "ENOSPC"],
   link: ["EIO", "ENOSPC"],
+  unlink: ["EIO"],
+  rmdir: ["EIO"],
 };
 
 /** One system call that fails: the n-th of its name; with `lasting`, all that follow as well. */

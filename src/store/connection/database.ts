@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync } fro
 import { readSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { storageFailure, storageFailureOf } from "./storage-failure.ts";
+import { failureInVerdict, storageFailure, storageFailureOf } from "./storage-failure.ts";
 import type { StorageFailure, StorageFailureCode } from "./storage-failure.ts";
 
 /** SQL that takes a file from one format to the next; runs in one transaction. The first makes the tables. */
@@ -142,7 +142,20 @@ function inFolderBeside<Value>(
   try {
     return make(join(folder, "whole.db"));
   } finally {
+    discard(folder);
+  }
+}
+
+/**
+ * Removes what is not needed any more; false where that fails. It is no reason to fail, and must not hide the reason for
+ * which something else has failed: a later command removes it, because its name says whose it was.
+ */
+function discard(folder: string): boolean {
+  try {
     rmSync(folder, { recursive: true, force: true });
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -252,7 +265,11 @@ function inspectContent(path: string, { kind, nativeBinding }: OpenOptions): Fil
     if (refused !== undefined) return refused;
     if (statSync(path).size > MAX_CHECKED_BYTES) return undefined;
     const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
-    return verdict === "ok" ? undefined : refusal("damaged", path, `is damaged: ${verdict}`);
+    if (verdict === "ok") return undefined;
+    const failure = failureInVerdict(verdict);
+    return failure === undefined
+      ? refusal("damaged", path, `is damaged: ${verdict}`)
+      : unusable(path, failure, verdict);
   } finally {
     connection.close();
   }
@@ -289,6 +306,12 @@ function migrate(connection: Connection, path: string, options: OpenOptions): vo
   applyMigrations(connection, options.kind);
 }
 
+/** The disk gave back something else than was written to it. */
+class NotKept extends Error {
+  override readonly name = "NotKept";
+  readonly code = "EIO";
+}
+
 /** Writes a copy that gets its name when it is whole and on disk; an older copy is kept until then. */
 function backUp(
   connection: Connection,
@@ -298,7 +321,7 @@ function backUp(
   inFolderBeside(path, options, (unfinished) => {
     connection.prepare("VACUUM INTO ?").run(unfinished);
     const refused = inspect(unfinished, options);
-    if (refused !== undefined) throw new Error(`the backup is not whole: ${refused.message}`);
+    if (refused !== undefined) throw new NotKept(`the backup is not whole: ${refused.message}`);
     flush(unfinished);
     renameSync(unfinished, backup);
     flushFolder(dirname(path));

@@ -71,6 +71,11 @@ const FAILURES = {
     sentence: "the database is damaged",
     next: "move the file away, or use another folder with --dir",
   },
+  program_incomplete: {
+    errors: ["ERR_DLOPEN_FAILED"],
+    sentence: "a part of the program cannot be loaded",
+    next: "check the disk that checkout is on, or install it again",
+  },
 } as const satisfies Readonly<Record<string, FailureRow>>;
 
 /** The code of a cause for which files cannot be used. */
@@ -98,6 +103,17 @@ export function storageFailure(code: StorageFailureCode): StorageFailure {
 /** Whether a code is one of a cause for which files cannot be used. */
 export function isStorageFailureCode(code: string): code is StorageFailureCode {
   return Object.hasOwn(FAILURES, code);
+}
+
+/** The number of SQLite that a check of a file quotes, by the name that the table has for it. */
+const BY_NUMBER: Readonly<Record<number, string>> = { 7: "SQLITE_NOMEM", 10: "SQLITE_IOERR" };
+
+/** The failure that kept a check from reading a file; undefined if its verdict is on what it read. */
+export function failureInVerdict(verdict: string): StorageFailure | undefined {
+  const [, number] = /error code=(\d+)/.exec(verdict) ?? [];
+  // The lowest byte is the code that an extended one extends.
+  const code = number === undefined ? undefined : BY_ERROR.get(BY_NUMBER[Number(number) & 0xff] ?? "");
+  return code && storageFailure(code);
 }
 
 /** The cause of an error of Node's file system or of SQLite; undefined for every other error. */
