@@ -30,6 +30,9 @@ const METADATA = [
   "fd00:c1::a9fe:a9fe",
   "fd00:42::42",
   "fe80::a9fe:a9fe",
+  "::a9fe:a9fe",
+  "::7f00:1",
+  "::a00:1",
 ];
 
 /** Addresses that are not this machine, or not plainly so; each by what it tries. */
@@ -204,6 +207,9 @@ test("a name that was allowed leads to whom it names, and to nobody's receiver n
       ["100.100.100.201", "fd12:3456::1"],
     ],
     [["nonsense"], false],
+    ...["127.1", "010.0.0.5", "0xa.0.0.5", "167772165", "10.5", "::10.0.0.5", "::ffff:010.0.0.5"].map(
+      (address) => [[address], false] as const,
+    ),
     [[], false],
     [["169.254.1.1", "10.0.0.5"], ["10.0.0.5"]],
   ];

@@ -33,6 +33,9 @@ const CLOUD_METADATA = [
   "fd00:42::/32",
 ].map((range) => ipaddr.parseCIDR(range));
 
+/** IPv4-compatible addresses, which embed an IPv4 address too; ::1 is in their range and is none of them. */
+const IPV4_COMPATIBLE = ipaddr.parseCIDR("::/96");
+
 /** A host name or an address, as `--allow-target` takes it. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 
@@ -138,7 +141,7 @@ function isForbidden(
   address: string,
   { port, ownPort }: { readonly port: number; readonly ownPort: number },
 ): boolean {
-  if (!ipaddr.isValid(address) || isNeverSentTo(address)) return true;
+  if (!isPlainAddress(address) || isNeverSentTo(address)) return true;
   return ipaddr.process(address).range() === "loopback" && port === ownPort;
 }
 
@@ -146,7 +149,17 @@ function isForbidden(
 function isNeverSentTo(address: string): boolean {
   // `process` turns an IPv4-mapped IPv6 address into the IPv4 address.
   const one = ipaddr.process(address);
-  return NEVER.has(one.range()) || ipaddr.subnetMatch(one, { metadata: CLOUD_METADATA }, "none") !== "none";
+  if (one.range() === "loopback") return false;
+  const ranges = { metadata: CLOUD_METADATA, compatible: IPV4_COMPATIBLE };
+  return NEVER.has(one.range()) || ipaddr.subnetMatch(one, ranges, "none") !== "none";
+}
+
+/** Whether a resolver's text is an address as all read it: not `010.0.0.1`, which is another one to some. */
+function isPlainAddress(address: string): boolean {
+  const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
+  // ipaddr.js reads every IPv6 address with a dotted end as a mapped one, also `::10.0.0.1`.
+  if (address.includes(".")) return ipaddr.IPv4.isValidFourPartDecimal(mapped ?? address);
+  return ipaddr.IPv6.isValid(address);
 }
 
 /** The host as it was typed; undefined if the text is not `scheme://host…`. */
