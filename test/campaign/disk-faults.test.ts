@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { realWorld } from "../../src/real-world.ts";
-import { openDatabase, type FileKind } from "../../src/store/connection/database.ts";
+import { FIRST_FORMAT, openDatabase, type FileKind } from "../../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { openControl } from "../support/control.ts";
@@ -168,7 +168,7 @@ function serve(name: string, template: string | undefined): Scenario {
   };
 }
 
-/** A folder of the first format in which everything is done that `serve` does. */
+/** A folder of the present format in which everything is done that `serve` does. */
 async function useFolder(cwd: string): Promise<Acknowledged> {
   const sandbox = await startSandbox({ cwd, args: PLAIN });
   const seen = await useServer(cwd, sandbox.output.stdout);
@@ -178,7 +178,7 @@ async function useFolder(cwd: string): Promise<Acknowledged> {
 
 /** The opening of an older file by a later version: its migrations are made up, all else is the product's. */
 function migrate(template: string, seen: Acknowledged): Scenario {
-  const copy = "state/sandbox.db.v10.backup";
+  const copy = `state/sandbox.db.v${PRESENT}.backup`;
   return {
     name: "migrate",
     prepare: (cwd) => cpSync(join(template, "state"), join(cwd, "state"), { recursive: true }),
@@ -192,10 +192,10 @@ function migrate(template: string, seen: Acknowledged): Scenario {
       realWorld().files.removeUnfinished(join(cwd, "state"));
       const found = formatIn(path);
       const wrong = [
-        ...(code === 0 && found !== "12 checkouts.label labels copies" ? [`said done, is ${found}`] : []),
+        ...(code === 0 && found !== FORMATS.at(-1) ? [`said done, is ${found}`] : []),
         ...(FORMATS.includes(found) ? [] : [`half a migration: ${found}`]),
-        ...(found === "10" ? await reopen(cwd, (sandbox) => lostCreates(sandbox, seen)) : []),
-        ...(found === "10" ? [] : lostRows(join(cwd, copy), SANDBOX_FILE, seen)),
+        ...(found === FORMATS[0] ? await reopen(cwd, (sandbox) => lostCreates(sandbox, seen)) : []),
+        ...(found === FORMATS[0] ? [] : lostRows(join(cwd, copy), SANDBOX_FILE, seen)),
         ...lostRows(path, NEXT_FORMATS, seen),
         ...leftovers(join(cwd, "state")),
       ];
@@ -207,7 +207,12 @@ function migrate(template: string, seen: Acknowledged): Scenario {
 
 const MIGRATE = join(import.meta.dirname, "../support/migrate.ts");
 /** The format that a file may have, and what is in it then of the made-up migrations. */
-const FORMATS = ["10", "11 checkouts.label labels", "12 checkouts.label labels copies"];
+const PRESENT = FIRST_FORMAT + SANDBOX_FILE.migrations.length - 1;
+const FORMATS = [
+  `${PRESENT}`,
+  `${PRESENT + 1} checkouts.label labels`,
+  `${PRESENT + 2} checkouts.label labels copies`,
+];
 
 function formatIn(path: string): string {
   const rows = new Database(path, { readonly: true, fileMustExist: true });
