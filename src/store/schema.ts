@@ -18,6 +18,7 @@ import { ENDPOINTS_DDL } from "./webhook/endpoints.ts";
 import { FAULTS_DDL } from "./webhook/faults.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 import type { FileKind } from "./connection/database.ts";
+import { LOG_MARK_DDL } from "./connection/log-mark.ts";
 
 /**
  * Format 10 of `sandbox.db`: each table after those that it refers to. Everything but the merchant carries `store_id`;
@@ -54,5 +55,5 @@ const TABLES = [
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  migrations: [TABLES],
+  migrations: [TABLES, LOG_MARK_DDL],
 };

@@ -19,6 +19,7 @@ import { drillsTable } from "./readiness/drills.ts";
 import { endpointsTable } from "./webhook/endpoints.ts";
 import { eventsTable } from "./checkout/events.ts";
 import { NO_FILES, watchFiles } from "./connection/file-watch.ts";
+import { marker } from "./connection/log-mark.ts";
 import { createGroupCommit, filesLost } from "./connection/group-commit.ts";
 import type { Scheduler, StorageUnavailable } from "./connection/group-commit.ts";
 import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
@@ -50,12 +51,14 @@ export function openStore(
   if (!opened.ok) return opened;
   const connection = opened.value;
   connection.pragma("busy_timeout = 0");
-  const watch = path === IN_MEMORY ? NO_FILES : watchFiles(connection, path);
+  const isFile = path !== IN_MEMORY;
+  const watch = isFile ? watchFiles(connection, path) : NO_FILES;
+  const mark = isFile ? marker(connection) : () => undefined;
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   return accept({
     ...tables(connection, scheduler),
-    write: createGroupCommit(connection, { ...scheduler, watch, ended }),
+    write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
     failure: () => (watch.isIntact() ? lastFailure : filesLost()),
     close: () => {
       connection.close();

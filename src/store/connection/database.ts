@@ -3,6 +3,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync } fro
 import { readSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { hasForeignLog, LOG_MARK_DDL, marker, renewMark } from "./log-mark.ts";
 import { failureInVerdict, storageFailure, storageFailureOf } from "./storage-failure.ts";
 import type { StorageFailure, StorageFailureCode } from "./storage-failure.ts";
 
@@ -26,6 +27,7 @@ export type FileRefusal = {
     | "zero_bytes"
     | "foreign"
     | "damaged"
+    | "foreign_log"
     | "newer"
     | "development_version"
     | StorageFailureCode;
@@ -246,6 +248,7 @@ function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId) {
     return refusal("foreign", path, `is a database of another program, not a ${options.kind.name}`);
   }
+  if (hasForeignLog(path, (format) => format >= markedFrom(options.kind))) return foreignLog(path);
   try {
     return inspectContent(path, options);
   } catch (error) {
@@ -299,6 +302,20 @@ function refusal(reason: FileRefusal["reason"], path: string, what: string): Fil
   };
 }
 
+function foreignLog(path: string): FileRefusal {
+  return {
+    reason: "foreign_log",
+    message: `${path}-wal is not the log of ${path}, but of another database or another copy of it: it would overwrite what ${path} holds; nothing was written to it`,
+    remedy: `put back the database that it belongs to, or move ${path}-wal away to open the database without it`,
+  };
+}
+
+/** The first format whose databases carry a mark of their log; of a kind without one, none. */
+function markedFrom({ migrations }: FileKind): number {
+  const index = migrations.findIndex((migration) => migration.includes(LOG_MARK_DDL));
+  return index < 0 ? Infinity : FIRST_FORMAT + index;
+}
+
 function migrate(connection: Connection, path: string, options: OpenOptions): void {
   const format = formatOf(connection);
   if (format === currentFormat(options.kind)) return;
@@ -320,6 +337,7 @@ function backUp(
 ): void {
   inFolderBeside(path, options, (unfinished) => {
     connection.prepare("VACUUM INTO ?").run(unfinished);
+    openAnd(unfinished, options, renewMark).close();
     const refused = inspect(unfinished, options);
     if (refused !== undefined) throw new NotKept(`the backup is not whole: ${refused.message}`);
     flush(unfinished);
@@ -329,13 +347,16 @@ function backUp(
 }
 
 /** Applies the migrations that a file does not have yet; to a new file, which has format 0, all of them. */
-function applyMigrations(connection: Connection, { migrations }: FileKind): void {
+function applyMigrations(connection: Connection, kind: FileKind): void {
+  const { migrations } = kind;
   for (const [index, migration] of migrations.entries()) {
     const step = connection.transaction(() => {
       // Read here, because another process may have been faster.
       if (formatOf(connection) >= FIRST_FORMAT + index) return;
       connection.exec(migration);
       connection.pragma(`user_version = ${FIRST_FORMAT + index}`);
+      // Its commit may be the only one in the log.
+      if (FIRST_FORMAT + index > markedFrom(kind)) marker(connection)("always");
     });
     step.immediate();
   }

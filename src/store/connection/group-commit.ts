@@ -22,8 +22,12 @@ export class StorageUnavailable extends Error {
   }
 }
 
-/** What a group commit watches, and whom it tells how a batch ended: undefined where it is on disk. */
+/**
+ * What a group commit watches, what it does at the end of each transaction, and whom it tells how a batch ended: undefined
+ * where it is on disk.
+ */
 type Observers = {
+  readonly mark?: () => void;
   readonly watch?: FileWatch;
   readonly ended?: (failure: StorageUnavailable | undefined) => void;
 };
@@ -51,8 +55,8 @@ type Result =
  * again with a savepoint around each job, which costs two statements a job and is therefore not the first choice.
  */
 export function createGroupCommit(connection: Connection, scheduler: Scheduler & Observers): Write {
-  const { watch = NO_FILES, ended } = scheduler;
-  const statements = prepare(connection);
+  const { watch = NO_FILES, ended, mark = () => undefined } = scheduler;
+  const statements = { ...prepare(connection), mark };
   let queue: Job[] = [];
   let scheduled = false;
   let lockRetries = 0;
@@ -122,12 +126,9 @@ function unavailableIn(result: Result): StorageUnavailable | undefined {
   return !result.ok && result.error instanceof StorageUnavailable ? result.error : undefined;
 }
 
-type Statements = Record<
-  "begin" | "commit" | "rollback" | "savepoint" | "release" | "undo",
-  Database.Statement
->;
+type Statements = ReturnType<typeof prepare> & { readonly mark: () => void };
 
-function prepare(connection: Connection): Statements {
+function prepare(connection: Connection) {
   return {
     begin: connection.prepare("BEGIN IMMEDIATE"),
     commit: connection.prepare("COMMIT"),
@@ -170,6 +171,7 @@ function inTransaction<Value>(
   try {
     statements.begin.run();
     const value = run();
+    statements.mark();
     statements.commit.run();
     return value;
   } catch (error) {

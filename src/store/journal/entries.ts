@@ -11,6 +11,7 @@ import {
 import type { LogicalCreate } from "../../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/database.ts";
+import { marker } from "../connection/log-mark.ts";
 
 type EntryRow = Omit<JournalEntry, "inDoubt"> & { readonly inDoubt: number };
 type NewEntry = Omit<
@@ -52,6 +53,7 @@ CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 /** The creates of the client, each with its key and its state. */
 export function entriesTable(connection: Connection): Journal {
   const sql = prepare(connection);
+  const mark = marker(connection);
 
   const begin = connection.transaction(
     (intent: Intent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
@@ -61,24 +63,35 @@ export function entriesTable(connection: Connection): Journal {
       if (refusal !== undefined) return { ok: false, refusal };
       const { service, storeId, endpoint, orderId } = intent;
       sql.upsert.run({ key, service, storeId, endpoint, orderId, attempt, body, now });
+      mark();
       const row = sql.select.get(key);
       if (row === undefined) throw new Error(`the journal lost ${key}`);
       return accept(fromRow(row));
     },
   );
 
+  const settle = connection.transaction((entry: SettledEntry) => {
+    sql.update.run(entry);
+    mark();
+  });
+  const forget = connection.transaction((key: string) => {
+    const { changes } = sql.remove.run(key);
+    mark();
+    return changes === 1;
+  });
+
   return {
     latestAttempt: (create) => sql.selectLatest.get(create),
     begin: (intent, body, now) => begin.immediate(intent, body, now),
     settle: (key, settlement, now) => {
-      sql.update.run({ ...settlement, proof: Number(settlement.proof), key, now });
+      settle.immediate({ ...settlement, proof: Number(settlement.proof), key, now });
     },
     list: () => sql.selectAll.all().map(fromRow),
     find: (key) => {
       const row = sql.select.get(key);
       return row && fromRow(row);
     },
-    forget: (key) => sql.remove.run(key).changes === 1,
+    forget: (key) => forget.immediate(key),
     close: () => connection.close(),
   };
 }

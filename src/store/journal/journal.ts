@@ -2,6 +2,7 @@ import type { Journal } from "../../core/checkout/journal.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { openDatabase, type FileKind, type FileRefusal, type OpenOptions } from "../connection/database.ts";
+import { LOG_MARK_DDL } from "../connection/log-mark.ts";
 import { ENTRIES_DDL, entriesTable } from "./entries.ts";
 import { SEEN_EVENTS_DDL, seenEventsTable } from "./seen-events.ts";
 
@@ -12,7 +13,7 @@ import { SEEN_EVENTS_DDL, seenEventsTable } from "./seen-events.ts";
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
   applicationId: 0x636b4a4c,
-  migrations: [ENTRIES_DDL + SEEN_EVENTS_DDL],
+  migrations: [ENTRIES_DDL + SEEN_EVENTS_DDL, LOG_MARK_DDL],
 };
 
 /** Opens the client's journal, making it if it is not there. Every call is on disk when it returns. */

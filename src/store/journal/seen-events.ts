@@ -1,5 +1,6 @@
 import { SEEN_RETENTION_MS, type SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { Connection } from "../connection/database.ts";
+import { marker } from "../connection/log-mark.ts";
 
 /** The DDL of the events that a target of `checkout listen` has taken. */
 export const SEEN_EVENTS_DDL = `
@@ -17,10 +18,15 @@ export function seenEventsTable(connection: Connection, now: number): SeenEvents
   const insert = connection.prepare<{ readonly eventId: string; readonly seenAt: number }>(
     "INSERT INTO seen_events (event_id, seen_at) VALUES (@eventId, @seenAt) ON CONFLICT (event_id) DO NOTHING",
   );
-  forget.run(now - SEEN_RETENTION_MS);
+  const mark = marker(connection);
+  const marked = connection.transaction((write: () => void) => {
+    write();
+    mark();
+  });
+  marked.immediate(() => void forget.run(now - SEEN_RETENTION_MS));
   return {
     has: (eventId) => select.get(eventId) !== undefined,
-    add: (eventId, seenAt) => void insert.run({ eventId, seenAt }),
+    add: (eventId, seenAt) => marked.immediate(() => void insert.run({ eventId, seenAt })),
     close: () => void connection.close(),
   };
 }
