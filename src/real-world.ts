@@ -1,14 +1,16 @@
 import type { ChildProcess } from "node:child_process";
-import type { Stats } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import {
-  chmodSync,
+  constants,
   existsSync,
+  fchmodSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
 } from "node:fs";
 import {
   closeSync,
@@ -26,7 +28,15 @@ import { dirname, isAbsolute, join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
-import type { Files, OutboundRequest, OutboundResult, ShellCommand, ShellResult, World } from "./world.ts";
+import type {
+  Files,
+  OutboundRequest,
+  OutboundResult,
+  PathFacts,
+  ShellCommand,
+  ShellResult,
+  World,
+} from "./world.ts";
 
 /** Node modules that few commands need are loaded on demand, because loading them costs every command some ms. */
 const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
@@ -204,16 +214,19 @@ const files: Files = {
     }
   },
   makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o700 }),
-  kindOf: (path) => {
-    const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (stats === undefined) return "nothing";
-    if (!stats.isDirectory()) return "no_folder";
-    if (process.getuid === undefined) return "private_folder";
-    return stats.uid === process.getuid() && (stats.mode & 0o022) === 0 ? "private_folder" : "shared_folder";
+  look: (path) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+    return stats && factsOf(stats);
   },
+  realPath: (path) => realpathSync.native(path),
   list: (path) => readdirSync(path),
-  makePrivate: (path) => {
-    if (existsSync(path)) chmodSync(path, 0o600);
+  makePrivate: (folder) => {
+    const file = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    try {
+      fchmodSync(file, 0o700);
+    } finally {
+      closeSync(file);
+    }
   },
   exists: (path) => existsSync(path),
 };
@@ -509,19 +522,33 @@ function unpackAddon(): string {
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);
-  if (!isAbsolute(folder) || !isOursAlone(lstatSync(folder), "isDirectory"))
-    throw new Error(`${folder} is not private`);
+  if (!isAbsolute(folder) || !isOursAlone(folder, "folder")) throw new Error(`${folder} is not private`);
   const path = join(folder, `${crypto().hash("sha256", addon, "hex")}.node`);
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  const isKept = stats !== undefined && isOursAlone(stats, "isFile");
-  if (!isKept || Buffer.compare(readFileSync(path), addon) !== 0) files.write(path, addon);
+  if (!isOursAlone(path, "file") || Buffer.compare(readFileSync(path), addon) !== 0) files.write(path, addon);
   return path;
 }
 
-/** Whether it is ours, and other users can neither read nor write it; Windows has neither modes nor owners. */
-function isOursAlone(stats: Stats, isKind: "isDirectory" | "isFile"): boolean {
-  if (!stats[isKind]()) return false;
-  return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o077) === 0);
+/** Whether it is there, ours, and other users can neither read nor write it. */
+function isOursAlone(path: string, kind: PathFacts["kind"]): boolean {
+  const found = files.look(path);
+  return found?.kind === kind && found.isOwn && found.openTo === "nobody";
+}
+
+function factsOf(stats: BigIntStats): PathFacts {
+  const user = process.getuid?.();
+  const mode = user === undefined ? 0 : Number(stats.mode);
+  return {
+    kind: kindOf(stats),
+    isOwn: user === undefined || Number(stats.uid) === user,
+    openTo: (mode & 0o022) !== 0 ? "writers" : (mode & 0o077) !== 0 ? "readers" : "nobody",
+    id: `${stats.dev}:${stats.ino}`,
+  };
+}
+
+function kindOf(stats: BigIntStats): PathFacts["kind"] {
+  if (stats.isDirectory()) return "folder";
+  if (stats.isFile()) return "file";
+  return stats.isSymbolicLink() ? "link" : "other";
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -106,6 +106,17 @@ export type ListenFailure = {
   readonly message: string;
 };
 
+/** What is known of a path. Windows has neither owners nor modes: there everything is ours, and open to nobody. */
+export type PathFacts = {
+  readonly kind: "folder" | "file" | "link" | "other";
+  /** Whether this process's user owns it. */
+  readonly isOwn: boolean;
+  /** The most that other users, the group among them, can do with it. */
+  readonly openTo: "nobody" | "readers" | "writers";
+  /** Device and inode: the same for a folder that was moved or is mounted twice, another one for its copy. */
+  readonly id: string;
+};
+
 /** The part of the file system that the program uses. Files that it writes are 0600, folders 0700. */
 export type Files = {
   readonly read: (path: string) => string | undefined;
@@ -119,11 +130,13 @@ export type Files = {
   readonly removeUnfinished: (folder: string) => void;
   /** Makes a folder, and those above it, for its owner alone. */
   readonly makeFolder: (path: string) => void;
-  /** What is at a path, without following links. `shared_folder`: another user owns it or can write to it. */
-  readonly kindOf: (path: string) => "nothing" | "no_folder" | "private_folder" | "shared_folder";
+  /** What is at a path, without following a link there; undefined if there is nothing. */
+  readonly look: (path: string) => PathFacts | undefined;
+  /** The path of a folder that is there, without links in it. */
+  readonly realPath: (path: string) => string;
   readonly list: (path: string) => readonly string[];
-  /** Removes all rights to a file except the owner's, if the file exists. */
-  readonly makePrivate: (path: string) => void;
+  /** Removes all rights to a folder except the owner's. Throws if there is a link at the path. */
+  readonly makePrivate: (folder: string) => void;
   readonly exists: (path: string) => boolean;
 };
 

@@ -209,13 +209,13 @@ test("folders of others, and links, are neither read nor written", async () => {
   symlinkSync(elsewhere, join(cwd, ".checkout"));
   const project = tempFolder();
   writeFileSync(join(project, "package.json"), "{}");
-  writeFileSync(join(project, "credentials.json"), '{"web":{}}');
+  writeFileSync(join(project, "credentials.json"), '{"web":{}}', { mode: 0o600 });
   const open = join(tempFolder(), "open");
   mkdirSync(open);
   chmodSync(open, 0o777);
   const foreign = join(tempFolder(), "own");
-  mkdirSync(foreign);
-  writeFileSync(join(foreign, "credentials.json"), '{"web":{}}');
+  mkdirSync(foreign, { mode: 0o700 });
+  writeFileSync(join(foreign, "credentials.json"), '{"web":{}}', { mode: 0o600 });
   const rows = [
     [cwd, [], "state_folder_refused"],
     [project, ["--dir", "."], "state_folder_refused"],

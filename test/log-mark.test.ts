@@ -9,7 +9,7 @@ import { tempFolder } from "./support/temp-folder.ts";
 
 const FAMILIES = size(1, 20);
 /** The part of all pairs of a database and a log that is tried. */
-const PAIRS = size(0.2, 1);
+const PAIRS = size(0.1, 1);
 
 const OLD: FileKind = {
   name: "test file",
@@ -135,8 +135,8 @@ test("a log loses no row of the database that it is put beside, and a killed pro
     }
   }
   expect(counts.own).toBeGreaterThan(10);
-  expect(counts.refused).toBeGreaterThan(20);
-  expect(counts.opened).toBeGreaterThan(1);
+  expect(counts.refused).toBeGreaterThan(10);
+  expect(counts.opened).toBeGreaterThan(0);
   await annotate(
     `seed ${SEED}: ${counts.own} databases opened with their own log, ${counts.refused} logs of others refused, ${counts.opened} taken without a loss`,
   );

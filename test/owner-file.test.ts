@@ -101,7 +101,7 @@ test.for(STARTS)(
       }
       scene.alive.delete(1);
       expect([at, scene.claim(2)]).toEqual([at, "own"]);
-      removeTakeovers(scene.worldOf(), PATH);
+      removeTakeovers(scene.worldOf(), PATH, "1:2");
       expect([at, ...scene.folder]).toEqual([at, [PATH, runOf(2)]]);
     }
     expect(killed).toBeGreaterThan(0);

@@ -29,7 +29,11 @@ export type CommandSpec<Options> = OptionRules<Options> & {
 export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: ExitCode) => void };
 
 /** Options that every command has. */
-export type CommonOptions = { readonly json?: boolean; readonly dir?: string };
+export type CommonOptions = {
+  readonly json?: boolean;
+  readonly dir?: string;
+  readonly trustFolder?: boolean;
+};
 
 /** Adds a command below a parent. Every option can also come from the environment: `--base-url` as CHECKOUT_BASE_URL. */
 export function register<Options extends CommonOptions>(
@@ -119,6 +123,7 @@ function commonOptions(): Option[] {
   return [
     switchOption("--json", "print the result as one line of JSON"),
     valueOption("--dir <folder>", "the state folder (default: .checkout, found upward)"),
+    switchOption("--trust-folder", "use a state folder that other users own, or can read or write"),
   ];
 }
 

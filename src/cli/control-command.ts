@@ -24,7 +24,7 @@ import {
   type Problem,
 } from "./problem.ts";
 import { noteVersion, onceThere, shownVersion } from "./service-command.ts";
-import { liveRun, locateStateFolder, readAdminToken, trustFolder } from "./state-folder.ts";
+import { findStateFolder, liveRun, locateStateFolder, readAdminToken } from "./state-folder.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
 const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
@@ -65,9 +65,9 @@ export function controlTargetNow(
     if (!isLoopback(new URL(baseUrl).hostname)) return fail(notHere());
     return accept({ origin: new URL(baseUrl).origin, token: named, ...caller });
   }
-  const folder = locateStateFolder(world, options.dir);
-  const trusted = trustFolder(world, folder);
-  if (!trusted.ok) return trusted;
+  const found = findStateFolder(world, options);
+  if (!found.ok) return found;
+  const folder = found.value;
   const run = liveRun(world, folder);
   if (!run.ok) return run;
   const { port = null, control_token: controlToken = "" } = run.value ?? {};

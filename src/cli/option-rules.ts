@@ -55,8 +55,12 @@ function given(command: Command, name: string): string {
   return command.getOptionValueSource(name) === "env" ? environmentName(flag.slice(2)) : flag;
 }
 
-/** The variable that stands for a flag: `base-url` is CHECKOUT_BASE_URL. */
+/** Settings of the machine that the sandbox runs on have its name in their variable. */
+const OF_SANDBOX: ReadonlySet<string> = new Set(["trust-folder"]);
+
+/** The variable that stands for a flag: `base-url` is CHECKOUT_BASE_URL, `trust-folder` CHECKOUT_SANDBOX_TRUST_FOLDER. */
 export function environmentName(flag: string): string {
+  if (OF_SANDBOX.has(flag)) return `CHECKOUT_SANDBOX_${flag.toUpperCase().replaceAll("-", "_")}`;
   return `CHECKOUT_${flag.toUpperCase().replaceAll("-", "_")}`;
 }
 

@@ -10,14 +10,8 @@ import type { CommonOptions } from "./command.ts";
 import { environmentName } from "./option-rules.ts";
 import { parseBaseUrl } from "./parsers.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, type Problem } from "./problem.ts";
-import {
-  baseUrlOf,
-  liveRun,
-  locateStateFolder,
-  readCredentials,
-  stateFile,
-  trustFolder,
-} from "./state-folder.ts";
+import { stateFile } from "./sandbox/folder-files.ts";
+import { baseUrlOf, findStateFolder, liveRun, readCredentials } from "./state-folder.ts";
 
 /** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {
@@ -55,9 +49,9 @@ export type Settings = {
  * flag; the key of the folder is only for the folder's live sandbox (decision 25).
  */
 export function resolveSettings(world: World, options: ServiceOptions): Outcome<Settings, Problem> {
-  const folder = locateStateFolder(world, options.dir);
-  const trusted = trustFolder(world, folder);
-  if (!trusted.ok) return trusted;
+  const located = findStateFolder(world, options);
+  if (!located.ok) return located;
+  const folder = located.value;
   // Before the credentials: a sandbox writes them before it says where it is.
   const sandbox = findSandbox(world, folder);
   if (!sandbox.ok) return sandbox;

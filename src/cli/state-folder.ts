@@ -6,38 +6,23 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
 import { parseAdmin, parseCredentials, parseRun, type Credentials, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
-import { claimFile, removeTakeovers } from "./sandbox/owner-file.ts";
 import { EXIT, fail, type Problem } from "./problem.ts";
+import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./sandbox/folder-files.ts";
+import { checkContents, checkFolder, type TrustOptions } from "./sandbox/folder-trust.ts";
+import { claimFile, removeTakeovers, serves } from "./sandbox/owner-file.ts";
 
 /** The folder's name in a project (decision 54). */
 const FOLDER_NAME = ".checkout";
 
-/** What the state folder's own .gitignore holds: it is never committed. */
-const IGNORE_ALL = "*\n";
-
-const FILES = {
-  database: "sandbox.db",
-  journal: "journal.db",
-  masterKey: "master.key",
-  credentials: "credentials.json",
-  admin: "admin.json",
-  run: "run.json",
-} as const;
-
-/** Only development versions, before 0.1.0 was released, had a file of this name. */
-const DEVELOPMENT_FILE = "administrator.json";
-
-/** A path in a state folder. */
-export function stateFile(folder: string, file: keyof typeof FILES): string {
-  return join(folder, FILES[file]);
-}
+/** Which state folder a command uses, and how it is looked at. */
+export type FolderOptions = TrustOptions & { readonly dir?: string };
 
 /** A path as people read it: from here, where it is below here. */
 export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
-/** The state folder: as named, or `.checkout` here or in a folder above, or else the one to be made here. */
+/** The path of the state folder: as named, or `.checkout` here or in a folder above, or else the one to be made here. */
 export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: string): string {
   if (named !== undefined) return resolve(world.cwd, named);
   for (let folder = world.cwd; ; folder = dirname(folder)) {
@@ -47,34 +32,39 @@ export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: s
   }
 }
 
-/**
- * Makes the folder if it is not there: for its owner alone, and never committed. Refuses one that somebody else could
- * have put there, and one that holds other things: `--dir .` must not turn a project into a state folder.
- */
-export function makeStateFolder(world: Pick<World, "files">, folder: string): Outcome<void, Problem> {
-  const { files } = world;
-  const trusted = trustFolder(world, folder);
-  if (!trusted.ok) return trusted;
-  const ignore = join(folder, ".gitignore");
-  if (files.kindOf(folder) === "nothing") files.makeFolder(folder);
-  else {
-    const names = files.list(folder);
-    if (names.includes(DEVELOPMENT_FILE)) return developmentFolder(folder);
-    if (names.some((name) => !isOurs(name))) return foreignFolder(folder, "contains other files");
-  }
-  files.removeUnfinished(folder);
-  files.createNew(ignore, IGNORE_ALL);
-  for (const file of Object.values(FILES)) files.makePrivate(join(folder, file));
-  return accept(undefined);
+/** The state folder of a command, which may not be there yet. Refuses one that somebody else could have filled. */
+export function findStateFolder(
+  world: Pick<World, "cwd" | "files">,
+  options: FolderOptions,
+): Outcome<string, Problem> {
+  const folder = locateStateFolder(world, options.dir);
+  const checked = checkFolder(world, folder, options);
+  return checked.ok ? accept(folder) : checked;
 }
 
-/** Refuses a folder that is none, a link, or open to other users: what stands in it decides where keys are sent. */
-export function trustFolder({ files }: Pick<World, "files">, folder: string): Outcome<void, Problem> {
-  const kind = files.kindOf(folder);
-  if (kind === "no_folder") return foreignFolder(folder, "is a file or a link, not a folder");
-  if (kind === "shared_folder")
-    return foreignFolder(folder, "belongs to another user, or others can write to it");
-  return accept(undefined);
+/**
+ * Makes the folder if it is not there: for its owner alone, and never committed. Refuses one that somebody else could
+ * have filled, and one that holds other things.
+ */
+export function makeStateFolder(
+  world: Pick<World, "files">,
+  folder: string,
+  options: TrustOptions,
+): Outcome<void, Problem> {
+  const { files } = world;
+  const checked = checkFolder(world, folder, options);
+  if (!checked.ok) return checked;
+  if (checked.value === "nothing") files.makeFolder(folder);
+  else {
+    const contents = checkContents(world, folder);
+    if (!contents.ok) return contents;
+    if (checked.value === "vacant" && options.trustFolder !== true) files.makePrivate(folder);
+  }
+  files.removeUnfinished(folder);
+  files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
+  // Again, now that something is in it: some file systems keep no modes.
+  const made = checked.value === "used" ? checked : checkFolder(world, folder, options);
+  return made.ok ? accept(undefined) : made;
 }
 
 /** The merchant's copy of what the sandbox showed once; undefined where there is none. */
@@ -94,16 +84,35 @@ export function writeCredentials(
   world.files.write(stateFile(folder, "credentials"), `${JSON.stringify(credentials, null, 2)}\n`);
 }
 
-/** The key that signing secrets are sealed with; made on first use, beside the database and never in it (decision 16). */
+/**
+ * The key that signing secrets are sealed with, beside the database and never in it (decision 16). It is made for an
+ * empty database, so one that is missing beside any other has been lost.
+ */
 export function masterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
+  database: "empty" | "filled",
 ): Outcome<Uint8Array, Problem> {
   const path = stateFile(folder, "masterKey");
-  world.files.createNew(path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
-  const text = world.files.read(path)?.trim() ?? "";
+  if (database === "empty")
+    world.files.createNew(path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
+  const text = world.files.read(path)?.trim();
+  if (text === undefined) return missing(path, "the signing secrets in sandbox.db cannot be read without it");
   if (/^[0-9a-f]{64}$/.test(text)) return accept(new Uint8Array(Buffer.from(text, "hex")));
   return unreadable(path, "64 hexadecimal digits");
+}
+
+/** Refuses a folder that has lost its database: the files beside it are made after it. */
+export function checkDatabaseIsThere(
+  { files }: Pick<World, "files">,
+  folder: string,
+): Outcome<void, Problem> {
+  const path = stateFile(folder, "database");
+  if (files.exists(path)) return accept(undefined);
+  const later = [stateFile(folder, "masterKey"), stateFile(folder, "credentials")];
+  const beside = later.find((file) => files.exists(file));
+  if (beside === undefined) return accept(undefined);
+  return missing(path, `${beside} is there, which belongs to it`);
 }
 
 /** The admin token of a folder; undefined where no sandbox was started there yet. */
@@ -133,14 +142,21 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
-/** The live sandbox of a folder; undefined where none runs, also where one was killed. */
+/** The live sandbox of a folder; undefined where none runs, also where one was killed, or serves what this is a copy of. */
 export function liveRun(
   world: Pick<World, "files" | "processStart">,
   folder: string,
 ): Outcome<Run | undefined, Problem> {
   const read = readWith(world, stateFile(folder, "run"), parseRun);
   if (!read.ok || read.value === undefined) return read;
-  return accept(world.processStart(read.value.pid) === read.value.started ? read.value : undefined);
+  // One that names no folder is an older version's: its lock counts, but it may have been copied, or come from elsewhere.
+  const isOfFolder =
+    read.value.folder === idOf(world, folder) && serves(world, read.value, read.value.folder);
+  return accept(isOfFolder ? read.value : undefined);
+}
+
+function idOf({ files }: Pick<World, "files">, folder: string): string {
+  return files.look(folder)?.id ?? "";
 }
 
 /**
@@ -149,12 +165,13 @@ export function liveRun(
  */
 export function claimFolder(world: World, folder: string, controlToken: string): Outcome<Run, Problem> {
   const started = world.processStart(world.pid) ?? "";
-  const run: Run = { pid: world.pid, started, port: null, control_token: controlToken };
+  const own = { pid: world.pid, started, folder: idOf(world, folder) };
+  const run: Run = { ...own, port: null, control_token: controlToken };
   const path = stateFile(folder, "run");
-  const claim = claimFile(world, path, { text: JSON.stringify(run), ...run });
+  const claim = claimFile(world, path, { text: JSON.stringify(run), ...own });
   if (claim === "unknown") return unreadable(path, "what checkout wrote to it");
   if (claim === "own") {
-    removeTakeovers(world, path);
+    removeTakeovers(world, path, own.folder);
     return accept(run);
   }
   const live = liveRun(world, folder);
@@ -178,9 +195,11 @@ export function writeRun(world: Pick<World, "files">, folder: string, run: Run):
 }
 
 /** Gives the folder back, unless somebody else has taken it meanwhile. */
-export function releaseFolder(world: Pick<World, "files">, folder: string, controlToken: string): void {
+export function releaseFolder(world: Pick<World, "files">, folder: string, own: Run): void {
   const path = stateFile(folder, "run");
-  if (parseRun(world.files.read(path) ?? "")?.control_token === controlToken) world.files.remove(path);
+  const run = parseRun(world.files.read(path) ?? "");
+  if (run?.pid === own.pid && run.started === own.started && run.folder === own.folder)
+    world.files.remove(path);
 }
 
 /** A file that is missing, or that a crash left empty, says nothing; any other must be what was written. */
@@ -195,29 +214,12 @@ function readWith<Value>(
   return value === undefined ? unreadable(path, "what checkout wrote to it") : accept(value);
 }
 
-/** Whether a name in a state folder is one that checkout gives, with SQLite's and our own endings. */
-function isOurs(name: string): boolean {
-  return [".gitignore", ...Object.values(FILES)].some(
-    (file) => name === file || (/^[-.]/.test(name.slice(file.length)) && name.startsWith(file)),
-  );
-}
-
-function foreignFolder(folder: string, why: string): Outcome<never, Problem> {
+function missing(path: string, why: string): Outcome<never, Problem> {
   return fail({
     exitCode: EXIT.failed,
-    code: "state_folder_refused",
-    message: `${folder} ${why}; nothing was read from it or written to it`,
-    next: "name another folder with --dir, or move this one away",
-  });
-}
-
-/** As its database is refused; said first, because the folder is looked at first. */
-function developmentFolder(folder: string): Outcome<never, Problem> {
-  return fail({
-    exitCode: EXIT.failed,
-    code: "state_folder_development_version",
-    message: `${folder} was made by a development version of checkout; nothing was written to it`,
-    next: "move it away, or use a new folder with --dir",
+    code: "state_file_missing",
+    message: `${path} is missing: ${why}; no new one was made`,
+    next: "restore it from a backup, or move the folder away and start again",
   });
 }
 

@@ -13,9 +13,13 @@ const run = z.object({
   control_token: z.string(),
   // Sandboxes before decision 65 do not write it.
   version: z.string().optional(),
+  folder: z.string().optional(),
 });
 
-/** `run.json`: the process that serves a folder. `started` distinguishes it from a later process with the same pid. */
+/**
+ * `run.json`: the process that serves a folder. `started` distinguishes it from a later process with the same pid,
+ * `folder` (device and inode) the folder from its copies; a run.json without it is of an older version.
+ */
 export type Run = z.infer<typeof run>;
 
 const admin = z.object({ admin_token: z.string().regex(/^[\w-]{16,128}$/) });

@@ -16,7 +16,7 @@ test("of starters that find the file of a killed sandbox, one serves the folder"
   await (await startSandbox({ cwd })).stop("SIGKILL");
   const dead = { pid: 2 ** 22 + 1, started: "1", port: 4242, control_token: "token" };
   for (let round = 1; round <= ROUNDS; round += 1) {
-    writeFileSync(join(cwd, ".checkout/run.json"), JSON.stringify(dead));
+    writeFileSync(join(cwd, ".checkout/run.json"), JSON.stringify(dead), { mode: 0o600 });
     const starters = Array.from({ length: STARTERS }, () => start(cwd));
     await eventually("every starter is ready or has ended", async () =>
       expect(starters.map(({ state }) => state.ready || state.code !== undefined)).not.toContain(false),

@@ -13,7 +13,8 @@ import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
 import { fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
-import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
+import { stateFile } from "../sandbox/folder-files.ts";
+import { findStateFolder, makeStateFolder } from "../state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
 
 /** `checkout listen`. */
@@ -129,10 +130,12 @@ async function sinceOf(
 
 /** The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process. */
 function openSeen({ world, printer }: Context, options: ListenOptions): Outcome<SeenEvents, Problem> {
-  const folder = locateStateFolder(world, options.dir);
-  const trusted = trustFolder(world, folder);
-  if (!trusted.ok) return trusted;
+  const found = findStateFolder(world, options);
+  if (!found.ok) return found;
+  const folder = found.value;
   if (!world.files.exists(folder)) return accept(rememberSeenEvents());
+  const made = makeStateFolder(world, folder, options);
+  if (!made.ok) return made;
   const path = stateFile(folder, "journal");
   const opened = openSeenEvents(path, {
     now: world.now(),

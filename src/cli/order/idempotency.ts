@@ -6,7 +6,8 @@ import { register, type CommonOptions, type Context, type Registry } from "../co
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, fail, fileProblem, type Ending, type Problem } from "../problem.ts";
-import { locateStateFolder, stateFile, trustFolder } from "../state-folder.ts";
+import { stateFile } from "../sandbox/folder-files.ts";
+import { findStateFolder } from "../state-folder.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
 export function registerIdempotency(parent: Command, registry: Registry): void {
@@ -40,10 +41,9 @@ async function withJournal(
   options: CommonOptions,
   run: (journal: Journal | undefined) => Promise<Ending>,
 ): Promise<Ending> {
-  const folder = locateStateFolder(world, options.dir);
-  const trusted = trustFolder(world, folder);
-  if (!trusted.ok) return trusted;
-  const path = stateFile(folder, "journal");
+  const folder = findStateFolder(world, options);
+  if (!folder.ok) return folder;
+  const path = stateFile(folder.value, "journal");
   if (!world.files.exists(path)) return run(undefined);
   const journal = openJournal(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
   if (!journal.ok) return fail(fileProblem("journal", journal.refusal));

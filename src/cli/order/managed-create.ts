@@ -9,7 +9,8 @@ import { judgeCreate, type Created, type Noun } from "./create-report.ts";
 import { fail, fileProblem, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import type { ServiceOptions, Settings } from "../settings.ts";
-import { makeStateFolder, stateFile } from "../state-folder.ts";
+import { stateFile } from "../sandbox/folder-files.ts";
+import { makeStateFolder } from "../state-folder.ts";
 
 /** Creates with the key that the journal of the state folder holds, and judges what came of it. */
 export async function createManaged(
@@ -26,7 +27,7 @@ export async function createManaged(
   const { world } = context;
   const { noun, intent, target, policy } = wanted;
   const folder = wanted.settings.folder.value;
-  const made = makeStateFolder(world, folder);
+  const made = makeStateFolder(world, folder, options);
   if (!made.ok) return made;
   const journal = openFolderJournal(world, folder);
   if (!journal.ok) return journal;

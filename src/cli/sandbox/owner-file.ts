@@ -4,8 +4,11 @@ import type { World } from "../../world.ts";
 
 type OwnerWorld = Pick<World, "files" | "processStart">;
 
-/** A process: its id, and when it started, because ids come again. */
-export type Owner = { readonly pid: number; readonly started: string };
+/**
+ * A process: its id, and when it started, because ids come again; and the folder that it owns a file of, because files
+ * are copied with their folder.
+ */
+export type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
 /** Who has a file now: this process, or another one that runs. `unknown`: it is not what checkout writes there. */
 export type Claim = "own" | "unknown" | Owner;
@@ -24,7 +27,7 @@ export function claimFile(world: OwnerWorld, path: string, own: { readonly text:
     if (files.createNew(path, own.text)) return "own";
     const owner = ownerOf(world, path);
     if (owner === undefined) continue;
-    if (owner === "unknown" || isAlive(world, owner)) return owner;
+    if (owner === "unknown" || serves(world, owner, own.folder)) return owner;
     const takeover = takeoverPath(path, owner);
     const claim = claimFile(world, takeover, own);
     if (claim !== "own") return claim;
@@ -37,12 +40,12 @@ export function claimFile(world: OwnerWorld, path: string, own: { readonly text:
 }
 
 /** Removes what a process left that ended while it took a file over. */
-export function removeTakeovers(world: OwnerWorld, path: string): void {
+export function removeTakeovers(world: OwnerWorld, path: string, folderId: string): void {
   const folder = dirname(path);
   for (const name of world.files.list(folder)) {
     if (!name.startsWith(`${basename(path)}.after-`)) continue;
     const owner = ownerOf(world, join(folder, name));
-    if (owner !== undefined && owner !== "unknown" && !isAlive(world, owner))
+    if (owner !== undefined && owner !== "unknown" && !serves(world, owner, folderId))
       world.files.remove(join(folder, name));
   }
 }
@@ -54,12 +57,17 @@ function ownerOf({ files }: OwnerWorld, path: string): Owner | "unknown" | undef
   return text === "" ? NOBODY : (parseRun(text) ?? "unknown");
 }
 
-function isAlive({ processStart }: OwnerWorld, { pid, started }: Owner): boolean {
-  return pid > 0 && processStart(pid) === started;
+/** Whether an owner runs, and owns a file of this folder, not of one that this is a copy of. */
+export function serves(
+  { processStart }: Pick<World, "processStart">,
+  { pid, started, folder }: Owner,
+  folderId: string | undefined,
+): boolean {
+  return pid > 0 && processStart(pid) === started && (folder === undefined || folder === folderId);
 }
 
 function isSame(one: Owner, other: Owner): boolean {
-  return one.pid === other.pid && one.started === other.started;
+  return one.pid === other.pid && one.started === other.started && one.folder === other.folder;
 }
 
 function takeoverPath(path: string, { pid, started }: Owner): string {

@@ -36,6 +36,7 @@ import {
 } from "../parsers.ts";
 import { portProblem } from "./port-problem.ts";
 import { DONE, EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
+import { stateFile } from "./folder-files.ts";
 import { banner, readyOf } from "./ready.ts";
 import * as state from "../state-folder.ts";
 
@@ -124,7 +125,9 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   const { world } = context;
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
-  const folder = options.ephemeral === true ? undefined : state.locateStateFolder(world, options.dir);
+  const found = options.ephemeral === true ? accept(undefined) : state.findStateFolder(world, options);
+  if (!found.ok) return found;
+  const folder = found.value;
   const given = givenTokens(world);
   if (!given.ok) return given;
   // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
@@ -133,7 +136,7 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
     const tokens = { controlToken, adminToken: given.value.admin ?? state.newToken(world, "administrator") };
     return serveFolder(context, options, { held: undefined, tokens, stopped });
   }
-  const made = state.makeStateFolder(world, folder);
+  const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
   const run = state.claimFolder(world, folder, controlToken);
   if (!run.ok) return run;
@@ -144,7 +147,7 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
     const tokens = { controlToken, adminToken: given.value.admin ?? kept.value };
     return await serveFolder(context, options, { held, tokens, stopped });
   } finally {
-    state.releaseFolder(world, folder, controlToken);
+    state.releaseFolder(world, folder, run.value);
   }
 }
 
@@ -186,15 +189,12 @@ async function serveFolder(
   }: { readonly held: Held; readonly tokens: Tokens; readonly stopped: Promise<void> },
 ): Promise<Ending> {
   const { world, version } = context;
+  // Looked at before anything is made: a new key must not replace a file that is not ours.
+  const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  if (!credentials.ok) return credentials;
   const opened = openState(world, held);
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
-  // Looked at before anything is made: a new key must not replace a file that is not ours.
-  const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
-  if (!credentials.ok) {
-    store.close();
-    return credentials;
-  }
   const format = options.logFormat ?? "text";
   const log = options.quiet === true ? SILENT_LOG : createAccessLog(world, { format, stream: world.stderr });
   const failures = createFailureLog(world, { format, stream: world.stderr });
@@ -250,17 +250,25 @@ function unavailable({ failure, message }: StorageUnavailable): Problem {
 }
 
 function openState(world: World, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
-  const masterKey =
-    held === undefined ? accept(world.randomBytes(MASTER_KEY_BYTES)) : state.masterKey(world, held.path);
-  if (!masterKey.ok) return masterKey;
-  const path = held === undefined ? IN_MEMORY : state.stateFile(held.path, "database");
-  const store = openStore(path, {
+  const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
+  const isThere = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
+  if (!isThere.ok) return isThere;
+  const opened = openStore(path, {
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
     scheduler: world,
   });
-  if (store.ok) return accept({ store: store.value, masterKey: masterKey.value });
-  return fail(fileProblem("database", store.refusal));
+  if (!opened.ok) return fail(fileProblem("database", opened.refusal));
+  const store = opened.value;
+  const masterKey = masterKeyOf(world, held, store);
+  if (masterKey.ok) return accept({ store, masterKey: masterKey.value });
+  store.close();
+  return masterKey;
+}
+
+function masterKeyOf(world: World, held: Held, store: Store): Outcome<Uint8Array, Problem> {
+  if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
+  return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
 }
 
 /** Writes the merchant's copy of a new key. */
@@ -310,7 +318,7 @@ function ownerOf(world: World, port: number): string {
 }
 
 function foreignMasterKey(held: Held): Outcome<never, Problem> {
-  const path = held === undefined ? "the master key" : state.stateFile(held.path, "masterKey");
+  const path = held === undefined ? "the master key" : stateFile(held.path, "masterKey");
   return fail({
     exitCode: EXIT.failed,
     code: "master_key_foreign",

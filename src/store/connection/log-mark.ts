@@ -107,7 +107,8 @@ const LOG_MAGIC = 0x377f0682;
 
 /** Reads the committed frames of a log, as far as they are of its header. SQLite's checksums are not needed for this. */
 function readLog(path: string): Log {
-  const file = openSync(path, "r");
+  const file = openIfThere(path);
+  if (file === undefined) return { header: "", ...NO_FRAMES };
   try {
     const header = Buffer.alloc(LOG_HEADER_BYTES);
     readSync(file, header, 0, header.length, 0);
@@ -118,6 +119,16 @@ function readLog(path: string): Log {
     return { header: header.toString("hex"), ...frames };
   } finally {
     closeSync(file);
+  }
+}
+
+/** Another process that closes the database last removes its log. */
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, "r");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
   }
 }
 

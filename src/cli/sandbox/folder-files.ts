@@ -1,0 +1,38 @@
+import { join } from "node:path";
+
+const FILES = {
+  database: "sandbox.db",
+  journal: "journal.db",
+  masterKey: "master.key",
+  credentials: "credentials.json",
+  admin: "admin.json",
+  run: "run.json",
+} as const;
+
+/** The name of the file that keeps a state folder out of every commit. */
+export const IGNORE_FILE = ".gitignore";
+
+/** What it holds. */
+export const IGNORE_ALL = "*\n";
+
+/** What systems put into any folder. */
+const OF_THE_SYSTEM = /^(\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
+
+/** A path in a state folder. */
+export function stateFile(folder: string, file: keyof typeof FILES): string {
+  return join(folder, FILES[file]);
+}
+
+/** Whose a name in a state folder is: one that checkout gives, with SQLite's and our own endings, or another. */
+export function ownerOfName(name: string): "checkout" | "system" | "other" {
+  if (OF_THE_SYSTEM.test(name)) return "system";
+  const isOurs = [IGNORE_FILE, ...Object.values(FILES)].some(
+    (file) => name === file || (name.startsWith(file) && /^[-.]/.test(name.slice(file.length))),
+  );
+  return isOurs ? "checkout" : "other";
+}
+
+/** Whether a name is one that a process gives to what it has not finished; the store makes folders of such names. */
+export function isUnfinished(name: string): boolean {
+  return /\.\d+\.new-\w+$/.test(name);
+}

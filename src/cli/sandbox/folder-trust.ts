@@ -1,0 +1,96 @@
+import { join } from "node:path";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { PathFacts, World } from "../../world.ts";
+import { EXIT, fail, type Problem } from "../problem.ts";
+import { IGNORE_ALL, IGNORE_FILE, isUnfinished, ownerOfName } from "./folder-files.ts";
+
+/** How a folder is looked at: `trustFolder` lets owners and modes be what they are. */
+export type TrustOptions = { readonly trustFolder?: boolean };
+
+/** Only development versions, before 0.1.0 was released, had a file of this name. */
+const DEVELOPMENT_FILE = "administrator.json";
+
+/**
+ * Refuses a folder that somebody else could have filled (decision 70), because what stands in it decides where keys and
+ * events are sent: the folder and each of our files in it have to be real ones, ours, and closed to others. What a
+ * repository or an archive brings is open to readers. Files of others beside ours are not looked at.
+ */
+export function checkFolder(
+  { files }: Pick<World, "files">,
+  folder: string,
+  options: TrustOptions,
+): Outcome<"nothing" | "vacant" | "used", Problem> {
+  const found = files.look(folder);
+  if (found === undefined) return accept("nothing");
+  if (found.kind !== "folder") return refuseFolder(`${folder} is ${NOUNS[found.kind]}, not a folder`);
+  const names = files.list(folder).filter((name) => ownerOfName(name) === "checkout");
+  const isVacant = names.length === 0;
+  const open = openness(found);
+  // With nothing of ours in it there is nothing to believe, unless others could add it.
+  if (open !== undefined && !(isVacant && open === READABLE) && options.trustFolder !== true)
+    return refuseOpen(folder, folder, open);
+  for (const name of names) {
+    const path = join(folder, name);
+    const file = files.look(path);
+    if (file === undefined) continue;
+    const isRight = file.kind === "file" || (file.kind === "folder" && isUnfinished(name));
+    if (!isRight) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a file of its own`);
+    const why = openness(file);
+    if (why !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)
+      return refuseOpen(folder, path, why);
+  }
+  return accept(isVacant ? "vacant" : "used");
+}
+
+/** Refuses a folder that holds other things and is none of ours: `--dir .` must not turn a project into a state folder. */
+export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, Problem> {
+  const names = files.list(folder);
+  if (names.includes(DEVELOPMENT_FILE)) return developmentFolder(folder);
+  const other = names.find((name) => ownerOfName(name) === "other");
+  if (other === undefined || files.read(join(folder, IGNORE_FILE)) === IGNORE_ALL) return accept(undefined);
+  return refuseFolder(`${folder} holds other files, such as ${join(folder, other)}`);
+}
+
+const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
+  folder: "a folder",
+  file: "a file",
+  link: "a symbolic link",
+  other: "neither a file nor a folder",
+};
+
+const READABLE = "can be read by other users";
+
+function openness({ isOwn, openTo }: PathFacts): string | undefined {
+  if (!isOwn) return "belongs to another user";
+  if (openTo === "writers") return "can be written by other users";
+  return openTo === "readers" ? READABLE : undefined;
+}
+
+function refuseOpen(folder: string, path: string, why: string): Outcome<never, Problem> {
+  return refuseFolder(
+    `${path} ${why}, as what a repository or an archive brought can be`,
+    `if checkout made it here: chmod -R go= ${folder}, or --trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1) where a group owns it or the file system keeps no modes; else name another folder with --dir`,
+  );
+}
+
+function refuseFolder(
+  why: string,
+  next = "name another folder with --dir, or move this one away",
+): Outcome<never, Problem> {
+  return fail({
+    exitCode: EXIT.failed,
+    code: "state_folder_refused",
+    message: `${why}; nothing was read from the folder or written to it`,
+    next,
+  });
+}
+
+/** As its database is refused; said first, because the folder is looked at first. */
+function developmentFolder(folder: string): Outcome<never, Problem> {
+  return fail({
+    exitCode: EXIT.failed,
+    code: "state_folder_development_version",
+    message: `${folder} was made by a development version of checkout; nothing was written to it`,
+    next: "move it away, or use a new folder with --dir",
+  });
+}
