@@ -17,7 +17,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { makeStateFolder } from "../src/cli/state-folder.ts";
 import { realWorld } from "../src/real-world.ts";
-import type { PathFacts } from "../src/world.ts";
+import type { PathFacts, Service } from "../src/world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -303,4 +303,91 @@ test("a state of a newer version is called that, by the sandbox and by the clien
       error: { code, message: expect.stringContaining("written by a newer version of checkout") },
     });
   }
+});
+
+/** A state with an endpoint that has taken one event, and what its receiver got. */
+async function delivering(): Promise<{
+  readonly harness: Harness;
+  readonly folder: string;
+  readonly received: string[];
+}> {
+  const harness = createHarness();
+  const received: string[] = [];
+  const receiver: Service = {
+    answer: async ({ body }) => {
+      received.push(Buffer.from(body).toString("utf8"));
+      return { status: 200, headers: {}, body: "" };
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  };
+  harness.occupy(3000, receiver);
+  const sandbox = await harness.start(["--port", "0"]);
+  await harness.run(["endpoints", "add", "http://127.0.0.1:3000/hooks"]);
+  await harness.run(CREATE);
+  await pass(harness);
+  expect(received.length).toBe(1);
+  await sandbox.stop();
+  return { harness, folder: join(harness.cwd, ".checkout"), received };
+}
+
+async function pass({ clock }: Harness): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await clock.sleep(100);
+}
+
+test("a state that was copied or moved delivers nothing, and says so, until it is adopted", async () => {
+  for (const take of ["copied", "moved"] as const) {
+    for (const adoption of [{ args: ["--adopt"] }, { env: { CHECKOUT_SANDBOX_ADOPT: "1" } }]) {
+      const { harness, folder, received } = await delivering();
+      const cwd = beside(harness, take);
+      if (take === "copied") cpSync(folder, join(cwd, ".checkout"), { recursive: true });
+      else renameSync(folder, join(cwd, ".checkout"));
+      const held = await harness.launch(START, { cwd });
+      const { stderr } = held.text();
+      expect(stderr).toContain("no events are delivered");
+      expect(stderr).toContain(folder);
+      expect(stderr).toContain("checkout sandbox start --adopt");
+      await harness.run(
+        CREATE.map((word) => (word === "o-1" ? "o-2" : word)),
+        { cwd },
+      );
+      await harness.run(["sandbox", "clock", "advance", "1h"], { cwd });
+      await pass(harness);
+      expect(received.length).toBe(1);
+      const listed = await harness.run(["endpoints", "list"], { cwd });
+      expect(listed.stdout).toContain("nothing is delivered");
+      const drill = await harness.run(["checklist", "run", "webhooks"], { cwd });
+      expect(drill.stderr).toContain("checkout sandbox start --adopt");
+      expect(received.length).toBe(1);
+      await held.stop();
+
+      const adopted = await harness.start(["--port", "0", ...(adoption.args ?? [])], { cwd, ...adoption });
+      await pass(harness);
+      expect(received.filter((body) => body.includes('"o-2"')).length).toBeGreaterThan(0);
+      expect((await harness.run(["endpoints", "list"], { cwd })).stdout).not.toContain(
+        "nothing is delivered",
+      );
+      expect((await adopted.stop()).stderr).not.toContain("no events are delivered");
+      const later = await harness.start(["--port", "0"], { cwd });
+      expect((await later.stop()).stderr).not.toContain("no events are delivered");
+    }
+  }
+});
+
+test("a folder of the version before opens silently, delivers, and gets its record", async () => {
+  const { harness, folder, received } = await delivering();
+  for (const name of ["sandbox.db", "journal.db"]) {
+    const database = new Database(join(folder, name));
+    database.exec("DROP TABLE log_mark; DROP TABLE IF EXISTS home");
+    database.pragma("user_version = 10");
+    database.close();
+  }
+  const first = await harness.start(["--port", "0", "--quiet"]);
+  await harness.run(CREATE.map((word) => (word === "o-1" ? "o-2" : word)));
+  await pass(harness);
+  expect(received.length).toBe(2);
+  expect((await first.stop()).stderr).toBe("");
+  const cwd = beside(harness, "copy");
+  cpSync(folder, join(cwd, ".checkout"), { recursive: true });
+  const copy = await harness.start(["--port", "0", "--quiet"], { cwd });
+  expect((await copy.stop()).stderr).toContain(folder);
 });

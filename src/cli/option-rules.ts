@@ -56,9 +56,9 @@ function given(command: Command, name: string): string {
 }
 
 /** Settings of the machine that the sandbox runs on have its name in their variable. */
-const OF_SANDBOX: ReadonlySet<string> = new Set(["trust-folder"]);
+const OF_SANDBOX: ReadonlySet<string> = new Set(["adopt", "trust-folder"]);
 
-/** The variable that stands for a flag: `base-url` is CHECKOUT_BASE_URL, `trust-folder` CHECKOUT_SANDBOX_TRUST_FOLDER. */
+/** The variable that stands for a flag: `base-url` is CHECKOUT_BASE_URL, `adopt` CHECKOUT_SANDBOX_ADOPT. */
 export function environmentName(flag: string): string {
   if (OF_SANDBOX.has(flag)) return `CHECKOUT_SANDBOX_${flag.toUpperCase().replaceAll("-", "_")}`;
   return `CHECKOUT_${flag.toUpperCase().replaceAll("-", "_")}`;

@@ -33,6 +33,8 @@ export type SandboxOptions = {
   readonly allowTargets: readonly string[];
   /** Timeout for a receiver's whole answer. */
   readonly deliveryTimeoutMs: number;
+  /** Why nothing is sent to endpoints (decision 71); undefined if all may be. */
+  readonly heldBack: string | undefined;
   readonly log: AccessLog;
   /** The control token: it runs the sandbox. */
   readonly controlToken: string;
@@ -63,19 +65,13 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const context: Context = {
-    store: options.store,
+    ...options,
     world,
     checkoutOrigin: localOrigin(options.port),
-    checkoutLifetimeMs: options.checkoutLifetimeMs,
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     idempotencyWatch: createIdempotencyWatch(options.store),
     leases: createLeases(world, report("lease")),
-    controlToken: options.controlToken,
-    adminToken: options.adminToken,
-    version: options.version,
-    masterKey: options.masterKey,
-    deliveryTimeoutMs: options.deliveryTimeoutMs,
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (realTime) => timekeeper.expect(realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),

@@ -19,6 +19,7 @@ import { FAULTS_DDL } from "./webhook/faults.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 import type { FileKind } from "./connection/database.ts";
 import { LOG_MARK_DDL } from "./connection/log-mark.ts";
+import { HOME_DDL } from "./home.ts";
 
 /**
  * Format 10 of `sandbox.db`: each table after those that it refers to. Everything but the merchant carries `store_id`;
@@ -55,5 +56,5 @@ const TABLES = [
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  migrations: [TABLES, LOG_MARK_DDL],
+  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL],
 };

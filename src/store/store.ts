@@ -22,6 +22,7 @@ import { NO_FILES, watchFiles } from "./connection/file-watch.ts";
 import { marker } from "./connection/log-mark.ts";
 import { createGroupCommit, filesLost } from "./connection/group-commit.ts";
 import type { Scheduler, StorageUnavailable } from "./connection/group-commit.ts";
+import { homeTable } from "./home.ts";
 import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
 import { idempotencyUsesTable } from "./readiness/idempotency-uses.ts";
 import { pricesTable } from "./checkout/prices.ts";
@@ -95,5 +96,6 @@ function tables(connection: Connection, scheduler: Scheduler) {
     idempotencyUses: idempotencyUsesTable(connection),
     assumptionUses: assumptionUsesTable(connection),
     returnOrigins: returnOriginsTable(connection),
+    home: homeTable(connection),
   };
 }

@@ -10,6 +10,7 @@ import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
 import { createAccessLog, SILENT_LOG, type LogFormat } from "../../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
+import { settleHome } from "../../sandbox/runtime/home.ts";
 import { seed, type NewStore } from "../../sandbox/runtime/seed.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/group-commit.ts";
@@ -43,6 +44,7 @@ import * as state from "../state-folder.ts";
 type StartOptions = CommonOptions & {
   readonly port?: number;
   readonly ephemeral?: boolean;
+  readonly adopt?: boolean;
   readonly rateLimit?: RateLimit | "off";
   readonly checkoutLifetime?: number;
   readonly allowHost?: readonly string[];
@@ -79,6 +81,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
         parseWhole(0, 65_535),
       ),
       switchOption("--ephemeral", "keep the state in memory only"),
+      switchOption("--adopt", "deliver events of a state that was copied or moved here, from now on"),
       valueOption(
         "--rate-limit <rate>",
         `requests per second for each API key: 5/s or off (default: ${DEFAULT_RATE_LIMIT.perSecond}/s)`,
@@ -200,14 +203,17 @@ async function serveFolder(
   const failures = createFailureLog(world, { format, stream: world.stderr });
   try {
     const made = await retryWhileLocked(() =>
-      seed(store, world, { masterKey, keep: (fresh) => keepCredentials(world, held, fresh) }),
+      Promise.all([
+        seed(store, world, { masterKey, keep: (fresh) => keepCredentials(world, held, fresh) }),
+        settleFolder(context, options, { held, store }),
+      ]),
     );
     if (!made.ok) return made;
-    const seeded = made.value;
+    const [seeded, heldBack] = made.value;
     if (seeded === undefined) return foreignMasterKey(held);
     const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
     const apiKey = seeded.apiKey ?? kept;
-    const service = { ...tokens, store, log, report: failures.report, masterKey };
+    const service = { ...tokens, store, log, report: failures.report, masterKey, heldBack };
     const listening = await listen(context, options, service);
     if (!listening.ok) return listening;
     const { listener, sandbox } = listening.value;
@@ -217,6 +223,7 @@ async function serveFolder(
     const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey }, version });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port, version });
     await context.printer.result(ready, () => banner(context, ready));
+    if (heldBack !== undefined) context.printer.trace(`warning: no events are delivered: ${heldBack}`);
     await stopped;
     await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     context.printer.talk("checkout sandbox stopped.");
@@ -271,6 +278,16 @@ function masterKeyOf(world: World, held: Held, store: Store): Outcome<Uint8Array
   return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
 }
 
+/** Why nothing may be delivered from this folder; undefined if all may, and always where nothing is kept. */
+async function settleFolder(
+  { world }: Context,
+  { adopt = false }: StartOptions,
+  { held, store }: { readonly held: Held; readonly store: Store },
+): Promise<string | undefined> {
+  if (held === undefined) return undefined;
+  return settleHome(store, { path: world.files.realPath(held.path), adopt });
+}
+
 /** Writes the merchant's copy of a new key. */
 function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: NewStore): void {
   if (held === undefined) return;
@@ -281,7 +298,7 @@ function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: N
 async function listen(
   { world, printer, version }: Context,
   options: StartOptions,
-  service: Pick<SandboxOptions, "store" | "log" | "report" | "masterKey"> & Tokens,
+  service: Pick<SandboxOptions, "store" | "log" | "report" | "masterKey" | "heldBack"> & Tokens,
 ): Promise<Outcome<{ readonly listener: Listener; readonly sandbox: Sandbox }, Problem>> {
   let sandbox: Sandbox | undefined;
   const makeService = (port: number) => {

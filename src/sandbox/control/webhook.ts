@@ -36,12 +36,20 @@ const LOOK_AGAIN_MS = 25;
 /** The state that each action but a removal leaves an endpoint in. */
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } as const;
 
+/** An endpoint as it is told: where nothing is delivered, with the reason. */
+function withHold({ heldBack }: Pick<ControlActs, "heldBack">, endpoint: Endpoint): Endpoint {
+  if (heldBack === undefined || endpoint.reason !== null) return endpoint;
+  return { ...endpoint, reason: `nothing is delivered: ${heldBack}` };
+}
+
 /** What each operation on endpoints, events and deliveries does. */
 export const webhookHandlers = {
-  listEndpoints: async (context, { storeId }) =>
-    accept({
-      endpoints: context.store.endpoints.of(storeId).map((endpoint) => asItIsNow(context, endpoint)),
-    }),
+  listEndpoints: async (context, { storeId }) => {
+    const endpoints = context.store.endpoints.of(storeId);
+    return accept({
+      endpoints: endpoints.map((endpoint) => asItIsNow(context, withHold(context, endpoint))),
+    });
+  },
   addEndpoint: async (context, { storeId, body }) => {
     const added = await addEndpoint(context, storeId, body);
     if (!added.ok) return added;

@@ -95,6 +95,8 @@ function subjectsOf(
   { endpointId, orderEvents = false }: Wanted,
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
+    if (context.heldBack !== undefined)
+      return refuse("state_conflict", `nothing is delivered: ${context.heldBack}`);
     const chosen = choose(store.endpoints.of(storeId), endpointId);
     if (!chosen.ok) return chosen;
     return accept(

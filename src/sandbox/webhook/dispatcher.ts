@@ -42,7 +42,8 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     },
   });
   const wake = (endpointId: string): void => {
-    if (!stopped) workers.wake(endpointId);
+    // What is held back stays due, without a try.
+    if (!stopped && context.heldBack === undefined) workers.wake(endpointId);
   };
   const wakeAll = (): void => {
     for (const storeId of store.clocks.storeIds()) for (const { id } of store.endpoints.of(storeId)) wake(id);
@@ -81,7 +82,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     wakeAll,
     drain: async (storeId, budgetMs) => {
       const expected = countDue(context, storeId);
-      if (expected.size === 0) return [];
+      if (expected.size === 0 || context.heldBack !== undefined) return [];
       // Deliveries that become due later must not extend the wait.
       const tries = collectTries(listeners, expected);
       for (const id of expected.keys()) wake(id);

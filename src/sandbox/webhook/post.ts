@@ -8,6 +8,8 @@ export type PostContext = {
   readonly targets: TargetPolicy;
   /** Timeout for a receiver's whole answer. */
   readonly deliveryTimeoutMs: number;
+  /** Why nothing is sent to endpoints (decision 71); undefined if all may be. */
+  readonly heldBack: string | undefined;
 };
 
 /** The result and its duration. `forbidden`: the policy does not allow the address, and nothing was sent. */
@@ -15,7 +17,7 @@ export type Posted = { readonly result: OutboundResult | "forbidden"; readonly m
 
 /** Sends to a receiver, outside of any transaction, at an address that the policy allows now (decision 14). */
 export async function post(
-  { world, targets, deliveryTimeoutMs }: PostContext,
+  { world, targets, deliveryTimeoutMs, heldBack }: PostContext,
   { url, headers, body }: Pick<OutboundRequest, "url" | "headers"> & { readonly body: string },
 ): Promise<Posted> {
   const before = world.monotonic();
@@ -24,7 +26,7 @@ export async function post(
     milliseconds: Math.round(world.monotonic() - before),
   });
   const target = parseTarget(url, targets);
-  if (!target.ok) return end("forbidden");
+  if (!target.ok || heldBack !== undefined) return end("forbidden");
   const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
   const addresses = allowedAddresses(target.value, resolved, targets);
   if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED : "forbidden");
