@@ -7,6 +7,7 @@ export default defineConfig({
       "test/campaign/*.test.ts",
       "test/api-v1.test.ts",
       "test/json.test.ts",
+      "test/log-mark.test.ts",
       "test/webhook-diagnosis.test.ts",
       "test/webhook-signature.test.ts",
     ],

@@ -9,7 +9,7 @@ import { tempFolder } from "./support/temp-folder.ts";
 
 const FAMILIES = size(1, 20);
 /** The part of all pairs of a database and a log that is tried. */
-const PAIRS = size(0.1, 1);
+const PAIRS = size(0.1, 0.5);
 
 const OLD: FileKind = {
   name: "test file",
