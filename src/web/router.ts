@@ -46,17 +46,11 @@ const NO_PARAMS: Params = {};
 function pathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
   const [before = "", ...rest] = pattern.split(/\{(\w+)\}/);
   if (rest.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);
-  const names = rest.filter((_, index) => index % 2 === 0);
   const source = rest.map((part, index) =>
-    index % 2 === 0 ? `(${segments[part] ?? "[^/]+"})` : literal(part),
+    index % 2 === 0 ? `(?<${part}>${segments[part] ?? "[^/]+"})` : literal(part),
   );
   const expression = new RegExp(`^${literal(before)}${source.join("")}$`);
-  return (path) => {
-    const match = path.startsWith(before) ? expression.exec(path) : null;
-    return match === null
-      ? undefined
-      : Object.fromEntries(names.map((name, index) => [name, match[index + 1] ?? ""]));
-  };
+  return (path) => (path.startsWith(before) ? expression.exec(path)?.groups : undefined);
 }
 
 function literal(text: string): string {

@@ -119,9 +119,8 @@ type Connections = {
 function attach(server: Server, { service, sockets, after, limits }: Connections): void {
   const queues = new WeakMap<Socket, Queue>();
   // A service must not throw; if it does, only the connection ends and not the process.
-  const work = async (entry: Pending): Promise<void> => {
-    await answer(service, entry, limits).catch(() => entry.incoming.socket.destroy());
-  };
+  const work = (entry: Pending): Promise<unknown> =>
+    answer(service, entry, limits).catch(() => entry.incoming.socket.destroy());
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
     queues.set(incoming.socket, queue);
@@ -175,7 +174,7 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
  * Works on what a connection asks, in its order, as far as its client reads the answers: who sends requests and reads
  * nothing gets little done, and keeps little in memory.
  */
-function workOn(queue: Queue, work: (entry: Pending) => Promise<void>): void {
+function workOn(queue: Queue, work: (entry: Pending) => Promise<unknown>): void {
   const { pending, waiting } = queue;
   while (waiting.length > 0 && mayWork(queue)) {
     const next = waiting.shift();
