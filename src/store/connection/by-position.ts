@@ -15,6 +15,6 @@ export function prepareByPosition<Value extends object>(connection: Connection, 
   });
   const statement = connection.prepare(positional);
   return (value) => {
-    statement.run(names.map((name) => value[name]));
+    statement.run(...names.map((name) => value[name]));
   };
 }
