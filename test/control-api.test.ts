@@ -127,6 +127,7 @@ test("every operation answers as it is described", async () => {
     listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due`],
     readiness: [`${STORE}/readiness`],
     storeSummary: [STORE],
+    waiveDrill: [`${STORE}/waivers`, { drill: "duplicates", reason: "by hand" }],
     requestProduction: [`${STORE}/production-requests`, { note: "soon" }],
     adminAct: [`${STORE}/admin/acts`, { action: "disable_capability", subject: "JPY", note: "for now" }],
     adminLog: [`${STORE}/admin/acts`],

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { DrillKind } from "../src/core/readiness/drills/drill.ts";
 import { CASE_NAMES } from "../src/core/readiness/drills/webhook.ts";
 import { verifyWebhook } from "../src/core/webhook/verify.ts";
 import type { HttpRequest, HttpResponse, OutboundRequest } from "../src/world.ts";
@@ -90,7 +91,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 }
 
 /** The number of steps of a whole drill of each kind. */
-const STEPS: Readonly<Record<Kind, number>> = {
+const STEPS: Readonly<Partial<Record<DrillKind, number>>> = {
   idempotency: 6,
   browser_return: 4,
   webhook: CASE_NAMES.length,

@@ -6,6 +6,7 @@ import type { Attempt } from "../src/core/checkout/payment.ts";
 import type { Credential } from "../src/core/credential.ts";
 import type { AdminAct } from "../src/core/readiness/admin-act.ts";
 import type { Drill } from "../src/core/readiness/drills/drill.ts";
+import type { Waiver } from "../src/core/readiness/proof.ts";
 import type { SealedSecret } from "../src/core/sealed-secret.ts";
 import type { Endpoint } from "../src/core/webhook/endpoint.ts";
 import type { DeliveryFault } from "../src/core/webhook/fault.ts";
@@ -13,7 +14,7 @@ import type { StoredEvent } from "../src/store/checkout/events.ts";
 import type { Price } from "../src/store/checkout/prices.ts";
 import type { AssumptionUse } from "../src/store/readiness/assumption-uses.ts";
 import type { IdempotencyUse } from "../src/store/readiness/idempotency-uses.ts";
-import { openStore } from "../src/store/store.ts";
+import { openStore, type Store } from "../src/store/store.ts";
 import type { Delivery } from "../src/store/webhook/deliveries.ts";
 import type { AttemptEnd, DeliveryAttempt } from "../src/store/webhook/delivery-attempts.ts";
 
@@ -110,6 +111,7 @@ const fault: DeliveryFault = {
   remaining: 25,
   createdAt: 26,
 };
+const waiver: Waiver = { drill: "duplicates", reason: "by hand", at: 31 };
 const act: AdminAct = {
   storeId,
   actor: "administrator",
@@ -135,13 +137,17 @@ const credential: Credential = {
   scopes: ["orders:write", "checkout_sessions:read"],
 };
 
-test("every table gives back what it was given, each value in its own field", async () => {
+function openInMemory(): Store {
   const opened = openStore(":memory:", {
     nativeBinding: undefined,
     scheduler: { soon: (run) => void setImmediate(run), after: (ms, run) => void setTimeout(run, ms) },
   });
   if (!opened.ok) throw new Error(opened.refusal.message);
-  const store = opened.value;
+  return opened.value;
+}
+
+test("every table gives back what it was given, each value in its own field", async () => {
+  const store = openInMemory();
   const recorded = await store.write(() => {
     store.stores.insertMerchant({ id: "m", name: "Merchant", createdAt: 1 });
     store.stores.insert({ id: storeId, merchantId: "m", name: "Store", createdAt: 2 });
@@ -168,6 +174,8 @@ test("every table gives back what it was given, each value in its own field", as
     store.deliveryAttempts.finish(sent, end);
     store.faults.insert(fault);
     store.drills.insert(drill);
+    store.waivers.insert({ ...waiver, storeId, reason: "an older one" });
+    store.waivers.insert({ ...waiver, storeId });
     store.idempotencyUses.insert(use);
     store.assumptionUses.note(assumption);
     return store.adminActs.insert(act);
@@ -220,9 +228,42 @@ test("every table gives back what it was given, each value in its own field", as
     [store.drills.latest(storeId, "webhook"), drill],
     [store.drills.latestOf(endpoint), drill],
     [store.drills.list({ storeId, kind: null, limit: 9 }), [drill]],
+    [store.waivers.of(storeId), [waiver]],
     [store.idempotencyUses.latest(storeId, "replayed"), use],
     [store.assumptionUses.of(storeId), [assumption]],
   ];
   for (const [read, written] of rows) expect(read).toStrictEqual(written);
+  store.close();
+});
+
+test("a revoked key is unknown at once; those of drills are not shown, and are revoked together", async () => {
+  const store = openInMemory();
+  const scopes = ["orders:write"] as const;
+  const key = (id: string, forDrill: boolean) => ({
+    id,
+    storeId,
+    scopes: [...scopes],
+    keyHash: hash("sha256", `key of ${id}`),
+    lastFour: "last",
+    createdAt: 1,
+    forDrill,
+  });
+  const inForce = (): string[] =>
+    ["merchant", "first drill", "second drill"].filter((id) => store.credentials.byApiKey(`key of ${id}`));
+  await store.write(() => {
+    store.stores.insertMerchant({ id: "m", name: "Merchant", createdAt: 1 });
+    store.stores.insert({ id: storeId, merchantId: "m", name: "Store", createdAt: 2 });
+    store.credentials.insert(key("merchant", false));
+    store.credentials.insert(key("first drill", true));
+    store.credentials.insert(key("second drill", true));
+  });
+  expect(inForce()).toEqual(["merchant", "first drill", "second drill"]);
+  expect(store.credentials.of(storeId).map(({ id }) => id)).toEqual(["merchant"]);
+  await store.write(() => store.credentials.revoke("first drill", 2));
+  expect(inForce()).toEqual(["merchant", "second drill"]);
+  await store.write(() => store.credentials.revokeDrills(3));
+  expect(inForce()).toEqual(["merchant"]);
+  await store.write(() => store.credentials.revoke("merchant", 4));
+  expect(inForce()).toEqual([]);
   store.close();
 });

@@ -150,10 +150,52 @@ test("a file of a development version is refused with reason and remedy, and nev
   }
 });
 
+test("format 12 keeps the drills and API keys of format 11, and takes the new kinds", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 2) });
+  const id = "0199a3c4-5d00-7000-8000-000000000001";
+  old.exec(`
+    INSERT INTO merchants (id, name, created_at) VALUES ('m', 'Merchant', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('${id}', 'm', 'Store', 1, 2);
+    INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at)
+      VALUES ('k', '${id}', '${"a".repeat(64)}', 'last', 'orders:write', 3)`);
+  const insert =
+    "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+  const drill = (last: number, kind: string) => [
+    id.slice(0, -1) + String(last),
+    id,
+    kind,
+    "it",
+    1,
+    "[]",
+    last,
+  ];
+  for (const [last, kind] of ["webhook", "idempotency", "browser_return"].entries())
+    old.prepare(insert).run(...drill(last, kind));
+  expect(() => old.prepare(insert).run(...drill(4, "duplicates"))).toThrow(/CHECK/);
+  const before = old.prepare("SELECT rowid, * FROM drills ORDER BY rowid").all();
+  old.close();
+
+  const migrated = open(path, SANDBOX_FILE);
+  expect(migrated.prepare("SELECT rowid, * FROM drills ORDER BY rowid").all()).toEqual(before);
+  expect(migrated.prepare("SELECT id, for_drill FROM credentials").all()).toEqual([
+    { id: "k", for_drill: 0 },
+  ]);
+  migrated.prepare(insert).run(...drill(4, "duplicates"));
+  for (const sql of ["UPDATE drills SET passed = 0", "DELETE FROM drills"])
+    expect(() => migrated.exec(sql)).toThrow(/immutable/);
+  migrated.exec(
+    `INSERT INTO waivers (store_id, drill, reason, at) VALUES ('${id}', 'duplicates', 'by hand', 1)`,
+  );
+  for (const sql of ["UPDATE waivers SET reason = 'x'", "DELETE FROM waivers"])
+    expect(() => migrated.exec(sql)).toThrow(/immutable/);
+  migrated.close();
+});
+
 test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
-  expect(digests(SANDBOX_FILE)).toEqual(["5ee9c330d7ea0b2f", "08060b2d92e7fca1"]);
+  expect(digests(SANDBOX_FILE)).toEqual(["5ee9c330d7ea0b2f", "08060b2d92e7fca1", "20934aba08d5560b"]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);
 });
 

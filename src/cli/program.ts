@@ -70,6 +70,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "check launch readiness: six items with their evidence; exit 0 only when ready",
     load: async () => [
       (await import("./readiness/checklist.ts")).registerChecklist,
+      (await import("./readiness/waive.ts")).registerChecklistWaive,
       (await import("./readiness/drill-webhooks.ts")).registerChecklistWebhooks,
       (await import("./readiness/drill-browser-return.ts")).registerChecklistBrowserReturn,
       (await import("./readiness/drill-idempotency.ts")).registerChecklistIdempotency,

@@ -11,6 +11,8 @@ type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
   readonly createdAt: number;
+  /** Whether it is in force only while a drill runs. */
+  readonly forDrill?: boolean;
 };
 /** As stored: the scopes joined by spaces. */
 type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
@@ -28,11 +30,16 @@ CREATE TABLE credentials (
 ) STRICT;
 `;
 
+/** The migration that tells the keys of drills, so that those which a stop left in force can be revoked. */
+export const KEYS_OF_DRILLS = `
+ALTER TABLE credentials ADD COLUMN for_drill INTEGER NOT NULL DEFAULT 0 CHECK (for_drill IN (0, 1));
+`;
+
 /** API keys, as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<Row<NewCredential>>(
-    `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at)
-     VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @createdAt)`,
+  const insert = connection.prepare<Row<Omit<NewCredential, "forDrill">> & { readonly forDrill: number }>(
+    `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at, for_drill)
+     VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @createdAt, @forDrill)`,
   );
   const selectByHash = connection.prepare<[string], Row<Credential> & StoreClock>(
     `SELECT credentials.id, store_id AS storeId, scopes, clock_offset AS offsetMs, clock_frozen_at AS frozenAt
@@ -40,23 +47,46 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   );
   const selectOf = connection.prepare<[string], Row<ShownKey>>(
     `SELECT id, last_four AS lastFour, scopes FROM credentials
-     WHERE store_id = ? AND revoked_at IS NULL ORDER BY created_at, id`,
+     WHERE store_id = ? AND revoked_at IS NULL AND for_drill = 0 ORDER BY created_at, id`,
   );
-
-  return {
-    insert: (credential: NewCredential): void => {
-      insert.run({ ...credential, scopes: credential.scopes.join(" ") });
-    },
-
-    /** The credential of an API key and the clock of its store; undefined for an unknown or revoked key. */
-    byApiKey: remembered(scheduler, (apiKey): (Credential & { readonly clock: StoreClock }) | undefined => {
+  const revoke = connection.prepare<{ readonly id: string; readonly at: number }>(
+    "UPDATE credentials SET revoked_at = @at WHERE id = @id AND revoked_at IS NULL",
+  );
+  const revokeDrills = connection.prepare<[number]>(
+    "UPDATE credentials SET revoked_at = ? WHERE for_drill = 1 AND revoked_at IS NULL",
+  );
+  const byApiKey = remembered(
+    scheduler,
+    (apiKey): (Credential & { readonly clock: StoreClock }) | undefined => {
       const row = selectByHash.get(hashKey(apiKey));
       if (row === undefined) return undefined;
       const { id, storeId, offsetMs, frozenAt } = row;
       return { id, storeId, scopes: scopesOf(row), clock: { offsetMs, frozenAt } };
-    }),
+    },
+  );
 
-    /** The keys of a store that are not revoked, oldest first. */
+  return {
+    insert: (credential: NewCredential): void => {
+      const { scopes, forDrill = false } = credential;
+      insert.run({ ...credential, scopes: scopes.join(" "), forDrill: Number(forDrill) });
+    },
+
+    /** The credential of an API key and the clock of its store; undefined for an unknown or revoked key. */
+    byApiKey,
+
+    /** Revokes a key: from now on it is unknown. */
+    revoke: (id: string, at: number): void => {
+      revoke.run({ id, at });
+      byApiKey.forget();
+    },
+
+    /** Revokes all keys of drills. */
+    revokeDrills: (at: number): void => {
+      revokeDrills.run(at);
+      byApiKey.forget();
+    },
+
+    /** The merchant's keys of a store that are not revoked, oldest first. */
     of: (storeId: string): ShownKey[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };

@@ -6,11 +6,12 @@ import { IDEMPOTENCY_KEYS_DDL } from "./checkout/idempotency-keys.ts";
 import { PRICES_DDL } from "./checkout/prices.ts";
 import { RETURN_ORIGINS_DDL } from "./checkout/return-origins.ts";
 import { SETTLEMENTS_DDL } from "./checkout/settlements.ts";
-import { CREDENTIALS_DDL } from "./credentials.ts";
+import { CREDENTIALS_DDL, KEYS_OF_DRILLS } from "./credentials.ts";
 import { ADMIN_ACTS_DDL } from "./readiness/admin-acts.ts";
 import { ASSUMPTION_USES_DDL } from "./readiness/assumption-uses.ts";
-import { DRILLS_DDL } from "./readiness/drills.ts";
+import { DRILLS_DDL, DRILLS_WITH_DUPLICATES } from "./readiness/drills.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
+import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_ATTEMPTS_DDL } from "./webhook/delivery-attempts.ts";
@@ -49,6 +50,9 @@ const TABLES = [
   ASSUMPTION_USES_DDL,
 ].join("");
 
+/** Format 12: a drill of duplicates, drills that are waived, and API keys that are made for a drill. */
+const READINESS = [DRILLS_WITH_DUPLICATES, WAIVERS_DDL, KEYS_OF_DRILLS].join("");
+
 /**
  * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change of the schema is a new
  * one at the end, written beside its table, with its test.
@@ -56,5 +60,5 @@ const TABLES = [
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL],
+  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS],
 };

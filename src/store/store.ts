@@ -16,6 +16,7 @@ import {
 import { deliveriesTable } from "./webhook/deliveries.ts";
 import { deliveryAttemptsTable } from "./webhook/delivery-attempts.ts";
 import { drillsTable } from "./readiness/drills.ts";
+import { waiversTable } from "./readiness/waivers.ts";
 import { endpointsTable } from "./webhook/endpoints.ts";
 import { eventsTable } from "./checkout/events.ts";
 import { NO_FILES, watchFiles } from "./connection/file-watch.ts";
@@ -93,6 +94,7 @@ function tables(connection: Connection, scheduler: Scheduler) {
     faults: faultsTable(connection),
     adminActs: adminActsTable(connection),
     drills: drillsTable(connection),
+    waivers: waiversTable(connection),
     idempotencyUses: idempotencyUsesTable(connection),
     assumptionUses: assumptionUsesTable(connection),
     returnOrigins: returnOriginsTable(connection),

@@ -1,7 +1,13 @@
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { junitXml, reportJson, reportMarkdown, type ChecklistReport } from "../../core/readiness/report.ts";
-import { CHECKLIST_ITEMS } from "../../core/readiness/checklist.ts";
+import {
+  isReady,
+  junitXml,
+  reportJson,
+  reportMarkdown,
+  type ChecklistReport,
+} from "../../core/readiness/report.ts";
+import { CHECKLIST_ITEMS, type ItemName } from "../../core/readiness/checklist.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { lookFor, type Look, type LookOptions } from "./look.ts";
@@ -17,7 +23,12 @@ import {
 import { parseChoice, parseDuration } from "../parsers.ts";
 import { DONE, EXIT, fail, type Ending, type Problem } from "../problem.ts";
 
-type ChecklistOptions = LookOptions & { readonly junit?: string; readonly markdown?: boolean };
+type ChecklistOptions = LookOptions & {
+  readonly item?: readonly ItemName[];
+  readonly junit?: string;
+  readonly markdown?: boolean;
+  readonly allowRisks?: boolean;
+};
 
 /** Polling interval of --watch, in milliseconds. */
 const POLL_MS = 1000;
@@ -33,7 +44,7 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
       group.error(`${given.long ?? ""} is before ${drill.name()}; put options after the drill's name`);
   });
   registerOn<ChecklistOptions>(checklist, registry, {
-    summary: "check launch readiness: six items with their evidence; exit 0 only when ready",
+    summary: "check launch readiness: six items with their evidence; exit 0 only when ready, without a risk",
     examples: [
       "checkout checklist",
       "checkout checklist --json --junit readiness.xml",
@@ -48,8 +59,12 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
         `show only this item; the verdict is still that of all six: ${CHECKLIST_ITEMS.join(", ")} (repeatable)`,
         parseChoice(CHECKLIST_ITEMS),
       ),
-      valueOption("--junit <file>", "also write the report as JUnit XML"),
+      valueOption(
+        "--junit <file>",
+        "also write all six items as JUnit XML, which fails where the exit code is not 0",
+      ),
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
+      switchOption("--allow-risks", "exit 0 also when ready with risks (default: 3)"),
       switchOption("--watch", "print it again after every change, until Ctrl-C"),
       valueOption("--base-url <url>", "check another service, not the sandbox of this folder"),
       switchOption(
@@ -78,8 +93,9 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
   const interruption = new AbortController();
   const unsubscribe = context.world.onStop(() => interruption.abort());
   const show = (report: ChecklistReport): Promise<Ending> => publish(context, options, report);
+  const narrow = (report: ChecklistReport): ChecklistReport => narrowed(report, options.item);
   try {
-    const seeing = { look: look.value, show, signal: interruption.signal };
+    const seeing = { look: look.value, show, narrow, signal: interruption.signal };
     return options.watch === true ? await watch(context.world, seeing) : await showOnce(seeing);
   } finally {
     unsubscribe();
@@ -89,6 +105,8 @@ async function runChecklist(context: Context, options: ChecklistOptions): Promis
 type Viewing = {
   readonly look: Look;
   readonly show: (report: ChecklistReport) => Promise<Ending>;
+  /** The report as far as it is shown. */
+  readonly narrow: (report: ChecklistReport) => ChecklistReport;
   readonly signal: AbortSignal;
 };
 
@@ -98,13 +116,16 @@ async function showOnce({ look, show, signal }: Viewing): Promise<Ending> {
 }
 
 /** Shows what is there, and again whatever differs from it; ends with Ctrl-C, or where nothing can be seen any more. */
-async function watch({ sleep }: Pick<World, "sleep">, { look, show, signal }: Viewing): Promise<Ending> {
+async function watch(
+  { sleep }: Pick<World, "sleep">,
+  { look, show, narrow, signal }: Viewing,
+): Promise<Ending> {
   let shown = DONE;
   for (let before = ""; ;) {
     const report = await look(signal);
     if (signal.aborted) return shown;
     if (!report.ok) return report;
-    const { verdict, items } = report.value;
+    const { verdict, items } = narrow(report.value);
     const seen = JSON.stringify([verdict, items]);
     if (seen !== before) shown = await show(report.value);
     if (!shown.ok) return shown;
@@ -116,19 +137,27 @@ async function watch({ sleep }: Pick<World, "sleep">, { look, show, signal }: Vi
 
 async function publish(
   { world, printer }: Context,
-  { junit, markdown, watch: again }: ChecklistOptions,
+  { item, junit, markdown, watch: again, allowRisks = false }: ChecklistOptions,
   report: ChecklistReport,
 ): Promise<Ending> {
-  await printer.result(reportJson(report), () => {
-    const text = markdown === true ? reportMarkdown(report) : checklistText(report, printer.style);
+  const shown = narrowed(report, item);
+  await printer.result(reportJson(shown), () => {
+    const text = markdown === true ? reportMarkdown(shown) : checklistText(shown, printer.style);
     return again === true ? `${text}\n` : text;
   });
-  const written = junit === undefined ? DONE : writeJunit(world, junit, report);
-  return written.ok && report.verdict !== "ready" ? accept(EXIT.notReady) : written;
+  const written = junit === undefined ? DONE : writeJunit(world, junit, junitXml(report, { allowRisks }));
+  return written.ok && !isReady(report, { allowRisks }) ? accept(EXIT.notReady) : written;
+}
+
+/** The verdict stays that of all six: one item alone makes no store ready. */
+function narrowed(report: ChecklistReport, names: readonly ItemName[] | undefined): ChecklistReport {
+  return names === undefined
+    ? report
+    : { ...report, items: report.items.filter(({ name }) => names.includes(name)) };
 }
 
 /** The report is printed already: a file that cannot be written takes nothing of it away. */
-function writeJunit({ cwd, files }: World, path: string, report: ChecklistReport): Ending {
+function writeJunit({ cwd, files }: World, path: string, xml: string): Ending {
   const file = resolve(cwd, path);
   const refuse = (why: string): Outcome<never, Problem> =>
     fail({
@@ -139,7 +168,7 @@ function writeJunit({ cwd, files }: World, path: string, report: ChecklistReport
     });
   if (!files.exists(dirname(file))) return refuse("its folder does not exist");
   try {
-    files.write(file, junitXml(report));
+    files.write(file, xml);
     return DONE;
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));

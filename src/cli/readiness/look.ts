@@ -3,7 +3,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { PROBE_TERMS, probeService } from "../../client/api/probe.ts";
 import type { ChecklistReport } from "../../core/readiness/report.ts";
 import { judgeService, type ServiceProbe } from "../../core/readiness/probed-service.ts";
-import { judge, type ItemName } from "../../core/readiness/checklist.ts";
+import { judge } from "../../core/readiness/checklist.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -16,7 +16,6 @@ import { resolveSettings, type ServiceOptions, type Settings } from "../settings
 
 /** What is judged, and by which items. */
 export type LookOptions = ServiceOptions & {
-  readonly item?: readonly ItemName[];
   readonly watch?: boolean;
   readonly probe?: boolean;
 };
@@ -35,19 +34,9 @@ type ServicePlace = Extract<Place, { source: "service" }>;
 export async function lookFor(context: Context, options: LookOptions): Promise<Outcome<Look, Problem>> {
   const place = await placeOf(context, options);
   if (!place.ok) return place;
-  const { item: names } = options;
-  const look =
-    place.value.source === "sandbox"
-      ? accept(sandboxLook(context, place.value.control))
-      : serviceLook(context, options, place.value);
-  if (!look.ok || names === undefined) return look;
-  return accept(async (signal) => {
-    const seen = await look.value(signal);
-    if (!seen.ok) return seen;
-    const items = seen.value.items.filter(({ name }) => names.includes(name));
-    // The verdict stays that of all six: one item alone makes no store ready.
-    return accept({ ...seen.value, items });
-  });
+  return place.value.source === "sandbox"
+    ? accept(sandboxLook(context, place.value.control))
+    : serviceLook(context, options, place.value);
 }
 
 async function placeOf(context: Context, options: LookOptions): Promise<Outcome<Place, Problem>> {

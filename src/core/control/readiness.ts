@@ -2,6 +2,7 @@ import * as z from "zod";
 import { PAYMENT_METHODS } from "../checkout/checkout.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH } from "../readiness/admin-act.ts";
+import { DRILL_KINDS } from "../readiness/drills/drill.ts";
 import { PAUSED_BY } from "../webhook/endpoint.ts";
 import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
@@ -24,6 +25,8 @@ const capability = z.object({
 });
 
 const keyUse = z.object({ key: z.string(), requestId: z.string(), at: moment });
+
+const waiver = z.object({ drill: z.enum(DRILL_KINDS), reason: note, at: moment });
 
 const readiness = z.object({
   storeId: z.uuid(),
@@ -51,9 +54,12 @@ const readiness = z.object({
     refused: keyUse.nullable(),
     drill: drill.nullable(),
   }),
+  duplicates: drill.nullable(),
   browserReturn: drill.nullable(),
   /** The drills that run now. */
   underway: z.array(underway),
+  /** The last one of each drill that was ever waived; it counts for 7 days. */
+  waivers: z.array(waiver),
 });
 
 const storeSummary = z.object({
@@ -116,6 +122,13 @@ export const readinessOperations = {
     path: "",
     summary: "Shows the store: what it is, may do and has, without its secrets",
     answer: storeSummary,
+  }),
+  waiveDrill: storeOperation({
+    method: "POST",
+    path: "/waivers",
+    summary: "Waives a drill for 7 days, with a reason: the checklist passes without it, with a risk",
+    request: z.strictObject({ drill: z.enum(DRILL_KINDS), reason: note }),
+    answer: waiver,
   }),
   requestProduction: storeOperation({
     method: "POST",

@@ -1,10 +1,12 @@
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen, type Production, type RecordedAct } from "./admin-act.ts";
 import type { Capability } from "../checkout/checkout.ts";
-import type { Drill, DrillKind } from "./drills/drill.ts";
+import type { DrillKind } from "./drills/drill.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
 import type { EndpointNow } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
+import { duplicatesSubject } from "./drills/drill.ts";
+import { proofOf, worstOf, type DrillFact, type Evidence, type Proof, type Waiver } from "./proof.ts";
 
 /** The items of the launch checklist, in its order (interface 6). */
 export const CHECKLIST_ITEMS = [
@@ -27,13 +29,6 @@ export const ITEM_TITLES: Readonly<Record<ItemName, string>> = {
   production_gate: "Production gate opened by an administrator",
 };
 
-/** A piece of evidence: what, its id if it has one, and when (milliseconds by the store's clock) if known. */
-export type Evidence = {
-  readonly what: string;
-  readonly reference: string | null;
-  readonly at: number | null;
-};
-
 /** The result for one item. `unknown`: there is no valid evidence for it or against it. */
 export type ChecklistItem = {
   readonly name: ItemName;
@@ -51,9 +46,6 @@ export type Verdict = "ready" | "ready_with_risks" | "not_ready";
 
 /** The items and their result. */
 export type Checklist = { readonly verdict: Verdict; readonly items: readonly ChecklistItem[] };
-
-/** A drill as evidence. */
-export type DrillFact = Omit<Drill, "storeId">;
 
 /** An endpoint, what a drill of its present state would prove, and its last drill. */
 export type EndpointFact = Pick<EndpointNow, "id" | "kind" | "url" | "state" | "reason" | "pausedBy"> & {
@@ -82,20 +74,16 @@ export type ReadinessFacts = {
     readonly refused: KeyUseFact | null;
     readonly drill: DrillFact | null;
   };
-  /** The last browser-return drill; no item needs one, but a failed one is a risk. */
+  readonly duplicates: DrillFact | null;
   readonly browserReturn: DrillFact | null;
   /** The drills that run now. */
   readonly underway: readonly RunningDrill[];
+  /** The last waiver of each drill that has one. */
+  readonly waivers: readonly Waiver[];
 };
-
-/** How long evidence is valid by the store's clock, in milliseconds: 7 days. */
-export const EVIDENCE_MS = 7 * 24 * 3_600_000;
 
 const REQUEST = "checkout production request";
 const APPROVE = "checkout admin approve-credential";
-const RUN_WEBHOOKS = "checkout checklist run webhooks";
-const RUN_IDEMPOTENCY = "checkout checklist run idempotency";
-const RUN_BROWSER_RETURN = "checkout checklist run browser-return --help";
 
 /** Decides all items from the facts; `now` is the store's. */
 export function judge(facts: ReadinessFacts, now: number): Checklist {
@@ -103,7 +91,7 @@ export function judge(facts: ReadinessFacts, now: number): Checklist {
     credentialItem(facts.production),
     storeItem(facts),
     originsItem(facts, now),
-    webhookItem(facts.endpoints, now),
+    webhookItem(facts, now),
     idempotencyItem(facts, now),
     gateItem(facts.production),
   ]);
@@ -218,49 +206,48 @@ function missingCapability(capabilities: readonly Capability[]): Missing | undef
   return absent && { reason: `the store has no ${absent}`, next: LIST_CAPABILITIES };
 }
 
-function originsItem({ returnOrigins, browserReturn }: ReadinessFacts, now: number): ChecklistItem {
+/** An origin is where customers come back to; that a return is no payment takes a drill. */
+function originsItem({ returnOrigins, browserReturn, waivers }: ReadinessFacts, now: number): ChecklistItem {
   const name = "return_origins";
   const add = "checkout return-origins add https://shop.example";
-  const evidence: Evidence[] = returnOrigins.map(({ origin, createdAt }) => ({
-    what: origin,
-    reference: null,
-    at: createdAt,
-  }));
   if (returnOrigins.length === 0) {
     const reason = "no return origin is registered, so no customer is sent back";
     return item(name, { status: "fail", reason, next: add });
   }
   const isLocal = returnOrigins.every(({ origin }) => isOnThisMachine(origin));
-  const drill = browserReturn !== null && stillTells(browserReturn, now) ? browserReturn : undefined;
-  const isMistaken = drill?.passed === false;
-  const assumptions = [
-    ...(isLocal
-      ? ["every return origin is http or on this machine: customers elsewhere cannot be sent back there"]
-      : []),
-    ...(isMistaken ? ["the last drill of a browser's return failed: a return proves no payment"] : []),
-  ];
+  const what = "the drill of a browser's return";
+  const proof = proofOf({ kind: "browser_return", what, subject: null, drill: browserReturn, waivers }, now);
+  const { status, risks } = proof;
   const count =
     returnOrigins.length === 1 ? "a return origin is" : `${returnOrigins.length} return origins are`;
+  const registered: Evidence[] = returnOrigins.map(({ origin, createdAt }) => ({
+    what: origin,
+    reference: null,
+    at: createdAt,
+  }));
   return item(name, {
-    status: "pass",
-    reason: `${count} registered`,
-    evidence: [...evidence, ...(drill === undefined ? [] : drillAs("browser-return drill", drill))],
-    assumptions,
-    next: isMistaken ? RUN_BROWSER_RETURN : isLocal ? add : "checkout return-origins list",
+    status,
+    reason: `${count} registered${status === "pass" ? "" : `, but ${proof.reason}`}`,
+    evidence: [...registered, ...proof.evidence],
+    assumptions: [...(status === "pass" && isLocal ? [ONLY_LOCAL] : []), ...risks],
+    next: status === "pass" && isLocal && risks.length === 0 ? add : proof.next,
   });
 }
+
+const ONLY_LOCAL =
+  "every return origin is http or on this machine: customers elsewhere cannot be sent back there";
 
 function isOnThisMachine(origin: string): boolean {
   return origin.startsWith("http:") || isLoopback(new URL(origin).hostname);
 }
 
 /**
- * Every enabled endpoint needs a passed drill of its own, also one that a drill holds for the moment. Listeners do not
- * count, because production has none.
+ * Every enabled endpoint needs a passed drill of its own, also one that a drill holds for the moment, and the shop behind
+ * them one of duplicates. Listeners do not count, because production has none.
  */
-function webhookItem(endpoints: readonly EndpointFact[], now: number): ChecklistItem {
+function webhookItem(facts: ReadinessFacts, now: number): ChecklistItem {
   const name = "webhook_verification";
-  const known = endpoints.filter(({ kind }) => kind === "url");
+  const known = facts.endpoints.filter(({ kind }) => kind === "url");
   const on = known.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
   const paused: Evidence[] = known
     .filter(({ state }) => state === "paused")
@@ -274,82 +261,82 @@ function webhookItem(endpoints: readonly EndpointFact[], now: number): Checklist
         : `checkout endpoints enable ${first.id}`;
     return item(name, { status: "fail", reason, evidence: paused, next });
   }
-  const states = on.map((endpoint) => drilled(endpoint, now));
-  const worst =
-    states.find(({ status }) => status === "fail") ?? states.find(({ status }) => status !== "pass");
-  return item(name, {
-    status: worst?.status ?? "pass",
-    reason: worst?.reason ?? (on.length === 1 ? "the endpoint" : `each of ${on.length} endpoints`) + PASSED,
-    evidence: [...states.flatMap(({ evidence }) => evidence), ...paused],
-    assumptions: worst === undefined ? on.flatMap(orderEventsRisk) : [],
-    next: RUN_WEBHOOKS,
-  });
+  const proofs = [
+    ...on.map((endpoint) => webhookProof(endpoint, facts, now)),
+    duplicatesProof(facts, on, now),
+  ];
+  const which = on.length === 1 ? "the endpoint" : `each of ${on.length} endpoints`;
+  const passed = `${which} accepts valid webhooks and refuses invalid ones, and the shop books once`;
+  return provenBy(name, proofs, { passed, also: paused });
 }
-
-const PASSED = " accepts valid webhooks and refuses invalid ones";
 
 /** A receiver can verify webhook.test alone: a drill without events of an order leaves that open (decision 67). */
-function orderEventsRisk({ url, drill }: EndpointFact): string[] {
-  return drill === null || sentOrderEvents(drill.steps)
-    ? []
-    : [
-        `the drill of ${printableLiteral(url)} sent webhook.test only: with --order-view it sends forged events of an order too`,
-      ];
+function webhookProof(
+  { url, subject, drill }: EndpointFact,
+  { waivers }: ReadinessFacts,
+  now: number,
+): Proof {
+  const where = printableLiteral(url);
+  const what = `the webhook drill of ${where}`;
+  const changed = "no longer counts: the address or the secret changed after it";
+  const proof = proofOf({ kind: "webhook", what, subject, changed, drill, waivers }, now);
+  if (proof.status !== "pass" || proof.risks.length > 0 || drill === null || sentOrderEvents(drill.steps))
+    return proof;
+  const risk = `${what} sent webhook.test only: with --order-view it sends forged events of an order too`;
+  return { ...proof, risks: [risk] };
 }
 
-type State = Pick<ChecklistItem, "status" | "reason"> & { readonly evidence: readonly Evidence[] };
-
-function drilled({ url, subject, drill }: EndpointFact, now: number): State {
-  const where = printableLiteral(url);
-  if (drill === null) return { status: "unknown", reason: `${where} has not been drilled`, evidence: [] };
-  const evidence = drillAs(`webhook drill of ${url}`, drill);
-  if (drill.subject !== subject) {
-    const reason = `the address or the secret of ${where} changed after its drill, so the drill is no longer valid`;
-    return { status: "unknown", reason, evidence };
-  }
-  const stale = staleness(drill, now);
-  if (stale !== undefined) return { status: "unknown", reason: `the drill of ${where} ${stale}`, evidence };
-  if (drill.passed) return { status: "pass", reason: "", evidence };
-  return { status: "fail", reason: `${where} failed its drill: ${failureOf(drill)}`, evidence };
+function duplicatesProof(
+  { duplicates: drill, waivers }: ReadinessFacts,
+  endpoints: readonly EndpointFact[],
+  now: number,
+): Proof {
+  const what = "the drill of duplicates";
+  const changed = "no longer counts: the endpoints changed after it";
+  const subject = duplicatesSubject(endpoints);
+  return proofOf({ kind: "duplicates", what, subject, changed, drill, waivers }, now);
 }
 
 /**
- * The log of the merchant's client, or a drill of it. A failed drill outweighs earlier log entries: the client is not
- * as correct as the log suggested.
+ * Only a drill of the merchant's client proves it. What the log shows is told, but anybody can have sent it, and a
+ * refusal is what happens to a client that mixes up its keys.
  */
-function idempotencyItem({ storeId, idempotency, underway }: ReadinessFacts, now: number): ChecklistItem {
-  const name = "idempotency_replay";
-  const { replayed, refused } = idempotency;
-  const drill = idempotency.drill?.subject === storeId ? idempotency.drill : null;
-  const evidence = [
-    ...keyUse("a repeated request, answered with the same bytes", replayed),
-    ...keyUse("another request with the same key, refused", refused),
-    ...(drill === null ? [] : drillAs("idempotency drill", drill)),
+function idempotencyItem(facts: ReadinessFacts, now: number): ChecklistItem {
+  const { storeId, idempotency, waivers, underway } = facts;
+  const { replayed, refused, drill } = idempotency;
+  const claim = {
+    kind: "idempotency",
+    what: "the idempotency drill",
+    subject: storeId,
+    changed: "no longer counts: it was one of another store",
+    drill,
+    waivers,
+  } as const;
+  const also = [
+    ...keyUse("seen in the log, which proves nothing: a create repeated with its key", replayed),
+    ...keyUse("seen in the log, which proves nothing: another request with a used key, refused", refused),
+    ...underway.filter((one) => one.drill === "idempotency").map(runningDrill),
   ];
-  const verdict = drill !== null && stillTells(drill, now) ? drill : undefined;
-  const running = underway.filter((one) => one.drill === "idempotency").map(runningDrill);
-  const conclude = (status: ChecklistItem["status"], reason: string): ChecklistItem =>
-    item(name, { status, reason, evidence: [...evidence, ...running], next: RUN_IDEMPOTENCY });
-  if (verdict?.passed === true) return conclude("pass", "the drill passed: a retry repeats its key");
-  const counts = (use: KeyUseFact | null): boolean =>
-    use !== null && isCurrent(use, now) && (verdict === undefined || use.at > verdict.at);
-  if (counts(replayed) && counts(refused)) {
-    return conclude(
-      "pass",
-      "the log has a create that was repeated with its key, and a reuse that was refused",
-    );
+  const passed = "the drill passed: a retry repeats its key";
+  return provenBy("idempotency_replay", [proofOf(claim, now)], { passed, also });
+}
+
+/** An item that stands or falls with its drills; `also` is other evidence, which decides nothing. */
+function provenBy(
+  name: ItemName,
+  proofs: readonly Proof[],
+  { passed, also }: { readonly passed: string; readonly also: readonly Evidence[] },
+): ChecklistItem {
+  const worst = worstOf(proofs);
+  const evidence = [...proofs.flatMap((proof) => proof.evidence), ...also];
+  if (worst !== undefined) {
+    const { status, reason, next } = worst;
+    return item(name, { status, reason, evidence, next });
   }
-  if (verdict !== undefined) return conclude("fail", `the drill failed: ${failureOf(verdict)}`);
-  if (counts(replayed))
-    return conclude("unknown", "no reuse of a key for another request was seen in 7 days");
-  if (counts(refused)) return conclude("unknown", "no create was repeated with its key in 7 days");
-  const stale = evidence.length > 0;
-  return conclude(
-    "unknown",
-    stale
-      ? "the evidence is older than 7 days"
-      : "no create was repeated with its key yet, and no drill was run",
-  );
+  const assumptions = proofs.flatMap(({ risks }) => risks);
+  const reason = proofs.find((proof) => proof.reason !== "")?.reason ?? passed;
+  const next = (proofs.find(({ risks }) => risks.length > 0) ?? proofs[0])?.next ?? "";
+  return item(name, { status: "pass", reason, evidence, assumptions, next });
 }
 
 function runningDrill({ since }: RunningDrill): Evidence {
@@ -359,47 +346,4 @@ function runningDrill({ since }: RunningDrill): Evidence {
 
 function keyUse(what: string, use: KeyUseFact | null): Evidence[] {
   return use === null ? [] : [{ what: `${what}: key ${use.key}`, reference: use.requestId, at: use.at }];
-}
-
-/** Maximum number of failed steps that are shown; the drill has all of them. */
-const MAX_STEPS_SHOWN = 5;
-
-/** A drill as evidence, with its first failed steps. */
-function drillAs(what: string, { id, passed, steps, at }: DrillFact): Evidence[] {
-  const failed = steps.filter((step) => !step.passed);
-  const count = `${steps.length - failed.length} of ${steps.length} steps`;
-  const more = failed.length - MAX_STEPS_SHOWN;
-  return [
-    { what: `${what} ${passed ? "passed" : "failed"}: ${count}`, reference: id, at },
-    ...failed.slice(0, MAX_STEPS_SHOWN).map((step) => ({
-      what: `${step.name}: expected ${step.expected}; got ${step.got}`,
-      reference: step.reference,
-      at,
-    })),
-    ...(more > 0 ? [{ what: `${more} more steps failed`, reference: id, at }] : []),
-  ];
-}
-
-function failureOf({ steps }: DrillFact): string {
-  const failed = steps.find(({ passed }) => !passed);
-  if (failed === undefined) return "it was not finished";
-  return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
-}
-
-/**
- * Why evidence is no longer valid; undefined while it is. Evidence from the future (a clock was set back) is invalid
- * too.
- */
-function staleness({ at }: { readonly at: number }, now: number): string | undefined {
-  if (at > now) return "is in the future of the store's clock";
-  return now - at < EVIDENCE_MS ? undefined : "is older than 7 days";
-}
-
-/** A failure stays valid when the clock is set back: nothing has corrected it since. */
-function stillTells(drill: { readonly at: number; readonly passed: boolean }, now: number): boolean {
-  return isCurrent(drill, now) || (!drill.passed && drill.at > now);
-}
-
-function isCurrent(evidence: { readonly at: number }, now: number): boolean {
-  return staleness(evidence, now) === undefined;
 }

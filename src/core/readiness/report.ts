@@ -4,9 +4,9 @@ import {
   ITEM_TITLES,
   type Checklist,
   type ChecklistItem,
-  type Evidence,
   type Verdict,
 } from "./checklist.ts";
+import type { Evidence } from "./proof.ts";
 import { printable, redactSecrets } from "../text.ts";
 
 /** The result of a checklist, and what it was decided from. */
@@ -70,15 +70,25 @@ export function evidenceLine({ what, reference, at }: Evidence): string {
   return details.length === 0 ? what : `${what} (${details.join(", ")})`;
 }
 
+/** Whether risks may stay open. */
+export type Tolerance = { readonly allowRisks: boolean };
+
+/** Whether a store may go live by its checklist: then the command exits with 0. */
+export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: Tolerance): boolean {
+  return verdict === "ready" || (allowRisks && verdict === "ready_with_risks");
+}
+
 /**
- * The report as JUnit XML. An unknown item is an error, so that no tool takes it for a passed test. Risks are in the
- * output of their items, the verdict is in the properties.
+ * The report as JUnit XML; it has a failure or an error where the command does not exit with 0. An unknown item is an
+ * error, so that no tool takes it for a passed test; an item with a risk is a failure, unless risks are allowed. The
+ * verdict is in the properties.
  */
-export function junitXml(report: ChecklistReport): string {
+export function junitXml(report: ChecklistReport, tolerance: Tolerance): string {
   const { verdict, items, service, storeId, judgedAt } = report;
-  const count = (status: ChecklistItem["status"]): number =>
-    items.filter((item) => item.status === status).length;
-  const counts = `tests="${items.length}" failures="${count("fail")}" errors="${count("unknown")}"`;
+  const faults = items.map((item) => faultOf(item, tolerance));
+  const count = (element: Fault["element"]): number =>
+    faults.filter((fault) => fault?.element === element).length;
+  const counts = `tests="${items.length}" failures="${count("failure")}" errors="${count("error")}"`;
   const property = (name: string, value: string): string =>
     `      <property name="${name}" value="${xml(value)}"/>`;
   return [
@@ -91,20 +101,31 @@ export function junitXml(report: ChecklistReport): string {
     ...(storeId === null ? [] : [property("store_id", storeId)]),
     property("livemode", "false"),
     "    </properties>",
-    ...items.map(testCase),
+    ...items.map((item, index) => testCase(item, faults[index])),
     "  </testsuite>",
     "</testsuites>",
     "",
   ].join("\n");
 }
 
-function testCase(item: ChecklistItem): string {
-  const { name, status, reason, next } = item;
-  const element = status === "fail" ? "failure" : "error";
-  const fault =
-    status === "pass"
+/** Why an item is no passed test: the element, its type, what it says. */
+type Fault = { readonly element: "failure" | "error"; readonly type: string; readonly message: string };
+
+function faultOf({ status, reason, assumptions }: ChecklistItem, tolerance: Tolerance): Fault | undefined {
+  if (status === "fail") return { element: "failure", type: status, message: reason };
+  if (status === "unknown") return { element: "error", type: status, message: reason };
+  if (assumptions.length === 0 || tolerance.allowRisks) return undefined;
+  return { element: "failure", type: "risk", message: assumptions.join("; ") };
+}
+
+function testCase(item: ChecklistItem, fault: Fault | undefined): string {
+  const { name, next } = item;
+  const faultLines =
+    fault === undefined
       ? []
-      : [`      <${element} type="${status}" message="${xml(reason)}">${xml(`next: ${next}`)}</${element}>`];
+      : [
+          `      <${fault.element} type="${fault.type}" message="${xml(fault.message)}">${xml(`next: ${next}`)}</${fault.element}>`,
+        ];
   const output = [
     ITEM_TITLES[name],
     ...item.evidence.map(evidenceLine),
@@ -112,7 +133,7 @@ function testCase(item: ChecklistItem): string {
   ];
   return [
     `    <testcase classname="checkout.checklist" name="${name}">`,
-    ...fault,
+    ...faultLines,
     `      <system-out>${output.map(xml).join("\n")}</system-out>`,
     "    </testcase>",
   ].join("\n");

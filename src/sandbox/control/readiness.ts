@@ -3,7 +3,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
 import { redactSecrets } from "../../core/text.ts";
-import { noStore } from "../at-store.ts";
+import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { act } from "../readiness/administration.ts";
 import { readReadiness } from "../readiness/facts.ts";
@@ -25,6 +25,12 @@ export const readinessHandlers = {
     return read.ok ? accept({ ...read.value.facts, now: read.value.now }) : read;
   },
   storeSummary: async (context, { storeId }) => summary(context, storeId),
+  waiveDrill: (context, { storeId, body }) =>
+    atStore(context, storeId, ({ waivers }, at) => {
+      const waiver = { drill: body.drill, reason: redactSecrets(body.reason), at };
+      waivers.insert({ ...waiver, storeId });
+      return accept(waiver);
+    }),
   requestProduction: (context, { storeId, body }) =>
     act(context, {
       storeId,

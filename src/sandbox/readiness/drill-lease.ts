@@ -11,7 +11,7 @@ export type LeaseContext = Pick<ServiceContext, "store" | "world" | "wakeDispatc
 
 /**
  * Opens the lease of a drill, for at most this long, and does what the drill needs until it ends (decision 66). While a
- * `browser_return` has one, the webhooks of its store wait.
+ * `browser_return` or `duplicates` has one, the webhooks of its store wait.
  */
 export function openDrillLease(context: LeaseContext, lease: Omit<Lease, "since">, timeoutMs: number): void {
   const { leases, idempotencyWatch } = context;
@@ -28,6 +28,7 @@ function undoDrill(
     case "idempotency":
       return idempotencyWatch.forget(lease);
     case "browser_return":
+    case "duplicates":
       // What has waited is sent.
       return store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id));
     case "webhook":

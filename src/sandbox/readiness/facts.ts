@@ -1,5 +1,6 @@
 import { productionOf } from "../../core/readiness/admin-act.ts";
-import type { DrillFact, EndpointFact, KeyUseFact, ReadinessFacts } from "../../core/readiness/checklist.ts";
+import type { EndpointFact, KeyUseFact, ReadinessFacts } from "../../core/readiness/checklist.ts";
+import type { DrillFact } from "../../core/readiness/proof.ts";
 import { webhookSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import { endpointNow, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -37,8 +38,10 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
       refused: keyUse(store.idempotencyUses.latest(storeId, "refused")),
       drill: drillFact(store.drills.latest(storeId, "idempotency")),
     },
+    duplicates: drillFact(store.drills.latest(storeId, "duplicates")),
     browserReturn: drillFact(store.drills.latest(storeId, "browser_return")),
     underway: context.leases.of(storeId),
+    waivers: store.waivers.of(storeId),
   };
   return accept({ facts, now });
 }

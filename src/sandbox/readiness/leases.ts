@@ -32,6 +32,9 @@ export type Leases = {
   readonly endAll: () => Promise<void>;
 };
 
+/** The drills that hold webhooks back. */
+const HOLDING: ReadonlySet<DrillKind> = new Set(["browser_return", "duplicates"]);
+
 type Held = {
   readonly lease: Lease;
   readonly undo: () => void | Promise<void>;
@@ -88,7 +91,7 @@ export function createLeases(world: Pick<World, "after">, report: (error: unknow
     }),
     check,
     of,
-    holdsWebhooks: (storeId) => of(storeId).some(({ drill }) => drill === "browser_return"),
+    holdsWebhooks: (storeId) => of(storeId).some(({ drill }) => HOLDING.has(drill)),
     end: async (ref) => {
       const known = check(ref);
       if (known.ok) await finish(ref.id);

@@ -2,8 +2,16 @@ import { hash } from "node:crypto";
 import type { Endpoint } from "../../webhook/endpoint.ts";
 
 /** The kinds of drills (decision 50). */
-export const DRILL_KINDS = ["webhook", "idempotency", "browser_return"] as const;
+export const DRILL_KINDS = ["webhook", "duplicates", "idempotency", "browser_return"] as const;
 export type DrillKind = (typeof DRILL_KINDS)[number];
+
+/** What drills are called on the command line. */
+export const DRILL_NAMES: Readonly<Record<DrillKind, string>> = {
+  webhook: "webhooks",
+  duplicates: "duplicates",
+  idempotency: "idempotency",
+  browser_return: "browser-return",
+};
 
 /** One step of a drill: its name, what was expected, what came, and the likely cause of a failure or a note. */
 export type DrillStep = {
@@ -32,4 +40,12 @@ export type Drill = {
 /** The subject of a webhook drill: an endpoint with its address and its newest signing secret. */
 export function webhookSubject({ id, url }: Pick<Endpoint, "id" | "url">, secret: string): string {
   return `${id} ${url} ${hash("sha256", secret, "hex")}`;
+}
+
+/** The subject of a drill of duplicates: all endpoints that are on, each with its address. */
+export function duplicatesSubject(endpoints: readonly Pick<Endpoint, "id" | "url">[]): string {
+  return endpoints
+    .map(({ id, url }) => `${id} ${url}`)
+    .toSorted()
+    .join("\n");
 }

@@ -1,0 +1,122 @@
+import { iso } from "../clock.ts";
+import { DRILL_NAMES, type Drill, type DrillKind } from "./drills/drill.ts";
+
+/** A piece of evidence: what, its id if it has one, and when (milliseconds by the store's clock) if known. */
+export type Evidence = {
+  readonly what: string;
+  readonly reference: string | null;
+  readonly at: number | null;
+};
+
+/** A drill as evidence. */
+export type DrillFact = Omit<Drill, "storeId">;
+
+/** The merchant's word that a drill is not needed for now, and why. The time is milliseconds by the store's clock. */
+export type Waiver = { readonly drill: DrillKind; readonly reason: string; readonly at: number };
+
+/** What is known of a drill that an item needs. `unknown`: nothing valid says that it passes or fails. */
+export type Proof = {
+  readonly status: "pass" | "fail" | "unknown";
+  /** Empty where the drill has passed. */
+  readonly reason: string;
+  readonly evidence: readonly Evidence[];
+  /** What a pass leaves open, such as one by a waiver. */
+  readonly risks: readonly string[];
+  /** The command that runs the drill. */
+  readonly next: string;
+};
+
+/** What has to be proven, by which kind of drill, and what there is. */
+export type Claim = {
+  readonly kind: DrillKind;
+  /** What the drill is about, in words: `the drill of idempotency`. */
+  readonly what: string;
+  /** What a drill of the present state would be about; null where every drill of the kind counts. */
+  readonly subject: string | null;
+  /** Why a drill of another subject no longer counts. */
+  readonly changed?: string;
+  readonly drill: DrillFact | null;
+  readonly waivers: readonly Waiver[];
+};
+
+/** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
+export const EVIDENCE_MS = 7 * 24 * 3_600_000;
+
+/** The command for each drill: where it needs to be told something first, its help. */
+const NEXT: Readonly<Record<DrillKind, string>> = {
+  webhook: "checkout checklist run webhooks",
+  duplicates: "checkout checklist run duplicates --help",
+  idempotency: "checkout checklist run idempotency --help",
+  browser_return: "checkout checklist run browser-return --help",
+};
+
+/**
+ * Decides what a drill proves now. The last drill decides; a failed one counts until another passes, or until it is
+ * waived after it. A waiver stands in for a drill that was not run, or does not count any more, and is a risk.
+ */
+export function proofOf(claim: Claim, now: number): Proof {
+  const { kind, what, drill } = claim;
+  const evidence = drill === null ? [] : drillAs(what, drill);
+  const base = { evidence, risks: [], next: NEXT[kind] };
+  const invalid = drill === null ? "was not run" : invalidity(claim, drill, now);
+  if (drill !== null && invalid === undefined && drill.passed) return { ...base, status: "pass", reason: "" };
+  const waiver = claim.waivers.find((one) => one.drill === kind && isCurrent(one, now));
+  if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
+    return { ...base, status: "pass", reason: `${what} is waived`, risks: [riskOf(waiver)] };
+  if (drill !== null && invalid === undefined)
+    return { ...base, status: "fail", reason: `${what} failed: ${failureOf(drill)}` };
+  return { ...base, status: "unknown", reason: `${what} ${invalid ?? ""}` };
+}
+
+/** The first proof that fails, else the first that is unknown; undefined if all pass. */
+export function worstOf(proofs: readonly Proof[]): Proof | undefined {
+  return proofs.find(({ status }) => status === "fail") ?? proofs.find(({ status }) => status === "unknown");
+}
+
+/** Why a drill does not count any more; undefined while it does. A failure stays when the clock is set back. */
+function invalidity({ subject, changed = "" }: Claim, drill: DrillFact, now: number): string | undefined {
+  if (subject !== null && drill.subject !== subject) return changed;
+  return !drill.passed && drill.at > now ? undefined : staleness(drill, now);
+}
+
+/**
+ * Why evidence is no longer valid; undefined while it is. Evidence from the future (a clock was set back) is invalid
+ * too.
+ */
+function staleness({ at }: { readonly at: number }, now: number): string | undefined {
+  if (at > now) return "is in the future of the store's clock";
+  return now - at < EVIDENCE_MS ? undefined : "is older than 7 days";
+}
+
+function isCurrent(evidence: { readonly at: number }, now: number): boolean {
+  return staleness(evidence, now) === undefined;
+}
+
+function riskOf({ drill, reason, at }: Waiver): string {
+  return `the drill of ${DRILL_NAMES[drill]} is waived until ${iso(at + EVIDENCE_MS)}: ${reason}`;
+}
+
+/** Maximum number of failed steps that are shown; the drill has all of them. */
+const MAX_STEPS_SHOWN = 5;
+
+/** A drill as evidence, with its first failed steps. */
+function drillAs(what: string, { id, passed, steps, at }: DrillFact): Evidence[] {
+  const failed = steps.filter((step) => !step.passed);
+  const count = `${steps.length - failed.length} of ${steps.length} steps`;
+  const more = failed.length - MAX_STEPS_SHOWN;
+  return [
+    { what: `${what} ${passed ? "passed" : "failed"}: ${count}`, reference: id, at },
+    ...failed.slice(0, MAX_STEPS_SHOWN).map((step) => ({
+      what: `${step.name}: expected ${step.expected}; got ${step.got}`,
+      reference: step.reference,
+      at,
+    })),
+    ...(more > 0 ? [{ what: `${more} more steps failed`, reference: id, at }] : []),
+  ];
+}
+
+function failureOf({ steps }: DrillFact): string {
+  const failed = steps.find(({ passed }) => !passed);
+  if (failed === undefined) return "it was not finished";
+  return `${failed.name}: ${failed.cause ?? `expected ${failed.expected}; got ${failed.got}`}`;
+}
