@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { openControl, type Control } from "./support/control.ts";
 import { eventually } from "./support/eventually.ts";
@@ -93,6 +94,9 @@ const STEPS = [
   ["idempotency", "/step/begun", 1],
   ["idempotency", "/step/lost", 1],
   ["idempotency", "/step/replayed", 1],
+  // The second purchase: before it is made, and after its client was killed.
+  ["idempotency", "/step/begun", 2],
+  ["idempotency", "/step/begun", 3],
   ["browser_return", "/orders", 1],
   ["browser_return", "/thanks", 1],
   ["browser_return", "/thanks", 2],
@@ -118,7 +122,7 @@ test("a drill that is killed leaves nothing armed, paused or half shown", async 
 
 test("a sandbox that is killed while a drill holds something forgets it", async () => {
   const { shop, cwd, current, drill, restart } = await openLaboratory();
-  for (const [kind, path, nth] of [STEPS[0], STEPS[5], STEPS[8]]) {
+  for (const [kind, path, nth] of [STEPS[0], STEPS[7], STEPS[10]]) {
     const label = `the sandbox during ${kind}`;
     shop.pauseAt(path, nth);
     const running = drill(kind);
@@ -134,6 +138,17 @@ test("a sandbox that is killed while a drill holds something forgets it", async 
   }
 });
 
+/** How many API keys of drills are in force. */
+function keysOfDrills(cwd: string): unknown {
+  const database = new Database(join(cwd, ".checkout/sandbox.db"), { readonly: true });
+  const count = database
+    .prepare("SELECT count(*) FROM credentials WHERE for_drill = 1 AND revoked_at IS NULL")
+    .pluck()
+    .get();
+  database.close();
+  return count;
+}
+
 let creates = 0;
 
 /** The next create gets its answer, every endpoint gets its events, and no drill was kept. */
@@ -147,6 +162,7 @@ async function expectNothingLeft(site: {
   await eventually(`${label}: no drill runs`, async () =>
     expect((await control.call("readiness", {})).underway).toEqual([]),
   );
+  await eventually(`${label}: the drill's key is revoked`, () => expect(keysOfDrills(cwd)).toBe(0));
   const { api_key: apiKey } = JSON.parse(readFileSync(join(cwd, ".checkout/credentials.json"), "utf8")) as {
     readonly api_key: string;
   };

@@ -21,6 +21,7 @@ type Judged = {
   readonly drill_id: string | null;
   readonly steps: readonly DrillStep[];
   readonly creates: readonly {
+    readonly run: string;
     readonly order_id: string | null;
     readonly idempotency_key: string | null;
     readonly result: string;
@@ -69,8 +70,9 @@ const CLIENT = `
   }
 `;
 
+/** A key that is the same for a purchase whenever the client is started. */
 const RIGHT = `
-  const key = randomUUID();
+  const key = "purchase-of-" + orderId;
   const answer = await retrying(() => keyed(key));
   process.exitCode = answer.status === 201 ? 0 : 1;
 `;
@@ -119,39 +121,57 @@ function usesOf(folder: string): Use[] {
   return uses;
 }
 
-test("clients that repeat their key pass: our own, and one by hand; what was shown survives kill -9", async () => {
+const STEPS = [
+  "answer_lost",
+  "tried_again",
+  "same_key",
+  "one_order",
+  "client_ended",
+  "own_key",
+  "same_key_again",
+  "one_order_again",
+  "restarted_ended",
+  "other_body_refused",
+];
+
+test("a client that keeps one key for each purchase passes; what was shown survives kill -9", async () => {
   const { options, sandbox, commandOf, drill } = await laboratory();
-  const own = `"${process.execPath}" "${PROGRAM}" orders create --price-id price_coffee`;
-  for (const command of [own, commandOf(RIGHT)]) {
-    const { code, verdict, steps, creates, client } = await drill(command);
+  const stored = `
+    import { existsSync, readFileSync, writeFileSync } from "node:fs";
+    const file = orderId + ".key";
+    if (!existsSync(file)) writeFileSync(file, randomUUID());
+    const answer = await retrying(() => keyed(readFileSync(file, "utf8")));
+    process.exitCode = answer.status === 201 ? 0 : 1;
+  `;
+  for (const script of [RIGHT, stored]) {
+    const { code, verdict, steps, creates, client } = await drill(commandOf(script));
     expect([faults({ steps }), verdict, code, client.ending]).toEqual([{}, "passed", 0, "exited"]);
-    expect(steps.map(({ name }) => name)).toEqual([
-      "answer_lost",
-      "tried_again",
-      "same_key",
-      "one_order",
-      "client_ended",
-      "other_body_refused",
+    expect(steps.map(({ name }) => name)).toEqual(STEPS);
+    expect(creates.map((one) => [one.run, one.result, one.lost])).toEqual([
+      ["first", "created", true],
+      ["first", "replayed", false],
+      ["killed", "created", true],
+      ["restarted", "replayed", false],
     ]);
-    const [first, second] = creates;
-    expect(creates.map(({ result, lost }) => [result, lost])).toEqual([
-      ["created", true],
-      ["replayed", false],
+    const [first, second, third, fourth] = creates;
+    for (const [made, again] of [
+      [first, second],
+      [third, fourth],
+    ])
+      expect(again).toMatchObject({
+        idempotency_key: made?.idempotency_key,
+        checkout_id: made?.checkout_id,
+        order_id: expect.stringMatching(/^drill-[0-9a-f]{12}$/) as string,
+      });
+    expect(third?.order_id).not.toBe(first?.order_id);
+    // The log says so under the very requests that were answered again; the drill's own request is not in it.
+    expect(usesOf(options.cwd).slice(-2)).toMatchObject([
+      { kind: "replayed", key: first?.idempotency_key, request_id: second?.request_id },
+      { kind: "replayed", key: third?.idempotency_key, request_id: fourth?.request_id },
     ]);
-    expect(second).toMatchObject({
-      idempotency_key: first?.idempotency_key,
-      checkout_id: first?.checkout_id,
-      order_id: expect.stringMatching(/^drill-[0-9a-f]{12}$/) as string,
-    });
-    // The service's log says so under the very request that was answered again, and under the drill's own.
-    const [replayed, refused] = usesOf(options.cwd).slice(-2);
-    expect(replayed).toMatchObject({ kind: "replayed", request_id: second?.request_id });
-    expect(refused).toMatchObject({ kind: "refused", request_id: steps.at(-1)?.reference });
-    expect([replayed?.key, refused?.key]).toEqual([first?.idempotency_key, first?.idempotency_key]);
+    expect(steps.at(-1)?.reference).toMatch(/^[0-9a-f-]{36}$/);
   }
   const uses = usesOf(options.cwd);
-  expect(uses).toHaveLength(4);
-
   await sandbox.stop("SIGKILL");
   await startSandbox(options);
   expect(usesOf(options.cwd)).toEqual(uses);
@@ -174,10 +194,16 @@ test("clients that do not are told what they do", async () => {
   };
   const never = "takes a lost connection ";
   const failure = "reports a failure althou";
+  const afterCrash = "makes a new key when it ";
+  const own = "const key = 'purchase-of-' + orderId;";
   // It takes as long as it may, while the others are drilled.
   const hanging = check(
-    "await keyed(randomUUID()).catch(() => undefined); setInterval(() => undefined, 1000);",
-    { tried_again: "had not tried again befo", client_ended: "does not end" },
+    `${own} await keyed(key).catch(() => undefined); setInterval(() => undefined, 1000);`,
+    {
+      tried_again: "had not tried again befo",
+      client_ended: "does not end",
+      restarted_ended: "does not end",
+    },
     other,
     LONG_ENOUGH,
   );
@@ -186,28 +212,89 @@ test("clients that do not are told what they do", async () => {
 
   const newKey = await check("await retrying(() => keyed(randomUUID()));", {
     same_key: "makes a new key for each",
+    same_key_again: afterCrash,
   });
-  expect(newKey.creates.map(({ result }) => result)).toEqual(["created", "order_conflict"]);
+  expect(newKey.creates.map(({ result }) => result)).toEqual([
+    "created",
+    "order_conflict",
+    "created",
+    "order_conflict",
+  ]);
   await check("await post({});", { answer_lost: "sends no Idempotency-Key" });
-  await check("await retrying((number) => (number === 1 ? keyed(randomUUID()) : post({})));", {
+  await check(`${own} await retrying((number) => (number === 1 ? keyed(key) : post({})));`, {
     same_key: "sends no Idempotency-Key",
   });
-  await check("await keyed(randomUUID());", { tried_again: never, client_ended: failure });
+  await check(`${own} await keyed(key);`, { tried_again: never, client_ended: failure });
   // It looks well from outside, and the order is not in the shop's books.
-  await check("await keyed(randomUUID()).catch(() => undefined);", { tried_again: never });
-  await check(`${RIGHT} await keyed(randomUUID(), { order_id: orderId + "-2" });`, {
-    one_order: "makes more than one purc",
+  await check(`${own} await keyed(key).catch(() => undefined);`, { tried_again: never });
+  await check(`${RIGHT} await keyed(key + "-2", { order_id: orderId + "-2" });`, {
+    one_order: "makes more than one orde",
+    one_order_again: "makes more than one orde",
   });
   await check("await retrying((number) => keyed(randomUUID(), { order_id: orderId + number }));", {
     same_key: "makes a new key and a ne",
-    one_order: "makes more than one purc",
+    one_order: "makes more than one orde",
+    same_key_again: afterCrash,
   });
-  await check(
-    "const key = randomUUID(); await retrying((number) => keyed(key, { description: 'try ' + number }));",
-    { same_key: "sends another body with " },
-  );
-  await check(`${RIGHT} process.exitCode = 3;`, { client_ended: failure });
+  await check(`${own} await retrying((number) => keyed(key, { description: 'try ' + number }));`, {
+    same_key: "sends another body with ",
+  });
+  await check(`${RIGHT} process.exitCode = 3;`, { client_ended: failure, restarted_ended: failure });
   expect((await hanging).client).toMatchObject({ ending: "timeout", exit_code: null });
+});
+
+test("a key that is not of the purchase alone is found out, although each retry repeats it", async () => {
+  const [one, other] = await Promise.all([laboratory(), laboratory()]);
+  const retried = (key: string): string => `
+    const key = ${key};
+    const answer = await retrying(() => keyed(key));
+    process.exitCode = answer.status === 201 ? 0 : 1;
+  `;
+  const afterCrash = {
+    same_key_again: "makes a new key when it ",
+    restarted_ended: "reports a failure althou",
+  };
+  const rows: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+    // For all purchases.
+    [retried("'the-key-of-this-shop'"), { own_key: "uses one key for differe" }],
+    [retried("'key-of-' + new Date().getFullYear()"), { own_key: "uses one key for differe" }],
+    // For each start.
+    [retried("randomUUID()"), afterCrash],
+    [retried("'key-of-process-' + process.pid"), afterCrash],
+    [retried("'key-of-moment-' + Date.now()"), afterCrash],
+    [retried("orderId + '-' + performance.timeOrigin"), afterCrash],
+    // It begins anew, with another purchase.
+    [
+      retried("randomUUID()").replace("keyed(key)", "keyed(key, { order_id: key.slice(0, 8) })"),
+      { same_key_again: "makes up an order_id at ", one_order_again: "makes more than one orde" },
+    ],
+    // It finds that it was killed, and gives up.
+    [
+      `
+      import { existsSync, writeFileSync } from "node:fs";
+      if (existsSync(orderId)) process.exit(0);
+      writeFileSync(orderId, "");
+      ${RIGHT}`,
+      { same_key_again: "does not finish what it " },
+    ],
+    // It makes one purchase in its life.
+    [
+      `
+      import { existsSync, writeFileSync } from "node:fs";
+      if (existsSync("done")) process.exit(0);
+      ${RIGHT}
+      writeFileSync("done", "");`,
+      { own_key: "makes only one purchase:" },
+    ],
+  ];
+  const check = async ({ commandOf, drill }: typeof one, only: number): Promise<void> => {
+    for (const [index, [script, expected]] of rows.entries()) {
+      if (index % 2 !== only) continue;
+      const judged = await drill(commandOf(script));
+      expect([script, faults(judged), judged.verdict, judged.code]).toEqual([script, expected, "failed", 1]);
+    }
+  };
+  await Promise.all([check(one, 0), check(other, 1)]);
 });
 
 test("a command that creates nothing shows nothing, and takes no evidence away", async () => {
@@ -217,11 +304,7 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
     const { status, reason } = JSON.parse(stdout) as { readonly status: string; readonly reason: string };
     return [code, status, reason];
   };
-  expect(await evidence()).toEqual([
-    3,
-    "unknown",
-    "no create was repeated with its key yet, and no drill was run",
-  ]);
+  expect(await evidence()).toEqual([3, "unknown", "the idempotency drill was not run"]);
   expect((await drill(commandOf(RIGHT))).verdict).toBe("passed");
   const check = async (command: string, result: string | undefined, cause: string): Promise<void> => {
     const { code, verdict, drill_id: id, steps, creates } = await drill(command);
@@ -249,11 +332,12 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
   );
   expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry repeats its key"]);
 
-  // A create that was there before loses its answer as well, so the same command can be drilled twice.
-  const again = await drill(`"${process.execPath}" "${PROGRAM}" ${create.join(" ")}`);
-  expect([again.verdict, again.creates.map(({ result }) => result)]).toEqual([
-    "passed",
-    ["replayed", "replayed"],
+  // This program's own command repeats its key, which shows nothing of a client of the merchant's.
+  const own = await drill(`"${process.execPath}" "${PROGRAM}" ${create.join(" ")}`);
+  expect([own.verdict, own.drill_id, faults(own)]).toEqual([
+    "unknown",
+    null,
+    { answer_lost: "runs this program's own " },
   ]);
   await sandbox.stop("SIGTERM");
   const gone = await run([...DRILL, "--client-command", "exit 0"], options);
@@ -261,14 +345,15 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
 });
 
 test("the API key is in the command's environment alone, and the control API's tokens are not", async () => {
-  const { options, commandOf, drill } = await laboratory();
+  const { options, sandbox, commandOf, drill } = await laboratory();
   const seen = join(options.cwd, "seen.json");
   const look = `
     import { execFileSync } from "node:child_process";
     import { writeFileSync } from "node:fs";
     const processes = execFileSync("ps", ["-eo", "args"], { encoding: "utf8" });
     const names = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_"));
-    writeFileSync(${JSON.stringify(seen)}, JSON.stringify({ processes, names }));
+    const { CHECKOUT_API_KEY: key } = env;
+    writeFileSync(${JSON.stringify(seen)}, JSON.stringify({ processes, names, key }));
     console.log("my key is " + env.CHECKOUT_API_KEY);
     console.error("my key is " + env.CHECKOUT_API_KEY);
   `;
@@ -284,21 +369,29 @@ test("the API key is in the command's environment alone, and the control API's t
   const apiKey = (
     JSON.parse(readFileSync(join(options.cwd, ".checkout/credentials.json"), "utf8")) as { api_key: string }
   ).api_key;
-  const { processes, names } = JSON.parse(readFileSync(seen, "utf8")) as {
+  const { processes, names, key } = JSON.parse(readFileSync(seen, "utf8")) as {
     readonly processes: string;
     readonly names: readonly string[];
+    readonly key: string;
   };
   expect(processes).toContain("client-1.mjs");
-  expect(processes).not.toContain(apiKey);
+  // It is the drill's own, and of no use afterwards.
+  expect(key).not.toBe(apiKey);
+  const { status } = await fetch(`${sandbox.ready.base_url}/checkout-sessions/x`, {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  expect(status).toBe(401);
+  for (const secret of [apiKey, key]) expect(processes).not.toContain(secret);
   expect(names.toSorted()).toEqual([
     "CHECKOUT_API_KEY",
     "CHECKOUT_BASE_URL",
     "CHECKOUT_ORDER_ID",
     "CHECKOUT_STORE_ID",
   ]);
-  expect([code, stderr]).toEqual([3, expect.stringContaining("my key is …")]);
-  expect(stdout + stderr + JSON.stringify(await drill(command))).not.toContain(apiKey);
-  expect(readFileSync(join(options.cwd, ".checkout/sandbox.db"), "latin1")).not.toContain(apiKey);
+  expect([code, stderr]).toEqual([3, expect.stringContaining("my key is svc_test_…")]);
+  const shown = stdout + stderr + JSON.stringify(await drill(command));
+  const kept = readFileSync(join(options.cwd, ".checkout/sandbox.db"), "latin1");
+  for (const secret of [apiKey, key]) expect(shown + kept).not.toContain(secret);
 });
 
 test("a command is killed with what it started, when its time is up and when it ends", async () => {
@@ -376,10 +469,10 @@ test("people see the steps, what came in, and what the command said last", async
   const { code, stdout, stderr } = await run([...DRILL, "--client-command", commandOf(script)], options);
   expect(code).toBe(1);
   expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
-  expect(stdout).toContain("✗ your client does not handle a lost answer\n");
+  expect(stdout).toContain("✗ your client does not create one order for each purchase\n");
   expect(stdout).toContain("  ✓ answer lost after the commit");
   expect(stdout).toContain("  ✗ another try");
-  expect(stdout).toMatch(/drill-[0-9a-f]{12} +key-of-mine-1 +created, answer dropped +[0-9a-f-]{36}\n$/);
+  expect(stdout).toMatch(/drill-[0-9a-f]{12} +key-of-mine-1 +created, answer dropped +[0-9a-f-]{36}\n/);
 });
 
 /** Writes a second store beside the running sandbox: nothing that it serves can make one. Returns its API key. */
@@ -397,53 +490,113 @@ function addStore(harness: Harness): string {
   return apiKey;
 }
 
-/** Runs the drill in the harness with a function in the command's place. */
-async function drillWith(harness: Harness, client: () => Promise<Partial<ShellResult>>): Promise<Judged> {
-  harness.setShell(async () => {
-    const result = await client();
+type Client = (env: Readonly<Record<string, string | undefined>>) => Promise<Partial<ShellResult>>;
+
+/** Runs the drill in the harness with a function in the command's place, which is left behind when it is killed. */
+async function drillWith(harness: Harness, client: Client): Promise<Judged> {
+  harness.setShell(async ({ env, signal }) => {
+    const killed = new Promise<Partial<ShellResult>>((resolve) =>
+      signal?.addEventListener("abort", () => resolve({ ending: "aborted", exitCode: null })),
+    );
+    const result = await Promise.race([client(env), killed]);
     return { ending: "exited", exitCode: 0, stdout: "", stderr: "", ...result };
   });
   const ended = await harness.run([...DRILL, "--client-command", "client", "--json"]);
   return JSON.parse(ended.stdout) as Judged;
 }
 
-test("one answer is dropped, of this store, and none when the drill is over", async () => {
+test("of a busy store only what comes with the drill's key is watched, and loses its answer", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
-  let count = 0;
-  const create = (key = `key-number-${(count += 1)}`, orderId = `order-${count}`) =>
+  const create = (orderId: string, { key = `key-of-${orderId}`, apiKey = "", agent = "shop/1" } = {}) =>
     sandbox.request({
       path: "/v1/orders",
-      headers: { "Idempotency-Key": key },
+      headers: {
+        "Idempotency-Key": key,
+        "User-Agent": agent,
+        ...(apiKey === "" ? {} : { Authorization: `Bearer ${apiKey}` }),
+      },
       body: JSON.stringify({ order_id: orderId, ...AMOUNT }),
     });
   const otherKey = addStore(harness);
-  const judged = await drillWith(harness, async () => {
-    // Neither a create that is refused nor one of another store is what the drill waits for.
-    expect((await create("short")).dropped).toBeUndefined();
-    const other = { Authorization: `Bearer ${otherKey}`, "Idempotency-Key": "key-of-others" };
-    const body = JSON.stringify({ order_id: "order-1", ...AMOUNT });
-    const { status, dropped } = await sandbox.request({ path: "/v1/orders", headers: other, body });
-    expect([status, dropped]).toEqual([201, undefined]);
-    const [first, second] = await Promise.all([create(), create()]);
-    expect([first.dropped, second.dropped]).toEqual([true, undefined]);
-    expect((await create("key-number-1", "order-1")).dropped).toBeUndefined();
+  let others = 0;
+  /** Others create in the same store, in another one, and by this program's own commands, all the time. */
+  const othersCreate = async () => {
+    others += 1;
+    const answers = await Promise.all([
+      create(`other-${others}`),
+      create(`other-store-${others}`, { apiKey: otherKey }),
+      create(`by-command-${others}`, { agent: "checkout-cli" }),
+    ]);
+    expect(answers.map(({ status, dropped }) => [status, dropped])).toEqual([
+      [201, undefined],
+      [201, undefined],
+      [201, undefined],
+    ]);
+  };
+  let runs = 0;
+  const judged = await drillWith(harness, async (env) => {
+    runs += 1;
+    const { CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: apiKey = "" } = env;
+    await othersCreate();
+    if (runs === 1) expect((await create(orderId, { apiKey, key: "short" })).dropped).toBeUndefined();
+    const made = await create(orderId, { apiKey });
+    await othersCreate();
+    if (runs === 1) {
+      expect(made.dropped).toBe(true);
+      expect((await create(orderId, { apiKey })).dropped).toBeUndefined();
+    }
     return {};
   });
-  expect(judged.creates.map(({ result, lost }) => `${result} ${lost}`)).toEqual([
-    "idempotency_key_invalid false",
-    "created true",
-    "created false",
-    "replayed false",
+  expect([faults(judged), runs]).toEqual([{}, 3]);
+  expect(judged.creates.map((one) => `${one.run} ${one.result} ${one.lost}`)).toEqual([
+    "first idempotency_key_invalid false",
+    "first created true",
+    "first replayed false",
+    "killed created true",
+    "restarted replayed false",
   ]);
-  expect(faults(judged)).toEqual({ one_order: "makes more than one purc" });
-  expect((await create()).dropped).toBeUndefined();
+  expect((await create("after-the-drill")).dropped).toBeUndefined();
+});
 
-  // A command line that was killed in between leaves a watch behind: it ends by itself.
-  harness.setShell(() => Promise.reject(new Error("killed")));
-  await harness.run([...DRILL, "--client-command", "client", "--command-timeout", "1s"]);
-  harness.clock.advance(62_000);
-  expect((await create()).dropped).toBeUndefined();
+test("a client that used another key is told which; our own commands are no client of the merchant's", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { api_key: storeKey } = sandbox.ready;
+  const client = (apiKeyOf: (own: string) => string, agent: string) => {
+    return async ({ CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: own = "" }: Parameters<Client>[0]) => {
+      const { dropped } = await sandbox.request({
+        path: "/v1/orders",
+        headers: {
+          Authorization: `Bearer ${apiKeyOf(own)}`,
+          "Idempotency-Key": `key-of-${orderId}`,
+          "User-Agent": agent,
+        },
+        body: JSON.stringify({ order_id: orderId, ...AMOUNT }),
+      });
+      expect(dropped).toBeUndefined();
+      return { stdout: own };
+    };
+  };
+  const withStoreKey = await drillWith(
+    harness,
+    client(() => String(storeKey), "shop/1"),
+  );
+  const [step] = withStoreKey.steps;
+  expect([withStoreKey.verdict, step?.cause?.replace(/drill's is ….{4}/, "drill's is …")]).toEqual([
+    "unknown",
+    `used key …${String(storeKey).slice(-4)}, the drill's is …: take the API key from CHECKOUT_API_KEY, not from a file of its own`,
+  ]);
+  const byCommand = await drillWith(
+    harness,
+    client((own) => own, "checkout-cli"),
+  );
+  expect([byCommand.verdict, byCommand.steps[0]?.cause]).toEqual([
+    "unknown",
+    "runs this program's own command, which shows nothing of a client of yours",
+  ]);
+  // Neither is in the log as a client that repeats its key.
+  expect(usesOf(harness.cwd)).toEqual([]);
 });
 
 test("a drill that was interrupted, replaced or forgotten keeps nothing", async () => {
@@ -527,6 +680,7 @@ test("the log has a row for each key that was used again, under that very reques
 
 test("what came in is judged in its order", () => {
   const lost: SeenCreate = {
+    run: "first",
     requestId: "r0",
     idempotencyKey: "key-1",
     orderId: "o",
@@ -539,8 +693,11 @@ test("what came in is judged in its order", () => {
     for (const create of later) seen.push({ ...lost, lost: false, ...create, requestId: `r${seen.length}` });
     const { steps } = judgeIdempotencyDrill({
       seen,
-      made: 1,
-      client: { ending: "exited", exitCode: 0 },
+      runs: [{ run: "first", orderId: "o", ending: "exited", exitCode: 0 }],
+      made: { first: 1, second: 0 },
+      otherKeys: [],
+      ownKey: "c3d4",
+      hasOwnCommand: false,
       refusedRequestId: "r9",
     });
     const fault = steps.find(({ passed }) => !passed);

@@ -13,6 +13,7 @@ import { areaOf, type AreasContext, type HostsOf } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
 import type { DispatchContext } from "./webhook/delivery-steps.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
+import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/rate-limiter.ts";
@@ -94,7 +95,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   return {
     service,
     start: async () => {
-      await recoverDeliveries(context);
+      await Promise.all([recoverDeliveries(context), revokeDrillKeys(context)]);
       await context.wakeAll();
     },
     stop: async (graceMs) => {

@@ -34,7 +34,7 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
   registerDrill<IdempotencyOptions>(checklist, registry, {
     name: "idempotency",
     summary:
-      "drop the answer of your client's create after the commit, and check that its retry has the same key",
+      "lose the answer of your client's create, kill it in a second one, and check that each purchase has one key and one order",
     examples: [
       EXAMPLE,
       'checkout checklist run idempotency --client-command "npm run checkout-once" --command-timeout 5m',
@@ -43,11 +43,11 @@ export function registerChecklistIdempotency(checklist: Command, registry: Regis
     options: [
       valueOption(
         "--client-command <command>",
-        "command that creates one order with CHECKOUT_BASE_URL and CHECKOUT_API_KEY; CHECKOUT_ORDER_ID is an unused order_id (default: run none, show the log)",
+        "command that creates one order, of CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY; it is run three times, for two orders (default: run none, show the log)",
       ),
       valueOption(
         "--command-timeout <duration>",
-        `timeout of the command (default: ${durationText(COMMAND_TIMEOUT_MS)})`,
+        `timeout of each run of the command (default: ${durationText(COMMAND_TIMEOUT_MS)})`,
         parseDuration,
       ),
     ],
@@ -81,12 +81,16 @@ const TITLES = {
   same_key: "same key",
   one_order: "orders and sessions created",
   client_ended: "end of the command",
+  own_key: "a second purchase",
+  same_key_again: "killed when it was made, run again",
+  one_order_again: "orders and sessions of it",
+  restarted_ended: "end of the command run again",
   other_body_refused: "another body with the key, sent by this drill",
 };
 
 const HEADS = {
-  passed: "your client repeats a create with its key, and creates one order",
-  failed: "your client does not handle a lost answer",
+  passed: "your client creates one order for each purchase, also after a lost answer and a crash",
+  failed: "your client does not create one order for each purchase",
   unknown: "no create succeeded, so no answer could be lost",
 };
 

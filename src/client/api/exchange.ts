@@ -5,6 +5,7 @@ import {
   type ErrorResponse,
 } from "../../core/checkout/wire.ts";
 import { parseJson } from "../../core/json.ts";
+import { COMMAND_AGENT } from "../../core/own-agent.ts";
 import { parseRetryAfter } from "../../core/retry-after.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
@@ -99,7 +100,9 @@ async function tryOnce(
   const url = locate === undefined ? request.url : locate();
   if (url === undefined) return NOT_THERE;
   observer?.onTry?.({ ...request, url });
-  return send({ ...request, url, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
+  // The service can tell what this program's commands send from what the merchant's client does.
+  const headers = { ...request.headers, "User-Agent": COMMAND_AGENT };
+  return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }
 
 const NOT_THERE = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;

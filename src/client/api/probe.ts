@@ -1,4 +1,3 @@
-import { PROBE_KEY_PREFIX } from "../../core/checkout/idempotency-key.ts";
 import {
   BAD_ANSWER,
   isAccepted,
@@ -49,7 +48,7 @@ async function probeCreate(
   name: string,
   ask: (request: ApiRequest) => Promise<Asked>,
 ): Promise<CreateProbe> {
-  const [orderId, key] = [`checklist-${name}`, `${PROBE_KEY_PREFIX}${name}`];
+  const [orderId, key] = [`checklist-${name}`, `checkout-checklist-${name}`];
   const request = (amountMinor: number): ApiRequest => {
     const body = { order_id: orderId, ...PROBE_TERMS, amount_minor: amountMinor };
     return createRequest(target, { endpoint: "orders", key, body: JSON.stringify(body) });

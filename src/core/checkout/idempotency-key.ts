@@ -94,6 +94,3 @@ export function deriveIdempotencyKey(create: LogicalCreate): string {
   const digest = hash("sha256", JSON.stringify(parts), "hex");
   return `co-${digest.slice(0, 40)}-${attempt}`;
 }
-
-/** Prefix of the keys that `checklist --probe` sends. They prove nothing about the merchant's client. */
-export const PROBE_KEY_PREFIX = "checkout-checklist-";

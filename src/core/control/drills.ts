@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { ERROR_CODES } from "../errors.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
+import { CLIENT_RUNS } from "../readiness/drills/idempotency.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
 /** Maximum number of steps of a drill. */
@@ -10,6 +11,7 @@ const MAX_PAGE = 1000;
 /** The longest that a drill can hold its lease, in milliseconds: a day and a bit, as long as a command may run. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 const MAX_EXIT_CODE = 2 ** 32 - 1;
+const MAX_ORDER_ID = 128;
 
 const text = z.string().max(MAX_TEXT);
 const step = z.strictObject({
@@ -41,6 +43,7 @@ const endpointDrill = drill.extend({
 });
 
 const seenCreate = z.object({
+  run: z.enum(CLIENT_RUNS),
   requestId: z.uuid(),
   idempotencyKey: z.string().nullable(),
   orderId: z.string().nullable(),
@@ -63,7 +66,12 @@ export const drillOperations = {
     summary:
       "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), or holds the store's webhooks back (browser_return)",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), timeoutMs: z.int().min(1).max(MAX_LEASE_MS) }),
-    answer: z.object({ id: z.uuid(), storeId: z.uuid() }),
+    answer: z.object({
+      id: z.uuid(),
+      storeId: z.uuid(),
+      /** The drill's own API key, which is revoked when the lease ends; null for a drill that needs none. */
+      apiKey: z.string().nullable(),
+    }),
     lasting: true,
   }),
   listDrills: storeOperation({
@@ -98,14 +106,36 @@ export const drillOperations = {
     request: z.strictObject({ returnUrl: text, steps: z.array(step).min(1).max(MAX_STEPS) }),
     answer: drill,
   }),
+  beginClientRun: storeOperation({
+    method: "POST",
+    path: "/drills/idempotency/{id}/runs",
+    summary: "Counts the creates that come from now on to this run of the merchant's command",
+    request: z.strictObject({ run: z.enum(CLIENT_RUNS), orderId: z.string().min(1).max(MAX_ORDER_ID) }),
+    answer: z.object({}),
+  }),
+  endClientRun: storeOperation({
+    method: "POST",
+    path: "/drills/idempotency/{id}/runs/end",
+    summary: "Ends the run: an answer that was held back is dropped",
+    request: z.strictObject({
+      ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
+      exitCode: z.int().min(0).max(MAX_EXIT_CODE).nullable(),
+    }),
+    /** Whether an answer was kept from the client. */
+    answer: z.object({ lost: z.boolean() }),
+  }),
+  awaitClientRun: storeOperation({
+    method: "GET",
+    path: "/drills/idempotency/{id}/runs/current",
+    summary:
+      "Waits until a create of the run is made, and its answer kept from the client, or until the run has ended",
+    answer: z.object({ lost: z.boolean() }),
+  }),
   closeIdempotencyDrill: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/close",
-    summary: "Watches no longer, and tells which request to send with the key of the lost create",
-    request: z.strictObject({
-      ending: z.enum(["exited", "timeout", "aborted", "not_run"]),
-      exitCode: z.int().min(0).max(MAX_EXIT_CODE).nullable(),
-    }),
+    summary: "Watches the client no longer, and tells which request to send with the key of the lost create",
+    request: z.strictObject({}),
     answer: z.object({
       /** null where no answer was dropped. */
       reuse: z

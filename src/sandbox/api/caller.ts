@@ -1,3 +1,4 @@
+import { COMMAND_AGENT } from "../../core/own-agent.ts";
 import type { StoreClock } from "../../core/clock.ts";
 import { parseAuthorization, type Credential } from "../../core/credential.ts";
 import type { Store } from "../../store/store.ts";
@@ -12,4 +13,9 @@ export function callerOf(
   const presented = parseAuthorization(headerLines(request, "authorization"));
   if (!presented.ok || presented.value.kind === "live") return undefined;
   return store.credentials.byApiKey(presented.value.apiKey);
+}
+
+/** Whether a command of this program sent a request: it shows nothing of the merchant's own client. */
+export function isOwnCommand(request: HttpRequest): boolean {
+  return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }

@@ -22,7 +22,7 @@ import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
-import { callerOf } from "./caller.ts";
+import { callerOf, isOwnCommand } from "./caller.ts";
 import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { ServiceContext } from "../context.ts";
@@ -110,7 +110,8 @@ async function create(
   const kept = refuseTokens(context, content.value);
   if (!kept.ok) return kept;
   const { storeId, clock } = credential.value;
-  const command = { ...content.value, storeId, object, path, requestId: ownId };
+  const own = isOwnCommand(call.request);
+  const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: own };
   const created = await createCheckout(context, command);
   if (!created.ok) return created;
   context.assumptions.note(reliedOnByCreate(content.value.request, created.value), {

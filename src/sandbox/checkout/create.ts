@@ -8,12 +8,7 @@ import {
 } from "../../core/checkout/checkout.ts";
 import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { recordEvent } from "../../core/checkout/event.ts";
-import {
-  fingerprint,
-  PROBE_KEY_PREFIX,
-  replay,
-  type StoredResponse,
-} from "../../core/checkout/idempotency-key.ts";
+import { fingerprint, replay, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -32,6 +27,8 @@ export type CreateCommand = {
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
   readonly requestId: string;
+  /** Whether a command of this program sent it: then it is no evidence for the merchant's client. */
+  readonly isOwnCommand: boolean;
 };
 
 /** The bytes to send, and whether they are a replay. */
@@ -117,13 +114,12 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
  */
 function answerUsed(
   { store }: ServiceContext,
-  { storeId, idempotencyKey: key, requestId }: CreateCommand,
+  { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
   used: { readonly stored: StoredResponse; readonly digest: string; readonly now: number },
 ): Outcome<Created> {
   const answer = replay(used.stored, { key, fingerprint: used.digest });
   const kind = answer.ok ? "replayed" : "refused";
-  const isProbe = key.startsWith(PROBE_KEY_PREFIX);
-  if (!isProbe) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });
+  if (!isOwnCommand) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });
   if (!answer.ok) return answer;
   const { requestId: first, body } = answer.value;
   return accept({ requestId: first, body, replayed: true });

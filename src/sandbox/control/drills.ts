@@ -14,8 +14,8 @@ export const drillHandlers = {
     accept({ drills: store.drills.list({ storeId, kind, limit }) }),
   // The request that opens a lease holds it, so it gives it its id.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
-    openDrillLease(context, { storeId, id, drill }, timeoutMs);
-    return accept({ id, storeId });
+    const apiKey = await openDrillLease(context, { storeId, id, drill }, timeoutMs);
+    return accept({ id, storeId, apiKey });
   },
   endLease: async ({ leases }, { storeId, id }) => {
     const ended = await leases.end({ storeId, id });
@@ -28,8 +28,20 @@ export const drillHandlers = {
   },
   recordBrowserReturn: (context, { storeId, body: { returnUrl, steps } }) =>
     keepDrill(context, { storeId, kind: "browser_return", subject: returnUrl, steps }),
-  closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id, body }) => {
-    const closed = idempotencyWatch.close({ storeId, id }, body);
+  beginClientRun: async ({ idempotencyWatch }, { storeId, id, body }) => {
+    const begun = idempotencyWatch.beginRun({ storeId, id }, body);
+    return begun.ok ? accept({}) : begun;
+  },
+  endClientRun: async ({ idempotencyWatch }, { storeId, id, body }) => {
+    const lost = idempotencyWatch.endRun({ storeId, id }, body);
+    return lost.ok ? accept({ lost: lost.value }) : lost;
+  },
+  awaitClientRun: async ({ idempotencyWatch }, { storeId, id }) => {
+    const lost = await idempotencyWatch.awaitLoss({ storeId, id });
+    return lost.ok ? accept({ lost: lost.value }) : lost;
+  },
+  closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id }) => {
+    const closed = idempotencyWatch.close({ storeId, id });
     if (!closed.ok) return closed;
     const reuse = closed.value;
     return accept({ reuse: reuse && { ...reuse, body: reuse.request } });

@@ -1,38 +1,75 @@
 import { storeTime } from "../at-store.ts";
+import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES } from "../../core/credential.ts";
+import type { World } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { Lease, Leases } from "./leases.ts";
 
 /** What the leases of drills act on. */
-export type LeaseContext = Pick<ServiceContext, "store" | "world" | "wakeDispatcher"> & {
+export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
+  readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
   readonly leases: Leases;
   readonly idempotencyWatch: IdempotencyWatch;
 };
 
 /**
  * Opens the lease of a drill, for at most this long, and does what the drill needs until it ends (decision 66). While a
- * `browser_return` or `duplicates` has one, the webhooks of its store wait.
+ * `browser_return` or `duplicates` has one, the webhooks of its store wait; `idempotency` has an API key of its own, which
+ * is returned.
  */
-export function openDrillLease(context: LeaseContext, lease: Omit<Lease, "since">, timeoutMs: number): void {
-  const { leases, idempotencyWatch } = context;
-  const undo = (): void => undoDrill(context, lease);
-  leases.open({ ...lease, since: storeTime(context, lease.storeId) }, { timeoutMs, undo });
-  if (lease.drill === "idempotency") idempotencyWatch.begin(lease);
-}
-
-function undoDrill(
-  { store, idempotencyWatch, wakeDispatcher }: LeaseContext,
+export async function openDrillLease(
+  context: LeaseContext,
   lease: Omit<Lease, "since">,
-): void {
+  timeoutMs: number,
+): Promise<string | null> {
+  const { leases, store, wakeDispatcher } = context;
+  const open = (undo: () => void | Promise<void>): void =>
+    leases.open({ ...lease, since: storeTime(context, lease.storeId) }, { timeoutMs, undo });
   switch (lease.drill) {
     case "idempotency":
-      return idempotencyWatch.forget(lease);
+      return openWatched(context, lease, open);
     case "browser_return":
     case "duplicates":
       // What has waited is sent.
-      return store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id));
+      open(() => store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id)));
+      return null;
     case "webhook":
       // It looks at its lease before each request.
-      return undefined;
+      open(() => undefined);
+      return null;
   }
+}
+
+/** The key is the drill's alone, so that what else happens in the store is not taken for the merchant's client. */
+async function openWatched(
+  { store, world, idempotencyWatch }: LeaseContext,
+  lease: Omit<Lease, "since">,
+  open: (undo: () => Promise<void>) => void,
+): Promise<string> {
+  const { storeId } = lease;
+  const apiKey = formatTestKey(world.randomBytes(API_KEY_RANDOM_BYTES));
+  const credentialId = world.uuid();
+  const lastFour = apiKey.slice(-4);
+  await store.write(() =>
+    store.credentials.insert({
+      id: credentialId,
+      storeId,
+      scopes: SCOPES,
+      keyHash: hashKey(apiKey),
+      lastFour,
+      createdAt: world.now(),
+      forDrill: true,
+    }),
+  );
+  open(async () => {
+    idempotencyWatch.forget(lease);
+    await store.write(() => store.credentials.revoke(credentialId, world.now()));
+  });
+  idempotencyWatch.begin({ ...lease, credentialId, lastFour });
+  return apiKey;
+}
+
+/** Revokes the keys of drills whose sandbox ended before them. */
+export function revokeDrillKeys({ store, world }: Pick<LeaseContext, "store" | "world">): Promise<void> {
+  return store.write(() => store.credentials.revokeDrills(world.now()));
 }

@@ -2,7 +2,9 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import {
   otherRequest,
   type ClientEnd,
+  type ClientRun,
   type IdempotencyFacts,
+  type RunFact,
   type SeenCreate,
 } from "../../core/readiness/drills/idempotency.ts";
 import { parseJson, parseStrictJson } from "../../core/json.ts";
@@ -12,7 +14,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 import type { Answer } from "../answer.ts";
-import { callerOf } from "../api/caller.ts";
+import { callerOf, isOwnCommand } from "../api/caller.ts";
 
 /** A request that reuses the lost create's key for another body. */
 export type Reuse = {
@@ -21,22 +23,42 @@ export type Reuse = {
   readonly request: CreateRequest;
 };
 
-/** Watches creates during an idempotency drill, and drops one answer. There is one drill at a time. */
+/** A drill whose creates are watched. */
+export type WatchedDrill = DrillRef & {
+  /** The drill's own API key: what comes with it is the merchant's client, and nothing else is. */
+  readonly credentialId: string;
+  /** The last four characters of that key. */
+  readonly lastFour: string;
+};
+
+/** A run of the merchant's command, and its purchase. */
+export type WatchedRun = { readonly run: ClientRun; readonly orderId: string };
+
+/** Watches creates during an idempotency drill, and drops answers. There is one drill at a time. */
 export type IdempotencyWatch = {
-  /** Watches the creates of a store from now on. A drill that is running ends. */
-  readonly begin: (drill: DrillRef) => void;
-  /** Sees a create that is committed and not answered yet; the first one that succeeds gets no answer. */
+  /** Watches the creates with a drill's key from now on. A drill that is running ends. */
+  readonly begin: (drill: WatchedDrill) => void;
+  /** What is created from now on belongs to this run. Refuses with `not_found`. */
+  readonly beginRun: (drill: DrillRef, run: WatchedRun) => Outcome<void>;
+  /**
+   * Waits until a create of this run is made, and its answer held back or dropped, or until the run has ended; returns
+   * whether an answer was taken. Refuses with `not_found`.
+   */
+  readonly awaitLoss: (drill: DrillRef) => Promise<Outcome<boolean>>;
+  /** Ends the run; a held answer is dropped. Returns whether an answer was taken. Refuses with `not_found`. */
+  readonly endRun: (drill: DrillRef, end: ClientEnd) => Outcome<boolean>;
+  /**
+   * Sees a create that is committed and not answered yet. The first one of the first run that succeeds gets no answer;
+   * that of the killed run waits until the run has ended, and then gets none either.
+   */
   readonly look: (
     request: HttpRequest,
     answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
-  ) => Outcome<Answer>;
+  ) => Outcome<Answer> | Promise<Outcome<Answer>>;
   /** Whether a request is the drill's and not the client's. */
   readonly isOwn: (request: HttpRequest) => boolean;
-  /**
-   * Stops watching, because the client has ended. Returns the request to try with the lost create's key. Refuses with
-   * `not_found`.
-   */
-  readonly close: (drill: DrillRef, client: ClientEnd) => Outcome<Reuse | null>;
+  /** Returns the request to try with the lost create's key; null if no answer was dropped. Refuses with `not_found`. */
+  readonly close: (drill: DrillRef) => Outcome<Reuse | null>;
   /** Returns what was seen, and what the tables say; then forgets it. Refuses with `not_found`. */
   readonly conclude: (drill: DrillRef) => Outcome<IdempotencyFacts>;
   /** Forgets a drill, if it is still watched. */
@@ -46,99 +68,204 @@ export type IdempotencyWatch = {
 /** A running drill and its store. */
 export type DrillRef = { readonly storeId: string; readonly id: string };
 
-type Watch = {
-  readonly id: string;
-  readonly storeId: string;
+type Watch = WatchedDrill & {
+  /** The run that is under way; undefined between runs. */
+  readonly current: WatchedRun | undefined;
+  readonly runs: readonly RunFact[];
   readonly seen: readonly SeenCreate[];
-  /** Ids of the created checkouts. */
-  readonly made: readonly string[];
+  readonly otherKeys: readonly string[];
+  readonly hasOwnCommand: boolean;
   /** Null until an answer was dropped. */
   readonly reuse: Reuse | null;
-  /** Null while the client runs. */
-  readonly client: ClientEnd | null;
-  /** The last refusal of a reused key before the drill's own. */
-  readonly refusedBefore: string | undefined;
+  /** Whether the merchant's client has ended. */
+  readonly isClosed: boolean;
+  readonly refusedRequestId: string | null;
+  readonly moments: Moments;
+};
+
+/** Moments of a run that others wait for: an answer is taken (or the run has ended without), and its end. */
+type Moments = {
+  readonly loss: Promise<void>;
+  readonly lost: () => void;
+  readonly end: Promise<void>;
+  readonly ended: () => void;
 };
 
 /** Maximum number of creates that a drill keeps, so that a client in a loop does not fill the memory. */
 const MAX_SEEN = 100;
 
 /** Makes a watch without a drill. It is in memory, and lasts as long as the drill's lease; its result is stored. */
-export function createIdempotencyWatch(
-  store: Pick<Store, "credentials" | "checkouts" | "idempotencyUses">,
-): IdempotencyWatch {
+export function createIdempotencyWatch(store: Pick<Store, "credentials" | "checkouts">): IdempotencyWatch {
   let watch: Watch | undefined;
-  const lastRefused = (storeId: string) => store.idempotencyUses.latest(storeId, "refused");
 
-  function look(
-    request: HttpRequest,
-    answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
-  ): Outcome<Answer> {
-    const { outcome } = answered;
-    if (watch === undefined || watch.client !== null) return outcome;
-    const storeId = callerOf(store, request)?.storeId;
-    if (storeId !== undefined && storeId !== watch.storeId) return outcome;
-    const lost = outcome.ok && watch.reuse === null;
-    const create = describe(request, { ...answered, lost });
-    watch = remember(watch, create);
-    if (!lost) return outcome;
-    watch = { ...watch, reuse: reuseOf(request) };
-    return accept({ ...outcome.value, dropped: true, note: `${outcome.value.note ?? ""}, answer dropped` });
-  }
+  const watchOf = (drill: DrillRef): Outcome<Watch> =>
+    watch !== undefined && isSame(watch, drill) ? accept(watch) : unknown(drill);
 
   return {
-    look,
-    isOwn: (request) => {
-      const key = watch?.client === null ? undefined : watch?.reuse?.idempotencyKey;
-      return key !== undefined && headerLines(request, "idempotency-key").includes(key);
+    begin: (drill) => {
+      watch?.moments.ended();
+      watch = { ...drill, ...NOTHING_SEEN, moments: momentsOfRun() };
     },
-    begin: ({ storeId, id }) => {
-      watch = { ...NOTHING_SEEN, id, storeId };
+    beginRun: (drill, run) => {
+      const known = watchOf(drill);
+      if (!known.ok) return known;
+      watch = { ...known.value, moments: momentsOfRun(), current: run };
+      return accept(undefined);
     },
-    close: (drill, client) => {
-      if (watch === undefined || !isSame(watch, drill)) return unknown(drill);
-      watch = { ...watch, client, refusedBefore: lastRefused(watch.storeId)?.requestId };
+    awaitLoss: async (drill) => {
+      const known = watchOf(drill);
+      if (!known.ok) return known;
+      await known.value.moments.loss;
+      const later = watchOf(drill);
+      return later.ok ? accept(lostIn(later.value) !== undefined) : later;
+    },
+    endRun: (drill, end) => {
+      const known = watchOf(drill);
+      if (!known.ok) return known;
+      const { current, runs, moments } = known.value;
+      const hasLost = lostIn(known.value) !== undefined;
+      const ended = current === undefined ? runs : [...runs, { ...current, ...end }];
+      watch = { ...known.value, current: undefined, runs: ended };
+      moments.ended();
+      return accept(hasLost);
+    },
+    look: (request, answered) => {
+      if (watch === undefined) return answered.outcome;
+      const sight = sightOf(watch, { request, ...answered, caller: callerOf(store, request) });
+      ({ watch } = sight);
+      return sight.answer;
+    },
+    isOwn: (request) => watch !== undefined && isReuse(watch, request),
+    close: (drill) => {
+      const known = watchOf(drill);
+      if (!known.ok) return known;
+      watch = { ...known.value, isClosed: true };
       return accept(watch.reuse);
     },
     conclude: (drill) => {
-      if (watch === undefined || !isSame(watch, drill) || watch.client === null) return unknown(drill);
-      const { storeId, seen, made, reuse, client, refusedBefore } = watch;
-      const refused = lastRefused(storeId);
-      const isOurs = refused?.key === reuse?.idempotencyKey && refused?.requestId !== refusedBefore;
-      const exist = made.filter((checkoutId) => store.checkouts.find(storeId, checkoutId) !== undefined);
+      if (watch === undefined || !isSame(watch, drill) || !watch.isClosed) return unknown(drill);
+      const facts = factsOf(watch, store);
       watch = undefined;
-      const refusedRequestId = isOurs ? (refused?.requestId ?? null) : null;
-      return accept({ seen, made: exist.length, client, refusedRequestId });
+      return accept(facts);
     },
     forget: (drill) => {
-      if (watch !== undefined && isSame(watch, drill)) watch = undefined;
+      if (watch === undefined || !isSame(watch, drill)) return;
+      watch.moments.ended();
+      watch = undefined;
     },
   };
 }
 
-const NOTHING_SEEN = { seen: [], made: [], reuse: null, client: null, refusedBefore: undefined } as const;
+/** A create that is committed and not answered yet, and the owner of its key. */
+type Answered = {
+  readonly request: HttpRequest;
+  readonly requestId: string;
+  readonly outcome: Outcome<Answer>;
+  readonly caller: ReturnType<typeof callerOf>;
+};
+
+/** What is known after a create, and what it is answered with. */
+type Sight = { readonly watch: Watch; readonly answer: Outcome<Answer> | Promise<Outcome<Answer>> };
+
+function sightOf(watch: Watch, answered: Answered): Sight {
+  const { request, requestId, outcome, caller } = answered;
+  const { current, credentialId } = watch;
+  const isClient = caller?.id === credentialId;
+  if (isClient && isReuse(watch, request))
+    return { watch: { ...watch, refusedRequestId: refusalOf(outcome, requestId) }, answer: outcome };
+  if (current === undefined) return { watch, answer: outcome };
+  const create = describe(request, { requestId, outcome, run: current.run });
+  const isForIt = create.orderId === current.orderId;
+  if (caller !== undefined && !isClient) {
+    const isOfStore = caller.storeId === watch.storeId && isForIt;
+    return { watch: isOfStore ? noteOtherKey(watch, request) : watch, answer: outcome };
+  }
+  // Whoever has no key of ours is the client if it creates the order that the client was given.
+  if (!isClient && !isForIt) return { watch, answer: outcome };
+  if (isOwnCommand(request)) return { watch: { ...watch, hasOwnCommand: true }, answer: outcome };
+  const mayLose = current.run !== "restarted" && lostIn(watch) === undefined;
+  if (!outcome.ok || !mayLose) return { watch: remember(watch, { ...create, lost: false }), answer: outcome };
+  return loseAnswer(remember(watch, { ...create, lost: true }), request, outcome.value);
+}
+
+/** The first purchase goes on at once; the second one when its client has been killed. */
+function loseAnswer(watch: Watch, request: HttpRequest, answer: Answer): Sight {
+  const { reuse, moments, current } = watch;
+  const dropped = accept<Answer>({ ...answer, dropped: true, note: `${answer.note ?? ""}, answer dropped` });
+  moments.lost();
+  return {
+    watch: { ...watch, reuse: reuse ?? reuseOf(request) },
+    answer: current?.run === "killed" ? moments.end.then(() => dropped) : dropped,
+  };
+}
+
+const NOTHING_SEEN = {
+  current: undefined,
+  runs: [],
+  seen: [],
+  otherKeys: [],
+  hasOwnCommand: false,
+  reuse: null,
+  isClosed: false,
+  refusedRequestId: null,
+} as const;
+
+function momentsOfRun(): Moments {
+  const loss = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const ended = (): void => {
+    loss.resolve();
+    end.resolve();
+  };
+  return { loss: loss.promise, lost: loss.resolve, end: end.promise, ended };
+}
+
+/** The create of the present run whose answer was taken. */
+function lostIn({ current, seen }: Watch): SeenCreate | undefined {
+  return seen.find(({ run, lost }) => lost && run === current?.run);
+}
+
+function isReuse({ isClosed, reuse }: Watch, request: HttpRequest): boolean {
+  return isClosed && reuse !== null && headerLines(request, "idempotency-key").includes(reuse.idempotencyKey);
+}
+
+function refusalOf(outcome: Outcome<Answer>, requestId: string): string | null {
+  return !outcome.ok && outcome.refusal.code === "idempotency_key_reused" ? requestId : null;
+}
+
+function noteOtherKey(watch: Watch, request: HttpRequest): Watch {
+  const lastFour = headerLines(request, "authorization").join().slice(-4);
+  const { otherKeys } = watch;
+  return otherKeys.includes(lastFour) ? watch : { ...watch, otherKeys: [...otherKeys, lastFour] };
+}
 
 function remember(watch: Watch, create: SeenCreate): Watch {
-  const { seen, made } = watch;
-  const { checkoutId, lost, result } = create;
-  const isMade = checkoutId !== null && (lost || result === "created") && made.length < MAX_SEEN;
-  return {
-    ...watch,
-    seen: seen.length < MAX_SEEN || lost ? [...seen, create] : seen,
-    made: isMade && !made.includes(checkoutId) ? [...made, checkoutId] : made,
+  const { seen } = watch;
+  return { ...watch, seen: seen.length < MAX_SEEN || create.lost ? [...seen, create] : seen };
+}
+
+/** What was seen, and how many of the checkouts that were created the tables hold. */
+function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): IdempotencyFacts {
+  const { storeId, seen, runs, otherKeys, lastFour, hasOwnCommand, refusedRequestId } = watch;
+  const madeIn = (...wanted: readonly ClientRun[]): number => {
+    const ids = seen.filter(({ run, checkoutId }) => wanted.includes(run) && checkoutId !== null);
+    const exist = new Set(ids.map(({ checkoutId }) => checkoutId ?? ""));
+    return [...exist].filter((id) => checkouts.find(storeId, id) !== undefined).length;
   };
+  const made = { first: madeIn("first"), second: madeIn("killed", "restarted") };
+  return { seen, runs, made, otherKeys, ownKey: lastFour, hasOwnCommand, refusedRequestId };
 }
 
 /** A create with its request and its answer. */
 function describe(
   request: HttpRequest,
-  answered: { readonly requestId: string; readonly outcome: Outcome<Answer>; readonly lost: boolean },
-): SeenCreate {
-  const { requestId, outcome, lost } = answered;
+  answered: { readonly requestId: string; readonly outcome: Outcome<Answer>; readonly run: ClientRun },
+): Omit<SeenCreate, "lost"> {
+  const { requestId, outcome, run } = answered;
   const keys = headerLines(request, "idempotency-key");
   const body = parseStrictJson(request.body);
   const orderId = body.ok ? orderIdOf(body.value) : null;
-  const create = { requestId, idempotencyKey: keys.length === 0 ? null : keys.join(", "), orderId, lost };
+  const create = { requestId, idempotencyKey: keys.length === 0 ? null : keys.join(", "), orderId, run };
   if (!outcome.ok) return { ...create, result: outcome.refusal.code, checkoutId: null };
   const { headers, body: answer } = outcome.value;
   const checkout =
