@@ -132,7 +132,62 @@ test("a merchant that asks the API when the customer comes back passes", async (
   });
   const report = await drill(site);
   expect([report.code, report.verdict]).toEqual([0, "passed"]);
-  expect(report.steps[2]?.got).toMatch(/^paid: .* \(it must have asked the API\); page: 200$/);
+  expect(report.steps[2]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
+});
+
+/** How late a shop believes a return, in milliseconds, and how that is seen. */
+const LATE: readonly (readonly [number, "believes_return" | "paid_without_asking"])[] = [
+  [0, "believes_return"],
+  [1500, "believes_return"],
+  [4000, "believes_return"],
+  [8000, "paid_without_asking"],
+  [11_000, "paid_without_asking"],
+];
+
+for (const [late, cause] of LATE)
+  test(`a merchant that believes the return ${late} ms late fails`, async () => {
+    const site: Awaited<ReturnType<typeof openSite>> = await openSite(({ orders }, order) => {
+      site.harness.clock.after(late, () => orders.set(order, "paid"));
+      return Promise.resolve();
+    });
+    const report = await drill(site);
+    expect([report.code, report.verdict, Object.values(causesOf(report))[0]]).toEqual([1, "failed", cause]);
+    expect(await kept(site)).toMatchObject([{ id: report.drill_id, passed: false }]);
+  });
+
+test("who asks the API late passes; who asks about another order, or before the payment, has not asked", async () => {
+  const asking = async (when: "late" | "before" | "another"): Promise<Report> => {
+    let returns = 0;
+    const site: Awaited<ReturnType<typeof openSite>> = await openSite(async ({ orders }, order, session) => {
+      returns += 1;
+      const act = async (): Promise<void> => {
+        if ((await site.statusOf(session)) === "succeeded") orders.set(order, "paid");
+      };
+      if (when === "late") site.harness.clock.after(4000, () => void act());
+      if (when === "late" || returns === 1) return void (await site.statusOf(session));
+      if (when === "another") {
+        const other = await site.order();
+        await site.pay(other, "succeeded");
+        await site.statusOf(other);
+      }
+      orders.set(order, "paid");
+    });
+    return drill(site);
+  };
+  expect(await asking("late")).toMatchObject({ verdict: "passed" });
+  for (const when of ["before", "another"] as const)
+    expect([when, causesOf(await asking(when))]).toEqual([
+      when,
+      { return_before_webhook: "paid_without_asking" },
+    ]);
+});
+
+test("what a command of this program asks does not count as the shop's", async () => {
+  const site: Awaited<ReturnType<typeof openSite>> = await openSite(async ({ orders }, order, session) => {
+    const asked = await site.harness.run(["sessions", "get", session, "--json"]);
+    if (asked.stdout.includes('"status":"succeeded"')) orders.set(order, "paid");
+  });
+  expect(causesOf(await drill(site))).toEqual({ return_before_webhook: "paid_without_asking" });
 });
 
 test("without a view nothing is done, and it is unknown", async () => {
@@ -245,9 +300,15 @@ test("webhooks are let go when the drill is cut off", async () => {
 
 test("the real program, with a real shop and a real command", async () => {
   const cwd = tempFolder();
-  await startSandbox({ cwd });
+  const { ready } = await startSandbox({ cwd });
   const visits: string[] = [];
+  const ask = async (session: string): Promise<string> => {
+    const headers = { Authorization: `Bearer ${ready.api_key ?? ""}` };
+    return (await fetch(`${ready.base_url}/checkout-sessions/${session}`, { headers })).text();
+  };
   const shop = createServer((request, response) => {
+    const { url = "" } = request;
+    if (!url.startsWith("/thanks")) return void ask(url.slice(1)).then((text) => response.end(text));
     visits.push(`${request.method} ${request.headers["sec-fetch-mode"] ?? ""}`);
     response.end("thanks");
   }).listen(0, "127.0.0.1");
@@ -256,11 +317,23 @@ test("the real program, with a real shop and a real command", async () => {
   const { port } = shop.address() as AddressInfo;
   const line = ["checklist", "run", "browser-return", "--return-url", `http://127.0.0.1:${port}/thanks`];
   // A shop that asks the service whenever it is asked.
-  const command = `'${process.execPath}' '${PROGRAM}' sessions get {session_id} --json`;
-  const view = ["--order-view-command", command, "--paid-when", '"status":"succeeded"'];
+  const view = [
+    "--order-view",
+    `http://127.0.0.1:${port}/{session_id}`,
+    "--paid-when",
+    '"status":"succeeded"',
+  ];
   const drilled = await run([...line, ...view, "--json"], { cwd });
   expect([drilled.code, drilled.stderr]).toEqual([0, ""]);
   const report = JSON.parse(drilled.stdout) as Report;
-  expect(report.steps[2]?.got).toMatch(/^paid: .* \(it must have asked the API\); page: 200$/);
+  expect(report.steps[2]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
   expect(visits).toEqual(["GET navigate", "GET navigate"]);
+  // The service's own word, by a command of this program, is not the shop's.
+  const command = `'${process.execPath}' '${PROGRAM}' sessions get {session_id} --json`;
+  const byCommand = ["--order-view-command", command, "--paid-when", '"status":"succeeded"'];
+  const own = await run([...line, ...byCommand, "--json"], { cwd });
+  expect([own.code, causesOf(JSON.parse(own.stdout) as Report)]).toEqual([
+    1,
+    { return_before_webhook: "paid_without_asking" },
+  ]);
 });

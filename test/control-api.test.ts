@@ -111,6 +111,11 @@ test("every operation answers as it is described", async () => {
     readonly events: { event_id: string }[];
   };
   const eventId = listed.events[0]?.event_id ?? "";
+  const leaseOf = async (drill: string): Promise<string> => {
+    const body = JSON.stringify({ drill, timeout_ms: 60_000 });
+    return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
+  };
+  const returning = await leaseOf("browser_return");
   const calls = {
     listEndpoints: [`${STORE}/endpoints`],
     addEndpoint: [`${STORE}/endpoints`, { ...hooks, event_types: ["order.*"] }],
@@ -137,6 +142,7 @@ test("every operation answers as it is described", async () => {
       `${STORE}/drills/browser-return`,
       { return_url: "http://localhost:3000/thanks", steps: [STEP] },
     ],
+    listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
     openLease: [`${STORE}/leases`, { drill: "idempotency", timeout_ms: 1000 }],
     beginClientRun: [`${STORE}/drills/idempotency/<lease>/runs`, { run: "first", order_id: "order-1" }],
     endClientRun: [`${STORE}/drills/idempotency/<lease>/runs/end`, { ending: "exited", exit_code: 0 }],

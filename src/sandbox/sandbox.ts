@@ -17,6 +17,7 @@ import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/rate-limiter.ts";
+import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
 /** What a sandbox needs. */
@@ -72,6 +73,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     idempotencyWatch: createIdempotencyWatch(options.store),
+    retrieveWatch: createRetrieveWatch(),
     leases: createLeases(world, report("lease")),
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (realTime) => timekeeper.expect(realTime),

@@ -64,7 +64,7 @@ export const drillOperations = {
     method: "POST",
     path: "/leases",
     summary:
-      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), or holds the store's webhooks back (browser_return)",
+      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), or holds the store's webhooks back and watches who asks the API (browser_return)",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), timeoutMs: z.int().min(1).max(MAX_LEASE_MS) }),
     answer: z.object({
       id: z.uuid(),
@@ -130,6 +130,13 @@ export const drillOperations = {
     summary:
       "Waits until a create of the run is made, and its answer kept from the client, or until the run has ended",
     answer: z.object({ lost: z.boolean() }),
+  }),
+  listRetrieves: storeOperation({
+    method: "GET",
+    path: "/leases/{id}/retrieves",
+    summary:
+      "Lists the checkouts that v1 has told to be paid since the lease of a browser_return, to others than the commands of this program",
+    answer: z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
   closeIdempotencyDrill: storeOperation({
     method: "POST",

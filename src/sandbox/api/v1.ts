@@ -24,6 +24,7 @@ import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
 import { callerOf, isOwnCommand } from "./caller.ts";
 import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
+import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
@@ -35,6 +36,7 @@ const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 export type ApiContext = ServiceContext & {
   readonly rateLimiter: RateLimiter;
   readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
+  readonly retrieveWatch: Pick<RetrieveWatch, "look">;
   /** Both tokens, to recognise them where they do not belong: a given one has no form of its own. */
   readonly controlToken: string;
   readonly adminToken: string;
@@ -149,6 +151,7 @@ async function retrieve(context: ApiContext, call: Call): Promise<Outcome<Answer
     const at = storeNow(clock, context.world.now());
     context.assumptions.note(RETRIEVED_ORDER, { storeId, requestId, at });
   }
+  context.retrieveWatch.look(call.request, found.value);
   const body = successBody(requestId, checkoutJson(found.value, context.checkoutOrigin));
   return accept({ status: 200, headers: jsonHeaders(requestId), body, note: found.value.status });
 }

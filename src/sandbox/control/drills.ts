@@ -40,6 +40,10 @@ export const drillHandlers = {
     const lost = await idempotencyWatch.awaitLoss({ storeId, id });
     return lost.ok ? accept({ lost: lost.value }) : lost;
   },
+  listRetrieves: async ({ leases, retrieveWatch }, { storeId, id }) => {
+    const held = leases.check({ storeId, id });
+    return held.ok ? accept({ paidCheckouts: retrieveWatch.of({ storeId, id }) }) : held;
+  },
   closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id }) => {
     const closed = idempotencyWatch.close({ storeId, id });
     if (!closed.ok) return closed;

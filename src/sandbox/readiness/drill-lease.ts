@@ -4,12 +4,14 @@ import type { World } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
 import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { Lease, Leases } from "./leases.ts";
+import type { RetrieveWatch } from "./retrieve-watch.ts";
 
 /** What the leases of drills act on. */
 export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
   readonly leases: Leases;
   readonly idempotencyWatch: IdempotencyWatch;
+  readonly retrieveWatch: RetrieveWatch;
 };
 
 /**
@@ -22,7 +24,7 @@ export async function openDrillLease(
   lease: Omit<Lease, "since">,
   timeoutMs: number,
 ): Promise<string | null> {
-  const { leases, store, wakeDispatcher } = context;
+  const { leases, store, retrieveWatch, wakeDispatcher } = context;
   const open = (undo: () => void | Promise<void>): void =>
     leases.open({ ...lease, since: storeTime(context, lease.storeId) }, { timeoutMs, undo });
   switch (lease.drill) {
@@ -30,8 +32,12 @@ export async function openDrillLease(
       return openWatched(context, lease, open);
     case "browser_return":
     case "duplicates":
-      // What has waited is sent.
-      open(() => store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id)));
+      open(() => {
+        retrieveWatch.forget(lease);
+        // What has waited is sent.
+        store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id));
+      });
+      if (lease.drill === "browser_return") retrieveWatch.begin(lease);
       return null;
     case "webhook":
       // It looks at its lease before each request.

@@ -1,9 +1,5 @@
 import type { DrillStep } from "./drill.ts";
-
-/**
- * What the merchant's page says about the order; `unknown` if it could not be read. `got` is the answer, for people.
- */
-export type OrderView = { readonly says: "paid" | "not_paid" | "unknown"; readonly got: string };
+import { sayOf, type OrderView } from "./order-view.ts";
 
 /** A visit to the page that customers come back to. */
 export type Visit = { readonly arrived: boolean; readonly got: string };
@@ -17,7 +13,12 @@ export type ReturnFacts = {
   /** After the customer came back without paying. */
   readonly unpaid: { readonly visit: Visit; readonly view: OrderView };
   /** After the customer paid and came back, before the webhook. */
-  readonly early: { readonly visit: Visit; readonly view: OrderView };
+  readonly early: {
+    readonly visit: Visit;
+    readonly view: OrderView;
+    /** Whether the merchant has asked the API meanwhile, and was told that it is paid. */
+    readonly asked: boolean;
+  };
   /** After the webhooks. */
   readonly confirmed: OrderView;
 };
@@ -32,6 +33,8 @@ export type ReturnVerdict = {
 export const RETURN_CAUSES = {
   believes_return:
     "It marks the order paid because the customer came back. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (Or --paid-when also matches an unpaid order: see what it got.)",
+  paid_without_asking:
+    "It marks the order paid after the return of a customer who had paid, but it has not asked the API, and no webhook was sent: it most likely believes the return, later than the drill looked before. Wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks with a command of this program shows what the service knows, not your shop.)",
   paid_from_the_start:
     "The view says paid before anybody has come back: --paid-when also matches an unpaid order (does paid match unpaid?), or the view shows another order.",
   never_paid:
@@ -46,7 +49,7 @@ export type ReturnCause = keyof typeof RETURN_CAUSES;
 
 /**
  * Decides the result (interface 4). Both returns look the same. A merchant who takes only the second for paid has asked
- * the service, which is the other way to confirm a payment.
+ * the service, which is the other way to confirm a payment; then the service has seen it ask.
  */
 export function judgeReturn(facts: ReturnFacts): ReturnVerdict {
   const { before, unpaid, early, confirmed } = facts;
@@ -54,11 +57,10 @@ export function judgeReturn(facts: ReturnFacts): ReturnVerdict {
   const causes = {
     before_the_return: before.says === "paid" ? "paid_from_the_start" : readable(before),
     return_without_payment: cannotTell(unpaid) ?? (believes ? "believes_return" : undefined),
-    return_before_webhook:
-      cannotTell(early) ?? (believes && early.view.says === "paid" ? "believes_return" : undefined),
+    return_before_webhook: cannotTell(early) ?? earlyCause(facts),
     after_the_webhook: readable(confirmed) ?? (confirmed.says === "paid" ? undefined : "never_paid"),
   } as const satisfies Readonly<Record<string, ReturnCause | undefined>>;
-  const asked = !believes && early.view.says === "paid" ? " (it must have asked the API)" : "";
+  const asked = early.view.says === "paid" && early.asked ? " (it has asked the API)" : "";
   const step = (name: keyof typeof causes, expected: string, got: string): DrillStep => {
     const cause = causes[name];
     const text = cause === undefined ? null : RETURN_CAUSES[cause];
@@ -76,8 +78,18 @@ export function judgeReturn(facts: ReturnFacts): ReturnVerdict {
   ];
   if (steps.every(({ passed }) => passed)) return { verdict: "passed", steps };
   // A page that always says paid proves nothing.
-  const failed = causes.return_without_payment === "believes_return" && before.says === "not_paid";
+  const failed =
+    before.says === "not_paid" &&
+    (causes.return_without_payment === "believes_return" ||
+      causes.return_before_webhook === "paid_without_asking");
   return { verdict: failed ? "failed" : "unknown", steps };
+}
+
+/** Why a merchant says paid before the webhook, if it should not. */
+function earlyCause({ unpaid, early }: ReturnFacts): ReturnCause | undefined {
+  if (early.view.says !== "paid") return undefined;
+  if (unpaid.view.says === "paid") return "believes_return";
+  return early.asked ? undefined : "paid_without_asking";
 }
 
 function cannotTell({ visit, view }: ReturnFacts["unpaid"]): ReturnCause | undefined {
@@ -86,8 +98,4 @@ function cannotTell({ visit, view }: ReturnFacts["unpaid"]): ReturnCause | undef
 
 function readable({ says }: OrderView): ReturnCause | undefined {
   return says === "unknown" ? "view_unreadable" : undefined;
-}
-
-function sayOf({ says, got }: OrderView): string {
-  return `${says.replace("_", " ")}: ${got}`;
 }

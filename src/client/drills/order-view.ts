@@ -1,0 +1,146 @@
+import type { OrderView } from "../../core/readiness/drills/order-view.ts";
+import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { parseTarget, type Target } from "../../core/webhook/target.ts";
+import { excerpt } from "../../core/text.ts";
+import type { OutboundResult, World } from "../../world.ts";
+import { poll } from "../poll.ts";
+import type { ControlTarget } from "../control/control.ts";
+
+/** How to ask the merchant about an order: a URL or a command with `{order_id}` and `{session_id}`. */
+export type OrderViewSource = {
+  readonly from: { readonly url: string } | { readonly commandLine: string };
+  /** The pattern that matches the answer if the order is paid. */
+  readonly paidWhen: RegExp;
+};
+
+/** The checkout whose order is looked at. */
+export type Buyer = Pick<Checkout, "id" | "orderId">;
+
+/** What the merchant says of an order, with the whole text of its answer; empty where it could not be read. */
+export type Reading = OrderView & { readonly text: string };
+
+/** How to look at an order: at any time the same. */
+export type OrderLook = {
+  readonly target: ControlTarget;
+  readonly checkout: Buyer;
+  readonly view: OrderViewSource;
+  readonly signal: AbortSignal;
+};
+
+/** What looking at an order needs. */
+export type LookWorld = Pick<World, "send" | "run" | "sleep" | "monotonic">;
+
+/** Timeout of each request and each run of the command, in milliseconds. */
+export const LOOK_TIMEOUT_MS = 15_000;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const LOOK_AGAIN_MS = 250;
+
+/** Addresses that a drill may open: this machine, but not the sandbox (the rules of decision 14). */
+export function drillTarget({ origin }: ControlTarget, url: string): Outcome<Target> {
+  const { port } = new URL(origin);
+  return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
+}
+
+/** A URL or a command line with the ids filled in. */
+export function fillIn(template: string, { id, orderId }: Buyer, quote: (text: string) => string): string {
+  return template.replaceAll("{order_id}", () => quote(orderId)).replaceAll("{session_id}", () => quote(id));
+}
+
+/** Asks the merchant about an order. */
+export function readView(world: LookWorld, { target, view, checkout, signal }: OrderLook): Promise<Reading> {
+  const { from, paidWhen } = view;
+  return "url" in from
+    ? askPage(world, target, { url: fillIn(from.url, checkout, encodeURIComponent), paidWhen, signal })
+    : askCommand(world, {
+        commandLine: fillIn(from.commandLine, checkout, (text) => text),
+        paidWhen,
+        signal,
+      });
+}
+
+/** Asks until enough is seen, or time is up; what was seen last is the result. */
+function watchView(
+  world: LookWorld,
+  look: OrderLook,
+  { isEnough, waitMs }: { readonly isEnough: (seen: Reading) => boolean; readonly waitMs: number },
+): Promise<Reading> {
+  return poll(world, () => readView(world, look), {
+    isEnough: (seen) => isEnough(seen) || look.signal.aborted,
+    waitMs,
+    firstPauseMs: LOOK_AGAIN_MS,
+    signal: look.signal,
+  });
+}
+
+/** Asks until the merchant says paid, or time is up. */
+export function awaitPaid(world: LookWorld, look: OrderLook, waitMs: number): Promise<Reading> {
+  return watchView(world, look, { isEnough: ({ says }) => says === "paid", waitMs });
+}
+
+/** A 404 counts as an answer: an order that the merchant does not know yet is not paid. */
+async function askPage(
+  world: Pick<World, "send">,
+  target: ControlTarget,
+  {
+    url,
+    paidWhen,
+    signal,
+  }: { readonly url: string; readonly paidWhen: RegExp; readonly signal: AbortSignal },
+): Promise<Reading> {
+  const headers = { Accept: "application/json,text/*;q=0.9" };
+  const answer = await getLocally(world, target, { url, headers, signal });
+  if (!answer.ok) return { says: "unknown", got: `${answer.failure}: ${excerpt(answer.message)}`, text: "" };
+  const { status, body } = answer;
+  if (status === 404) return { says: "not_paid", got: "404", text: "" };
+  if (status < 200 || status >= 300) return { says: "unknown", got: String(status), text: "" };
+  return judgeText(body, paidWhen);
+}
+
+async function askCommand(
+  world: Pick<World, "run">,
+  {
+    commandLine,
+    paidWhen,
+    signal,
+  }: { readonly commandLine: string; readonly paidWhen: RegExp; readonly signal: AbortSignal },
+): Promise<Reading> {
+  const { ending, exitCode, stdout, stderr } = await world.run({
+    commandLine,
+    env: {},
+    timeoutMs: LOOK_TIMEOUT_MS,
+    maxOutputBytes: MAX_ANSWER_BYTES,
+    signal,
+  });
+  if (ending === "exited" && exitCode === 0) return judgeText(stdout, paidWhen);
+  const how = ending === "exited" ? `exit code ${exitCode ?? "none"}` : ending;
+  return { says: "unknown", got: `${how}: ${excerpt(stderr)}`, text: "" };
+}
+
+function judgeText(text: string, paidWhen: RegExp): Reading {
+  return { says: paidWhen.test(text) ? "paid" : "not_paid", got: excerpt(text), text };
+}
+
+/** A GET to this machine; any other address counts as unreachable. */
+export async function getLocally(
+  world: Pick<World, "send">,
+  target: ControlTarget,
+  wanted: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly signal: AbortSignal;
+  },
+): Promise<OutboundResult> {
+  const allowed = drillTarget(target, wanted.url);
+  if (!allowed.ok) return { ok: false, failure: "unreachable", message: allowed.refusal.message };
+  const { url, addresses } = allowed.value;
+  return world.send({
+    method: "GET",
+    url,
+    headers: wanted.headers,
+    timeoutMs: LOOK_TIMEOUT_MS,
+    maxResponseBytes: MAX_ANSWER_BYTES,
+    ...(addresses === null ? {} : { addresses }),
+    signal: wanted.signal,
+  });
+}
