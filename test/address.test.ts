@@ -26,6 +26,8 @@ const COMMANDS: readonly string[] = [
   "checklist --watch",
   "checklist run webhooks",
   "checklist run idempotency --client-command true",
+  "checklist run duplicates",
+  "checklist waive duplicates --reason none",
   "checklist run browser-return --return-url http://localhost:3000/thanks",
   "store show",
   "capabilities list",

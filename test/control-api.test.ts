@@ -115,7 +115,7 @@ test("every operation answers as it is described", async () => {
     const body = JSON.stringify({ drill, timeout_ms: 60_000 });
     return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
   };
-  const returning = await leaseOf("browser_return");
+  const [duplicates, returning] = [await leaseOf("duplicates"), await leaseOf("browser_return")];
   const calls = {
     listEndpoints: [`${STORE}/endpoints`],
     addEndpoint: [`${STORE}/endpoints`, { ...hooks, event_types: ["order.*"] }],
@@ -142,6 +142,11 @@ test("every operation answers as it is described", async () => {
       `${STORE}/drills/browser-return`,
       { return_url: "http://localhost:3000/thanks", steps: [STEP] },
     ],
+    deliverForDrill: [`${STORE}/drills/duplicates/deliver`, { lease_id: duplicates, event_id: eventId }],
+    recordDuplicates: [
+      `${STORE}/drills/duplicates`,
+      { lease_id: duplicates, subject: "<subject>", steps: [STEP] },
+    ],
     listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
     openLease: [`${STORE}/leases`, { drill: "idempotency", timeout_ms: 1000 }],
     beginClientRun: [`${STORE}/drills/idempotency/<lease>/runs`, { run: "first", order_id: "order-1" }],
@@ -160,14 +165,17 @@ test("every operation answers as it is described", async () => {
     describe: ["/__sandbox/openapi.json"],
   } as const satisfies Record<OperationName, readonly [string, object?]>;
   let lease = "";
+  let subject = "";
   for (const name of OPERATION_NAMES) {
     const [template, request] = calls[name];
     const path = template.replace("<lease>", lease);
     if (request !== undefined) expect(described(name, "request", request)).toBe("");
-    const answer = await call(path, request === undefined ? {} : { body: JSON.stringify(request) });
+    const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
+    const answer = await call(path, body === undefined ? {} : { body });
     expect([name, answer.status, described(name, 200, answer.body)]).toEqual([name, 200, ""]);
     expect(answer.headers["Content-Type"]).toContain("application/json");
     if (name !== "describe") expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
+    if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
     if (name === "openLease") lease = String(answer.body.data?.["id"]);
   }
 });

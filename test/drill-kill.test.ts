@@ -78,6 +78,7 @@ async function openLaboratory() {
     idempotency: ["idempotency", ...client],
     browser_return: ["browser-return", "--return-url", `${shop.url}/thanks`, ...view],
     webhook: ["webhooks"],
+    duplicates: ["duplicates", ...view],
   };
   return {
     shop,
@@ -104,6 +105,8 @@ const STEPS = [
   ["browser_return", "/orders", 5],
   ["webhook", "/hooks", 1],
   ["webhook", "/hooks", 5],
+  ["duplicates", "/orders", 1],
+  ["duplicates", "/hooks", 2],
 ] as const;
 
 test("a drill that is killed leaves nothing armed, paused or half shown", async () => {
@@ -122,7 +125,7 @@ test("a drill that is killed leaves nothing armed, paused or half shown", async 
 
 test("a sandbox that is killed while a drill holds something forgets it", async () => {
   const { shop, cwd, current, drill, restart } = await openLaboratory();
-  for (const [kind, path, nth] of [STEPS[0], STEPS[7], STEPS[10]]) {
+  for (const [kind, path, nth] of [STEPS[0], STEPS[7], STEPS[10], STEPS[13]]) {
     const label = `the sandbox during ${kind}`;
     shop.pauseAt(path, nth);
     const running = drill(kind);

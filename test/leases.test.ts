@@ -11,6 +11,7 @@ const SHOP = "http://localhost:3000";
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
 const RETURN = `--return-url ${SHOP}/thanks --order-view ${SHOP}/orders/{order_id} --paid-when paid`;
 const DRILLS = {
+  duplicates: `checklist run duplicates --order-view ${SHOP}/orders/{order_id} --paid-when paid`,
   idempotency: "checklist run idempotency --client-command client",
   browser_return: `checklist run browser-return ${RETURN}`,
   webhook: "checklist run webhooks",
@@ -104,7 +105,8 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 }
 
 /** The number of steps of a whole drill of each kind. */
-const STEPS: Readonly<Partial<Record<DrillKind, number>>> = {
+const STEPS: Readonly<Record<DrillKind, number>> = {
+  duplicates: 9,
   idempotency: 10,
   browser_return: 4,
   webhook: CASE_NAMES.length,

@@ -13,7 +13,7 @@ Exit codes:
   0 done            4 credential or permission    7 unreachable, timeout, 5xx
   1 failed          5 conflict                  130 interrupted
   2 usage           6 rate limited
-  3 not ready
+  3 not ready, or with risks; unknown
 
 Every option can come from the environment: --base-url is CHECKOUT_BASE_URL.
 The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never
@@ -72,6 +72,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
       (await import("./readiness/checklist.ts")).registerChecklist,
       (await import("./readiness/waive.ts")).registerChecklistWaive,
       (await import("./readiness/drill-webhooks.ts")).registerChecklistWebhooks,
+      (await import("./readiness/drill-duplicates.ts")).registerChecklistDuplicates,
       (await import("./readiness/drill-browser-return.ts")).registerChecklistBrowserReturn,
       (await import("./readiness/drill-idempotency.ts")).registerChecklistIdempotency,
     ],

@@ -64,7 +64,10 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
         "also write all six items as JUnit XML, which fails where the exit code is not 0",
       ),
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
-      switchOption("--allow-risks", "exit 0 also when ready with risks (default: 3)"),
+      switchOption(
+        "--allow-risks",
+        "exit 0 also when ready with risks, such as a waived drill; the report names each (default: 3)",
+      ),
       switchOption("--watch", "print it again after every change, until Ctrl-C"),
       valueOption("--base-url <url>", "check another service, not the sandbox of this folder"),
       switchOption(

@@ -60,7 +60,7 @@ export function readView(world: LookWorld, { target, view, checkout, signal }: O
 }
 
 /** Asks until enough is seen, or time is up; what was seen last is the result. */
-function watchView(
+export function watchView(
   world: LookWorld,
   look: OrderLook,
   { isEnough, waitMs }: { readonly isEnough: (seen: Reading) => boolean; readonly waitMs: number },

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ERROR_CODES } from "../errors.ts";
+import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
 import { CLIENT_RUNS } from "../readiness/drills/idempotency.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
@@ -64,7 +65,7 @@ export const drillOperations = {
     method: "POST",
     path: "/leases",
     summary:
-      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), or holds the store's webhooks back and watches who asks the API (browser_return)",
+      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back (duplicates), or does so and watches who asks the API (browser_return)",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), timeoutMs: z.int().min(1).max(MAX_LEASE_MS) }),
     answer: z.object({
       id: z.uuid(),
@@ -137,6 +138,37 @@ export const drillOperations = {
     summary:
       "Lists the checkouts that v1 has told to be paid since the lease of a browser_return, to others than the commands of this program",
     answer: z.object({ paidCheckouts: z.array(z.uuid()) }),
+  }),
+  deliverForDrill: storeOperation({
+    method: "POST",
+    path: "/drills/duplicates/deliver",
+    summary:
+      "Sends an event now to each endpoint that is on and wants it, rightly signed, under the lease of a drill of duplicates",
+    request: z.strictObject({
+      leaseId: z.uuid(),
+      eventId: z.uuid(),
+      /** What the first answer told; refused where the endpoints have changed since. */
+      subject: text.optional(),
+    }),
+    answer: z.object({
+      /** The endpoints that are on. */
+      subject: z.string(),
+      answers: z.array(z.object({ status: z.int().nullable(), error: z.enum(DELIVERY_ERRORS).nullable() })),
+    }),
+    refusals: ["state_conflict"],
+  }),
+  recordDuplicates: storeOperation({
+    method: "POST",
+    path: "/drills/duplicates",
+    summary:
+      "Keeps what a drill of duplicates has shown, under its lease; its steps are done by the command line",
+    request: z.strictObject({
+      leaseId: z.uuid(),
+      subject: text,
+      steps: z.array(step).min(1).max(MAX_STEPS),
+    }),
+    answer: drill,
+    refusals: ["state_conflict"],
   }),
   closeIdempotencyDrill: storeOperation({
     method: "POST",

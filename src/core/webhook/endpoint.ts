@@ -43,11 +43,11 @@ export type EndpointNow = Endpoint & { readonly pausedBy: (typeof PAUSED_BY)[num
 /** The reason of an endpoint whose `checkout listen` is not there. */
 export const LISTENER_AWAY = "its listener went away";
 
-/** An endpoint as it stands while a drill holds the webhooks of its store back, or does not (decision 66). */
-export function endpointNow(endpoint: Endpoint, isHeld: boolean): EndpointNow {
+/** An endpoint as it stands while a drill of this name holds the webhooks of its store back, or none does (decision 66). */
+export function endpointNow(endpoint: Endpoint, heldBy: string | undefined): EndpointNow {
   const { state, reason } = endpoint;
-  if (state === "enabled" && isHeld) {
-    const held = "checkout checklist run browser-return holds its events back";
+  if (state === "enabled" && heldBy !== undefined) {
+    const held = `checkout checklist run ${heldBy} holds its events back`;
     return { ...endpoint, state: "paused", reason: held, pausedBy: "drill" };
   }
   if (state !== "paused") return { ...endpoint, pausedBy: null };

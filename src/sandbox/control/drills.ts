@@ -2,6 +2,7 @@ import type { drillOperations } from "../../core/control/drills.ts";
 import { accept } from "../../core/outcome.ts";
 import { judgeIdempotencyDrill } from "../../core/readiness/drills/idempotency.ts";
 import { openDrillLease } from "../readiness/drill-lease.ts";
+import { deliverForDrill, keepDuplicates } from "../readiness/duplicates.ts";
 import { keepDrill, runWebhookDrill, type EndpointDrill } from "../readiness/drills.ts";
 import type { Handlers } from "./handler.ts";
 
@@ -44,6 +45,8 @@ export const drillHandlers = {
     const held = leases.check({ storeId, id });
     return held.ok ? accept({ paidCheckouts: retrieveWatch.of({ storeId, id }) }) : held;
   },
+  deliverForDrill: (context, { storeId, body }) => deliverForDrill(context, storeId, body),
+  recordDuplicates: (context, { storeId, body }) => keepDuplicates(context, storeId, body),
   closeIdempotencyDrill: async ({ idempotencyWatch }, { storeId, id }) => {
     const closed = idempotencyWatch.close({ storeId, id });
     if (!closed.ok) return closed;

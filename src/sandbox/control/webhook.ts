@@ -114,7 +114,7 @@ export const webhookHandlers = {
 } satisfies Pick<Handlers, keyof typeof webhookOperations>;
 
 function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
-  return endpointNow(endpoint, leases.holdsWebhooks(endpoint.storeId));
+  return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
 /** Without `since` the newest events. A request that waits is answered when there is something, or nothing came. */

@@ -81,12 +81,19 @@ export function keepDrill(
   context: DrillsContext,
   shown: Pick<Drill, "storeId" | "kind" | "subject" | "steps">,
 ): Promise<Outcome<Drill>> {
-  return atStore(context, shown.storeId, (store, at) => {
-    const passed = shown.steps.every((step) => step.passed);
-    const drill = { ...shown, id: context.world.uuid(), passed, at };
-    store.drills.insert(drill);
-    return accept(drill);
-  });
+  return atStore(context, shown.storeId, (_store, at) => accept(insertDrill(context, shown, at)));
+}
+
+/** Stores the result of a drill; runs inside a write. */
+export function insertDrill(
+  { store, world }: DrillsContext,
+  shown: Pick<Drill, "storeId" | "kind" | "subject" | "steps">,
+  at: number,
+): Drill {
+  const passed = shown.steps.every((step) => step.passed);
+  const drill = { ...shown, id: world.uuid(), passed, at };
+  store.drills.insert(drill);
+  return drill;
 }
 
 function subjectsOf(
@@ -112,13 +119,18 @@ function subjectsOf(
   });
 }
 
+/** Whether an endpoint is on and a receiver of production, which a listener is not. */
+export function isDrilled({ kind, state }: Pick<Endpoint, "kind" | "state">): boolean {
+  return kind === "url" && state === "enabled";
+}
+
 /** A listener is not a receiver of production, so it cannot be drilled. */
 function choose(
   endpoints: readonly Endpoint[],
   endpointId: string | undefined,
 ): Outcome<readonly Endpoint[]> {
   if (endpointId === undefined) {
-    const on = endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled");
+    const on = endpoints.filter(isDrilled);
     return on.length > 0
       ? accept(on)
       : refuse(

@@ -12,7 +12,7 @@ import type { Leases } from "./leases.ts";
 
 /** What reading the facts needs. */
 export type ReadinessContext = Pick<ServiceContext, "world"> &
-  SecretsContext & { readonly leases: Pick<Leases, "of" | "holdsWebhooks"> };
+  SecretsContext & { readonly leases: Pick<Leases, "of" | "webhooksHeldBy"> };
 
 /** The facts of a store, and their time: milliseconds by the store's clock. */
 export type Readiness = { readonly facts: ReadinessFacts; readonly now: number };
@@ -47,8 +47,8 @@ export function readReadiness(context: ReadinessContext, storeId: string): Outco
 }
 
 function endpointFact(context: ReadinessContext, endpoint: Endpoint, now: number): EndpointFact {
-  const isHeld = context.leases.holdsWebhooks(endpoint.storeId);
-  const { id, kind, url, state, reason, pausedBy } = endpointNow(endpoint, isHeld);
+  const heldBy = context.leases.webhooksHeldBy(endpoint.storeId);
+  const { id, kind, url, state, reason, pausedBy } = endpointNow(endpoint, heldBy);
   const [secret = ""] = endpointSecrets(context, endpoint, now).inForce;
   const drill = drillFact(context.store.drills.latestOf(endpoint));
   return { id, kind, url, state, reason, pausedBy, subject: webhookSubject(endpoint, secret), drill };

@@ -1,5 +1,5 @@
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { DrillKind } from "../../core/readiness/drills/drill.ts";
+import { DRILL_NAMES, type DrillKind } from "../../core/readiness/drills/drill.ts";
 import type { World } from "../../world.ts";
 
 /** A lease and its store. */
@@ -20,12 +20,12 @@ export type Leases = {
   ) => void;
   /** The body of the answer that holds a lease: a text, then nothing until the lease ends. It ends with its reader. */
   readonly hold: (id: string, text: string) => AsyncIterable<Uint8Array>;
-  /** Refuses with `not_found` if a lease has ended, or is another store's. */
-  readonly check: (ref: LeaseRef) => Outcome<void>;
+  /** Refuses with `not_found` if a lease has ended, or is another store's, or that of another kind of drill. */
+  readonly check: (ref: LeaseRef, drill?: DrillKind) => Outcome<void>;
   /** The leases of a store, oldest first. */
   readonly of: (storeId: string) => readonly Lease[];
-  /** Whether the webhooks of a store have to wait. */
-  readonly holdsWebhooks: (storeId: string) => boolean;
+  /** The name of the drill for which the webhooks of a store wait; undefined if they do not. */
+  readonly webhooksHeldBy: (storeId: string) => string | undefined;
   /** Ends a lease, and returns when all is undone. Refuses as `check` does. */
   readonly end: (ref: LeaseRef) => Promise<Outcome<void>>;
   /** Ends every lease, and so its open answer, which would keep a server that stops for all of its grace. */
@@ -59,8 +59,11 @@ export function createLeases(world: Pick<World, "after">, report: (error: unknow
       one.announce();
     }
   };
-  const check = ({ storeId, id }: LeaseRef): Outcome<void> =>
-    held.get(id)?.lease.storeId === storeId ? accept(undefined) : ended(id);
+  const check = ({ storeId, id }: LeaseRef, drill?: DrillKind): Outcome<void> => {
+    const lease = held.get(id)?.lease;
+    const isIt = lease?.storeId === storeId && (drill === undefined || lease.drill === drill);
+    return isIt ? accept(undefined) : ended(id);
+  };
   const of = (storeId: string): Lease[] =>
     [...held.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
 
@@ -91,7 +94,10 @@ export function createLeases(world: Pick<World, "after">, report: (error: unknow
     }),
     check,
     of,
-    holdsWebhooks: (storeId) => of(storeId).some(({ drill }) => HOLDING.has(drill)),
+    webhooksHeldBy: (storeId) => {
+      const holding = of(storeId).find(({ drill }) => HOLDING.has(drill));
+      return holding && DRILL_NAMES[holding.drill];
+    },
     end: async (ref) => {
       const known = check(ref);
       if (known.ok) await finish(ref.id);

@@ -27,7 +27,7 @@ export type DispatchContext = ServiceContext &
   SecretsContext &
   PostContext & {
     readonly world: Pick<World, "random" | "sleep" | "after">;
-    readonly leases: Pick<Leases, "holdsWebhooks">;
+    readonly leases: Pick<Leases, "webhooksHeldBy">;
   };
 
 /** One try that has ended. Times are milliseconds by the store's clock. */
@@ -69,7 +69,7 @@ export function takeNext(
   const clock = endpoint && store.clocks.of(endpoint.storeId);
   if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return undefined;
   // The end of the drill wakes the dispatcher.
-  if (context.leases.holdsWebhooks(endpoint.storeId)) return undefined;
+  if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return undefined;
   const now = storeNow(clock, world.now());
   for (let held = 0; held < MAX_HELD_AT_ONCE; held += 1) {
     const delivery = store.deliveries.next(endpointId);

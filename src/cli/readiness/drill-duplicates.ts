@@ -1,0 +1,130 @@
+import type { Command } from "commander";
+import { drillDuplicates, DUPLICATES_LEASE_MS, type DuplicatesSeen } from "../../client/drills/duplicates.ts";
+import { callControl, type ControlResult, type ControlTarget } from "../../client/control/control.ts";
+import { whileLeased } from "../../client/control/lease.ts";
+import type { OrderViewSource } from "../../client/drills/order-view.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { judgeDuplicates, type DuplicatesVerdict } from "../../core/readiness/drills/duplicates.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Context, Registry } from "../command.ts";
+import { controlOutcome, type NextAfter } from "../control-command.ts";
+import type { Problem } from "../problem.ts";
+import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
+import {
+  buyerFor,
+  ORDER_VIEW_RULES,
+  orderViewOptions,
+  viewOf,
+  withoutView,
+  type OrderViewOptions,
+} from "./order-view.ts";
+
+/** What was shown, and the drill that keeps it; null where it was not kept. */
+type Shown = { readonly judged: DuplicatesVerdict; readonly drill: AnswerOf<"recordDuplicates"> | null };
+
+/** `checkout checklist run duplicates`. */
+export function registerChecklistDuplicates(checklist: Command, registry: Registry): void {
+  registerDrill<OrderViewOptions>(checklist, registry, {
+    name: "duplicates",
+    summary:
+      "pay an order, send its events twice, late and out of order, and check that your shop books it once and keeps it paid",
+    examples: [
+      `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`,
+      `checkout checklist run duplicates --order-view-command 'bin/order-status {order_id}' --paid-when '^paid' --checkout <id>`,
+    ],
+    options: orderViewOptions(),
+    ...ORDER_VIEW_RULES,
+    prepare: (context, options, control) => {
+      const view = viewOf(options, control);
+      if (!view.ok) return view;
+      return accept(
+        view.value === undefined ? withoutView : drillWith(context, options, { control, view: view.value }),
+      );
+    },
+  });
+}
+
+function drillWith(
+  context: Context,
+  options: OrderViewOptions,
+  { control, view }: { readonly control: ControlTarget; readonly view: OrderViewSource },
+): ReadyDrill {
+  const { world } = context;
+  return async (signal) => {
+    const lease = { drill: "duplicates", timeoutMs: DUPLICATES_LEASE_MS, signal } as const;
+    const leased = await whileLeased<Outcome<Shown, Problem>>(
+      world,
+      control,
+      lease,
+      async ({ id: leaseId }) => {
+        // A new order is made when its webhooks wait already, so that the merchant hears of its payment first.
+        const buyer = await buyerFor(context, options, { control, view, purpose: "duplicates" });
+        if (!buyer.ok) return { end: "success", value: buyer };
+        const other =
+          options.checkout === undefined
+            ? await buyerFor(context, options, { control, view, purpose: "not-paid" })
+            : accept(null);
+        if (!other.ok) return { end: "success", value: other };
+        const look = {
+          target: control,
+          checkout: buyer.value,
+          other: other.value,
+          view,
+          leaseId,
+          signal,
+        };
+        const seen = await drillDuplicates(world, look);
+        return seen.end === "success" ? keep(context, control, { leaseId, seen: seen.value }) : seen;
+      },
+    );
+    const shown = controlOutcome(leased, NEXT_AFTER);
+    if (!shown.ok) return shown;
+    return shown.value.ok ? accept(resultOf(shown.value.value)) : shown.value;
+  };
+}
+
+const NEXT_AFTER: NextAfter = {
+  state_conflict:
+    "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>; then run the drill again",
+};
+
+/** What shows nothing is not kept: the last drill that showed something stands. */
+async function keep(
+  { world }: Context,
+  control: ControlTarget,
+  { leaseId, seen }: { readonly leaseId: string; readonly seen: DuplicatesSeen },
+): Promise<ControlResult<Outcome<Shown, Problem>>> {
+  const judged = judgeDuplicates(seen.facts);
+  if (judged.verdict === "unknown") return { end: "success", value: accept({ judged, drill: null }) };
+  const body = { leaseId, subject: seen.subject, steps: judged.steps };
+  const kept = await callControl(world, control, { name: "recordDuplicates", body });
+  return kept.end === "success" ? { end: "success", value: accept({ judged, drill: kept.value }) } : kept;
+}
+
+const TITLES = {
+  another_order: "another order, not paid",
+  before_the_payment: "before the payment",
+  payment_first: "the payment, before all other events",
+  payment_again: "the payment again",
+  created_late: "the creation, late",
+  pending_late: "the start of the payment, late",
+  payment_after_late: "the payment, after the late ones",
+  created_again: "the creation again",
+  payment_last: "the payment once more",
+};
+
+const HEADS = {
+  passed:
+    "as far as its view shows, your shop books an order once, whatever comes twice, late or out of order",
+  failed: "your shop does not bear events that come twice, late or out of order",
+  unknown: "whether your shop bears events that come twice, late or out of order is unknown",
+};
+
+function resultOf({ judged: { verdict, steps }, drill }: Shown): DrillResult {
+  return {
+    verdict,
+    json: { verdict, drill_id: drill?.id ?? null, steps },
+    text: async (style) =>
+      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: TITLES, style })}`,
+  };
+}

@@ -1,0 +1,236 @@
+import {
+  DUPLICATE_SENDS,
+  SEND_NAMES,
+  type DuplicatesFacts,
+  type SendFact,
+  type SendName,
+  type SentStatus,
+} from "../../core/readiness/drills/duplicates.ts";
+import {
+  areTimes,
+  isStill,
+  STILL_READINGS,
+  stillAmong,
+  stillTextOf,
+  type OrderView,
+  type StillText,
+} from "../../core/readiness/drills/order-view.ts";
+import { callControl, type ControlResult, type ControlTarget } from "../control/control.ts";
+import {
+  awaitPaid,
+  readView,
+  watchView,
+  type Buyer,
+  type LookWorld,
+  type OrderLook,
+  type Reading,
+} from "./order-view.ts";
+
+/** What the drill has seen, and of which endpoints. */
+export type DuplicatesSeen = { readonly facts: DuplicatesFacts; readonly subject: string };
+
+/** How long the merchant may need after a create, in milliseconds. */
+const SETTLE_MS = 1000;
+/** How long the merchant may need to mark an order paid, in milliseconds. */
+const PAID_MS = 15_000;
+/** How long the merchant may need for what follows from a payment, in milliseconds. */
+const FULFIL_MS = 4000;
+/** How long the order is watched after an event that should change nothing, in milliseconds; the last one longest. */
+const WATCH_MS = 3000;
+const LAST_WATCH_MS = 6000;
+/** Pause between two readings that tell what changes by itself, in milliseconds. */
+const READING_PAUSE_MS = 1000;
+/** Maximum number of readings until the view has come to rest; what still changes then does so by itself. */
+const MAX_READINGS = 15;
+/** How often, and with which pauses, a view is read that shows a time without seconds: for longer than a minute. */
+const TIME_READINGS = 14;
+const TIME_PAUSE_MS = 5000;
+/** Timeout of one event to all endpoints, in milliseconds: receivers may be slow. */
+const DELIVER_TIMEOUT_MS = 120_000;
+/** The longest that the drill may take, in milliseconds. */
+export const DUPLICATES_LEASE_MS = 15 * 60_000;
+
+/** The last reading after a send, and what of the view stays still; undefined where that is not known. */
+type Looked = Pick<SendFact, "text"> & { readonly reading: Reading; readonly still: StillText | undefined };
+
+/** The order that is paid, and another one, which is not; null where the merchant made the order itself. */
+export type DuplicatesLook = OrderLook & { readonly other: Buyer | null; readonly leaseId: string };
+
+/**
+ * Pays an order of which the merchant has heard nothing yet, or only of its creation, and sends its events out of order
+ * and more than once; asks the merchant each time. To be called under a lease, so that the webhooks of the store wait.
+ */
+export async function drillDuplicates(
+  world: LookWorld,
+  look: DuplicatesLook,
+): Promise<ControlResult<DuplicatesSeen>> {
+  const { target, checkout, signal } = look;
+  const other = await lookAtOther(world, look);
+  if (other.end !== "success") return other;
+  await world.sleep(SETTLE_MS, signal);
+  const before = viewOf(await readView(world, look));
+  const start = { checkoutId: checkout.id, other: other.value, before, sends: [] };
+  const isUseless = before.says !== "not_paid" || (other.value?.view.says ?? "not_paid") !== "not_paid";
+  if (isUseless) return { end: "success", value: { facts: start, subject: "" } };
+  const paid = await callControl(world, target, {
+    name: "pay",
+    id: checkout.id,
+    body: { outcome: "succeeded" },
+  });
+  if (paid.end !== "success") return paid;
+  const sent = await sendAll(world, look);
+  if (signal.aborted) return { end: "interrupted" };
+  if (sent.end !== "success") return sent;
+  const { sends, subject } = sent.value;
+  return { end: "success", value: { facts: { ...start, sends }, subject } };
+}
+
+/** What the merchant says of an order that was created, and not paid. */
+async function lookAtOther(
+  world: LookWorld,
+  look: DuplicatesLook,
+): Promise<ControlResult<DuplicatesFacts["other"]>> {
+  const { target, other, leaseId, signal } = look;
+  if (other === null) return { end: "success", value: null };
+  const created = await eventsOf(world, target, other);
+  if (created.end !== "success") return created;
+  const sent = await callControl(world, target, {
+    name: "deliverForDrill",
+    body: { leaseId, eventId: created.value.created },
+    timeoutMs: DELIVER_TIMEOUT_MS,
+    signal,
+  });
+  if (sent.end !== "success") return sent;
+  // Until it knows the order.
+  const view = await watchView(
+    world,
+    { ...look, checkout: other },
+    { isEnough: ({ says, text }) => says === "paid" || text !== "", waitMs: WATCH_MS },
+  );
+  return { end: "success", value: { checkoutId: other.id, view: viewOf(view) } };
+}
+
+/** Sends the events one after the other, and looks at the order after each. */
+async function sendAll(
+  world: LookWorld,
+  look: DuplicatesLook,
+): Promise<ControlResult<{ readonly sends: readonly SendFact[]; readonly subject: string }>> {
+  const { target, checkout, leaseId, signal } = look;
+  const events = await eventsOf(world, target, checkout);
+  if (events.end !== "success") return events;
+  const sends: SendFact[] = [];
+  let subject: string | undefined;
+  let still: StillText | undefined;
+  for (const name of SEND_NAMES) {
+    if (signal.aborted) return { end: "interrupted" };
+    const eventId = events.value[DUPLICATE_SENDS[name]];
+    const wasPaid = sends.at(-1)?.view.says === "paid";
+    const isRepeated = sends.some((earlier) => earlier.eventId === eventId);
+    still = wasPaid ? await stillNow(world, look, still) : undefined;
+    const sent = await callControl(world, target, {
+      name: "deliverForDrill",
+      body: { leaseId, eventId, ...(subject === undefined ? {} : { subject }) },
+      timeoutMs: DELIVER_TIMEOUT_MS,
+      signal,
+    });
+    if (sent.end !== "success") return sent;
+    const { answers } = sent.value;
+    subject = sent.value.subject;
+    const looked = await lookAfter(world, look, { name, wasPaid, isRepeated, still });
+    still = looked.still;
+    sends.push({ name, eventId, answers, wasPaid, view: viewOf(looked.reading), text: looked.text });
+  }
+  return { end: "success", value: { sends, subject: subject ?? "" } };
+}
+
+/** The ids of the events of a checkout: of each status the last one. */
+async function eventsOf(
+  world: LookWorld,
+  target: ControlTarget,
+  { id }: Buyer,
+): Promise<ControlResult<Readonly<Record<SentStatus, string>>>> {
+  const shown = await callControl(world, target, { name: "inspectCheckout", id, body: undefined });
+  if (shown.end !== "success") return shown;
+  const { events, object } = shown.value;
+  const last = (status: SentStatus): string =>
+    events.findLast(({ type }) => type === `${object}.${status}`)?.eventId ?? "";
+  const value = { created: last("created"), pending: last("pending"), succeeded: last("succeeded") };
+  return { end: "success", value };
+}
+
+/** What of the view stays still before something is sent: as before, if that is still so. */
+async function stillNow(
+  world: LookWorld,
+  look: OrderLook,
+  known: StillText | undefined,
+): Promise<StillText | undefined> {
+  if (known !== undefined && isStill(known, (await readView(world, look)).text)) return known;
+  await world.sleep(FULFIL_MS, look.signal);
+  const texts: string[] = [];
+  while (texts.length < MAX_READINGS && !look.signal.aborted) {
+    if (texts.length > 0) await world.sleep(READING_PAUSE_MS, look.signal);
+    texts.push((await readView(world, look)).text);
+    const last = texts.slice(-STILL_READINGS);
+    // What is still changing may be what follows from the payment, so it gets the time to come to its end.
+    if (last.length === STILL_READINGS && new Set(last).size === 1) break;
+  }
+  const still = stillTextOf(texts.slice(-STILL_READINGS));
+  return typeof still === "string" ? undefined : still;
+}
+
+/** Watches the order after a send: until it is paid, or for a change where there should be none. */
+async function lookAfter(
+  world: LookWorld,
+  look: OrderLook,
+  sent: {
+    readonly name: SendName;
+    readonly wasPaid: boolean;
+    readonly isRepeated: boolean;
+    readonly still: StillText | undefined;
+  },
+): Promise<Looked> {
+  const { name, wasPaid, isRepeated, still } = sent;
+  if (!wasPaid) {
+    const isPayment = DUPLICATE_SENDS[name] === "succeeded";
+    const reading = await awaitPaid(world, look, isPayment ? PAID_MS : WATCH_MS);
+    return { reading, still, text: "not_compared" };
+  }
+  // What an event that is new to the merchant adds to the view is no booking.
+  const differs = ({ text }: Reading): boolean => isRepeated && still !== undefined && !isStill(still, text);
+  const reading = await watchView(world, look, {
+    isEnough: (seen) => seen.says !== "paid" || differs(seen),
+    waitMs: name === SEND_NAMES.at(-1) ? LAST_WATCH_MS : WATCH_MS,
+  });
+  if (!isRepeated) return { reading, still, text: "not_compared" };
+  if (still === undefined) return { reading, still, text: "untold" };
+  if (reading.says !== "paid" || !differs(reading)) return { reading, still, text: "same" };
+  return explainChange(world, look, { still, reading });
+}
+
+/**
+ * Whether what has changed goes on changing while nothing happens. A time that does so long after the event is a clock,
+ * and counts as unchanged; of anything else that does so nothing can be told.
+ */
+async function explainChange(
+  world: LookWorld,
+  look: OrderLook,
+  { still, reading }: { readonly still: StillText; readonly reading: Reading },
+): Promise<Looked> {
+  const isTime = areTimes(still, reading.text);
+  const readings = [reading];
+  while (readings.length < (isTime ? TIME_READINGS : STILL_READINGS) && !look.signal.aborted) {
+    await world.sleep(isTime ? TIME_PAUSE_MS : READING_PAUSE_MS, look.signal);
+    readings.push(await readView(world, look));
+  }
+  const unpaid = readings.find(({ says }) => says !== "paid");
+  if (unpaid !== undefined) return { reading: unpaid, still, text: "changed" };
+  const texts = readings.map(({ text }) => text);
+  const left = isTime ? stillAmong(still, texts.slice(TIME_READINGS / 2), 1) : stillAmong(still, texts, 2);
+  if (left === "restless") return { reading, still: undefined, text: "untold" };
+  if (!isStill(left, texts.at(-1) ?? "")) return { reading, still, text: "changed" };
+  return isTime ? { reading, still: left, text: "same" } : { reading, still: undefined, text: "untold" };
+}
+
+function viewOf({ says, got }: OrderView): OrderView {
+  return { says, got };
+}

@@ -1,0 +1,108 @@
+import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
+import { wants, type Endpoint } from "../../core/webhook/endpoint.ts";
+import type { Store } from "../../store/store.ts";
+import { atStore } from "../at-store.ts";
+import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
+import { deliveryErrorOf, post, type Posted } from "../webhook/post.ts";
+import { insertDrill, isDrilled, type DrillsContext } from "./drills.ts";
+
+type Sent = AnswerOf<"deliverForDrill">;
+type Prepared = { readonly subject: string; readonly posts: readonly Outgoing[] };
+type Outgoing = Pick<Endpoint, "url"> & Pick<DeliveryRequest, "headers" | "body">;
+
+/**
+ * Sends an event to each endpoint that is on and wants it, as a delivery of it would be sent; no delivery is written, and
+ * the steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill of duplicates
+ * or without such an event, and with `state_conflict` where no endpoint is on, or others than before.
+ */
+export async function deliverForDrill(
+  context: DrillsContext,
+  storeId: string,
+  wanted: RequestOf<"deliverForDrill">,
+): Promise<Outcome<Sent>> {
+  const prepared = await prepare(context, storeId, wanted);
+  if (!prepared.ok) return prepared;
+  const { subject, posts } = prepared.value;
+  const posted = await Promise.all(posts.map((outgoing) => post(context, outgoing)));
+  return accept({ subject, answers: posted.map(answerOf) });
+}
+
+/** Keeps what a drill of duplicates has shown. Refuses as `deliverForDrill` does. */
+export function keepDuplicates(
+  context: DrillsContext,
+  storeId: string,
+  { leaseId, subject, steps }: RequestOf<"recordDuplicates">,
+): Promise<Outcome<Drill>> {
+  return atStore(context, storeId, (store, now) => {
+    const current = subjectNow(context, store, { storeId, leaseId, subject });
+    if (!current.ok) return current;
+    return accept(insertDrill(context, { storeId, kind: "duplicates", subject: current.value, steps }, now));
+  });
+}
+
+/** The requests, signed with the secrets that are active now. */
+function prepare(
+  context: DrillsContext,
+  storeId: string,
+  { leaseId, eventId, subject }: RequestOf<"deliverForDrill">,
+): Promise<Outcome<Prepared>> {
+  return atStore(context, storeId, (store, now) => {
+    const current = subjectNow(context, store, { storeId, leaseId, subject });
+    if (!current.ok) return current;
+    const event = store.events.find(eventId);
+    if (event === undefined || event.storeId !== storeId)
+      return refuse("not_found", `there is no event ${eventId}`);
+    const realNow = context.world.now();
+    const posts = drilledOf(store, storeId)
+      .filter(({ eventTypes }) => wants(eventTypes, event.type))
+      .map((endpoint): Outgoing => {
+        const secrets = endpointSecrets(context, endpoint, now).inForce;
+        const { headers, body } = deliveryRequest({
+          eventId,
+          body: event.body,
+          secrets,
+          retiredSecrets: [],
+          realNow,
+          fault: null,
+        });
+        return { url: endpoint.url, headers, body };
+      });
+    return accept({ subject: current.value, posts });
+  });
+}
+
+/** What a drill that runs under this lease is about, if it is still what it was at first. */
+function subjectNow(
+  { leases, heldBack }: DrillsContext,
+  store: Store,
+  wanted: { readonly storeId: string; readonly leaseId: string; readonly subject?: string | undefined },
+): Outcome<string> {
+  const { storeId, leaseId, subject } = wanted;
+  const held = leases.check({ storeId, id: leaseId }, "duplicates");
+  if (!held.ok) return held;
+  if (heldBack !== undefined) return refuse("state_conflict", `nothing is delivered: ${heldBack}`);
+  const endpoints = drilledOf(store, storeId);
+  const current = duplicatesSubject(endpoints);
+  if (endpoints.length === 0)
+    return refuse(
+      "state_conflict",
+      "no endpoint with an address of its own is on, so there is nothing to drill",
+    );
+  return subject === undefined || subject === current
+    ? accept(current)
+    : refuse("state_conflict", "the endpoints changed during the drill, so it shows nothing");
+}
+
+function drilledOf({ endpoints }: Pick<Store, "endpoints">, storeId: string): Endpoint[] {
+  return endpoints.of(storeId).filter(isDrilled);
+}
+
+function answerOf({ result }: Posted): Sent["answers"][number] {
+  if (result === "forbidden") return { status: null, error: "target_forbidden" };
+  return result.ok
+    ? { status: result.status, error: null }
+    : { status: null, error: deliveryErrorOf(result) };
+}

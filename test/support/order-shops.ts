@@ -1,0 +1,392 @@
+import { verifyWebhook } from "../../src/core/webhook/verify.ts";
+import type { DuplicatesCause } from "../../src/core/readiness/drills/duplicates.ts";
+import type { HttpRequest, HttpResponse } from "../../src/world.ts";
+import type { openWebhookSite } from "./webhook-site.ts";
+
+type Site = Awaited<ReturnType<typeof openWebhookSite>>;
+
+/** What a shop knows of an order. */
+type Order = { status: string; bookings: number; sequence: number; seen: string[] };
+
+/** An event as a shop's code gets it, verified, and what the shop can do about it. */
+export type ShopEvent = {
+  readonly id: string;
+  readonly status: string;
+  readonly sequence: number;
+  readonly session: string;
+  readonly order: Order;
+  /** Whether it says that the order is paid. */
+  readonly payment: boolean;
+  /** Whether the shop has marked the order paid. */
+  readonly paid: boolean;
+  /** The time now, to a second. */
+  readonly paidAt: string;
+  /** Which event of all it is, from 1. */
+  readonly count: number;
+  /** Marks the order paid, and books it. */
+  readonly book: () => void;
+  /** The status that v1 tells. */
+  readonly ask: () => Promise<string>;
+  /** Waits with the answer. */
+  readonly wait: (milliseconds: number) => Promise<void>;
+  /** Does something when time has passed. */
+  readonly later: (milliseconds: number, act: () => void) => void;
+};
+
+/** How a shop acts on an event, and what its view of an order shows. */
+export type ShopPlan = {
+  /** Answers a status, default 200. */
+  readonly onEvent: (event: ShopEvent) => number | void | Promise<number | void>;
+  readonly show?: (order: Order, moment: string) => string;
+  /** Does something when the view is asked for. */
+  readonly onView?: (session: string, event: Pick<ShopEvent, "ask" | "order" | "book">) => Promise<void>;
+};
+
+type Got = {
+  readonly id: string;
+  readonly type: string;
+  readonly body: string;
+  readonly verified: boolean;
+};
+
+const SHOP = "http://localhost:3000";
+const OK: HttpResponse = { status: 200, headers: {}, body: "" };
+
+/** A shop on port 3000: `/hooks` takes webhooks, `/orders/{order_id}` shows an order. */
+export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf">, plan: ShopPlan) {
+  const { harness } = site;
+  const orders = new Map<string, Order>();
+  const sessions = new Map<string, string>();
+  const got: Got[] = [];
+  let onHook = (_count: number): Promise<void> => Promise.resolve();
+  const orderOf = (id: string): Order => {
+    const order = orders.get(id) ?? { status: "open", bookings: 0, sequence: 0, seen: [] };
+    orders.set(id, order);
+    return order;
+  };
+  const book = (order: Order) => (): void => {
+    order.status = "paid";
+    order.bookings += 1;
+  };
+
+  const takeWebhook = async ({ rawHeaders, body: rawBody }: HttpRequest): Promise<HttpResponse> => {
+    const secrets = [site.sandbox().ready.signing_secret];
+    const verdict = verifyWebhook({ rawBody, headers: rawHeaders, secrets, now: harness.clock.now() });
+    const body = Buffer.from(rawBody).toString("utf8");
+    const event = JSON.parse(body) as {
+      readonly event_id: string;
+      readonly type: string;
+      readonly sequence: number;
+      readonly data: { readonly id: string; readonly order_id: string };
+    };
+    got.push({ id: event.event_id, type: event.type, body, verified: verdict.ok });
+    await onHook(got.length);
+    if (!verdict.ok) return { ...OK, status: 400 };
+    const order = orderOf(event.data.order_id);
+    sessions.set(event.data.order_id, event.data.id);
+    const status = event.type.split(".")[1] ?? "";
+    const said = await plan.onEvent({
+      id: event.event_id,
+      status,
+      sequence: event.sequence,
+      session: event.data.id,
+      order,
+      payment: status === "succeeded",
+      paid: order.status === "paid",
+      paidAt: new Date(harness.clock.now()).toISOString().slice(0, 19),
+      count: got.length,
+      book: book(order),
+      ask: () => site.statusOf(event.data.id),
+      wait: (milliseconds) => harness.clock.sleep(milliseconds),
+      later: (milliseconds, act) => harness.clock.after(milliseconds, act),
+    });
+    if (!order.seen.includes(event.event_id)) order.seen.push(event.event_id);
+    return { ...OK, status: typeof said === "number" ? said : 200 };
+  };
+
+  const showOrder = async (target: string): Promise<HttpResponse> => {
+    const id = target.slice("/orders/".length);
+    const order = orders.get(id);
+    const session = sessions.get(id);
+    if (order === undefined) return { ...OK, status: 404 };
+    const ask = (): Promise<string> => site.statusOf(session ?? "");
+    await plan.onView?.(session ?? "", { ask, order, book: book(order) });
+    const show = plan.show ?? (({ status, bookings }) => JSON.stringify({ status, bookings }));
+    return { ...OK, body: show(order, new Date(harness.clock.now()).toISOString()) };
+  };
+
+  harness.occupy(3000, {
+    answer: (request) => (request.target === "/hooks" ? takeWebhook(request) : showOrder(request.target)),
+    refuse: () => ({ ...OK, status: 400 }),
+  });
+  return {
+    got: got as readonly Got[],
+    orders,
+    /** What is done before each webhook is looked at. */
+    onHook: (next: typeof onHook) => void (onHook = next),
+    /** Its receiver is no more; its view goes on, on a port of its own. */
+    goDown: () => {
+      harness.vacate(3000);
+      harness.setFault((request, pass) =>
+        request.url.startsWith(`${SHOP}/orders/`)
+          ? Promise.resolve({ ok: true, status: 404, headers: {}, body: "" })
+          : pass(),
+      );
+    },
+  };
+}
+
+const FINAL = new Set(["succeeded", "failed", "cancelled", "expired"]);
+
+/** Books by the event id, as many shops do. */
+function byEventId({ id, payment, order, book }: ShopEvent): void {
+  if (payment && !order.seen.includes(id)) book();
+}
+
+/** Shops that bear everything, each in its own way. */
+export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
+  "keeps the event ids": { onEvent: byEventId },
+  "compares sequences": {
+    onEvent: ({ sequence, order, payment, book }) => {
+      if (sequence <= order.sequence) return;
+      order.sequence = sequence;
+      if (payment) book();
+    },
+  },
+  "asks the API about each event": {
+    onEvent: async ({ ask, paid, book }) => {
+      if ((await ask()) === "succeeded" && !paid) book();
+    },
+  },
+  "asks the API when its view is asked for": {
+    onEvent: () => undefined,
+    onView: async (_session, { ask, order, book }) => {
+      if (order.status !== "paid" && (await ask()) === "succeeded") book();
+    },
+  },
+  "knows final states": {
+    onEvent: ({ status, order, book }) => {
+      if (order.status === "paid") return;
+      if (status === "succeeded") book();
+      else order.status = FINAL.has(status) ? status : "open";
+    },
+  },
+  "works 3 s later, in a queue": {
+    onEvent: ({ payment, order, book, later }) => {
+      if (payment) later(3000, () => void (order.status === "paid" || book()));
+    },
+  },
+  "marks paid at once and books 4 s later": {
+    onEvent: ({ payment, paid, order, later }) => {
+      if (!payment || paid) return;
+      order.status = "paid";
+      later(4000, () => (order.bookings += 1));
+    },
+  },
+  "answers after 8 s": {
+    onEvent: async (event) => {
+      await event.wait(8000);
+      byEventId(event);
+    },
+  },
+  "refuses a payment until it knows the order, with 503": {
+    onEvent: ({ payment, paid, order, id, book }) => {
+      if (!payment) return 200;
+      if (order.seen.length === 0 || (order.seen.length === 1 && order.seen.includes(id))) return 503;
+      if (!paid) book();
+      return 204;
+    },
+  },
+  "keeps a payment until the creation has come": {
+    onEvent: ({ status, payment, order, book }) => {
+      if (payment && order.sequence === 0) order.sequence = -1;
+      if (status !== "created" && !(payment && order.sequence === 1)) return;
+      if (order.sequence === -1 && order.status !== "paid") book();
+      order.sequence = 1;
+    },
+  },
+  "shows a clock with seconds": {
+    onEvent: byEventId,
+    show: ({ status, bookings }, moment) => `${moment} ${status} bookings=${bookings}`,
+  },
+  "shows a clock with minutes": {
+    onEvent: byEventId,
+    show: ({ status, bookings }, moment) =>
+      `<p>It is ${moment.slice(11, 16)}</p><p>${status}, ${bookings} x</p>`,
+  },
+  "shows a clock in milliseconds, as JSON": {
+    onEvent: byEventId,
+    show: ({ status, bookings }, moment) => JSON.stringify({ now: Date.parse(moment), status, bookings }),
+  },
+  "shows more of the order when its other events come": {
+    onEvent: byEventId,
+    show: ({ status, bookings, seen }) => `${status} ${bookings} history: ${seen.length}`,
+  },
+};
+
+/** A status that a careless shop takes over from any event. */
+const STATUS_NAMES: Readonly<Record<string, string>> = {
+  succeeded: "paid",
+  created: "open",
+  pending: "open",
+};
+
+/** Shops that lose or double something, and what the drill has to say of each. */
+export const BROKEN_SHOPS: Readonly<
+  Record<string, { readonly plan: ShopPlan; readonly causes: readonly DuplicatesCause[] }>
+> = {
+  "books each delivery": {
+    plan: { onEvent: ({ payment, book }) => void (payment && book()) },
+    causes: ["books_again"],
+  },
+  "books each delivery, 2 s later": {
+    plan: { onEvent: ({ payment, book, later }) => void (payment && later(2000, book)) },
+    causes: ["books_again"],
+  },
+  "books each delivery, beside a clock": {
+    plan: {
+      onEvent: ({ payment, book }) => void (payment && book()),
+      show: ({ status, bookings }, moment) => `${moment} ${status} bookings=${bookings}`,
+    },
+    causes: ["books_again"],
+  },
+  "books each delivery three times, a second apart": {
+    plan: {
+      onEvent: ({ payment, book, later }) => {
+        if (payment) for (const delay of [1000, 2000, 3000]) later(delay, book);
+      },
+      show: ({ status, bookings }) => `${status}, ${bookings > 0 ? "booked" : ""} ${bookings > 3}`,
+    },
+    causes: ["books_again"],
+  },
+  "writes the time of the payment again": {
+    plan: {
+      onEvent: ({ payment, order, paidAt }) => {
+        if (payment) order.status = `paid ${paidAt}`;
+      },
+    },
+    causes: ["books_again"],
+  },
+  "keeps the event ids in the memory of each of two workers": {
+    plan: {
+      onEvent: ({ id, payment, count, order, book }) => {
+        const key = `worker ${count % 2}: ${id}`;
+        if (payment && !order.seen.includes(key)) book();
+        order.seen.push(key);
+      },
+    },
+    causes: ["books_again"],
+  },
+  "knows only the last event": {
+    plan: {
+      onEvent: ({ id, payment, order, book }) => {
+        if (payment && order.seen.at(-1) !== id) book();
+        order.seen = [];
+        order.seen.push(id);
+      },
+    },
+    causes: ["books_again"],
+  },
+  "forgets the event ids after 5 s": {
+    plan: {
+      onEvent: ({ id, payment, order, book, later }) => {
+        const key = `for 5 s: ${id}`;
+        if (payment && !order.seen.includes(key)) book();
+        order.seen.push(key);
+        later(5000, () => (order.seen = order.seen.filter((one) => one !== key)));
+      },
+    },
+    causes: ["books_again"],
+  },
+  "takes the last event for the state": {
+    plan: { onEvent: ({ status, order }) => void (order.status = STATUS_NAMES[status] ?? status) },
+    causes: ["forgets_payment"],
+  },
+  "keeps the event ids, and takes the last event for the state": {
+    plan: {
+      onEvent: ({ id, status, order }) => {
+        if (!order.seen.includes(id)) order.status = STATUS_NAMES[status] ?? status;
+      },
+    },
+    causes: ["forgets_payment"],
+  },
+  "forgets the payment on a late pending": {
+    plan: {
+      onEvent: ({ status, paid, payment, order, book }) => {
+        if (status === "pending") order.status = "waiting";
+        else if (payment && !paid) book();
+      },
+    },
+    causes: ["forgets_payment"],
+  },
+  "takes a late creation for a new order": {
+    plan: {
+      onEvent: ({ status, order, payment, paid, book }) => {
+        if (status === "created") order.status = "open";
+        else if (payment && !paid) book();
+      },
+    },
+    causes: ["forgets_payment"],
+  },
+  "takes a late creation for a new order, 2 s later": {
+    plan: {
+      onEvent: ({ status, order, payment, paid, book, later }) => {
+        if (status === "created") later(2000, () => void (order.status = "open"));
+        else if (payment && !paid) book();
+      },
+    },
+    causes: ["forgets_payment"],
+  },
+  "answers 409 to what it knows": {
+    plan: {
+      onEvent: (event) => {
+        if (event.order.seen.includes(event.id)) return 409;
+        byEventId(event);
+        return 200;
+      },
+    },
+    causes: ["refuses_duplicate"],
+  },
+  "answers 500 to what it knows, by a unique index": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        return event.order.seen.includes(event.id) ? 500 : 200;
+      },
+    },
+    causes: ["refuses_duplicate"],
+  },
+  "redirects what it knows": {
+    plan: { onEvent: ({ paid, payment, book }) => (paid ? 302 : void (payment && book())) },
+    causes: ["refuses_duplicate", "refuses_late"],
+  },
+  "answers 422 to what is late": {
+    plan: {
+      onEvent: (event) => {
+        if (event.paid && !event.payment) return 422;
+        byEventId(event);
+        return 200;
+      },
+    },
+    causes: ["refuses_duplicate", "refuses_late"],
+  },
+  "ignores a payment of an order that it does not know": {
+    plan: {
+      onEvent: ({ payment, paid, order, book }) => {
+        const isKnown = order.sequence > 0;
+        if (!payment) order.sequence = 1;
+        else if (isKnown && !paid) book();
+      },
+    },
+    causes: ["lost_early_payment"],
+  },
+  "books and then fails": {
+    plan: {
+      onEvent: (event) => {
+        byEventId(event);
+        return event.payment ? 500 : 200;
+      },
+    },
+    causes: ["refuses_duplicate"],
+  },
+};
