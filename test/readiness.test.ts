@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { CHECKLIST_ITEMS } from "../src/core/readiness/checklist.ts";
 import { verifyWebhook } from "../src/webhooks.ts";
-import type { Service } from "../src/world.ts";
+import type { Service, ShellResult } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness, type Result, type RunningSandbox } from "./support/harness.ts";
 import type { WireAnswerOf } from "./support/wire.ts";
@@ -63,21 +63,68 @@ function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
 
-/** The receiver of the README, on the port of its endpoint. */
+/** The shop of the README, on the port of its endpoint: its receiver, its orders, and the page that customers return to. */
 function receive({ harness }: Pick<Shop, "harness">, secret: () => string): void {
+  const orders = new Map<string, string>();
+  const answer: Service["answer"] = ({ target, rawHeaders, body }) => {
+    const say = (status: number, text = "") => Promise.resolve({ status, headers: {}, body: text });
+    if (target.startsWith("/thanks?")) return say(200, "thanks");
+    if (target.startsWith("/orders/")) {
+      const status = orders.get(target.slice("/orders/".length));
+      return status === undefined ? say(404) : say(200, JSON.stringify({ status }));
+    }
+    const now = harness.clock.now();
+    const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets: secret(), now });
+    if (!verdict.ok) return say(400);
+    const { type, data } = JSON.parse(Buffer.from(body).toString("utf8")) as {
+      readonly type: string;
+      readonly data: { readonly order_id?: string };
+    };
+    const { order_id: order = "" } = data;
+    if (orders.get(order) !== "paid") orders.set(order, type.endsWith(".succeeded") ? "paid" : "open");
+    return say(204);
+  };
   harness.vacate(3000);
-  harness.occupy(3000, {
-    answer: ({ rawHeaders, body }) => {
-      const now = harness.clock.now();
-      const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets: secret(), now });
-      return Promise.resolve({ status: verdict.ok ? 204 : 400, headers: {}, body: "" });
-    },
-    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  harness.occupy(3000, { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) });
+}
+
+/** The merchant's own client: one key for each order, sent again until there is an answer. */
+function useOwnClient(
+  shop: Pick<Shop, "harness" | "sandbox">,
+  keyOf = (orderId: string) => `shop-${orderId}`,
+): void {
+  const { harness, sandbox } = shop;
+  harness.setShell(({ env, signal }) => {
+    const { CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: apiKey = "" } = env;
+    const end = (ending: ShellResult["ending"]): ShellResult => ({
+      ending,
+      exitCode: ending === "exited" ? 0 : null,
+      stdout: "",
+      stderr: "",
+    });
+    const buy = () => {
+      const headers = { "Idempotency-Key": keyOf(orderId), Authorization: `Bearer ${apiKey}` };
+      const body = JSON.stringify({ order_id: orderId, price_id: "price_coffee" });
+      return sandbox.request({ path: "/v1/orders", headers, body });
+    };
+    const bought = buy().then(async ({ dropped }) => {
+      if (dropped) await buy();
+      return end("exited");
+    });
+    const killed = new Promise<ShellResult>((resolve) =>
+      signal?.addEventListener("abort", () => resolve(end("aborted"))),
+    );
+    return Promise.race([bought, killed]);
   });
 }
 
 /** The drill of webhooks, with consent to send events of orders. */
 const WEBHOOKS = "checklist run webhooks --order-view http://localhost:3000/orders/{order_id}";
+const VIEW = '--order-view http://localhost:3000/orders/{order_id} --paid-when "status":"paid"';
+const DUPLICATES = `checklist run duplicates ${VIEW}`;
+const RETURN = `checklist run browser-return --return-url http://localhost:3000/thanks ${VIEW}`;
+const IDEMPOTENCY = "checklist run idempotency --client-command client";
+const DRILLS = [WEBHOOKS, DUPLICATES, RETURN, IDEMPOTENCY];
 
 /** Waits until an event of an order was delivered and accepted. */
 async function accepted({ done }: Pick<Shop, "done">): Promise<void> {
@@ -88,17 +135,14 @@ async function accepted({ done }: Pick<Shop, "done">): Promise<void> {
 
 /** From nothing to ready, by what is typed alone; answers the endpoint's id. */
 async function launchShop(shop: Shop): Promise<string> {
-  const { done, type } = shop;
+  const { done } = shop;
   await done("return-origins add https://shop.example");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
   receive(shop, () => added["signing_secret"] ?? "");
-  const order =
-    "orders create --order-id order-1001 --payment-method alipay_plus --currency EUR --amount-minor";
-  await done(`${order} 1999`);
-  await done(`${order} 1999`);
-  expect((await type(`${order} 2999`)).code).toBe(5);
+  useOwnClient(shop);
+  await done("orders create --order-id order-1001 --price-id price_coffee");
   await accepted(shop);
-  await done(WEBHOOKS);
+  for (const drill of DRILLS) await done(drill);
   await done("production request");
   await done("admin approve-credential");
   await done("admin open-gate");
@@ -123,21 +167,29 @@ test("a store gets from nothing to ready by what is typed, each step opening one
   await open("return-origins add https://shop.example");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
   receive(shop, () => added["signing_secret"] ?? "");
-  const order =
-    "orders create --order-id order-1001 --payment-method alipay_plus --currency EUR --amount-minor";
-  await done(`${order} 1999`);
+  useOwnClient(shop);
+  await open(RETURN);
   await accepted(shop);
   await open(WEBHOOKS);
-  await open(`${order} 1999`);
-  await open(`${order} 2999`);
+  await open(DUPLICATES);
+  // What only the log shows opens nothing.
+  const order =
+    "orders create --order-id order-1001 --payment-method alipay_plus --currency EUR --amount-minor";
+  for (const amount of [1999, 1999, 2999]) await open(`${order} ${amount}`);
+  await open(IDEMPOTENCY);
   await open("production request");
   await open("admin approve-credential");
   await open("admin open-gate");
-  const [first, origins, webhooks, ...rest] = steps.map(([, passing]) => passing);
-  expect(first).toBe("store_active");
-  expect(origins).toBe("store_active return_origins");
-  expect(webhooks).toBe("store_active return_origins webhook_verification");
-  expect(rest).toEqual([
+  const origins = "store_active return_origins";
+  const webhooks = `${origins} webhook_verification`;
+  expect(steps.map(([, passing]) => passing)).toEqual([
+    "store_active",
+    "store_active",
+    origins,
+    origins,
+    webhooks,
+    webhooks,
+    webhooks,
     webhooks,
     `${webhooks} idempotency_replay`,
     `${webhooks} idempotency_replay`,
@@ -166,14 +218,9 @@ function readmeSteps(): string[][] {
 test("a store gets from nothing to ready by the README's steps alone", async () => {
   const shop = await openShop();
   const { harness, check } = shop;
-  // The merchant's own client; ours is one that does it right.
-  harness.setShell(async ({ env: given }) => {
-    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));
-    const ended = await harness.run(["orders", "create", "--price-id", "price_coffee"], { env });
-    return { ending: "exited", exitCode: ended.code, stdout: ended.stdout, stderr: ended.stderr };
-  });
+  useOwnClient(shop);
   const steps = readmeSteps();
-  expect(steps.length).toBeGreaterThan(6);
+  expect(steps.length).toBeGreaterThan(8);
   expect((await check()).report.verdict).toBe("not_ready");
   for (const step of steps) {
     if (step.includes("--order-view")) await accepted(shop);
@@ -187,15 +234,7 @@ test("a store gets from nothing to ready by the README's steps alone", async () 
 
   // A client that makes a new key for each try turns it back, whatever the log had before.
   let tries = 0;
-  harness.setShell(async ({ env: given }) => {
-    const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));
-    const order = ["orders", "create", "--price-id", "price_coffee", "--retries", "0", "--idempotency-key"];
-    while (
-      (await harness.run([...order, `new-key-of-try-${(tries += 1)}`], { env })).code !== 0 &&
-      tries < 3
-    );
-    return { ending: "exited", exitCode: 0, stdout: "", stderr: "" };
-  });
+  useOwnClient(shop, () => `new-key-of-try-${(tries += 1)}`);
   expect((await harness.run(["checklist", "run", "idempotency", "--client-command", "client"])).code).toBe(1);
   expect((await check()).open).toEqual(["idempotency_replay"]);
 });
@@ -204,7 +243,6 @@ test("each item that is taken away again turns the verdict back", async () => {
   const shop = await openShop();
   const { check, done, type, harness } = shop;
   const endpoint = await launchShop(shop);
-  const order = "orders create --payment-method alipay_plus --currency EUR --amount-minor 1 --order-id";
   const drill = WEBHOOKS;
   const rows: readonly (readonly [away: string, open: string[], back: readonly string[]])[] = [
     [
@@ -264,15 +302,42 @@ test("each item that is taken away again turns the verdict back", async () => {
   await done(drill);
 
   await done("sandbox clock freeze");
-  await done(drill);
-  for (const line of [`${order} order-7`, `${order} order-7`]) await done(line);
-  await type(`${order} order-7 --price-id price_bento`);
-  await type(`${order.replace("minor 1 ", "minor 2 ")} order-7`);
+  for (const each of DRILLS) await done(each);
   expect((await check()).report.verdict).toBe("ready");
   await done(`sandbox clock advance ${7 * DAY_MS - 1}ms`);
   expect((await check()).report.verdict).toBe("ready");
   await done("sandbox clock advance 1ms");
-  expect((await check()).open).toEqual(["webhook_verification", "idempotency_replay"]);
+  expect((await check()).open).toEqual(["return_origins", "webhook_verification", "idempotency_replay"]);
+});
+
+test("a waiver stands in for a drill, as a risk, until the drill decides or 7 days are over", async () => {
+  const shop = await openShop();
+  const { done, type, check } = shop;
+  await launchShop(shop);
+  await done("sandbox clock freeze");
+  await done(`sandbox clock advance ${8 * DAY_MS}ms`);
+  expect((await check()).report.verdict).toBe("not_ready");
+  for (const name of ["webhooks", "duplicates", "idempotency", "browser-return"])
+    await done(`checklist waive ${name} --reason by-hand-${name}`);
+  const { report, open } = await check();
+  expect([report.verdict, open]).toEqual(["ready_with_risks", []]);
+  for (const name of ["webhooks", "duplicates", "idempotency", "browser-return"])
+    expect(report.items.flatMap(({ assumptions }) => assumptions).join()).toContain(`by-hand-${name}`);
+  expect((await type("checklist --json --allow-risks")).code).toBe(0);
+  expect((await type("checklist --allow-risks --item store_active")).code).toBe(0);
+  // A drill that fails after it outweighs it; one that passes removes the risk.
+  await done("sandbox clock advance 1ms");
+  receive(shop, () => "whsec_another");
+  await type(WEBHOOKS);
+  expect((await check()).open).toEqual(["webhook_verification"]);
+  expect((await type("checklist --allow-risks")).code).toBe(3);
+  await done("checklist waive webhooks --reason again");
+  await done(IDEMPOTENCY);
+  const fewer = await check();
+  expect(fewer.report.verdict).toBe("ready_with_risks");
+  expect(fewer.report.items[4]?.assumptions).toEqual([]);
+  await done(`sandbox clock advance ${7 * DAY_MS}ms`);
+  expect((await check()).report.verdict).toBe("not_ready");
 });
 
 test("nobody but the administrator opens the gate, and only in its order", async () => {
@@ -654,13 +719,19 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
   const shop = await openShop();
   const { harness, done, type } = shop;
   await done("return-origins add http://localhost:3000");
-  await done(`endpoints add ${HOOKS}`);
+  const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
+  receive(shop, () => added["signing_secret"] ?? "");
+  await done(RETURN);
   const hostile = `</failure>&<b>]]>\`@team|"'[x](http://evil.example)\u202e`;
   expect((await harness.run(["production", "request", "--note", hostile])).code).toBe(0);
-  const order = ["orders", "create", "--order-id", "a", "--price-id", "price_bento"];
-  for (const _ of ["created", "replayed"]) await harness.run([...order, "--idempotency-key", "<key>`@a|b"]);
+  const order = {
+    path: "/v1/orders",
+    headers: { "Idempotency-Key": "<key>`@a|b" },
+    body: JSON.stringify({ order_id: "a", price_id: "price_bento" }),
+  };
+  for (const _ of ["created", "replayed"]) await shop.sandbox.request(order);
 
-  const human = await type("checklist --junit readiness.xml");
+  const human = await type("checklist --junit readiness.xml --allow-risks");
   expect([human.code, human.stderr]).toEqual([3, ""]);
   expect(human.stdout).toContain("\n✗ Production credential approved (production_credential: fail)\n");
   expect(human.stdout).toContain("\n✓ Return origins registered (return_origins: pass)\n");
@@ -675,7 +746,8 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
   expect(text).toMatch(/^<\?xml version="1\.0" encoding="UTF-8"\?>\n/);
   const { suite, cases } = await parseXml(path);
   expect(suite).toMatchObject({ tests: "6", failures: "2", errors: "2", skipped: "0" });
-  expect(cases.map(([name, first]) => [name, first])).toEqual([
+  const opened = cases.map(([name, first]) => [name, first]);
+  expect(opened).toEqual([
     ["production_credential", "failure"],
     ["store_active", "system-out"],
     ["return_origins", "system-out"],
@@ -686,6 +758,14 @@ test("the report is a table for people, one line of JSON, JUnit XML and Markdown
   expect(cases[0]?.at(-1)).toContain(hostile.replace("\u202e", "\\u{202e}"));
   expect(cases[2]?.at(-1)).toContain("risk: ");
   expect(cases[4]?.at(-1)).toContain("key <key>`@a|b");
+
+  // A risk fails as the exit code does, unless risks are allowed.
+  await type("checklist --junit strict.xml");
+  const strict = await parseXml(join(harness.cwd, "strict.xml"));
+  expect(strict.suite).toMatchObject({ tests: "6", failures: "3", errors: "2", skipped: "0" });
+  expect(strict.cases.map(([name, first]) => [name, first])).toEqual(
+    opened.with(2, ["return_origins", "failure"]),
+  );
 
   const markdown = await type("checklist --markdown");
   expect([markdown.code, markdown.stderr]).toEqual([3, ""]);
@@ -756,14 +836,16 @@ test("--watch prints what is there, and again whatever differs, until it is stop
   expect((harness.clock.now() - start) % 1000).toBe(0);
   await done("return-origins add https://shop.example");
   await looks(2);
+  await done("checklist waive browser-return --reason none");
+  await looks(2);
   await done("production request");
   await looks(2);
   await done("sandbox clock show");
   await looks(2);
   expect(reports().map(({ items }) => items.filter(({ status }) => status === "pass").length)).toEqual([
-    1, 2, 2,
+    1, 1, 2, 2,
   ]);
-  expect(reports()[2]?.items[0]?.reason).toContain("was requested");
+  expect(reports()[3]?.items[0]?.reason).toContain("was requested");
   expect(readFileSync(join(harness.cwd, "readiness.xml"), "utf8")).toContain("was requested");
   const ended = await watch.stop();
   expect([ended.code, ended.stderr]).toEqual([3, ""]);
@@ -955,6 +1037,14 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
       ["checklist --item gate", 2, "production_credential or store_active"],
       ["checklist --item", 2, "argument missing"],
       ["checklist everything", 2, "too many arguments"],
+      ["checklist waive webhook --reason none", 2, "name one of: webhooks, duplicates, idempotency"],
+      ["checklist waive webhooks", 2, "missing: --reason"],
+      ["checklist run duplicates --order-view http://localhost:3000/", 2, "--order-view needs --paid-when"],
+      [
+        "checklist run duplicates --paid-when ( --order-view http://localhost:3000/",
+        2,
+        "a regular expression",
+      ],
       ["checklist run", 2, "a command is missing"],
       ["checklist --json run webhooks", 2, "--json is before run"],
       ["checklist --json --markdown", 2, "exclude each other"],
@@ -1001,6 +1091,7 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
   }
   const help = await type("checklist --help");
   expect(help.stdout).toContain("$ checkout checklist --json --junit readiness.xml");
-  expect(help.stdout).toMatch(/Commands:\n {2}run /);
+  for (const name of ["run", "waive"])
+    expect(help.stdout).toMatch(new RegExp(`Commands:\n(?:.*\n)*? {2}${name} `));
   expect((await type("--help")).stdout).toContain("3 not ready");
 });

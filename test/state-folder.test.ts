@@ -357,6 +357,9 @@ test("a state that was copied or moved delivers nothing, and says so, until it i
       expect(listed.stdout).toContain("nothing is delivered");
       const drill = await harness.run(["checklist", "run", "webhooks"], { cwd });
       expect(drill.stderr).toContain("checkout sandbox start --adopt");
+      const view = ["--order-view", "http://localhost:3000/{order_id}", "--paid-when", "never"];
+      const duplicates = await harness.run(["checklist", "run", "duplicates", ...view], { cwd });
+      expect(duplicates.stderr).toContain("checkout sandbox start --adopt");
       expect(received.length).toBe(1);
       await held.stop();
 
