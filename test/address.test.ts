@@ -262,7 +262,10 @@ test("what acts on the sandbox of the folder sends it no key of another service"
   const triggered = await harness.run(["trigger", "order.created"], { env });
   expect([triggered.code, triggered.stderr]).toEqual([0, ""]);
   await harness.run(words("checklist run idempotency --client-command true"), { env });
-  expect(harness.commands.map(({ env: given }) => given["CHECKOUT_API_KEY"])).toEqual([ready.api_key]);
+  // The drill has a key of its own, of the same sandbox.
+  const [given] = harness.commands.map(({ env: command }) => command["CHECKOUT_API_KEY"]);
+  expect(given).toMatch(/^svc_test_/);
+  expect([ready.api_key, theirs]).not.toContain(given);
   expect(new Set(sent.map(({ key }) => key))).toEqual(new Set([ready.api_key, token]));
 });
 

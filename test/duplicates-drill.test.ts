@@ -80,7 +80,7 @@ test("each event is sent as a delivery of it: the same bytes, a signature of now
     "succeeded",
   ];
   const sent = site.shop.got.slice(0, types.length);
-  expect(sent.map(({ type }) => type)).toEqual(types.map((type) => `checkout_session.${type}`));
+  expect(sent.map(({ type }) => type)).toEqual(types.map((type) => `order.${type}`));
   expect(sent.map(({ verified }) => verified)).toEqual(types.map(() => true));
   expect(new Set(sent.filter(({ type }) => type.endsWith("succeeded")).map(({ body }) => body)).size).toBe(1);
   expect(steps.slice(2).map(({ reference }) => reference)).toEqual(sent.slice(1).map(({ id }) => id));
@@ -142,11 +142,11 @@ test("of a view that begins to change and does not come to rest nothing can be t
 test("each of two endpoints gets what it wants, and both are what was drilled", async () => {
   const site = await openSite(right);
   const other = site.receiver(3001);
-  const added = await site.addEndpoint(other.url, ["checkout_session.succeeded"]);
+  const added = await site.addEndpoint(other.url, ["order.succeeded"]);
   const { verdict, steps } = await site.drill();
   expect(verdict).toBe("passed");
   expect(other.got.slice(0, 4).map(({ event }) => event.type)).toEqual(
-    Array.from({ length: 4 }, () => "checkout_session.succeeded"),
+    Array.from({ length: 4 }, () => "order.succeeded"),
   );
   const { id, url } = site.hooks;
   expect((await site.kept())[0]?.subject).toBe(`${id} ${url}\n${added.id} ${added.url}`);
@@ -162,7 +162,7 @@ test("an endpoint that does not get payments, or none at all, is said", async ()
   await site.harness.run(["endpoints", "remove", site.hooks.id]);
   const none = await site.harness.run([...DRILL.split(" "), ...VIEW]);
   expect([none.code, none.stderr]).toEqual([5, expect.stringContaining("checkout endpoints add")]);
-  await site.addEndpoint("http://localhost:3000/hooks", ["checkout_session.created"]);
+  await site.addEndpoint("http://localhost:3000/hooks", ["order.created"]);
   const report = await site.drill();
   expect([report.code, report.verdict, causesOf(report)[0]]).toEqual([3, "unknown", "no_endpoint"]);
 });

@@ -380,7 +380,8 @@ test("a folder of the version before opens silently, delivers, and gets its reco
   const { harness, folder, received } = await delivering();
   for (const name of ["sandbox.db", "journal.db"]) {
     const database = new Database(join(folder, name));
-    database.exec("DROP TABLE log_mark; DROP TABLE IF EXISTS home");
+    database.exec("DROP TABLE log_mark; DROP TABLE IF EXISTS home; DROP TABLE IF EXISTS waivers");
+    if (name === "sandbox.db") database.exec("ALTER TABLE credentials DROP COLUMN for_drill");
     database.pragma("user_version = 10");
     database.close();
   }

@@ -1,3 +1,4 @@
+import { SESSION } from "../order/create-report.ts";
 import type { Command } from "commander";
 import { drillBrowserReturn } from "../../client/drills/browser-return.ts";
 import { drillTarget } from "../../client/drills/order-view.ts";
@@ -51,7 +52,7 @@ async function prepareReturn(
   if (!view.ok) return view;
   if (view.value === undefined) return accept(withoutView);
   const { url: page } = target.value;
-  const wanted = { control, view: view.value, purpose: "return" };
+  const wanted = { control, view: view.value, purpose: "return", noun: SESSION };
   const buyer = await buyerFor(context, options, wanted);
   if (!buyer.ok) return buyer;
   return accept(async (signal) => {

@@ -7,6 +7,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { judgeDuplicates, type DuplicatesVerdict } from "../../core/readiness/drills/duplicates.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context, Registry } from "../command.ts";
+import { ORDER } from "../order/create-report.ts";
 import { controlOutcome, type NextAfter } from "../control-command.ts";
 import type { Problem } from "../problem.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
@@ -58,11 +59,11 @@ function drillWith(
       lease,
       async ({ id: leaseId }) => {
         // A new order is made when its webhooks wait already, so that the merchant hears of its payment first.
-        const buyer = await buyerFor(context, options, { control, view, purpose: "duplicates" });
+        const buyer = await buyerFor(context, options, { control, view, purpose: "duplicates", noun: ORDER });
         if (!buyer.ok) return { end: "success", value: buyer };
         const other =
           options.checkout === undefined
-            ? await buyerFor(context, options, { control, view, purpose: "not-paid" })
+            ? await buyerFor(context, options, { control, view, purpose: "not-paid", noun: ORDER })
             : accept(null);
         if (!other.ok) return { end: "success", value: other };
         const look = {

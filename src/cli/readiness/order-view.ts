@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { invalidOption, valueOption, type CommandSpec, type Context } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
-import { SESSION } from "../order/create-report.ts";
+import type { Noun } from "../order/create-report.ts";
 import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
 import { parseId } from "../parsers.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
@@ -66,10 +66,12 @@ export async function buyerFor(
     readonly control: ControlTarget;
     readonly view: OrderViewSource;
     readonly purpose: string;
+    /** Whether a new one is an order or a session: the events of both have to be seen by some drill. */
+    readonly noun: Noun;
   },
 ): Promise<Outcome<Buyer, Problem>> {
-  const { control, view, purpose } = wanted;
-  const buyer = await findOrMake(context, options, { control, purpose });
+  const { control, view, purpose, noun } = wanted;
+  const buyer = await findOrMake(context, options, { control, purpose, noun });
   if (!buyer.ok) return buyer;
   const safe = checkCommand(view, buyer.value);
   return safe.ok ? buyer : safe;
@@ -78,13 +80,17 @@ export async function buyerFor(
 async function findOrMake(
   context: Context,
   options: OrderViewOptions,
-  { control, purpose }: { readonly control: ControlTarget; readonly purpose: string },
+  {
+    control,
+    purpose,
+    noun,
+  }: { readonly control: ControlTarget; readonly purpose: string; readonly noun: Noun },
 ): Promise<Outcome<Buyer, Problem>> {
   const { checkout: id } = options;
   if (id === undefined) {
     const request = requestFor(context.world, { purpose });
     if (!request.ok) return request;
-    const made = await createInSandbox(context, options, { noun: SESSION, request: request.value, control });
+    const made = await createInSandbox(context, options, { noun, request: request.value, control });
     return made.ok ? accept(buyerOf(made.value.response.data)) : made;
   }
   const found = await callSandbox(context, control, { name: "inspectCheckout", id, body: undefined });

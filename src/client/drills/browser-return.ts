@@ -26,8 +26,11 @@ const MAX_REDIRECTS = 5;
 const SETTLE_MS = 1000;
 /** How long a merchant is watched who may believe a return, late, in milliseconds. */
 const BELIEVE_MS = 6000;
-/** How long the merchant has to accept the webhooks after they are released, in milliseconds. */
-const CONFIRM_MS = 15_000;
+/**
+ * How long the merchant has to accept the webhooks after they are released, in milliseconds: those of the drill come after
+ * what has waited, and a right receiver may take its time with each.
+ */
+const CONFIRM_MS = 90_000;
 /** The longest that webhooks wait, in milliseconds: longer than a page with all its redirects and the views may take. */
 const LEASE_MS = (MAX_REDIRECTS + 3) * LOOK_TIMEOUT_MS + BELIEVE_MS;
 
