@@ -9,6 +9,7 @@ import { verifyWebhook } from "../src/webhooks.ts";
 import type { Service, ShellResult } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness, type Result, type RunningSandbox } from "./support/harness.ts";
+import { readmeSteps } from "./support/readme-steps.ts";
 import type { WireAnswerOf } from "./support/wire.ts";
 
 const HOOKS = "http://localhost:3000/hooks";
@@ -204,16 +205,6 @@ test("a store gets from nothing to ready by what is typed, each step opening one
   await shop.harness.start();
   expect((await check()).report.verdict).toBe("ready");
 });
-
-/** The steps that the README names, as words. */
-function readmeSteps(): string[][] {
-  const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
-  const blocks = Array.from(readme.matchAll(/```sh\n([\s\S]*?)```/g), ([, block = ""]) => block);
-  const steps = blocks.find((block) => block.includes("checkout production request")) ?? "";
-  return Array.from(steps.matchAll(/^npx checkout ([^#\n]*)/gm), ([, line = ""]) =>
-    Array.from(line.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, plain = ""]) => quoted ?? plain),
-  );
-}
 
 test("a store gets from nothing to ready by the README's steps alone", async () => {
   const shop = await openShop();

@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from "node:util";
+import { expect, test } from "vitest";
+import { FULL, SEED, seededRandom } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Finished } from "../support/program.ts";
+import { readmeSteps } from "../support/readme-steps.ts";
+import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
+import { BREAKAGES, type Breakage } from "../shops/breakages.ts";
+
+/** What the checklist says in the end, and what the drills gave as causes. */
+type Launch = {
+  readonly code: number | null;
+  readonly verdict: string;
+  readonly open: readonly { readonly name: string; readonly status: string; readonly reason: string }[];
+  readonly causes: readonly string[];
+};
+
+type Step = { readonly passed: boolean; readonly cause: string | null };
+type Drilled = { readonly steps?: readonly Step[]; readonly drills?: readonly { readonly steps: Step[] }[] };
+type Report = {
+  readonly verdict: string;
+  readonly items: readonly { readonly name: string; readonly status: string; readonly reason: string }[];
+};
+
+const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
+/** How many shops are launched side by side: they mostly wait. */
+const AT_ONCE = 4;
+
+/** The README's steps, and what they lack. */
+const STEPS: readonly (readonly string[])[] = [
+  ...readmeSteps().slice(0, -1),
+  "checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when paid".split(
+    " ",
+  ),
+  ["checklist", "waive", "duplicates", "--reason", "its drill comes later"],
+  ["checklist"],
+];
+const READY: Launch = { code: 3, verdict: "ready_with_risks", open: [], causes: [] };
+
+/** Goes from nothing to ready with a shop, by what is typed alone. */
+async function launch(shop: ServedShop): Promise<Launch> {
+  const causes: string[] = [];
+  const type = async (step: readonly string[]): Promise<Finished> => {
+    const words = step.map((word) =>
+      word.replaceAll("http://localhost:3000", shop.origin).replace("node create-order.js", shop.createOrder),
+    );
+    const finished = await shop.type([...words, "--json"]);
+    // A drill or the checklist can fail, and then shows why.
+    if (finished.code !== 0 && finished.stdout === "")
+      throw new Error(`${words.join(" ")}: ${finished.stderr}`);
+    if (step[1] === "run") causes.push(...causesIn(finished.stdout));
+    return finished;
+  };
+  const before = await type(["checklist"]);
+  expect([before.code, before.stdout]).toEqual([3, expect.stringContaining('"verdict":"not_ready"')]);
+  for (const step of STEPS.slice(0, -1)) await type(step);
+  const { code, stdout } = await type(STEPS.at(-1) ?? []);
+  const { verdict, items } = JSON.parse(stdout) as Report;
+  return { code, verdict, open: items.filter(({ status }) => status !== "pass"), causes };
+}
+
+/** Buys in the shop's own way, twice by mistake, and pays; returns what the shop then says of the order. */
+async function buy({ origin, type }: ServedShop): Promise<unknown> {
+  const order = { method: "POST", redirect: "manual", body: '{"order_id":"order-1"}' } as const;
+  const bought = (): Promise<Response> =>
+    fetch(`${origin}/buy`, { ...order, headers: { "Content-Type": "application/json" } });
+  const [first, again] = [await bought(), await bought()];
+  const pages = [first, again].map(({ status, headers }) => `${status} ${headers.get("location")}`);
+  expect(new Set(pages).size).toBe(1);
+  const paid = await type(["sandbox", "pay", pages[0]?.split("/").at(-1) ?? "", "--outcome", "succeeded"]);
+  expect([paid.code, paid.stderr]).toEqual([0, ""]);
+  return eventually("the shop has heard of the payment", async () => {
+    const shown = (await (await fetch(`${origin}/orders/order-1`)).json()) as { readonly fulfilled: number };
+    expect(shown.fulfilled).toBeGreaterThan(0);
+    return shown;
+  });
+}
+
+/** The different causes that a drill gave. */
+function causesIn(stdout: string): string[] {
+  const { steps = [], drills = [] } = JSON.parse(stdout) as Drilled;
+  const failed = [...steps, ...drills.flatMap((drill) => drill.steps)].filter(({ passed }) => !passed);
+  return [...new Set(failed.map(({ cause }) => cause ?? "no cause"))];
+}
+
+/** Why a right shop did not sell, or did not get to ready. */
+async function refused(make: Make): Promise<string[]> {
+  const shop = await serveShop(make);
+  const found = { launched: await launch(shop), sold: await buy(shop) };
+  const expected = { launched: READY, sold: { order_id: "order-1", status: "paid", fulfilled: 1 } };
+  return isDeepStrictEqual(found, expected) ? [] : [`${make}: ${JSON.stringify(found)}`];
+}
+
+/** What is wrong with how a breakage was caught. */
+async function missed({ make, name, item, causes }: Breakage): Promise<string[]> {
+  const launched = await launch(await serveShop(make, name));
+  const named = launched.causes.map((cause) => causes.find((part) => cause.includes(part)) ?? cause);
+  const got = {
+    code: launched.code,
+    verdict: launched.verdict,
+    open: launched.open.map((one) => `${one.name} ${one.status}`),
+    causes: named.toSorted(),
+    reason: launched.open.some(({ reason }) => causes.some((part) => reason.includes(part))),
+  };
+  const expected = {
+    code: 3,
+    verdict: "not_ready",
+    open: [`${item} fail`],
+    causes: causes.toSorted(),
+    reason: true,
+  };
+  return isDeepStrictEqual(got, expected) ? [] : [`${make} ${name}: ${JSON.stringify(got)}`];
+}
+
+/** Some of the rows, chosen by the seed: all in a campaign, one for each shop in `npm test`. */
+function chosen(rows: readonly Breakage[]): Breakage[] {
+  const random = seededRandom(SEED);
+  const ofMake = MAKES.map((make) => {
+    const own = rows.filter((row) => row.make === make);
+    return FULL ? own : own.slice(Math.floor(random() * own.length)).slice(0, 1);
+  });
+  return ofMake.flat();
+}
+
+/** Does several things, a few at a time. */
+async function sideBySide<Found>(todo: readonly (() => Promise<Found>)[]): Promise<Found[]> {
+  const left = [...todo];
+  const found: Found[] = [];
+  const worker = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) found.push(await next());
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return found;
+}
+
+test("two shops get from nothing to ready by the README; broken ones do not, and are told why", async ({
+  annotate,
+}) => {
+  if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
+  const broken = chosen(BREAKAGES);
+  const launches = [...MAKES.map((make) => () => refused(make)), ...broken.map((row) => () => missed(row))];
+  expect((await sideBySide(launches)).flat(), `seed ${SEED}`).toEqual([]);
+  const names = broken.map(({ make, name }) => `${make} ${name}`).join(", ");
+  await annotate(`seed ${SEED}: ${MAKES.join(" and ")} ready; caught with their causes: ${names}`);
+});

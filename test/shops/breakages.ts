@@ -1,0 +1,109 @@
+import type { ItemName } from "../../src/core/readiness/checklist.ts";
+import type { Make } from "../support/shops.ts";
+
+/** A mistake of a shop, the item that it keeps open, and what its drill says of it: parts of the causes, no others. */
+export type Breakage = {
+  readonly make: Make;
+  readonly name: string;
+  readonly item: ItemName;
+  readonly causes: readonly string[];
+};
+
+const FAILS_LOUDLY = "reports a failure although the order exists";
+
+/** Every breakage of the shops in this folder that the drills find. */
+export const BREAKAGES: readonly Breakage[] = [
+  {
+    make: "express",
+    name: "new_key_each_try",
+    item: "idempotency_replay",
+    causes: ["makes a new key for each retry", FAILS_LOUDLY],
+  },
+  {
+    make: "express",
+    name: "describes_the_try",
+    item: "idempotency_replay",
+    causes: ["sends another body with the key", FAILS_LOUDLY],
+  },
+  {
+    make: "python",
+    name: "gives_up",
+    item: "idempotency_replay",
+    causes: ["takes a lost connection for a refusal", FAILS_LOUDLY],
+  },
+  {
+    make: "python",
+    name: "buys_again_each_try",
+    item: "idempotency_replay",
+    causes: ["a new key and a new order_id for each retry", "one for each try, or a second create"],
+  },
+  {
+    make: "express",
+    name: "no_verification",
+    item: "webhook_verification",
+    causes: ["does not check the signature", "parses the body before it verifies it"],
+  },
+  {
+    make: "express",
+    name: "trusts_order_events",
+    item: "webhook_verification",
+    causes: ["accepts forged events of orders"],
+  },
+  {
+    make: "express",
+    name: "compares_40_digits",
+    item: "webhook_verification",
+    causes: ["compares only the beginning of the signature"],
+  },
+  {
+    make: "express",
+    name: "ignores_the_timestamp",
+    item: "webhook_verification",
+    causes: ["does not check the age of the timestamp"],
+  },
+  {
+    make: "python",
+    name: "trusts_unsigned",
+    item: "webhook_verification",
+    causes: ["verifies only what has a signature header", "accepts an empty signature"],
+  },
+  {
+    make: "python",
+    name: "verifies_parsed_body",
+    item: "webhook_verification",
+    causes: ["verifies what it writes again"],
+  },
+  {
+    make: "python",
+    name: "tolerance_in_milliseconds",
+    item: "webhook_verification",
+    causes: ["does not check the age of the timestamp"],
+  },
+  {
+    make: "python",
+    name: "takes_the_future",
+    item: "webhook_verification",
+    causes: ["accepts those in the future"],
+  },
+  {
+    make: "python",
+    name: "refuses_duplicates",
+    item: "webhook_verification",
+    causes: [
+      "refuses an event that it has already received",
+      "refuses an event of an order that it accepted before",
+    ],
+  },
+  {
+    make: "express",
+    name: "believes_the_return",
+    item: "return_origins",
+    causes: ["because the customer came back"],
+  },
+  {
+    make: "python",
+    name: "believes_the_return",
+    item: "return_origins",
+    causes: ["because the customer came back"],
+  },
+];

@@ -1,0 +1,64 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { run, startSandbox, type Finished } from "./program.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+/** What the shops of test/shops are made with. */
+export type Make = "express" | "python";
+
+/** Whether this machine can run the shop in Python. */
+export const HAS_PYTHON = spawnSync("python3", ["-c", "import sqlite3"]).status === 0;
+
+const FOLDER = join(import.meta.dirname, "../shops");
+const PROGRAMS: Readonly<Record<Make, readonly [file: string, script: string]>> = {
+  express: [process.execPath, join(FOLDER, "express/shop.js")],
+  python: ["python3", join(FOLDER, "python/shop.py")],
+};
+
+/** A shop that is served, a sandbox for it, and the folder in which its developer types. */
+export type ServedShop = {
+  /** Where it is served. */
+  readonly origin: string;
+  /** The command that creates an order. */
+  readonly createOrder: string;
+  /** Runs a command line of ours in the developer's folder. */
+  readonly type: (args: readonly string[]) => Promise<Finished>;
+};
+
+/** Starts a sandbox and a shop, with a mistake or without; both end with the test. */
+export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> {
+  const cwd = tempFolder();
+  const folder = join(cwd, "shop");
+  mkdirSync(folder);
+  const { ready } = await startSandbox({ cwd });
+  const [file, script] = PROGRAMS[make];
+  // What the developer has in the environment: the shop's server and its command read the same.
+  const own = { SHOP_FOLDER: folder, BREAKAGE: breakage };
+  const child = spawn(file, [script], {
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      ...own,
+      PORT: "0",
+      CHECKOUT_BASE_URL: ready.base_url,
+      CHECKOUT_API_KEY: ready.api_key ?? "",
+      CHECKOUT_SIGNING_SECRET: ready.signing_secret,
+    },
+    stdio: "pipe",
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const gone = once(child, "close").then(() => {
+    throw new Error(`the shop with ${make} ended before it was served: ${said}`);
+  });
+  const [line] = (await Promise.race([once(child.stdout, "data"), gone])) as [Buffer];
+  gone.catch(() => undefined);
+  return {
+    origin: line.toString("utf8").trim(),
+    createOrder: `"${file}" "${script}" create-order`,
+    type: (args) => run(args, { cwd, env: own }),
+  };
+}
