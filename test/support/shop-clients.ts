@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+import type { HttpRequest, ShellResult, World } from "../../src/world.ts";
+import type { Harness } from "./harness.ts";
+
+/** What a merchant's program has at hand to buy one order. */
+export type Purchase = {
+  readonly orderId: string;
+  /** One try of a create; its status, or undefined if no answer came. */
+  readonly post: (key: string | null, change?: object) => Promise<number | undefined>;
+  /** What it wrote down: all runs of a client have the same disk. */
+  readonly disk: Map<string, string>;
+  /** Different in each run. */
+  readonly pid: number;
+  /** Milliseconds; different in each run. */
+  readonly startedAt: number;
+  /** A new random text each time. */
+  readonly random: () => string;
+};
+
+/** A merchant's program that creates the order of a purchase; it returns its exit code. */
+export type Client = (purchase: Purchase) => Promise<number>;
+
+/** A client and its name. */
+export type NamedClient = { readonly name: string; readonly client: Client };
+
+const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+const MAX_TRIES = 4;
+
+/** Tries until there is an answer; the exit code is 0 for an order. */
+async function retrying(attempt: (number: number) => Promise<number | undefined>): Promise<number> {
+  for (let number = 1; number <= MAX_TRIES; number += 1) {
+    const status = await attempt(number);
+    if (status !== undefined && status !== 429 && status < 500) return status === 201 ? 0 : 1;
+  }
+  return 1;
+}
+
+/** A client whose key is made in a way of its own, once a run. */
+function keyedBy(keyOf: (purchase: Purchase) => string): Client {
+  return (purchase) => {
+    const key = keyOf(purchase);
+    return retrying(() => purchase.post(key));
+  };
+}
+
+/** What a purchase wrote down first. */
+function stored(disk: Map<string, string>, name: string, value: string): string {
+  disk.set(name, disk.get(name) ?? value);
+  return disk.get(name) ?? value;
+}
+
+/** Keeps a random key for each order. */
+export const rightClient = keyedBy(({ disk, orderId, random }) => stored(disk, orderId, random()));
+
+/** Clients that repeat a create with its key, each in a way of its own. */
+export const GOOD_CLIENTS: readonly NamedClient[] = [
+  { name: "a random key, stored for each order", client: rightClient },
+  { name: "the order id is the key", client: keyedBy(({ orderId }) => `order:${orderId}`) },
+  {
+    name: "a key and the body, stored together",
+    client: ({ disk, orderId, random, post }) => {
+      const key = stored(disk, orderId, random());
+      const description = stored(disk, `${orderId} text`, `bought as ${random()}`);
+      return retrying(() => post(key, { description }));
+    },
+  },
+  {
+    name: "the key is a count of all purchases, stored",
+    client: keyedBy(({ disk, orderId }) => stored(disk, orderId, `purchase-${disk.size + 1000}`)),
+  },
+  {
+    name: "sends everything once more, to be sure",
+    client: async ({ orderId, post }) => {
+      const key = `order:${orderId}`;
+      const first = await retrying(() => post(key));
+      return first === 0 ? retrying(() => post(key)) : first;
+    },
+  },
+];
+
+/** Clients that are wrong, and fail the idempotency drill. */
+export const BROKEN_CLIENTS: readonly NamedClient[] = [
+  { name: "a new key for each try", client: ({ post, random }) => retrying(() => post(random())) },
+  { name: "no key", client: ({ post }) => retrying(() => post(null)) },
+  {
+    name: "no key from the second try on",
+    client: ({ post, random }) => retrying((number) => post(number === 1 ? random() : null)),
+  },
+  {
+    name: "the number of the try in the key",
+    client: ({ post, orderId }) => retrying((number) => post(`order:${orderId}:${number}`)),
+  },
+  {
+    name: "the number of the try in the body",
+    client: ({ post, orderId }) =>
+      retrying((number) => post(`order:${orderId}`, { description: `try ${number}` })),
+  },
+  {
+    name: "a price that changes with each try",
+    client: ({ post, orderId }) =>
+      retrying((number) => post(`order:${orderId}`, { amount_minor: 2000 + number })),
+  },
+  { name: "gives up", client: async ({ post, orderId }) => Number((await post(`order:${orderId}`)) !== 201) },
+  {
+    name: "gives up, and reports success",
+    client: async ({ post, orderId }) => {
+      await post(`order:${orderId}`);
+      return 0;
+    },
+  },
+  {
+    name: "another purchase for each try",
+    client: ({ post, orderId, random }) =>
+      retrying((number) => post(random(), { order_id: `${orderId}-${number}` })),
+  },
+  {
+    name: "buys twice",
+    client: async ({ post, orderId }) => {
+      await retrying(() => post(`order:${orderId}`));
+      return retrying(() => post(`order:${orderId}:2`, { order_id: `${orderId}-2` }));
+    },
+  },
+  {
+    name: "reports a failure where it had to try again",
+    client: async ({ post, orderId }) => {
+      let tries = 0;
+      const code = await retrying((number) => {
+        tries = number;
+        return post(`order:${orderId}`);
+      });
+      return tries > 1 ? 3 : code;
+    },
+  },
+];
+
+/** Puts a client in a command line's place. It is cut off where the command is killed, and keeps its disk. */
+export function installClient(
+  harness: Pick<Harness, "setShell" | "programOn" | "clock">,
+  client: Client,
+): void {
+  const disk = new Map<string, string>();
+  let runs = 0;
+  harness.setShell(async ({ env, signal }): Promise<ShellResult> => {
+    runs += 1;
+    const killed = new Promise<void>((resolve) => {
+      if (signal?.aborted === true) resolve();
+      signal?.addEventListener("abort", () => resolve());
+    });
+    const ended = client({
+      orderId: env["CHECKOUT_ORDER_ID"] ?? "",
+      post: async (key, change = {}) => {
+        const status = await postOrder(harness, env, { key, change });
+        // A program that was killed does nothing more.
+        return signal?.aborted === true ? NEVER : status;
+      },
+      disk,
+      pid: FIRST_PID + runs,
+      startedAt: harness.clock.now() + runs,
+      random: randomUUID,
+    });
+    const code = await Promise.race([ended, killed]);
+    return code === undefined
+      ? { ending: "aborted", exitCode: null, stdout: "", stderr: "" }
+      : { ending: "exited", exitCode: code, stdout: "", stderr: "" };
+  });
+}
+
+const FIRST_PID = 5000;
+const NEVER = new Promise<never>(() => undefined);
+
+type Env = Parameters<World["run"]>[0]["env"];
+
+async function postOrder(
+  { programOn }: Pick<Harness, "programOn">,
+  env: Env,
+  { key, change }: { readonly key: string | null; readonly change: object },
+): Promise<number | undefined> {
+  const url = new URL(`${env["CHECKOUT_BASE_URL"]}/orders`);
+  const headers = {
+    Host: url.host,
+    Authorization: `Bearer ${env["CHECKOUT_API_KEY"]}`,
+    "Content-Type": "application/json",
+    ...(key === null ? {} : { "Idempotency-Key": key }),
+  };
+  const request: HttpRequest = {
+    method: "POST",
+    target: url.pathname,
+    rawHeaders: Object.entries(headers).flat(),
+    body: Buffer.from(JSON.stringify({ order_id: env["CHECKOUT_ORDER_ID"], ...ORDER, ...change })),
+  };
+  const answer = await programOn(Number(url.port))?.answer(request);
+  return answer === undefined || answer.dropped === true ? undefined : answer.status;
+}
