@@ -63,7 +63,7 @@ function drillWith(
         if (!buyer.ok) return { end: "success", value: buyer };
         const other =
           options.checkout === undefined
-            ? await buyerFor(context, options, { control, view, purpose: "not-paid", noun: ORDER })
+            ? await buyerFor(context, options, { control, view, purpose: "untouched", noun: ORDER })
             : accept(null);
         if (!other.ok) return { end: "success", value: other };
         const look = {
