@@ -10,14 +10,52 @@ export type Breakage = {
 };
 
 const FAILS_LOUDLY = "reports a failure although the order exists";
+const NEW_KEY_AGAIN = "makes a new key when it is started again";
 
 /** Every breakage of the shops in this folder that the drills find. */
 export const BREAKAGES: readonly Breakage[] = [
   {
     make: "express",
+    name: "constant_key",
+    item: "idempotency_replay",
+    causes: ["uses one key for different purchases"],
+  },
+  {
+    make: "express",
+    name: "key_from_time",
+    item: "idempotency_replay",
+    causes: [NEW_KEY_AGAIN, FAILS_LOUDLY],
+  },
+  { make: "python", name: "key_from_pid", item: "idempotency_replay", causes: [NEW_KEY_AGAIN, FAILS_LOUDLY] },
+  {
+    make: "python",
+    name: "keeps_the_key_in_memory",
+    item: "idempotency_replay",
+    causes: [NEW_KEY_AGAIN, FAILS_LOUDLY],
+  },
+  {
+    make: "express",
+    name: "books_each_delivery",
+    item: "webhook_verification",
+    causes: ["most likely books each delivery"],
+  },
+  {
+    make: "python",
+    name: "takes_late_events",
+    item: "webhook_verification",
+    causes: ["no longer paid after an older event came late"],
+  },
+  {
+    make: "python",
+    name: "believes_the_return_later",
+    item: "return_origins",
+    causes: ["because the customer came back"],
+  },
+  {
+    make: "express",
     name: "new_key_each_try",
     item: "idempotency_replay",
-    causes: ["makes a new key for each retry", FAILS_LOUDLY],
+    causes: ["makes a new key for each retry", NEW_KEY_AGAIN, FAILS_LOUDLY],
   },
   {
     make: "express",
@@ -91,6 +129,7 @@ export const BREAKAGES: readonly Breakage[] = [
     item: "webhook_verification",
     causes: [
       "refuses an event that it has already received",
+      "does not answer 2xx to an event that it has had",
       "refuses an event of an order that it accepted before",
     ],
   },

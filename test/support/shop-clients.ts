@@ -80,6 +80,50 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
 
 /** Clients that are wrong, and fail the idempotency drill. */
 export const BROKEN_CLIENTS: readonly NamedClient[] = [
+  { name: "one key for all purchases", client: keyedBy(() => "the-key-of-our-shop") },
+  {
+    name: "the beginning of the order id is the key",
+    client: keyedBy(({ orderId }) => `order:${orderId.slice(0, 4)}`),
+  },
+  { name: "the price is the key", client: keyedBy(() => `order-of-${ORDER.amount_minor}-${ORDER.currency}`) },
+  {
+    name: "one stored key for all purchases",
+    client: keyedBy(({ disk, random }) => stored(disk, "key", random())),
+  },
+  { name: "a count in memory is the key", client: keyedBy(() => "purchase-1") },
+  { name: "the time is the key", client: keyedBy(({ startedAt }) => `at-${startedAt}`) },
+  {
+    name: "the order id and the time are the key",
+    client: keyedBy(({ orderId, startedAt }) => `${orderId}-${startedAt}`),
+  },
+  { name: "the process id is the key", client: keyedBy(({ pid }) => `process-${pid}`) },
+  { name: "a random key in memory", client: keyedBy(({ random }) => random()) },
+  {
+    name: "stores its key when there is an answer",
+    client: async ({ disk, orderId, random, post }) => {
+      const key = disk.get(orderId) ?? random();
+      const code = await retrying(() => post(key));
+      disk.set(orderId, key);
+      return code;
+    },
+  },
+  {
+    name: "thinks that what it has begun is done",
+    client: ({ disk, orderId, random, post }) => {
+      if (disk.has(orderId)) return Promise.resolve(0);
+      const key = stored(disk, orderId, random());
+      return retrying(() => post(key));
+    },
+  },
+  {
+    name: "buys again when it is started again",
+    client: ({ disk, orderId, random, post }) => {
+      const isAgain = disk.has(orderId);
+      disk.set(orderId, "begun");
+      const key = random();
+      return retrying(() => post(key, isAgain ? { order_id: `${orderId}-again` } : {}));
+    },
+  },
   { name: "a new key for each try", client: ({ post, random }) => retrying(() => post(random())) },
   { name: "no key", client: ({ post }) => retrying(() => post(null)) },
   {
