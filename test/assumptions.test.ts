@@ -294,11 +294,15 @@ test("people see what was chosen, what changes it, and who relied on it", async 
 
 test("the drill's own request is nobody's reliance", async () => {
   const { harness, create } = await shop();
-  harness.setShell(async () => {
-    const key = { "Idempotency-Key": "key-of-the-drill" };
-    await create({ order_id: "order-1", ...AMOUNT }, key);
-    await create({ order_id: "order-1", ...AMOUNT }, key);
-    return { ending: "exited", exitCode: 0, stdout: "", stderr: "" };
+  harness.setShell(async ({ env, signal }) => {
+    const { CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: apiKey = "" } = env;
+    const headers = { "Idempotency-Key": `key-of-${orderId}`, Authorization: `Bearer ${apiKey}` };
+    const buy = () => create({ order_id: orderId, ...AMOUNT }, headers);
+    const killed = new Promise<"killed">((resolve) =>
+      signal?.addEventListener("abort", () => resolve("killed")),
+    );
+    const isKilled = (await Promise.race([buy().then(buy), killed])) === "killed";
+    return { ending: isKilled ? "aborted" : "exited", exitCode: isKilled ? null : 0, stdout: "", stderr: "" };
   });
   const drilled = await harness.run(["checklist", "run", "idempotency", "--client-command", "client"]);
   expect(drilled.code).toBe(0);
