@@ -23,17 +23,26 @@ from an option.`;
 const MIN_WIDTH_TO_WRAP = 20;
 
 type Registrar = (parent: Command, registry: Registry) => void;
-type Entry = { readonly summary: string; readonly load: () => Promise<readonly Registrar[]> };
+type Entry = {
+  readonly summary: string;
+  /** Loads its commands; `typed` are the words of the command line. */
+  readonly load: (typed: ReadonlySet<string>) => Promise<readonly Registrar[]>;
+};
 
 /** Groups of commands: `checkout orders …`. Only the one that is typed is loaded, so that no command waits for another. */
 const GROUPS: Readonly<Record<string, Entry>> = {
   sandbox: {
     summary: "the service on this machine",
-    load: async () => [
-      (await import("./sandbox/start.ts")).registerSandboxStart,
-      (await import("./sandbox/pay.ts")).registerSandboxPay,
-      (await import("./sandbox/clock.ts")).registerSandboxClock,
-    ],
+    // A start does not wait for the schemas of the control API, which the other commands call.
+    load: async (typed) => {
+      const start = (await import("./sandbox/start.ts")).registerSandboxStart;
+      if (typed.has("start")) return [start];
+      return [
+        start,
+        (await import("./sandbox/pay.ts")).registerSandboxPay,
+        (await import("./sandbox/clock.ts")).registerSandboxClock,
+      ];
+    },
   },
   orders: {
     summary: "one-time orders",
@@ -146,11 +155,11 @@ export async function createProgram(registry: Registry): Promise<Command> {
   const typed = new Set(argv);
   for (const [name, { summary, load }] of Object.entries(GROUPS)) {
     const group = program.command(name).description(summary);
-    if (typed.has(name)) for (const registrar of await load()) registrar(group, registry);
+    if (typed.has(name)) for (const registrar of await load(typed)) registrar(group, registry);
   }
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     if (!typed.has(name)) program.command(name).description(summary);
-    else for (const registrar of await load()) registrar(program, registry);
+    else for (const registrar of await load(typed)) registrar(program, registry);
   }
   return program;
 }

@@ -1,4 +1,4 @@
-import { CONTROL_PREFIX } from "../core/control/operation.ts";
+import { CONTROL_PREFIX, type ControlRole } from "../core/control/operation.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
 import { accept, type Refusal } from "../core/outcome.ts";
 import { jsonHeaders } from "../web/answer.ts";
@@ -8,7 +8,7 @@ import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { answerIn, type Area, type AreaRoute } from "./area.ts";
 import { V1, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
-import { CONTROL, type ControlContext } from "./control/control-api.ts";
+import type { ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
 
 /** What the handlers of all areas need. */
@@ -58,7 +58,7 @@ const REST_AREA = mount("/", "merchant", () => REST);
 /** All areas by the beginning of their paths; the first match answers. */
 export const AREAS: readonly MountedArea[] = [
   mount("/v1/", "merchant", () => V1),
-  mount(CONTROL_PREFIX, "control", () => CONTROL),
+  mount(CONTROL_PREFIX, "control", control),
   mount("/pay/", "merchant", pages),
   mount("/assets/", "merchant", pages),
   REST_AREA,
@@ -86,6 +86,11 @@ function mount<Caller>(
     },
     fail: async (request, requestId, refusal) => (await load()).fail(request, requestId, refusal),
   };
+}
+
+/** Loaded with its first request, so that a start does not wait for the schemas of all operations. */
+async function control(): Promise<Area<ControlContext, ControlRole>> {
+  return (await import("./control/control-api.ts")).CONTROL;
 }
 
 /** Loaded with the first request for a page, so that a start does not wait for them. */
