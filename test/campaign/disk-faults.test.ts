@@ -205,7 +205,7 @@ function migrate(template: string, seen: Acknowledged): Scenario {
   };
 }
 
-const MIGRATE = join(import.meta.dirname, "../support/migrate.ts");
+const MIGRATE = join(import.meta.dirname, "../support/migrate-program.ts");
 /** The format that a file may have, and what is in it then of the made-up migrations. */
 const PRESENT = FIRST_FORMAT + SANDBOX_FILE.migrations.length - 1;
 const FORMATS = [

@@ -14,9 +14,9 @@ export const NEXT_FORMATS: FileKind = {
   ],
 };
 
-// Run as a program, it opens the file that it is given, and so brings it to the last of these formats.
-if (process.argv[1] === import.meta.filename) {
-  const opened = openDatabase(process.argv[2] ?? "", { kind: NEXT_FORMATS, pid: process.pid });
+/** Opens a file, and so brings it to the last of these formats. */
+export function bringToLastFormat(path: string): void {
+  const opened = openDatabase(path, { kind: NEXT_FORMATS, pid: process.pid });
   if (opened.ok) opened.value.close();
   else {
     console.error(`${opened.refusal.reason}: ${opened.refusal.message}`);

@@ -1,0 +1,7 @@
+/** Run as a program: opens the file that it is given as a later version would. */
+const loaded = await import("./migrate.ts").catch((error: unknown) => {
+  // A call that fails while this program is read says nothing of what it does.
+  console.error(`the program cannot be read: ${String(error)}`);
+  process.exitCode = 1;
+});
+loaded?.bringToLastFormat(process.argv[2] ?? "");
