@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { makeStateFolder } from "../src/cli/state-folder.ts";
+import { makeStateFolder } from "../src/cli/folder/state-folder.ts";
 import { realWorld } from "../src/real-world.ts";
 import type { PathFacts, Service } from "../src/world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";

@@ -24,7 +24,7 @@ import {
   type Problem,
 } from "./problem.ts";
 import { noteVersion, onceThere, shownVersion } from "./service-command.ts";
-import { findStateFolder, liveRun, locateStateFolder, readAdminToken } from "./state-folder.ts";
+import { findStateFolder, liveRun, locateStateFolder, readAdminToken } from "./folder/state-folder.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
 const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {

@@ -88,11 +88,11 @@ const GROUPS: Readonly<Record<string, Entry>> = {
   },
   store: {
     summary: "the store: ids, keys, capabilities, return origins",
-    load: async () => [(await import("./sandbox/store.ts")).registerStore],
+    load: async () => [(await import("./store/show.ts")).registerStore],
   },
   capabilities: {
     summary: "payment methods and currencies of the store",
-    load: async () => [(await import("./sandbox/store.ts")).registerCapabilities],
+    load: async () => [(await import("./store/show.ts")).registerCapabilities],
   },
   production: {
     summary: "request production, as the merchant",

@@ -10,8 +10,8 @@ import type { CommonOptions } from "./command.ts";
 import { environmentName } from "./option-rules.ts";
 import { parseBaseUrl } from "./parsers.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, type Problem } from "./problem.ts";
-import { stateFile } from "./sandbox/folder-files.ts";
-import { baseUrlOf, findStateFolder, liveRun, readCredentials } from "./state-folder.ts";
+import { stateFile } from "./folder/files.ts";
+import { baseUrlOf, findStateFolder, liveRun, readCredentials } from "./folder/state-folder.ts";
 
 /** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {

@@ -4,7 +4,7 @@ import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
 import { storeOption, targetOptions } from "./service-command.ts";
-import { shortPath } from "./state-folder.ts";
+import { shortPath } from "./folder/state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
 
 /** `checkout whoami`. */

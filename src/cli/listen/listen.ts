@@ -13,8 +13,8 @@ import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
 import { fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
-import { stateFile } from "../sandbox/folder-files.ts";
-import { findStateFolder, makeStateFolder } from "../state-folder.ts";
+import { stateFile } from "../folder/files.ts";
+import { findStateFolder, makeStateFolder } from "../folder/state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
 
 /** `checkout listen`. */

@@ -13,7 +13,7 @@ import { parseWhole } from "../parsers.ts";
 import { DONE, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
 import type { Settings } from "../settings.ts";
-import { stateFile } from "../sandbox/folder-files.ts";
+import { stateFile } from "../folder/files.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectTo, showHeadersOption, showRequest, storeOption, targetOptions } from "../service-command.ts";
 

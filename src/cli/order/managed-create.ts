@@ -9,8 +9,8 @@ import { judgeCreate, type Created, type Noun } from "./create-report.ts";
 import { fail, fileProblem, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import type { ServiceOptions, Settings } from "../settings.ts";
-import { stateFile } from "../sandbox/folder-files.ts";
-import { makeStateFolder } from "../state-folder.ts";
+import { stateFile } from "../folder/files.ts";
+import { makeStateFolder } from "../folder/state-folder.ts";
 
 /** Creates with the key that the journal of the state folder holds, and judges what came of it. */
 export async function createManaged(

@@ -3,7 +3,7 @@ import type { SeededStore } from "../../sandbox/runtime/seed.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { calledAs, fieldLines } from "../printer.ts";
-import { shortPath } from "../state-folder.ts";
+import { shortPath } from "../folder/state-folder.ts";
 
 /** What the sandbox tells of itself when it is truly ready (decision 57). */
 export type Ready = {

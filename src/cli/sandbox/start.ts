@@ -37,9 +37,9 @@ import {
 } from "../parsers.ts";
 import { portProblem } from "./port-problem.ts";
 import { DONE, EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
-import { stateFile } from "./folder-files.ts";
+import { stateFile } from "../folder/files.ts";
 import { banner, readyOf } from "./ready.ts";
-import * as state from "../state-folder.ts";
+import * as state from "../folder/state-folder.ts";
 
 type StartOptions = CommonOptions & {
   readonly port?: number;

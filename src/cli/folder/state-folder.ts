@@ -1,15 +1,21 @@
-import { localOrigin } from "../core/loopback.ts";
+import { localOrigin } from "../../core/loopback.ts";
 import { dirname, join, resolve } from "node:path";
-import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES } from "../core/control/control-token.ts";
-import type { ControlRole } from "../core/control/operation.ts";
-import { accept, type Outcome } from "../core/outcome.ts";
-import { MASTER_KEY_BYTES } from "../core/sealed-secret.ts";
-import { parseAdmin, parseCredentials, parseRun, type Credentials, type Run } from "../core/state-files.ts";
-import type { World } from "../world.ts";
-import { EXIT, fail, type Problem } from "./problem.ts";
-import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./sandbox/folder-files.ts";
-import { checkContents, checkFolder, type TrustOptions } from "./sandbox/folder-trust.ts";
-import { claimFile, removeTakeovers, serves } from "./sandbox/owner-file.ts";
+import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES } from "../../core/control/control-token.ts";
+import type { ControlRole } from "../../core/control/operation.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
+import {
+  parseAdmin,
+  parseCredentials,
+  parseRun,
+  type Credentials,
+  type Run,
+} from "../../core/state-files.ts";
+import type { World } from "../../world.ts";
+import { EXIT, fail, type Problem } from "../problem.ts";
+import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
+import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
+import { claimFile, removeTakeovers, serves } from "./owner-file.ts";
 
 /** The folder's name in a project (decision 54). */
 const FOLDER_NAME = ".checkout";

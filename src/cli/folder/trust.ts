@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { PathFacts, World } from "../../world.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
-import { IGNORE_ALL, IGNORE_FILE, isUnfinished, ownerOfName } from "./folder-files.ts";
+import { IGNORE_ALL, IGNORE_FILE, isUnfinished, ownerOfName } from "./files.ts";
 
 /** How a folder is looked at: `trustFolder` lets owners and modes be what they are. */
 export type TrustOptions = { readonly trustFolder?: boolean };
