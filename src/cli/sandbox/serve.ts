@@ -1,0 +1,286 @@
+import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
+import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
+import type { Run } from "../../core/state-files.ts";
+import { printable } from "../../core/text.ts";
+import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
+import { createAccessLog, SILENT_LOG, type LogFormat } from "../../sandbox/runtime/access-log.ts";
+import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
+import { settleHome } from "../../sandbox/runtime/home.ts";
+import { seed, type NewStore } from "../../sandbox/runtime/seed.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
+import { IN_MEMORY } from "../../store/connection/database.ts";
+import { StorageUnavailable } from "../../store/connection/group-commit.ts";
+import { openStore, type Store } from "../../store/store.ts";
+import type { Listener, World } from "../../world.ts";
+import type { Context } from "../command.ts";
+import { stateFile } from "../folder/files.ts";
+import * as state from "../folder/state-folder.ts";
+import { EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
+import { portProblem } from "./port-problem.ts";
+import { readyOf, type Ready } from "./ready.ts";
+
+/** How a sandbox is served; each setting has its default. */
+export type ServeOptions = {
+  readonly port?: number;
+  readonly adopt?: boolean;
+  readonly trustFolder?: boolean;
+  readonly rateLimit?: RateLimit | "off";
+  readonly checkoutLifetime?: number;
+  readonly allowHost?: readonly string[];
+  readonly allowControlHost?: readonly string[];
+  readonly allowTarget?: readonly string[];
+  readonly deliveryTimeout?: number;
+  readonly logFormat?: LogFormat;
+  readonly quiet?: boolean;
+};
+
+/** A sandbox that answers requests. */
+export type Served = {
+  readonly ready: Ready;
+  /** Why no events are delivered (decision 71); undefined if they are. */
+  readonly heldBack: string | undefined;
+};
+
+/** Where a sandbox keeps its state, and where its log goes. */
+export type Place = {
+  /** The state folder; undefined: in memory only. */
+  readonly folder: string | undefined;
+  readonly log: World["stderr"];
+};
+
+/** What a sandbox runs for: it is stopped when this has returned. */
+export type Use = (served: Served) => Promise<Ending>;
+
+/** The port of a sandbox that was asked for none (decision 1). No client has it as a default. */
+export const DEFAULT_PORT = 4242;
+/** Requests in flight get this long to finish after a stop signal; the whole stop takes under 1 s. */
+const DRAIN_MS = 800;
+/** Maximum number of tries to write to a locked database at the start. */
+const MAX_LOCKED_TRIES = 5;
+/** A default port that is taken moves up at most this far. */
+const MAX_PORT_MOVES = 20;
+
+/** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is given back. */
+export async function serveSandbox(
+  context: Context,
+  options: ServeOptions,
+  { place, use }: { readonly place: Place; readonly use: Use },
+): Promise<Ending> {
+  const { world } = context;
+  const { folder, log } = place;
+  const given = givenTokens(world);
+  if (!given.ok) return given;
+  // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
+  const controlToken = given.value.control ?? state.newToken(world, "control");
+  if (folder === undefined) {
+    const tokens = { controlToken, adminToken: given.value.admin ?? state.newToken(world, "administrator") };
+    return serveFolder(context, options, { held: undefined, log, tokens, use });
+  }
+  const made = state.makeStateFolder(world, folder, options);
+  if (!made.ok) return made;
+  const run = state.claimFolder(world, folder, controlToken);
+  if (!run.ok) return run;
+  const held = { path: folder, run: run.value };
+  try {
+    const kept = state.adminToken(world, folder);
+    if (!kept.ok) return kept;
+    const tokens = { controlToken, adminToken: given.value.admin ?? kept.value };
+    return await serveFolder(context, options, { held, log, tokens, use });
+  } finally {
+    state.releaseFolder(world, folder, run.value);
+  }
+}
+
+/** The credentials of the control API. */
+type Tokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
+
+/** The tokens that the environment sets, each undefined where it sets none. */
+type GivenTokens = { readonly control: string | undefined; readonly admin: string | undefined };
+
+/** One token for both would make one role of two. */
+function givenTokens({ env }: World): Outcome<GivenTokens, Problem> {
+  const control = givenToken(env, "CHECKOUT_CONTROL_TOKEN");
+  if (!control.ok) return control;
+  const admin = givenToken(env, "CHECKOUT_ADMIN_TOKEN");
+  if (!admin.ok) return admin;
+  if (control.value === undefined || control.value !== admin.value)
+    return accept({ control: control.value, admin: admin.value });
+  const message = "CHECKOUT_CONTROL_TOKEN and CHECKOUT_ADMIN_TOKEN must differ, because they are two roles";
+  return failUsage(message, "set another one, or unset one of them");
+}
+
+function givenToken(env: World["env"], name: string): Outcome<string | undefined, Problem> {
+  const given = env[name] || undefined;
+  if (given === undefined || /^[\w-]{16,128}$/.test(given)) return accept(given);
+  const message = `${name} must have 16 to 128 letters, digits, - or _`;
+  return failUsage(message, "set a longer one, or unset it for a random one");
+}
+
+/** The folder that this process holds, or undefined where nothing is kept. */
+type Held = { readonly path: string; readonly run: Run } | undefined;
+
+async function serveFolder(
+  context: Context,
+  options: ServeOptions,
+  {
+    held,
+    log,
+    tokens,
+    use,
+  }: { readonly held: Held; readonly tokens: Tokens } & Pick<Place, "log"> & {
+      readonly use: Use;
+    },
+): Promise<Ending> {
+  const { world, version } = context;
+  // Looked at before anything is made: a new key must not replace a file that is not ours.
+  const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  if (!credentials.ok) return credentials;
+  const opened = openState(world, held);
+  if (!opened.ok) return opened;
+  const { store, masterKey } = opened.value;
+  const format = options.logFormat ?? "text";
+  const requests = options.quiet === true ? SILENT_LOG : createAccessLog(world, { format, stream: log });
+  const failures = createFailureLog(world, { format, stream: log });
+  try {
+    const made = await retryWhileLocked(() =>
+      Promise.all([
+        seed(store, world, { masterKey, keep: (fresh) => keepCredentials(world, held, fresh) }),
+        settleFolder(context, options, { held, store }),
+      ]),
+    );
+    if (!made.ok) return made;
+    const [seeded, heldBack] = made.value;
+    if (seeded === undefined) return foreignMasterKey(held);
+    const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
+    const apiKey = seeded.apiKey ?? kept;
+    const service = { ...tokens, store, log: requests, report: failures.report, masterKey, heldBack };
+    const listening = await listen(context, options, service);
+    if (!listening.ok) return listening;
+    const { listener, sandbox } = listening.value;
+    const { port } = listener;
+    const awake = await retryWhileLocked(sandbox.start);
+    if (!awake.ok) return awake;
+    const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey }, version });
+    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port, version });
+    try {
+      return await use({ ready, heldBack });
+    } finally {
+      await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
+    }
+  } finally {
+    requests.flush();
+    failures.flush();
+    store.close();
+  }
+}
+
+/** Waits while another process keeps the database locked: each try of a write waits 2 s. */
+async function retryWhileLocked<Value>(write: () => Promise<Value>): Promise<Outcome<Value, Problem>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return accept(await write());
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (tries === MAX_LOCKED_TRIES) return fail(unavailable(error));
+    }
+  }
+}
+
+function unavailable({ failure, message }: StorageUnavailable): Problem {
+  return {
+    exitCode: EXIT.failed,
+    code: failure.code,
+    message: `sandbox.db cannot be used: ${message}`,
+    next: failure.next,
+  };
+}
+
+function openState(world: World, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
+  const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
+  const isThere = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
+  if (!isThere.ok) return isThere;
+  const opened = openStore(path, {
+    nativeBinding: world.sqliteAddon(),
+    pid: world.pid,
+    scheduler: world,
+  });
+  if (!opened.ok) return fail(fileProblem("database", opened.refusal));
+  const store = opened.value;
+  const masterKey = masterKeyOf(world, held, store);
+  if (masterKey.ok) return accept({ store, masterKey: masterKey.value });
+  store.close();
+  return masterKey;
+}
+
+function masterKeyOf(world: World, held: Held, store: Store): Outcome<Uint8Array, Problem> {
+  if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
+  return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
+}
+
+/** Why nothing may be delivered from this folder; undefined if all may, and always where nothing is kept. */
+async function settleFolder(
+  { world }: Context,
+  { adopt = false }: ServeOptions,
+  { held, store }: { readonly held: Held; readonly store: Store },
+): Promise<string | undefined> {
+  if (held === undefined) return undefined;
+  return settleHome(store, { path: world.files.realPath(held.path), adopt });
+}
+
+/** Writes the merchant's copy of a new key. */
+function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: NewStore): void {
+  if (held === undefined) return;
+  state.writeCredentials(world, held.path, { merchant_id: merchantId, store_id: id, api_key: apiKey });
+}
+
+/** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
+async function listen(
+  { world, printer, version }: Context,
+  options: ServeOptions,
+  service: Pick<SandboxOptions, "store" | "log" | "report" | "masterKey" | "heldBack"> & Tokens,
+): Promise<Outcome<{ readonly listener: Listener; readonly sandbox: Sandbox }, Problem>> {
+  let sandbox: Sandbox | undefined;
+  const makeService = (port: number) => {
+    sandbox = createSandbox(world, {
+      ...service,
+      version,
+      port,
+      rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
+      checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,
+      allowHosts: options.allowHost ?? [],
+      allowControlHosts: options.allowControlHost ?? [],
+      allowTargets: options.allowTarget ?? [],
+      deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
+    });
+    return sandbox.service;
+  };
+  const wanted = options.port ?? DEFAULT_PORT;
+  const last = options.port === undefined ? wanted + MAX_PORT_MOVES : wanted;
+  for (let port = wanted; ; port += 1) {
+    const listener = await world.listen(makeService, { port });
+    if (listener.ok) {
+      if (port !== wanted)
+        printer.talk(`Port ${wanted} is used by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
+      if (sandbox === undefined) throw new Error("a listener makes its service");
+      return accept({ listener: listener.value, sandbox });
+    }
+    if (listener.refusal.reason === "in_use" && port < last) continue;
+    return fail(portProblem(world, port, listener.refusal.message));
+  }
+}
+
+function ownerOf(world: World, port: number): string {
+  return printable(world.portOwner(port) ?? "another process");
+}
+
+function foreignMasterKey(held: Held): Outcome<never, Problem> {
+  const path = held === undefined ? "the master key" : stateFile(held.path, "masterKey");
+  return fail({
+    exitCode: EXIT.failed,
+    code: "master_key_foreign",
+    message: `${path} cannot decrypt the signing secret in the database`,
+    next: "restore the master.key that belongs to this sandbox.db, or move the folder away and start again",
+  });
+}
