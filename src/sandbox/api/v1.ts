@@ -112,8 +112,8 @@ async function create(
   const kept = refuseTokens(context, content.value);
   if (!kept.ok) return kept;
   const { storeId, clock } = credential.value;
-  const own = isOwnCommand(call.request);
-  const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: own };
+  const sentByUs = (): boolean => isOwnCommand(call.request);
+  const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: sentByUs };
   const created = await createCheckout(context, command);
   if (!created.ok) return created;
   context.assumptions.note(reliedOnByCreate(content.value.request, created.value), {

@@ -28,7 +28,7 @@ export type CreateCommand = {
   readonly request: CreateRequest;
   readonly requestId: string;
   /** Whether a command of this program sent it: then it is no evidence for the merchant's client. */
-  readonly isOwnCommand: boolean;
+  readonly isOwnCommand: () => boolean;
 };
 
 /** The bytes to send, and whether they are a replay. */
@@ -119,7 +119,7 @@ function answerUsed(
 ): Outcome<Created> {
   const answer = replay(used.stored, { key, fingerprint: used.digest });
   const kind = answer.ok ? "replayed" : "refused";
-  if (!isOwnCommand) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });
+  if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });
   if (!answer.ok) return answer;
   const { requestId: first, body } = answer.value;
   return accept({ requestId: first, body, replayed: true });
