@@ -164,7 +164,7 @@ test("the lifetime that a sandbox was started with holds for what is created fro
   expect(await statusOf(harness, before)).toBe("created");
   await short.stop();
 
-  const env = { CHECKOUT_CHECKOUT_LIFETIME: "24h" };
+  const env = { CHECKOUT_SANDBOX_CHECKOUT_LIFETIME: "24h" };
   await harness.start([], { env });
   await idOf(harness, "order-4");
   expect(await fired("86399999ms")).toEqual(["order-1 expired"]);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
-import { checkRules, environmentName, type OptionRules } from "./option-rules.ts";
+import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
 import type { Ending, ExitCode } from "./problem.ts";
 
@@ -35,7 +35,7 @@ export type CommonOptions = {
   readonly trustFolder?: boolean;
 };
 
-/** Adds a command below a parent. Every option can also come from the environment: `--base-url` as CHECKOUT_BASE_URL. */
+/** Adds a command below a parent. */
 export function register<Options extends CommonOptions>(
   parent: Command,
   registry: Registry,
@@ -51,9 +51,7 @@ export function registerOn<Options extends CommonOptions>(
   spec: Omit<CommandSpec<Options>, "name">,
 ): void {
   command.description(spec.summary);
-  for (const option of [...spec.options, ...commonOptions()]) {
-    command.addOption(withEnvironmentHint(option));
-  }
+  for (const option of [...spec.options, ...commonOptions()]) command.addOption(option);
   command.addHelpText("after", `\nExamples:\n${spec.examples.map((line) => `  $ ${line}`).join("\n")}`);
   command.action(async () => {
     const { world, version, exit } = registry;
@@ -122,44 +120,39 @@ export function invalidOption(expected: string, got: string): InvalidArgumentErr
 function commonOptions(): Option[] {
   return [
     switchOption("--json", "print the result as one line of JSON"),
-    valueOption("--dir <folder>", "the state folder (default: .checkout, found upward)"),
-    switchOption("--trust-folder", "use a state folder that other users own, or can read or write"),
+    setting("CHECKOUT", valueOption("--dir <folder>", "the state folder (default: .checkout, found upward)")),
+    setting(
+      "CHECKOUT_SANDBOX",
+      switchOption("--trust-folder", "use a state folder that other users own, or can read or write"),
+    ),
   ];
-}
-
-function withEnvironmentHint(option: Option): Option {
-  option.description += ` [${environmentName(option.name())}]`;
-  return option;
 }
 
 /** A flag wins over the environment, the environment over a default. */
 function applyEnvironment(command: Command, env: World["env"]): void {
   for (const option of command.options) {
-    const name = environmentName(option.name());
-    const text = env[name];
-    if (text === undefined || text === "" || command.getOptionValueSource(option.attributeName()) === "cli")
-      continue;
-    command.setOptionValueWithSource(
-      option.attributeName(),
-      parseFromEnvironment(command, option, text),
-      "env",
-    );
+    const variable = variableOf(option);
+    const text = variable === undefined ? undefined : env[variable];
+    if (variable === undefined || text === undefined || text === "") continue;
+    const name = option.attributeName();
+    if (command.getOptionValueSource(name) === "cli") continue;
+    command.setOptionValueWithSource(name, parseVariable(command, { option, variable, text }), "env");
   }
 }
 
-function parseFromEnvironment(command: Command, option: Option, text: string): unknown {
-  const name = environmentName(option.name());
+function parseVariable(
+  command: Command,
+  { option, variable, text }: { readonly option: Option; readonly variable: string; readonly text: string },
+): unknown {
   if (!option.required && !option.optional) {
     if (/^(1|true|yes)$/i.test(text)) return true;
     if (/^(0|false|no)$/i.test(text)) return undefined;
-    command.error(`${name} must be 1 or 0; got ${JSON.stringify(text)}`, { exitCode: 2 });
+    command.error(`${variable} must be 1 or 0; got ${JSON.stringify(text)}`, { exitCode: 2 });
   }
   try {
     return option.parseArg === undefined ? text : option.parseArg(text, undefined);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    return command.error(`${name} (for ${option.flags}) is invalid. ${error.message}`, {
-      exitCode: 2,
-    });
+    return command.error(`${variable} (for ${option.flags}) is invalid. ${error.message}`, { exitCode: 2 });
   }
 }

@@ -67,6 +67,6 @@ function defectOf(error: unknown): Problem {
 }
 
 /** Whether JSON was asked for, where the command line could not be parsed. */
-function wantsJson({ argv, env }: World): boolean {
-  return argv.includes("--json") || /^(1|true|yes)$/i.test(env["CHECKOUT_JSON"] ?? "");
+function wantsJson({ argv }: World): boolean {
+  return argv.includes("--json");
 }

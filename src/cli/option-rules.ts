@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { failUsage, type Problem } from "./problem.ts";
 
@@ -39,7 +39,7 @@ export function checkRules<Options>(
   return failUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
 }
 
-function optionOf(command: Command, name: string): Command["options"][number] {
+function optionOf(command: Command, name: string): Option {
   const option = command.options.find((candidate) => candidate.attributeName() === name);
   if (option === undefined) throw new Error(`a rule names an option that the command does not have: ${name}`);
   return option;
@@ -51,17 +51,30 @@ function flagOf(command: Command, name: string): string {
 
 /** An option as it was given: by its flag or by its variable. */
 function given(command: Command, name: string): string {
-  const flag = flagOf(command, name);
-  return command.getOptionValueSource(name) === "env" ? environmentName(flag.slice(2)) : flag;
+  const variable =
+    command.getOptionValueSource(name) === "env" ? variableOf(optionOf(command, name)) : undefined;
+  return variable ?? flagOf(command, name);
 }
 
-/** Settings of the machine that the sandbox runs on have its name in their variable. */
-const OF_SANDBOX: ReadonlySet<string> = new Set(["adopt", "trust-folder"]);
+const VARIABLES = new WeakMap<Option, string>();
 
-/** The variable that stands for a flag: `base-url` is CHECKOUT_BASE_URL, `adopt` CHECKOUT_SANDBOX_ADOPT. */
-export function environmentName(flag: string): string {
-  if (OF_SANDBOX.has(flag)) return `CHECKOUT_SANDBOX_${flag.toUpperCase().replaceAll("-", "_")}`;
-  return `CHECKOUT_${flag.toUpperCase().replaceAll("-", "_")}`;
+/** Whose setting an option is: each has its own variables. */
+export type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
+
+/**
+ * An option that is a setting, not what one call means: its variable stands for it where the flag is not given. Of
+ * `CHECKOUT_SANDBOX`, `--rate-limit` is CHECKOUT_SANDBOX_RATE_LIMIT.
+ */
+export function setting(owner: SettingOwner, option: Option): Option {
+  const variable = `${owner}_${option.name().toUpperCase().replaceAll("-", "_")}`;
+  VARIABLES.set(option, variable);
+  option.description += ` [${variable}]`;
+  return option;
+}
+
+/** The variable that stands for an option; undefined if none does. */
+export function variableOf(option: Option): string | undefined {
+  return VARIABLES.get(option);
 }
 
 function explained(command: Command, name: string): string {

@@ -15,7 +15,8 @@ Exit codes:
   2 usage           6 rate limited
   3 not ready, or with risks; unknown
 
-Every option can come from the environment: --base-url is CHECKOUT_BASE_URL.
+A setting can come from a variable, which the help of its command names:
+--base-url from CHECKOUT_BASE_URL, for example.
 The API key comes from CHECKOUT_API_KEY or .checkout/credentials.json, never
 from an option.`;
 

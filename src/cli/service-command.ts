@@ -9,6 +9,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { cut, printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
+import { setting } from "./option-rules.ts";
 import { parseDuration, parseWhole, durationText } from "./parsers.ts";
 import { widthOf } from "./printer.ts";
 import { fail, interruptedProblem, NO_SANDBOX, type Problem } from "./problem.ts";
@@ -16,29 +17,30 @@ import { resolveSettings, targetOf, type ServiceOptions, type Settings } from ".
 
 /** Which service is meant, and how patient the client is. */
 export function targetOptions(): Option[] {
-  return [
+  const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
+  const options = [
     valueOption(
       "--base-url <url>",
       "the service, with its version segment (default: the live sandbox of this folder)",
     ),
     valueOption(
       "--timeout <duration>",
-      `timeout of each try (default: ${durationText(DEFAULT_RETRY_POLICY.timeoutMs)})`,
+      `timeout of each try (default: ${durationText(timeoutMs)})`,
       parseDuration,
     ),
-    valueOption(
-      "--retries <n>",
-      `retries after the first try (default: ${DEFAULT_RETRY_POLICY.retries})`,
-      parseWhole(0, 100),
-    ),
+    valueOption("--retries <n>", `retries after the first try (default: ${retries})`, parseWhole(0, 100)),
   ];
+  return options.map((option) => setting("CHECKOUT", option));
 }
 
 /** Part of managed keys, for commands that create. */
 export function storeOption(): Option {
-  return valueOption(
-    "--store-id <id>",
-    "the store of the API key, if checkout cannot know it; managed keys depend on it",
+  return setting(
+    "CHECKOUT",
+    valueOption(
+      "--store-id <id>",
+      "the store of the API key, if checkout cannot know it; managed keys depend on it",
+    ),
   );
 }
 

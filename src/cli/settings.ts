@@ -7,7 +7,6 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import type { Credentials, Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions } from "./command.ts";
-import { environmentName } from "./option-rules.ts";
 import { parseBaseUrl } from "./parsers.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, type Problem } from "./problem.ts";
 import { stateFile } from "./folder/files.ts";
@@ -182,7 +181,7 @@ function given<Value>(world: World, name: string, value: Value | undefined): Sou
   if (value === undefined) return undefined;
   const flag = `--${name}`;
   const flagged = world.argv.some((argument) => argument === flag || argument.startsWith(`${flag}=`));
-  return { value, source: flagged ? flag : environmentName(name) };
+  return { value, source: flagged ? flag : `CHECKOUT_${name.toUpperCase().replace("-", "_")}` };
 }
 
 function byDefault<Value>(value: Value): Sourced<Value> {

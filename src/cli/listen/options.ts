@@ -22,6 +22,7 @@ import {
 } from "../command.ts";
 import type { Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
+import { setting } from "../option-rules.ts";
 import { durationOf, idOf, parseDuration, parseHost, parseWhole, durationText } from "../parsers.ts";
 import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
 import { secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
@@ -61,7 +62,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** What `checkout listen` can be told. */
 export function listenOptions(): Option[] {
-  return [
+  const settings = [
     valueOption("--forward <url>", "URL to forward events to (default: only show them)"),
     listOption(
       "--events <types>",
@@ -95,13 +96,16 @@ export function listenOptions(): Option[] {
     ),
     valueOption("--ca <file>", "PEM file of CA certificates to trust for https targets"),
     switchOption("--insecure", "skip TLS certificate verification of https targets"),
+    valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
+    switchOption("--exit-on-disconnect", "exit with 7 when the sandbox is disconnected"),
+  ];
+  return [
+    ...settings.map((option) => setting("CHECKOUT_LISTEN", option)),
     valueOption(
       "--since <what>",
       "events to receive first: last (those that waited), 10m (the last 10 minutes), or all after an event id (default: last)",
       parseSince,
     ),
-    valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
-    switchOption("--exit-on-disconnect", "exit with 7 when the sandbox is disconnected"),
     switchOption("--print-secret", "print the signing secret of this listener and exit"),
     secretOption(),
   ];

@@ -21,6 +21,7 @@ import {
   type Registry,
 } from "../command.ts";
 import { parseChoice, parseDuration } from "../parsers.ts";
+import { setting } from "../option-rules.ts";
 import { DONE, EXIT, fail, type Ending, type Problem } from "../problem.ts";
 
 type ChecklistOptions = LookOptions & {
@@ -69,15 +70,21 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
         "exit 0 also when ready with risks, such as a waived drill; the report names each (default: 3)",
       ),
       switchOption("--watch", "print it again after every change, until Ctrl-C"),
-      valueOption("--base-url <url>", "check another service, not the sandbox of this folder"),
+      setting(
+        "CHECKOUT",
+        valueOption("--base-url <url>", "check another service, not the sandbox of this folder"),
+      ),
       switchOption(
         "--probe",
         "with --base-url: send requests to that service, which creates one order that is never paid (default: send nothing)",
       ),
-      valueOption(
-        "--timeout <duration>",
-        "with --probe: timeout of each request (default: 10s)",
-        parseDuration,
+      setting(
+        "CHECKOUT",
+        valueOption(
+          "--timeout <duration>",
+          "with --probe: timeout of each request (default: 10s)",
+          parseDuration,
+        ),
       ),
     ],
     // Each look of a watch would create an order.

@@ -14,6 +14,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
+import { setting } from "../option-rules.ts";
 import { findStateFolder } from "../folder/state-folder.ts";
 import {
   durationText,
@@ -40,7 +41,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       "checkout sandbox start --ephemeral --port 0 --json",
       "checkout sandbox start --rate-limit 5/s --allow-host checkout.local",
     ],
-    options: settings(),
+    options: settings().map((option) => setting("CHECKOUT_SANDBOX", option)),
     run: runSandboxStart,
   });
 }

@@ -1,0 +1,72 @@
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { variableOf } from "../src/cli/option-rules.ts";
+import { createProgram } from "../src/cli/program.ts";
+import { realWorld } from "../src/real-world.ts";
+import { createHarness } from "./support/harness.ts";
+
+/** Every variable that an option has. One that is not a setting must not be here: it would reach every call. */
+const SETTINGS = [
+  ...["BASE_URL", "DIR", "RETRIES", "STORE_ID", "TIMEOUT"].map((name) => `CHECKOUT_${name}`),
+  ...[
+    "ALLOW_HOST",
+    "ALLOW_TARGET",
+    "CA",
+    "EVENTS",
+    "EXIT_ON_DISCONNECT",
+    "FORWARD",
+    "HEADER",
+    "INSECURE",
+    "PORT",
+    "ROUTE",
+    "TIMEOUT",
+  ].map((name) => `CHECKOUT_LISTEN_${name}`),
+  ...[
+    "ADOPT",
+    "ALLOW_CONTROL_HOST",
+    "ALLOW_HOST",
+    "ALLOW_TARGET",
+    "CHECKOUT_LIFETIME",
+    "DELIVERY_TIMEOUT",
+    "EPHEMERAL",
+    "LOG_FORMAT",
+    "PORT",
+    "QUIET",
+    "RATE_LIMIT",
+    "TRUST_FOLDER",
+  ].map((name) => `CHECKOUT_SANDBOX_${name}`),
+];
+
+test("only settings have a variable, and one of the sandbox is not one of a client", async () => {
+  const names = (await treeOf([])).commands.map((command) => command.name());
+  const variables = new Set<string>();
+  for (const name of names) {
+    const typed = (await treeOf([name])).commands.find((command) => command.name() === name);
+    for (const option of typed === undefined ? [] : optionsBelow(typed)) {
+      const variable = variableOf(option);
+      if (variable === undefined) continue;
+      variables.add(variable);
+      expect(option.description).toContain(`[${variable}]`);
+    }
+  }
+  expect([...variables].toSorted()).toEqual(SETTINGS.toSorted());
+});
+
+test("what one call means is not taken from the environment", async () => {
+  const harness = createHarness();
+  await harness.start([], { env: { CHECKOUT_PORT: "none", CHECKOUT_JSON: "1" } });
+  const env = { CHECKOUT_ORDER_ID: "other", CHECKOUT_DRY_RUN: "1", CHECKOUT_IDEMPOTENCY_KEY: "short" };
+  const typed = "orders create --order-id order-1 --price-id price_coffee --json".split(" ");
+  const made = await harness.run(typed, { env });
+  expect([made.code, JSON.parse(made.stdout)]).toMatchObject([0, { data: { order_id: "order-1" } }]);
+});
+
+const WORLD = realWorld();
+
+function treeOf(argv: readonly string[]): Promise<Command> {
+  return createProgram({ world: { ...WORLD, argv }, version: "0.0.0", exit: () => undefined });
+}
+
+function optionsBelow(command: Command): Command["options"][number][] {
+  return [...command.options, ...command.commands.flatMap(optionsBelow)];
+}
