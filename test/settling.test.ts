@@ -226,8 +226,8 @@ test("what was due first happens first, whoever notices", async () => {
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   database.exec("UPDATE stores SET clock_frozen_at = clock_frozen_at + 7200000");
   database.close();
-  // The store's clock is remembered for 10 ms.
-  harness.clock.advance(10);
+  // The store's clock is remembered for 50 ms.
+  harness.clock.advance(50);
   expect(await statusOf(harness, read)).toBe("succeeded");
   expect(eventsOf(harness, created)).toHaveLength(1);
   const late = await harness.run(["sandbox", "pay", created, "--outcome", "cancelled", "--json"]);

@@ -103,7 +103,12 @@ function createHttpServer({ connections, silenceMs }: ServerLimits): Server {
 }
 
 /** A request whose answer was not sent to its end yet. */
-type Pending = { readonly incoming: IncomingMessage; readonly response: ServerResponse };
+type Pending = {
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Whether the service works on it. */
+  isServed: boolean;
+};
 
 /** What one connection has asked: all that is not answered to the end, and of that what nobody works on yet. */
 type Queue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
@@ -124,7 +129,7 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
     queues.set(incoming.socket, queue);
-    const entry = { incoming, response };
+    const entry = { incoming, response, isServed: false };
     queue.pending.add(entry);
     queue.waiting.push(entry);
     response.on("close", () => {
@@ -143,6 +148,11 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
     socket.on("error", () => socket.destroy());
   });
   server.on("request", take);
+  // While the service works nobody is silent: a long request may take its time.
+  server.on("timeout", (socket: Socket) => {
+    const isServed = [...(queues.get(socket)?.pending ?? [])].some((entry) => entry.isServed);
+    if (!isServed) socket.destroy();
+  });
   // A complete request is answered before anything after it on the connection: its work may already be done.
   const afterPending = (socket: Socket): Promise<unknown> => {
     const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
@@ -194,25 +204,21 @@ function mayWork({ pending, waiting }: Queue): boolean {
   return unanswered < LIMITS.workedOn && unread < LIMITS.unreadBytes;
 }
 
-async function answer(
-  service: Service,
-  { incoming, response }: Pending,
-  limits: ServerLimits,
-): Promise<void> {
+async function answer(service: Service, entry: Pending, limits: ServerLimits): Promise<void> {
+  const { incoming, response } = entry;
   const fault = faultOf(incoming, limits.bodyBytes);
   const body = fault ?? (await readBody(incoming, limits.bodyBytes));
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
-    // While the service works the idle timeout is off: a long request may take its time.
-    incoming.socket.setTimeout(0);
+    entry.isServed = true;
     const sent = await service.answer(requestOf(incoming, body));
-    incoming.socket.setTimeout(limits.silenceMs);
-    await send({ incoming, response }, sent, limits);
+    entry.isServed = false;
+    await send(entry, sent, limits);
     return;
   }
   const { method = "", url: target = "" } = incoming;
   response.shouldKeepAlive = false;
-  await send({ incoming, response }, service.refuse({ ...body, method, target }), limits);
+  await send(entry, service.refuse({ ...body, method, target }), limits);
 }
 
 function requestOf(
@@ -268,7 +274,7 @@ function readBody(
 }
 
 async function send(
-  { incoming, response }: Pending,
+  { incoming, response }: Pick<Pending, "incoming" | "response">,
   { status, headers, body, dropped }: HttpResponse,
   { silenceMs }: ServerLimits,
 ): Promise<void> {

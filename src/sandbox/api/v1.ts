@@ -219,11 +219,10 @@ function refuseTokens(
   { controlToken, adminToken }: ApiContext,
   { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },
 ): Outcome<void> {
-  const { order_id, description = "" } = request;
   const isToken = (text: string): boolean => text.includes(controlToken) || text.includes(adminToken);
   if (isToken(idempotencyKey))
     return refuse("idempotency_key_invalid", `Idempotency-Key must not hold ${A_SECRET}`);
-  const field = Object.entries({ order_id, description }).find(([, text]) => isToken(text))?.[0];
+  const field = (["order_id", "description"] as const).find((name) => isToken(request[name] ?? ""));
   if (field === undefined) return accept(undefined);
   return refuse("invalid_parameter", `${field} must be free of ${A_SECRET}`);
 }

@@ -7,7 +7,7 @@ export type Remembered<Value> = ((key: string) => Value) & {
 };
 
 /** How long another process's change can go unseen; our own are seen at once. */
-const REMEMBER_MS = 10;
+const REMEMBER_MS = 50;
 
 /**
  * Reads a row once for all requests of a moment: outside a transaction each read costs two locks, which was a twelfth
