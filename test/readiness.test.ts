@@ -275,7 +275,7 @@ test("each item that is taken away again turns the verdict back", async () => {
   const move = (url: string): void => {
     connection.prepare("UPDATE endpoints SET url = ? WHERE id = ?").run(url, endpoint);
     // So long another process's change may go unseen.
-    harness.clock.advance(20);
+    harness.clock.advance(50);
   };
   move(`${HOOKS}/2`);
   expect((await check()).open).toEqual(["webhook_verification"]);
