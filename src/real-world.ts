@@ -16,8 +16,10 @@ import {
   closeSync,
   fstatSync,
   fsyncSync,
+  ftruncateSync,
   linkSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
   unlinkSync,
@@ -29,12 +31,14 @@ import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
 import type {
+  DetachedProcess,
   Files,
   OutboundRequest,
   OutboundResult,
   PathFacts,
   ShellCommand,
   ShellResult,
+  Starter,
   World,
 } from "./world.ts";
 
@@ -51,6 +55,7 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 export function realWorld(): World {
   // Before the first file is opened: SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
+  const starter = takeStarter();
   const stdout = outputOf(process.stdout, {
     onFailure: (error) => {
       if (!lost.stdout) process.stderr.write(`✗ the result could not be printed: ${error.message}\n`);
@@ -59,6 +64,7 @@ export function realWorld(): World {
   });
   const stderr = outputOf(process.stderr, {
     lossNote: (lines) => `(${lines} lines dropped: stderr was full)\n`,
+    ...(starter === undefined ? {} : { rotatedAt: starter.logFile }),
   });
   // An end of the program before the command returned is a failure.
   process.exitCode = 1;
@@ -89,6 +95,9 @@ export function realWorld(): World {
     },
     openBrowser,
     run: (command) => runInShell(command, usersMask),
+    startDetached,
+    starter,
+    terminate,
     portOwner,
     processStart,
     onStop,
@@ -118,7 +127,7 @@ const LAST_WORDS_MS = 500;
 export async function leave(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
-  await Promise.race([Promise.all(taken), sleep(LAST_WORDS_MS)]);
+  await Promise.race([Promise.all([...taken, lastTold]), sleep(LAST_WORDS_MS)]);
   process.exit(exitCode === 0 && lost.stdout ? 1 : exitCode);
 }
 
@@ -133,6 +142,8 @@ type OutputLoss = {
   readonly onFailure?: (error: Error) => void;
   /** What is written where writing works again, for a number of lines that were dropped; default: nothing. */
   readonly lossNote?: (lines: number) => string;
+  /** The path of a file that starts anew when it is full; default: it grows. */
+  readonly rotatedAt?: string;
 };
 
 /** A stream of this process that never ends it. A file is written by ourselves: Node closes it after the first failure. */
@@ -143,7 +154,44 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
     });
     return stream;
   }
-  return fileOutput((bytes) => writeSync(stream.fd, bytes), loss);
+  const { fd } = stream;
+  const { rotatedAt } = loss;
+  if (rotatedAt === undefined) return fileOutput((bytes) => writeSync(fd, bytes), loss);
+  return fileOutput((bytes) => {
+    if (fstatSync(fd).size + bytes.length > MAX_LOG_BYTES) startAnew(fd, rotatedAt);
+    return writeSync(fd, bytes);
+  }, loss);
+}
+
+/** The size at which a log file starts anew. */
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+const COPIED_BYTES = 256 * 1024;
+
+/**
+ * Moves what a log holds into the older file beside it. It is copied through the open file, because that is the one that
+ * Node itself writes to when it fails, and another file may stand at its path meanwhile.
+ */
+function startAnew(fd: number, path: string): void {
+  const unfinished = `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
+  try {
+    const copy = openSync(unfinished, "wx", 0o600);
+    try {
+      const part = new Uint8Array(COPIED_BYTES);
+      for (let done = 0; ;) {
+        const length = readSync(fd, part, 0, part.length, done);
+        if (length === 0) break;
+        writeFileSync(copy, part.subarray(0, length));
+        done += length;
+      }
+    } finally {
+      closeSync(copy);
+    }
+    renameSync(unfinished, `${path}.1`);
+  } catch {
+    // A disk that is full has no room for an older file; a log that grows would make that worse.
+    discard(unfinished);
+  }
+  ftruncateSync(fd, 0);
 }
 
 /** A file, or a device that takes bytes as a file does. */
@@ -229,7 +277,26 @@ const files: Files = {
     }
   },
   exists: (path) => existsSync(path),
+  readFrom,
 };
+
+function readFrom(path: string, offset: number): ReturnType<Files["readFrom"]> {
+  if (!existsSync(path)) return undefined;
+  const file = openSync(path, constants.O_RDONLY | NO_FOLLOW);
+  try {
+    const { size } = fstatSync(file);
+    const bytes = new Uint8Array(Math.max(0, size - offset));
+    let done = 0;
+    for (let length = -1; done < bytes.length && length !== 0; done += length)
+      length = readSync(file, bytes, done, bytes.length - done, offset + done);
+    return { bytes: bytes.subarray(0, done), size };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Windows has no such flag. */
+const NO_FOLLOW = (constants as Readonly<Record<string, number | undefined>>)["O_NOFOLLOW"] ?? 0;
 
 /** What a process has not finished, of ours or of the store's: the name it is to have, the process, a random end. */
 const UNFINISHED = /\.(\d+)\.new-\w+$/;
@@ -425,6 +492,86 @@ function killTree({ pid }: ChildProcess): void {
   } catch (error) {
     // It has already ended; macOS says EPERM if only zombies are left.
     if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
+  }
+}
+
+/** Names the log file to the process that is started detached, and so tells it that it is. */
+const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
+/** What a starter answers to let its process go. */
+const LET_GO = "let go";
+
+function startDetached({ logFile }: { readonly logFile: string }): DetachedProcess {
+  const { O_APPEND, O_CREAT, O_RDWR } = constants;
+  const log = openSync(logFile, O_APPEND | O_CREAT | O_RDWR | NO_FOLLOW, 0o600);
+  try {
+    const program = sea().isSea() ? [] : [...process.execArgv, process.argv[1] ?? ""];
+    const child = childProcess().spawn(process.execPath, [...program, ...process.argv.slice(2)], {
+      env: { ...process.env, [DETACHED_LOG]: logFile },
+      stdio: ["ignore", "ignore", log, "ipc"],
+      detached: true,
+      windowsHide: true,
+    });
+    return watchDetached(child);
+  } finally {
+    closeSync(log);
+  }
+}
+
+function watchDetached(child: ChildProcess): DetachedProcess {
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", ({ message }) => resolve(message));
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const told = new Promise<string | undefined>((resolve) => {
+    child.once("message", (text) => resolve(typeof text === "string" ? text : undefined));
+    // The channel closes behind the last message.
+    child.once("disconnect", () => resolve(undefined));
+    child.once("error", () => resolve(undefined));
+  });
+  const disconnect = (): void => {
+    if (child.connected) child.disconnect();
+  };
+  const letGo = async (): Promise<void> => {
+    await new Promise((resolve) => child.send?.(LET_GO, resolve));
+    disconnect();
+    child.unref();
+  };
+  return { told, ended, letGo, abandon: disconnect };
+}
+
+/** The last thing that this process told its starter: its end waits until that has left. */
+let lastTold: Promise<unknown> = Promise.resolve();
+
+/** Who started this process, if it was started detached. What this one starts is not to think the same of itself. */
+function takeStarter(): Starter | undefined {
+  const logFile = process.env[DETACHED_LOG];
+  delete process.env[DETACHED_LOG];
+  if (logFile === undefined || process.send === undefined) return undefined;
+  return { logFile, tell };
+}
+
+function tell(text: string): Promise<boolean> {
+  if (!process.connected) return Promise.resolve(false);
+  lastTold = new Promise((resolve) => process.send?.(text, undefined, undefined, resolve));
+  return new Promise((resolve) => {
+    process.once("message", (answer) => {
+      resolve(answer === LET_GO);
+      if (process.connected) process.disconnect?.();
+    });
+    process.once("disconnect", () => resolve(false));
+  });
+}
+
+function terminate(pid: number): ReturnType<World["terminate"]> {
+  // Windows ends a process at once where it is sent a signal.
+  if (process.platform === "win32") return "no_signals";
+  try {
+    process.kill(pid, "SIGTERM");
+    return "sent";
+  } catch (error) {
+    if (codeOf(error) === "ESRCH") return "gone";
+    if (codeOf(error) === "EPERM") return "not_permitted";
+    throw error;
   }
 }
 

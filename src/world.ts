@@ -138,6 +138,11 @@ export type Files = {
   /** Removes all rights to a folder except the owner's. Throws if there is a link at the path. */
   readonly makePrivate: (folder: string) => void;
   readonly exists: (path: string) => boolean;
+  /** The bytes of a file from a place on, and how long it is; undefined if it is not there. Follows no link. */
+  readonly readFrom: (
+    path: string,
+    offset: number,
+  ) => { readonly bytes: Uint8Array; readonly size: number } | undefined;
 };
 
 /** A user's command line, as typed. */
@@ -160,6 +165,26 @@ export type ShellResult = {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
+};
+
+/** This program, run once more as a process of its own. */
+export type DetachedProcess = {
+  /** What it told its starter first; undefined if it ended without a word. */
+  readonly told: Promise<string | undefined>;
+  /** How it ended, in words, once it has: `exit code 1`. */
+  readonly ended: Promise<string>;
+  /** Lets it go on alone. One that was not let go stops when its starter has ended. */
+  readonly letGo: () => Promise<void>;
+  /** Asks it to stop. */
+  readonly abandon: () => void;
+};
+
+/** The process that started this one detached, until it has let it go. */
+export type Starter = {
+  /** The file that stderr of this process is written to. */
+  readonly logFile: string;
+  /** Tells it something; resolves with whether it has let this process go. */
+  readonly tell: (text: string) => Promise<boolean>;
 };
 
 /** Everything outside the program (decision 53). Tests pass one with a fake clock, seeded randomness and no socket. */
@@ -211,6 +236,18 @@ export type World = {
    * killed when it ends or its time is up.
    */
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
+  /**
+   * Runs this program once more with the same command line, folder and environment, as a process of its own that the
+   * end of a terminal does not end. It keeps no stream of ours; its stderr is added to a log file, which starts anew at
+   * 10 MiB, with one older file beside it.
+   */
+  readonly startDetached: (options: { readonly logFile: string }) => DetachedProcess;
+  /** Who started this process detached; undefined if nobody did. */
+  readonly starter: Starter | undefined;
+  /**
+   * Sends SIGTERM to a process. `no_signals`: this system has none that a process could act on; nothing was done.
+   */
+  readonly terminate: (pid: number) => "sent" | "gone" | "not_permitted" | "no_signals";
   /** Names the process that listens on a port, as far as the system shows it. */
   readonly portOwner: (port: number) => string | undefined;
 

@@ -98,7 +98,8 @@ test("the description lists the operations of the table, and nothing else", asyn
 
 test("every operation answers as it is described", async () => {
   const harness = createHarness();
-  const call = caller(harness, await harness.start());
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
   const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
   const id = await createOrder(harness, "order-1");
   harness.occupy(3000, TAKES_ALL);
@@ -163,6 +164,8 @@ test("every operation answers as it is described", async () => {
     listReturnOrigins: [`${STORE}/return-origins`],
     changeReturnOrigins: [`${STORE}/return-origins`, { action: "add", origin: "https://shop.example" }],
     describe: ["/__sandbox/openapi.json"],
+    describeSandbox: ["/__sandbox/sandbox"],
+    stopSandbox: ["/__sandbox/sandbox/stop", { pid: sandbox.ready.pid }],
   } as const satisfies Record<OperationName, readonly [string, object?]>;
   let lease = "";
   let subject = "";

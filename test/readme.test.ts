@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { launch, PROGRAM, run, startSandbox, type SandboxProcess } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -11,20 +11,25 @@ type Step = { readonly command: string; readonly shown: string };
 const README = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
 const CALLED_BY_NPX = { npm_command: "exec" };
 const START = "npx checkout sandbox start";
+const BACKGROUND = /^npx checkout (env|sandbox (start --detach|wait|status|stop))$/;
 
 test("everything that the README shows is what the program prints", async () => {
   const cwd = tempFolder();
   const steps = transcript(README);
   expect(steps.length).toBeGreaterThanOrEqual(8);
   const sandbox = await startSandbox({ cwd });
+  const background = tempFolder();
   let id = "";
   for (const { command, shown } of steps) {
-    const printed = command.startsWith(START)
-      ? await printedAtStart(command, tempFolder())
-      : await execute(command.replace(/(?<=sessions get )\S+/, id), sandbox, cwd);
+    const printed = BACKGROUND.test(command)
+      ? await inBackground(command, background)
+      : command.startsWith(START)
+        ? await printedAtStart(command, tempFolder())
+        : await execute(command.replace(/(?<=sessions get )\S+/, id), sandbox, cwd);
     expect([command, normalise(printed, cwd)]).toEqual([command, normalise(shown, cwd)]);
     id ||= /\bid +(\S{36})/.exec(command.startsWith(START) ? "" : printed)?.[1] ?? "";
   }
+  expect((await run(["sandbox", "status"], { cwd: background })).code).toBe(7);
 });
 
 test("the README names every command and every script that exists", async () => {
@@ -75,6 +80,14 @@ async function execute(command: string, sandbox: SandboxProcess, cwd: string): P
   return stdout.trimEnd();
 }
 
+/** What is said of the sandbox in the background, one after the other, in a folder of its own. */
+async function inBackground(command: string, cwd: string): Promise<string> {
+  onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
+  const env = { ...CALLED_BY_NPX, CHECKOUT_SANDBOX_PORT: "0" };
+  const { stdout } = await run(command.replace("npx checkout ", "").split(" "), { cwd, env });
+  return stdout.trimEnd();
+}
+
 async function printedAtStart(command: string, cwd: string): Promise<string> {
   const args = command.slice(START.length).split(" ").filter(Boolean);
   const sandbox = await launch(["sandbox", "start", ...args, "--port", "0"], { cwd, env: CALLED_BY_NPX });
@@ -88,9 +101,10 @@ function normalise(text: string, cwd: string): string {
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>")
     .replaceAll(/svc_test_[0-9A-Za-z]{33}/g, "<api key>")
     .replaceAll(/whsec_[\w-]{43}/g, "<signing secret>")
+    .replaceAll(/svc_control_[\w-]{43}/g, "<control token>")
     .replaceAll(/co-[0-9a-f]{40}-1/g, "<key>")
     .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")
-    .replaceAll(/pid"?[: ]\d+/g, "<pid>")
+    .replaceAll(/pid"?[: ]+\d+/gi, "<pid>")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<moment>")
     .replaceAll(cwd, "<folder>");
 }

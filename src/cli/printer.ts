@@ -36,7 +36,7 @@ export type Printer = {
 
 /** A printer for one command line. What looks like a secret never reaches stderr. */
 export function createPrinter(
-  world: Pick<World, "stdout" | "stderr" | "env">,
+  world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "starter">>,
   options: { readonly json: boolean },
 ): Printer {
   const { json } = options;
@@ -67,6 +67,8 @@ export function createPrinter(
       traced.add(text);
     },
     problem: (problem) => {
+      // Who started this process detached says it in its place. Whether it still listens is not this command's affair.
+      void world.starter?.tell(JSON.stringify({ problem }));
       const typed = { ...problem, next: asTyped(problem.next, world) };
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle));
     },
@@ -96,12 +98,22 @@ export function fieldLines(fields: readonly Field[]): string {
     .join("\n");
 }
 
-function problemJson({ exitCode, code, message, next, details }: Problem): string {
-  return jsonLine({ ok: false, error: { code, message }, ...details, next, exit_code: exitCode });
+function problemJson({ exitCode, code, message, next, details, differences }: Problem): string {
+  return jsonLine({
+    ok: false,
+    error: { code, message },
+    ...details,
+    differences,
+    next,
+    exit_code: exitCode,
+  });
 }
 
-function problemText({ code, message, next, details }: Problem, style: Style): string {
-  const facts = Object.entries(details ?? {}).map(([name, value]) => [name, value] as const);
+function problemText({ code, message, next, details, differences = [] }: Problem, style: Style): string {
+  const facts: readonly Field[] = [
+    ...Object.entries(details ?? {}),
+    ...differences.map(({ field, expected, live }) => [field, `expected ${expected}, live ${live}`] as const),
+  ];
   // A person can look up a code of the service; those of commands are for programs.
   const shownCode = errorRow(code) === undefined ? "" : style.dim(` (${code})`);
   return [

@@ -26,7 +26,12 @@ export type Problem = {
   readonly next: string;
   /** Further facts, for JSON and as lines below the message. */
   readonly details?: Readonly<Record<string, string | number>>;
+  /** What is otherwise than it was asked for, field by field. */
+  readonly differences?: readonly Difference[];
 };
+
+/** A field that was expected to be otherwise than it is, both as they are typed. */
+export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
 /** How a command ends: with the exit code of the result that it printed, or with why there is none. */
 export type Ending = Outcome<ExitCode, Problem>;
@@ -56,6 +61,12 @@ export const NO_SANDBOX = "no sandbox is running here";
 export function noSandbox(folder: string, why: string): Problem {
   const message = `${NO_SANDBOX} (${folder}), and ${why}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
+}
+
+/** A command is about the live sandbox of the folder, and there is none: exit 7. */
+export function notRunning(folder: string): Problem {
+  const message = `${NO_SANDBOX} (${folder})`;
+  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start --detach" };
 }
 
 /** A database file that cannot be used. */

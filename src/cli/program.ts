@@ -30,20 +30,31 @@ type Entry = {
   readonly load: (typed: ReadonlySet<string>) => Promise<readonly Registrar[]>;
 };
 
+type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
+
+/** The commands of the sandbox, each loaded alone: scripts run some of them often, and a start is to be fast. */
+const SANDBOX_COMMANDS: Loaders = {
+  start: async () => (await import("./sandbox/start.ts")).registerSandboxStart,
+  wait: async () => (await import("./sandbox/status.ts")).registerSandboxWait,
+  status: async () => (await import("./sandbox/status.ts")).registerSandboxStatus,
+  logs: async () => (await import("./sandbox/logs.ts")).registerSandboxLogs,
+  stop: async () => (await import("./sandbox/stop.ts")).registerSandboxStop,
+  pay: async () => (await import("./sandbox/pay.ts")).registerSandboxPay,
+  clock: async () => (await import("./sandbox/clock.ts")).registerSandboxClock,
+};
+
+/** The command of a group that is typed; all of them where none is, for the help. */
+function loadTyped(typed: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
+  const named = Object.keys(loaders).filter((name) => typed.has(name));
+  const names = named.length === 0 ? Object.keys(loaders) : named;
+  return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
+}
+
 /** Groups of commands: `checkout orders …`. Only the one that is typed is loaded, so that no command waits for another. */
 const GROUPS: Readonly<Record<string, Entry>> = {
   sandbox: {
     summary: "the service on this machine",
-    // A start does not wait for the schemas of the control API, which the other commands call.
-    load: async (typed) => {
-      const start = (await import("./sandbox/start.ts")).registerSandboxStart;
-      if (typed.has("start")) return [start];
-      return [
-        start,
-        (await import("./sandbox/pay.ts")).registerSandboxPay,
-        (await import("./sandbox/clock.ts")).registerSandboxClock,
-      ];
-    },
+    load: (typed) => loadTyped(typed, SANDBOX_COMMANDS),
   },
   orders: {
     summary: "one-time orders",
@@ -115,6 +126,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
 
 /** Commands without a group. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
+  env: {
+    summary: "print the variables of the running sandbox, for a shell, a .env file or CI",
+    load: async () => [(await import("./sandbox/env.ts")).registerEnv],
+  },
   listen: {
     summary: "receive events, verify them, and forward them to your application",
     load: async () => [(await import("./listen/listen.ts")).registerListen],

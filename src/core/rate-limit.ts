@@ -9,6 +9,11 @@ export type Bucket = { readonly tokens: number; readonly at: number };
 /** The default limit, too high for a test suite to reach by accident (decision 17). */
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 1000, burst: 2000 };
 
+/** A limit as it is typed: `5/s` or `off`. */
+export function rateLimitText(limit: RateLimit | "off"): string {
+  return limit === "off" ? "off" : `${limit.perSecond}/s`;
+}
+
 /**
  * Takes one token; refuses with `rate_limited` and the whole seconds until the next token. A clock that was set back
  * adds none.

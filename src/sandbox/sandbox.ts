@@ -1,3 +1,4 @@
+import type { SandboxDescription } from "../core/control/sandbox.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
@@ -42,6 +43,10 @@ export type SandboxOptions = {
   readonly controlToken: string;
   /** The admin token: only for the administrator's acts. */
   readonly adminToken: string;
+  /** What the control API tells of it. */
+  readonly description: SandboxDescription;
+  /** Called when the control API asks the sandbox to stop. */
+  readonly requestStop: () => void;
   /** The version of the program, which the control API tells. */
   readonly version: string;
   /** The key for signing secrets and for the tokens of the pages' forms. */

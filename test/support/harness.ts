@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
@@ -6,6 +6,7 @@ import { main } from "../../src/cli/main.ts";
 import type { Ready } from "../../src/cli/sandbox/ready.ts";
 import { realWorld } from "../../src/real-world.ts";
 import type {
+  DetachedProcess,
   Service,
   HttpRequest,
   HttpResponse,
@@ -29,6 +30,10 @@ export type CommandOptions = {
   readonly terminal?: boolean;
   /** The version that this program says it has. */
   readonly version?: string;
+  /** Who started it detached. */
+  readonly starter?: World["starter"];
+  /** Whether processes of its system can act on signals; default: they can. */
+  readonly signals?: boolean;
   /** Kills the command as SIGKILL does: its connections are closed, and nothing that it waits for comes. */
   readonly killed?: AbortSignal;
 };
@@ -87,6 +92,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   const ports = new Map<number, Service>();
   const alive = new Set<number>();
   const stops: (() => void)[] = [];
+  const stopsOf = new Map<number, ReadonlySet<() => void>>();
   const names = new Map<string, readonly string[]>();
   let nextPid = FIRST_PID;
   let ids = 0;
@@ -110,6 +116,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     const pid = nextPid++;
     const killed = command.killed ?? new AbortController().signal;
     alive.add(pid);
+    stopsOf.set(pid, ownStops);
     const stdin = new PassThrough();
     answerQuestions(output, stdin, command.typed ?? []);
     if (command.terminal === true) Object.assign(output.stdout, { isTTY: true });
@@ -140,6 +147,14 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
         commands.push(line);
         return shell(line);
       },
+      startDetached: ({ logFile }) => detach(argv, command, logFile),
+      starter: command.starter,
+      terminate: (of) => {
+        if (command.signals === false) return "no_signals";
+        if (!alive.has(of)) return "gone";
+        for (const stop of stopsOf.get(of) ?? []) stop();
+        return "sent";
+      },
       portOwner: (port) => (ports.has(port) ? "another-program (pid 4711)" : undefined),
       processStart: (of) => (alive.has(of) ? `started ${of}` : undefined),
       onStop: (stop) => {
@@ -151,6 +166,32 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       output,
       ownStops,
     };
+  }
+
+  /** The same command line once more, as a process of its own whose stderr is a file. */
+  function detach(argv: readonly string[], command: CommandOptions, logFile: string): DetachedProcess {
+    const { promise: told, resolve: hear } = Promise.withResolvers<string | undefined>();
+    const { promise: isLetGo, resolve: answer } = Promise.withResolvers<boolean>();
+    let isFree = false;
+    const tell = (text: string): Promise<boolean> => {
+      hear(text);
+      return isFree ? Promise.resolve(false) : isLetGo;
+    };
+    const world = createWorld(argv, { ...command, starter: { logFile, tell } });
+    const older = existsSync(logFile) ? readFileSync(logFile, "utf8") : "";
+    const log = (text: string): void => writeFileSync(logFile, older + text, { mode: 0o600 });
+    log("");
+    world.output.onTalk(log);
+    const ended = main(world, command.version).then((code) => {
+      alive.delete(world.pid);
+      hear(undefined);
+      return `exit code ${code}`;
+    });
+    const letGo = (): Promise<void> => {
+      answer((isFree = true));
+      return Promise.resolve();
+    };
+    return { told, ended, letGo, abandon: () => answer(false) };
   }
 
   /** Runs one command line to its end. */

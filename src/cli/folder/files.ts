@@ -7,6 +7,8 @@ const FILES = {
   credentials: "credentials.json",
   admin: "admin.json",
   run: "run.json",
+  log: "sandbox.log",
+  olderLog: "sandbox.log.1",
 } as const;
 
 /** The name of the file that keeps a state folder out of every commit. */

@@ -1,56 +1,68 @@
-import { localOrigin } from "../../core/loopback.ts";
-import type { SeededStore } from "../../sandbox/runtime/seed.ts";
-import type { World } from "../../world.ts";
+import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import type { Context } from "../command.ts";
-import { calledAs, fieldLines } from "../printer.ts";
+import { calledAs, fieldLines, type Field } from "../printer.ts";
 import { shortPath } from "../folder/state-folder.ts";
 
-/** What the sandbox tells of itself when it is truly ready (decision 57). */
+/** What the sandbox tells of itself when it is truly ready (decision 57). What does not exist yet is null. */
 export type Ready = {
   readonly event: "ready";
   readonly base_url: string;
-  readonly portal_url: string;
+  readonly portal_url: string | null;
   readonly checkout_origin: string;
   readonly merchant_id: string;
   readonly store_id: string;
+  readonly store_name: string;
   readonly api_key: string | null;
   readonly signing_secret: string;
+  readonly control_token: string;
   readonly data_dir: string | null;
   readonly ephemeral: boolean;
+  /** Whether it ran before this start, which then started nothing. */
+  readonly already_running: boolean;
+  readonly sign_in_url: string | null;
   readonly pid: number;
   readonly version: string;
 };
 
-/** What a sandbox on this port says; `folder` is undefined where nothing is kept. */
+/** What a sandbox says of itself, with what only its state folder and its caller know. */
 export function readyOf(
-  world: World,
-  served: {
-    readonly port: number;
-    readonly folder: string | undefined;
-    readonly seeded: SeededStore;
-    readonly version: string;
-  },
+  description: SandboxDescription,
+  own: { readonly apiKey: string | null; readonly controlToken: string; readonly alreadyRunning: boolean },
 ): Ready {
-  const { port, folder, seeded, version } = served;
-  const checkoutOrigin = localOrigin(port);
   return {
     event: "ready",
-    base_url: `${checkoutOrigin}/v1`,
-    portal_url: `http://localhost:${port}/portal`,
-    checkout_origin: checkoutOrigin,
-    merchant_id: seeded.merchantId,
-    store_id: seeded.id,
-    api_key: seeded.apiKey,
-    signing_secret: seeded.signingSecret,
-    data_dir: folder ?? null,
-    ephemeral: folder === undefined,
-    pid: world.pid,
-    version,
+    base_url: description.baseUrl,
+    portal_url: description.portalUrl,
+    checkout_origin: description.checkoutOrigin,
+    merchant_id: description.merchantId,
+    store_id: description.storeId,
+    store_name: description.storeName,
+    api_key: own.apiKey,
+    signing_secret: description.signingSecret,
+    control_token: own.controlToken,
+    data_dir: description.dataDir,
+    ephemeral: description.ephemeral,
+    already_running: own.alreadyRunning,
+    sign_in_url: description.signInUrl,
+    pid: description.pid,
+    version: description.version,
   };
 }
 
+/** How a sandbox that is ready runs; `detached` has its log file, which is null where a terminal has the log. */
+export type Running = "foreground" | { readonly detached: string | null };
+
 /** The same for people, with three lines to copy. The store is among them, so that keys are the same in every folder. */
-export function banner({ world, printer: { style } }: Context, ready: Ready): string {
+export function banner(
+  { world, printer: { style } }: Context,
+  ready: Ready,
+  running: Running = "foreground",
+): string {
+  const isForeground = running === "foreground";
+  const end = isForeground
+    ? `is ready (pid ${ready.pid}). Ctrl-C stops it.`
+    : `${ready.already_running ? "is already running" : "runs in the background"} (pid ${ready.pid}).`;
+  const logFile = isForeground ? null : running.detached;
   const fields = fieldLines([
     ["API", ready.base_url],
     ["Merchant", ready.merchant_id],
@@ -58,9 +70,11 @@ export function banner({ world, printer: { style } }: Context, ready: Ready): st
     ["API key", ready.api_key ?? "was shown once; it is not in credentials.json"],
     ["Signing secret", ready.signing_secret],
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
+    ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
+    ...(isForeground ? [] : [["Stop it", `${calledAs(world)} sandbox stop`] satisfies Field]),
   ]);
   return [
-    `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} is ready (pid ${ready.pid}). Ctrl-C stops it.`,
+    `${style.green("●")} ${style.bold("checkout sandbox")} ${ready.version} ${end}`,
     "",
     fields,
     "",

@@ -1,6 +1,8 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
+import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { DEFAULT_RATE_LIMIT, type RateLimit } from "../../core/rate-limit.ts";
+import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../../core/rate-limit.ts";
 import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
 import type { Run } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
@@ -8,7 +10,7 @@ import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
 import { createAccessLog, SILENT_LOG, type LogFormat } from "../../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { settleHome } from "../../sandbox/runtime/home.ts";
-import { seed, type NewStore } from "../../sandbox/runtime/seed.ts";
+import { seed, type NewStore, type SeededStore } from "../../sandbox/runtime/seed.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/group-commit.ts";
@@ -41,6 +43,8 @@ export type Served = {
   readonly ready: Ready;
   /** Why no events are delivered (decision 71); undefined if they are. */
   readonly heldBack: string | undefined;
+  /** Resolves when the control API asks the sandbox to stop. */
+  readonly stopRequested: Promise<void>;
 };
 
 /** Where a sandbox keeps its state, and where its log goes. */
@@ -48,6 +52,8 @@ export type Place = {
   /** The state folder; undefined: in memory only. */
   readonly folder: string | undefined;
   readonly log: World["stderr"];
+  /** The file that the log goes to; undefined: to a terminal, or wherever stderr leads. */
+  readonly logFile?: string;
 };
 
 /** What a sandbox runs for: it is stopped when this has returned. */
@@ -69,14 +75,14 @@ export async function serveSandbox(
   { place, use }: { readonly place: Place; readonly use: Use },
 ): Promise<Ending> {
   const { world } = context;
-  const { folder, log } = place;
+  const { folder } = place;
   const given = givenTokens(world);
   if (!given.ok) return given;
   // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
   const controlToken = given.value.control ?? state.newToken(world, "control");
   if (folder === undefined) {
     const tokens = { controlToken, adminToken: given.value.admin ?? state.newToken(world, "administrator") };
-    return serveFolder(context, options, { held: undefined, log, tokens, use });
+    return serveFolder(context, options, { held: undefined, place, tokens, use });
   }
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
@@ -87,7 +93,7 @@ export async function serveSandbox(
     const kept = state.adminToken(world, folder);
     if (!kept.ok) return kept;
     const tokens = { controlToken, adminToken: given.value.admin ?? kept.value };
-    return await serveFolder(context, options, { held, log, tokens, use });
+    return await serveFolder(context, options, { held, place, tokens, use });
   } finally {
     state.releaseFolder(world, folder, run.value);
   }
@@ -126,14 +132,13 @@ async function serveFolder(
   options: ServeOptions,
   {
     held,
-    log,
+    place,
     tokens,
     use,
-  }: { readonly held: Held; readonly tokens: Tokens } & Pick<Place, "log"> & {
-      readonly use: Use;
-    },
+  }: { readonly held: Held; readonly place: Place; readonly tokens: Tokens; readonly use: Use },
 ): Promise<Ending> {
   const { world, version } = context;
+  const { log } = place;
   // Looked at before anything is made: a new key must not replace a file that is not ours.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
@@ -155,17 +160,27 @@ async function serveFolder(
     if (seeded === undefined) return foreignMasterKey(held);
     const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
     const apiKey = seeded.apiKey ?? kept;
-    const service = { ...tokens, store, log: requests, report: failures.report, masterKey, heldBack };
+    const stop = Promise.withResolvers<void>();
+    const service = {
+      ...tokens,
+      store,
+      log: requests,
+      report: failures.report,
+      masterKey,
+      heldBack,
+      requestStop: stop.resolve,
+      describe: (port: number) => describe(context, options, { port, place, seeded, store, heldBack }),
+    };
     const listening = await listen(context, options, service);
     if (!listening.ok) return listening;
-    const { listener, sandbox } = listening.value;
-    const { port } = listener;
+    const { listener, sandbox, description } = listening.value;
     const awake = await retryWhileLocked(sandbox.start);
     if (!awake.ok) return awake;
-    const ready = readyOf(world, { port, folder: held?.path, seeded: { ...seeded, apiKey }, version });
-    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port, version });
+    const { controlToken } = tokens;
+    const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false });
+    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port: listener.port, version });
     try {
-      return await use({ ready, heldBack });
+      return await use({ ready, heldBack, stopRequested: stop.promise });
     } finally {
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }
@@ -174,6 +189,53 @@ async function serveFolder(
     failures.flush();
     store.close();
   }
+}
+
+/** What this sandbox says of itself when its port is known. */
+function describe(
+  { world, version }: Context,
+  options: ServeOptions,
+  found: { readonly port: number; readonly place: Place; readonly seeded: SeededStore } & {
+    readonly store: Store;
+    readonly heldBack: string | undefined;
+  },
+): SandboxDescription {
+  const { port, place, seeded, store, heldBack = null } = found;
+  const { folder = null, logFile = null } = place;
+  const { merchantId, id, signingSecret } = seeded;
+  const checkoutOrigin = localOrigin(port);
+  return {
+    baseUrl: `${checkoutOrigin}/v1`,
+    portalUrl: null,
+    checkoutOrigin,
+    merchantId,
+    storeId: id,
+    storeName: store.stores.names(id)?.store ?? "",
+    signingSecret,
+    dataDir: folder,
+    ephemeral: folder === null,
+    signInUrl: null,
+    pid: world.pid,
+    version,
+    startedAt: world.now(),
+    logFile,
+    heldBack,
+    settings: { port, ...settingsOf(options) },
+  };
+}
+
+/** How a sandbox is served where the options say nothing else. */
+function settingsOf(options: ServeOptions): Omit<SandboxDescription["settings"], "port"> {
+  return {
+    rateLimit: rateLimitText(options.rateLimit ?? DEFAULT_RATE_LIMIT),
+    checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,
+    allowHosts: options.allowHost ?? [],
+    allowControlHosts: options.allowControlHost ?? [],
+    allowTargets: options.allowTarget ?? [],
+    deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
+    logFormat: options.logFormat ?? "text",
+    quiet: options.quiet ?? false,
+  };
 }
 
 /** Waits while another process keeps the database locked: each try of a write waits 2 s. */
@@ -235,25 +297,38 @@ function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: N
   state.writeCredentials(world, held.path, { merchant_id: merchantId, store_id: id, api_key: apiKey });
 }
 
+/** A service without what follows from its port. */
+type PortlessService = Pick<
+  SandboxOptions,
+  "store" | "log" | "report" | "masterKey" | "heldBack" | "requestStop"
+> &
+  Tokens & { readonly describe: (port: number) => SandboxDescription };
+
+/** A sandbox on its port. */
+type Listening = {
+  readonly listener: Listener;
+  readonly sandbox: Sandbox;
+  readonly description: SandboxDescription;
+};
+
 /** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
 async function listen(
   { world, printer, version }: Context,
   options: ServeOptions,
-  service: Pick<SandboxOptions, "store" | "log" | "report" | "masterKey" | "heldBack"> & Tokens,
-): Promise<Outcome<{ readonly listener: Listener; readonly sandbox: Sandbox }, Problem>> {
-  let sandbox: Sandbox | undefined;
+  { describe: describePort, ...service }: PortlessService,
+): Promise<Outcome<Listening, Problem>> {
+  let made: Omit<Listening, "listener"> | undefined;
   const makeService = (port: number) => {
-    sandbox = createSandbox(world, {
+    const description = describePort(port);
+    const rateLimit = options.rateLimit ?? DEFAULT_RATE_LIMIT;
+    const sandbox = createSandbox(world, {
       ...service,
+      ...description.settings,
+      rateLimit,
+      description,
       version,
-      port,
-      rateLimit: options.rateLimit ?? DEFAULT_RATE_LIMIT,
-      checkoutLifetimeMs: options.checkoutLifetime ?? DEFAULT_CHECKOUT_LIFETIME_MS,
-      allowHosts: options.allowHost ?? [],
-      allowControlHosts: options.allowControlHost ?? [],
-      allowTargets: options.allowTarget ?? [],
-      deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     });
+    made = { sandbox, description };
     return sandbox.service;
   };
   const wanted = options.port ?? DEFAULT_PORT;
@@ -263,8 +338,8 @@ async function listen(
     if (listener.ok) {
       if (port !== wanted)
         printer.talk(`Port ${wanted} is used by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
-      if (sandbox === undefined) throw new Error("a listener makes its service");
-      return accept({ listener: listener.value, sandbox });
+      if (made === undefined) throw new Error("a listener makes its service");
+      return accept({ listener: listener.value, ...made });
     }
     if (listener.refusal.reason === "in_use" && port < last) continue;
     return fail(portProblem(world, port, listener.refusal.message));

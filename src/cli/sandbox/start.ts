@@ -29,7 +29,9 @@ import { DONE, type Ending } from "../problem.ts";
 import { banner } from "./ready.ts";
 import { DEFAULT_PORT, serveSandbox, type ServeOptions } from "./serve.ts";
 
-type StartOptions = CommonOptions & ServeOptions & { readonly ephemeral?: boolean };
+/** How a sandbox is started. */
+export type StartOptions = CommonOptions &
+  ServeOptions & { readonly ephemeral?: boolean; readonly detach?: boolean; readonly reuse?: boolean };
 
 /** `checkout sandbox start`. */
 export function registerSandboxStart(parent: Command, registry: Registry): void {
@@ -38,10 +40,15 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
     summary: "run the whole v1 service on this machine, until Ctrl-C",
     examples: [
       "checkout sandbox start",
+      "checkout sandbox start --detach --reuse",
       "checkout sandbox start --ephemeral --port 0 --json",
       "checkout sandbox start --rate-limit 5/s --allow-host checkout.local",
     ],
-    options: settings().map((option) => setting("CHECKOUT_SANDBOX", option)),
+    options: [
+      switchOption("--detach", "start it in the background, and end when it is ready"),
+      switchOption("--reuse", "use the sandbox that runs in this folder, if one does"),
+      ...settings().map((option) => setting("CHECKOUT_SANDBOX", option)),
+    ],
     run: runSandboxStart,
   });
 }
@@ -95,8 +102,20 @@ function settings(): Option[] {
   ];
 }
 
-/** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
+/** Loads what a plain start does not need only where it is asked for. */
 async function runSandboxStart(context: Context, options: StartOptions): Promise<Ending> {
+  const { starter } = context.world;
+  if (starter !== undefined) {
+    const { serveDetached } = await import("./detach.ts");
+    return serveDetached(context, options, starter);
+  }
+  if (options.detach !== true && options.reuse !== true) return serveHere(context, options);
+  const { startOrReuse } = await import("./detach.ts");
+  return startOrReuse(context, options, () => serveHere(context, options));
+}
+
+/** Starts the sandbox and returns when it was stopped by a signal and everything is on disk. */
+async function serveHere(context: Context, options: StartOptions): Promise<Ending> {
   const { world, printer } = context;
   // Registered first, so that a signal during start or stop is not lost.
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
@@ -104,10 +123,10 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   if (!found.ok) return found;
   const ending = await serveSandbox(context, options, {
     place: { folder: found.value, log: world.stderr },
-    use: async ({ ready, heldBack }) => {
+    use: async ({ ready, heldBack, stopRequested }) => {
       await printer.result(ready, () => banner(context, ready));
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
-      await stopped;
+      await Promise.race([stopped, stopRequested]);
       return DONE;
     },
   });

@@ -6,6 +6,7 @@ import { clockOperations } from "./clock.ts";
 import { drillOperations } from "./drills.ts";
 import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts";
 import { readinessOperations } from "./readiness.ts";
+import { sandboxOperations } from "./sandbox.ts";
 import { webhookOperations } from "./webhook.ts";
 import { wireSchema } from "./wire-names.ts";
 
@@ -26,6 +27,7 @@ const operations = {
     }),
     bare: true,
   }),
+  ...sandboxOperations,
 };
 
 /** The name of an operation: the `operationId` of its description. */

@@ -1,4 +1,5 @@
 import type { AnswerOf, OperationName, RequestOf } from "../../core/control/operations.ts";
+import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
@@ -13,6 +14,10 @@ export type ControlActs = ClockContext &
   LeaseContext & {
     readonly world: Pick<World, "sleep" | "monotonic">;
     readonly wakeAll: () => Promise<void>;
+    /** What this sandbox says of itself. */
+    readonly description: SandboxDescription;
+    /** Stops this sandbox, as a signal does. */
+    readonly requestStop: () => void;
   };
 
 /** A call of an operation, read and checked. */

@@ -4,6 +4,7 @@ import { clockHandlers } from "./clock.ts";
 import { drillHandlers } from "./drills.ts";
 import type { Handlers } from "./handler.ts";
 import { readinessHandlers } from "./readiness.ts";
+import { sandboxHandlers } from "./sandbox.ts";
 import { webhookHandlers } from "./webhook.ts";
 
 /** The whole control API. */
@@ -13,6 +14,7 @@ export const CONTROL_HANDLERS: Handlers = {
   ...webhookHandlers,
   ...drillHandlers,
   ...readinessHandlers,
+  ...sandboxHandlers,
   describe: async () => {
     // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");

@@ -1,0 +1,245 @@
+import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import { rateLimitText } from "../../core/rate-limit.ts";
+import { parseJson } from "../../core/json.ts";
+import type { DetachedProcess, Starter, World } from "../../world.ts";
+import type { Context } from "../command.ts";
+import { stateFile } from "../folder/files.ts";
+import { findStateFolder, makeStateFolder } from "../folder/state-folder.ts";
+import { durationText } from "../parsers.ts";
+import {
+  DONE,
+  EXIT,
+  fail,
+  failUsage,
+  interruptedProblem,
+  type Difference,
+  type Ending,
+  type Problem,
+} from "../problem.ts";
+import { findLive, readyOfLive, type Live } from "./live.ts";
+import { banner, type Ready } from "./ready.ts";
+import { serveSandbox } from "./serve.ts";
+import type { StartOptions } from "./start.ts";
+
+/** What a detached sandbox tells the command that started it. */
+type Told =
+  | { readonly ready: Ready; readonly heldBack?: string; readonly notes: readonly string[] }
+  | { readonly problem: Problem };
+
+/** How often a start looks again where another one was faster. */
+const MAX_LOST_RACES = 10;
+/** How long a process that is to stop before it was ready may take. */
+const ABANDON_MS = 10_000;
+/** Lines of the log that are shown where a detached sandbox ended without a word. */
+const SHOWN_LOG_LINES = 5;
+
+/**
+ * `start --detach` and `start --reuse`: uses the live sandbox of the folder, or else starts one, detached or by `serve`.
+ * Of several starts at once one serves, and the others use it.
+ */
+export async function startOrReuse(
+  context: Context,
+  options: StartOptions,
+  serve: () => Promise<Ending>,
+): Promise<Ending> {
+  const { world } = context;
+  if (options.ephemeral === true) return refuseEphemeral(options);
+  const interruption = new AbortController();
+  const unsubscribe = options.detach === true ? world.onStop(() => interruption.abort()) : undefined;
+  const found = findStateFolder(world, options);
+  if (!found.ok) return found;
+  const folder = found.value;
+  for (let races = 0; ; races += 1) {
+    const live = await findLive(world, folder, interruption.signal);
+    if (!live.ok) return live;
+    if (live.value !== undefined) return useLive(context, options, { folder, live: live.value });
+    const ending =
+      options.detach === true
+        ? await startDetached(context, options, { folder, signal: interruption.signal })
+        : await serve();
+    const isLost = !ending.ok && ending.refusal.code === "already_running" && races < MAX_LOST_RACES;
+    if (isLost) continue;
+    unsubscribe?.();
+    return ending;
+  }
+}
+
+function refuseEphemeral({ detach }: StartOptions): Ending {
+  const flag = detach === true ? "--detach" : "--reuse";
+  const why = `nobody could find it again: it keeps no state folder`;
+  return failUsage(
+    `${flag} and --ephemeral exclude each other: ${why}`,
+    'leave --ephemeral out, and name a folder to throw away: --dir "$(mktemp -d)"',
+  );
+}
+
+/** Prints the ready line of the live sandbox; refuses where it is served otherwise than it was asked for. */
+async function useLive(
+  context: Context,
+  options: StartOptions,
+  { folder, live }: { readonly folder: string; readonly live: Live },
+): Promise<Ending> {
+  const { description } = live;
+  const differences = differencesOf(options, description);
+  if (differences.length > 0) {
+    return fail({
+      exitCode: EXIT.usage,
+      code: "settings_differ",
+      message: `the sandbox that runs here (pid ${description.pid}) is served otherwise than asked for`,
+      next: "leave these settings out, or run checkout sandbox stop first",
+      differences,
+    });
+  }
+  const ready = readyOfLive(context.world, folder, live);
+  if (!ready.ok) return ready;
+  if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
+  return context.printer.result(ready.value, () =>
+    banner(context, ready.value, { detached: description.logFile }),
+  );
+}
+
+function warnHeldBack({ printer }: Context, why: string): void {
+  printer.trace(`warning: no events are delivered: ${why}`);
+}
+
+/** Settings that were given, and that a running sandbox has otherwise. Those that were not given are not compared. */
+function differencesOf(
+  options: StartOptions,
+  { settings, heldBack }: SandboxDescription,
+): readonly Difference[] {
+  const rows: readonly (readonly [field: string, given: string | undefined, live: string])[] = [
+    ["port", options.port === 0 ? undefined : options.port?.toString(), String(settings.port)],
+    ["rate_limit", options.rateLimit && rateLimitText(options.rateLimit), settings.rateLimit],
+    ["checkout_lifetime", spanOf(options.checkoutLifetime), durationText(settings.checkoutLifetimeMs)],
+    ["delivery_timeout", spanOf(options.deliveryTimeout), durationText(settings.deliveryTimeoutMs)],
+    ["allow_host", listOf(options.allowHost), listText(settings.allowHosts)],
+    ["allow_control_host", listOf(options.allowControlHost), listText(settings.allowControlHosts)],
+    ["allow_target", listOf(options.allowTarget), listText(settings.allowTargets)],
+    ["log_format", options.logFormat, settings.logFormat],
+    ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
+    ["adopt", options.adopt === true ? "yes" : undefined, heldBack === null ? "yes" : "no"],
+  ];
+  return rows.flatMap(([field, expected, live]) =>
+    expected === undefined || expected === live ? [] : [{ field, expected, live }],
+  );
+}
+
+function spanOf(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : durationText(milliseconds);
+}
+
+function listOf(values: readonly string[] | undefined): string | undefined {
+  return values && listText(values);
+}
+
+/** A list without order and repetition. */
+function listText(values: readonly string[]): string {
+  return [...new Set(values)].toSorted().join(",") || "none";
+}
+
+/** Starts a process of its own, and prints what it tells: its ready line, or the problem that it met. */
+async function startDetached(
+  context: Context,
+  options: StartOptions,
+  { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
+): Promise<Ending> {
+  const { world, printer } = context;
+  const made = makeStateFolder(world, folder, options);
+  if (!made.ok) return made;
+  const logFile = stateFile(folder, "log");
+  const logged = world.files.readFrom(logFile, 0)?.size ?? 0;
+  const started = world.startDetached({ logFile });
+  const heard = await Promise.race([started.told, aborted(signal)]);
+  if (heard === "aborted") return abandon(world, started);
+  const told = heard === undefined ? undefined : (parseJson(heard) as Told | undefined);
+  if (told === undefined) {
+    return fail(endedEarly(await started.ended, logLines(world, { logFile, logged })));
+  }
+  if ("problem" in told) {
+    await Promise.all([started.letGo(), started.ended]);
+    return fail(told.problem);
+  }
+  for (const note of told.notes) printer.talk(note);
+  const ending = await printer.result(told.ready, () => banner(context, told.ready, { detached: logFile }));
+  if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
+  await started.letGo();
+  return ending;
+}
+
+function aborted(signal: AbortSignal): Promise<"aborted"> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve("aborted");
+    signal.addEventListener("abort", () => resolve("aborted"));
+  });
+}
+
+/** Ends a process that was started, so that Ctrl-C leaves nothing behind. */
+async function abandon(world: World, { abandon: stop, ended }: DetachedProcess): Promise<Ending> {
+  stop();
+  const late = new Promise<void>((resolve) => world.after(ABANDON_MS, resolve));
+  await Promise.race([ended, late]);
+  return fail(interruptedProblem("; no sandbox was started"));
+}
+
+/** What a process has written to its log since it was started: the last lines. */
+function logLines(
+  { files }: World,
+  { logFile, logged }: { readonly logFile: string; readonly logged: number },
+): readonly string[] {
+  const { bytes } = files.readFrom(logFile, logged) ?? { bytes: new Uint8Array(0) };
+  const lines = Buffer.from(bytes)
+    .toString("utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  return lines.slice(-SHOWN_LOG_LINES);
+}
+
+function endedEarly(how: string, lines: readonly string[]): Problem {
+  const said = lines.length === 0 ? "" : `; its log ends with: ${lines.join(" / ")}`;
+  return {
+    exitCode: EXIT.failed,
+    code: "start_failed",
+    message: `the sandbox ended before it was ready (${how})${said}`,
+    next: "run checkout sandbox logs, or start it here to see more: checkout sandbox start",
+  };
+}
+
+/** Serves in a process that was started detached: tells its starter when it is ready, and stops where that has gone. */
+export async function serveDetached(
+  context: Context,
+  options: StartOptions,
+  starter: Starter,
+): Promise<Ending> {
+  const { world, printer } = context;
+  const stop = Promise.withResolvers<"stopped">();
+  let isStopped = false;
+  world.onStop(() => {
+    isStopped = true;
+    stop.resolve("stopped");
+  });
+  const found = findStateFolder(world, options);
+  if (!found.ok) return found;
+  const notes: string[] = [];
+  const talk = (text: string): void => {
+    notes.push(text);
+    printer.talk(text);
+  };
+  const ending = await serveSandbox({ ...context, printer: { ...printer, talk } }, options, {
+    place: { folder: found.value, log: world.stderr, logFile: starter.logFile },
+    use: async ({ ready, heldBack, stopRequested }) => {
+      if (isStopped) return fail(interruptedProblem(" before it was ready"));
+      const told: Told = { ready, notes, ...(heldBack === undefined ? {} : { heldBack }) };
+      if (!(await starter.tell(JSON.stringify(told)))) return fail(abandoned());
+      printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
+      await Promise.race([stop.promise, stopRequested]);
+      return DONE;
+    },
+  });
+  if (ending.ok) printer.talk("checkout sandbox stopped.");
+  return ending;
+}
+
+function abandoned(): Problem {
+  const message = "the command that started this sandbox ended before it was ready";
+  return { exitCode: EXIT.failed, code: "abandoned", message, next: "checkout sandbox start --detach" };
+}

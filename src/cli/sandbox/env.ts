@@ -1,0 +1,97 @@
+import type { Command } from "commander";
+import {
+  register,
+  switchOption,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { findStateFolder } from "../folder/state-folder.ts";
+import { parseChoice } from "../parsers.ts";
+import { fail, notRunning, type Ending } from "../problem.ts";
+import { findLive, readyOfLive } from "./live.ts";
+
+const FORMATS = ["sh", "fish", "powershell", "dotenv", "json", "github"] as const;
+type Format = (typeof FORMATS)[number];
+
+type EnvOptions = CommonOptions & { readonly format?: Format; readonly control?: boolean };
+
+/** `checkout env`. */
+export function registerEnv(parent: Command, registry: Registry): void {
+  register<EnvOptions>(parent, registry, {
+    name: "env",
+    summary: "print the variables of the running sandbox, for a shell, a .env file or CI",
+    examples: [
+      'eval "$(checkout env)"',
+      "checkout env --format fish | source",
+      "checkout env --format powershell | Out-String | Invoke-Expression",
+      "checkout env --format dotenv > .env.test",
+      'checkout env --format github >> "$GITHUB_ENV"',
+    ],
+    options: [
+      valueOption("--format <format>", `${FORMATS.join(", ")} (default: sh)`, parseChoice(FORMATS)),
+      switchOption("--control", "add the control token, which runs the sandbox"),
+    ],
+    conflicts: [["json", "format"]],
+    run: runEnv,
+  });
+}
+
+async function runEnv({ world, printer }: Context, options: EnvOptions): Promise<Ending> {
+  const found = findStateFolder(world, options);
+  if (!found.ok) return found;
+  const live = await findLive(world, found.value);
+  if (!live.ok) return live;
+  if (live.value === undefined) return fail(notRunning(found.value));
+  const ready = readyOfLive(world, found.value, live.value);
+  if (!ready.ok) return ready;
+  const { base_url, api_key, store_id, signing_secret, control_token } = ready.value;
+  const variables = {
+    CHECKOUT_BASE_URL: base_url,
+    ...(api_key === null ? {} : { CHECKOUT_API_KEY: api_key }),
+    CHECKOUT_STORE_ID: store_id,
+    CHECKOUT_SIGNING_SECRET: signing_secret,
+    ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: control_token } : {}),
+  };
+  if (api_key === null)
+    printer.trace(
+      "warning: CHECKOUT_API_KEY is left out: credentials.json does not hold the key of this store",
+    );
+  return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
+}
+
+/** Variables as a shell or a tool reads them; any value comes out as it is. */
+export function environmentText(variables: Readonly<Record<string, string>>, format: Format): string {
+  if (format === "json") return JSON.stringify(variables);
+  return Object.entries(variables)
+    .map(([name, value]) => LINES[format](name, value))
+    .join("\n");
+}
+
+/** How each format sets a variable. */
+const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: string) => string>> = {
+  sh: (name, value) => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
+  fish: (name, value) => `set -gx ${name} '${value.replaceAll(/[\\']/g, "\\$&")}'`,
+  // PowerShell takes the quotation marks of print for quotes too.
+  powershell: (name, value) => `$env:${name} = '${value.replaceAll(/['\u2018\u2019\u201a\u201b]/g, "$&$&")}'`,
+  dotenv: (name, value) => `${name}=${dotenvValue(value)}`,
+  github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
+};
+
+/**
+ * Bare where every reader takes it so; else in quotes that it does not hold, because no escape is read alike by all. No value of ours has
+ * all three.
+ */
+function dotenvValue(value: string): string {
+  if (/^[\w.:/@%+,-]*$/.test(value)) return value;
+  const quote = ["'", "`", '"'].find((mark) => !value.includes(mark)) ?? "'";
+  return `${quote}${value}${quote}`;
+}
+
+/** A line that the value does not have. */
+function delimiterFor(value: string): string {
+  let delimiter = "CHECKOUT_END";
+  while (value.includes(delimiter)) delimiter += "_";
+  return delimiter;
+}

@@ -1,0 +1,80 @@
+import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import { localOrigin } from "../../core/loopback.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import type { Run } from "../../core/state-files.ts";
+import { describeLive } from "../../client/control/describe.ts";
+import type { World } from "../../world.ts";
+import { liveRun, readCredentials } from "../folder/state-folder.ts";
+import { EXIT, fail, interruptedProblem, type Problem } from "../problem.ts";
+import { readyOf, type Ready } from "./ready.ts";
+
+/** A folder's sandbox that answers. */
+export type Live = { readonly run: Run; readonly description: SandboxDescription };
+
+/** How long a sandbox may take to start where a command waits for it. */
+const START_MS = 30_000;
+const LOOK_EVERY_MS = 50;
+
+/** The live sandbox of a folder with what it says of itself; undefined where none runs. Waits while it starts. */
+export async function findLive(
+  world: World,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<Outcome<Live | undefined, Problem>> {
+  const since = world.monotonic();
+  for (;;) {
+    const found = liveRun(world, folder);
+    if (!found.ok) return found;
+    const run = found.value;
+    if (run === undefined) return accept(undefined);
+    if (run.port !== null) return describeRun(world, run);
+    if (signal?.aborted === true) return fail(interruptedProblem());
+    if (world.monotonic() - since > START_MS) return fail(stillStarting(run));
+    await world.sleep(LOOK_EVERY_MS, signal);
+  }
+}
+
+/** What a live sandbox says of itself. */
+export async function describeRun(world: World, run: Run): Promise<Outcome<Live, Problem>> {
+  const origin = localOrigin(run.port ?? 0);
+  const described = await describeLive(world, { origin, token: run.control_token });
+  if (described.ok) return accept({ run, description: described.value });
+  const { answered, message } = described.refusal;
+  const version = run.version === undefined ? "an older version" : printable(run.version);
+  if (answered) {
+    return fail({
+      exitCode: EXIT.failed,
+      code: "other_version",
+      message: `the sandbox of this folder is of ${version} (pid ${run.pid}): ${message}`,
+      next: "run checkout sandbox stop, then start it with this version",
+    });
+  }
+  return fail({
+    exitCode: EXIT.unreachable,
+    code: "unreachable",
+    message: `the sandbox of this folder (pid ${run.pid}, ${origin}) does not answer: ${message}`,
+    next: "run checkout sandbox stop, then start it again",
+  });
+}
+
+function stillStarting({ pid }: Run): Problem {
+  return {
+    exitCode: EXIT.unreachable,
+    code: "starting",
+    message: `the sandbox of this folder (pid ${pid}) is still starting after ${START_MS / 1000} s`,
+    next: "wait for it: checkout sandbox wait; or run checkout sandbox stop",
+  };
+}
+
+/** The ready line of a sandbox that runs already. */
+export function readyOfLive(
+  world: World,
+  folder: string,
+  { run, description }: Live,
+): Outcome<Ready, Problem> {
+  const kept = readCredentials(world, folder);
+  if (!kept.ok) return kept;
+  const apiKey = kept.value?.store_id === description.storeId ? kept.value.api_key : null;
+  return accept(readyOf(description, { apiKey, controlToken: run.control_token, alreadyRunning: true }));
+}

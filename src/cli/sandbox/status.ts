@@ -1,0 +1,220 @@
+import type { Command } from "commander";
+import { iso } from "../../core/clock.ts";
+import { localOrigin } from "../../core/loopback.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import type { Run } from "../../core/state-files.ts";
+import type { World } from "../../world.ts";
+import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { baseUrlOf, findStateFolder, liveRun, shortPath } from "../folder/state-folder.ts";
+import { setting } from "../option-rules.ts";
+import { durationText, parseBaseUrl, parseDuration } from "../parsers.ts";
+import { fieldLines } from "../printer.ts";
+import {
+  EXIT,
+  fail,
+  failUsage,
+  interruptedProblem,
+  NO_SANDBOX,
+  type Ending,
+  type Problem,
+} from "../problem.ts";
+import { describeRun } from "./live.ts";
+
+/** What is known of the sandbox of a folder; null is what nobody tells. */
+type Status = {
+  readonly state: "running" | "starting" | "not_responding" | "stopped";
+  readonly running: boolean;
+  readonly data_dir: string;
+  readonly base_url: string | null;
+  readonly pid: number | null;
+  readonly version: string | null;
+  readonly started_at: string | null;
+  readonly log_file: string | null;
+  readonly held_back: string | null;
+  /** Why it tells nothing, where it runs. */
+  readonly problem: string | null;
+};
+
+/** `checkout sandbox status`. */
+export function registerSandboxStatus(parent: Command, registry: Registry): void {
+  register<CommonOptions>(parent, registry, {
+    name: "status",
+    summary: "show whether the sandbox of this folder runs, and where; exit 0 if it does, 7 if not",
+    examples: ["checkout sandbox status", "checkout sandbox status --json"],
+    options: [],
+    run: runStatus,
+  });
+}
+
+async function runStatus(context: Context, options: CommonOptions): Promise<Ending> {
+  const { world, printer } = context;
+  const found = findStateFolder(world, options);
+  if (!found.ok) return found;
+  const run = liveRun(world, found.value);
+  if (!run.ok) return run;
+  const status = await statusOf(world, found.value, run.value);
+  await printer.result(status, () => statusText(context, status));
+  return accept(status.running ? EXIT.done : EXIT.unreachable);
+}
+
+async function statusOf(world: World, folder: string, run: Run | undefined): Promise<Status> {
+  const unknown = {
+    running: false,
+    data_dir: folder,
+    base_url: null,
+    pid: null,
+    version: null,
+    started_at: null,
+    log_file: null,
+    held_back: null,
+    problem: null,
+  };
+  if (run === undefined) return { ...unknown, state: "stopped" };
+  const { pid, version = null } = run;
+  const known = { ...unknown, pid, version, base_url: baseUrlOf(run) ?? null };
+  if (run.port === null) return { ...known, state: "starting" };
+  const live = await describeRun(world, run);
+  if (live.ok) {
+    const { startedAt, logFile, heldBack } = live.value.description;
+    const told = { started_at: iso(startedAt), log_file: logFile, held_back: heldBack };
+    return { ...known, ...told, state: "running", running: true };
+  }
+  const isOlder = live.refusal.code === "other_version";
+  const problem = live.refusal.message;
+  return { ...known, state: isOlder ? "running" : "not_responding", running: isOlder, problem };
+}
+
+function statusText({ world, printer: { style } }: Context, status: Status): string {
+  const { state, log_file: logFile } = status;
+  const folder = shortPath(world, status.data_dir);
+  if (state === "stopped")
+    return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})\n  ${style.cyan("→")} checkout sandbox start`;
+  const heading = {
+    running: `${style.green("●")} the sandbox is running`,
+    starting: `${style.dim("○")} the sandbox is starting`,
+    not_responding: `${style.red("✗")} the sandbox does not answer`,
+  };
+  return [
+    heading[state],
+    fieldLines([
+      ["API", status.base_url],
+      ["State", folder],
+      ["Pid", status.pid],
+      ["Version", status.version],
+      ["Since", status.started_at],
+      ["Log", logFile === null ? "its terminal" : shortPath(world, logFile)],
+      ["Deliveries", status.held_back === null ? "on" : `held back: ${status.held_back}`],
+      ...(status.problem === null ? [] : [["Problem", status.problem] as const]),
+    ]),
+  ].join("\n");
+}
+
+type WaitOptions = CommonOptions & { readonly baseUrl?: string; readonly timeout?: number };
+
+const DEFAULT_WAIT_MS = 30_000;
+const LOOK_EVERY_MS = 100;
+/** Timeout of one look. */
+const LOOK_MS = 2000;
+const MAX_HEALTH_BYTES = 64 * 1024;
+
+/** `checkout sandbox wait`. */
+export function registerSandboxWait(parent: Command, registry: Registry): void {
+  register<WaitOptions>(parent, registry, {
+    name: "wait",
+    summary: "wait until the sandbox is ready; exit 7 if it is not in time",
+    examples: [
+      "checkout sandbox wait",
+      "checkout sandbox wait --timeout 2m --base-url http://127.0.0.1:4242/v1",
+    ],
+    options: [
+      valueOption(
+        "--timeout <duration>",
+        `how long to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
+        parseDuration,
+      ),
+      setting(
+        "CHECKOUT",
+        valueOption("--base-url <url>", "the sandbox to wait for (default: that of this folder)"),
+      ),
+    ],
+    run: runWait,
+  });
+}
+
+/** What a look has shown: the sandbox, ready, or why not. */
+type Look = { readonly baseUrl: string } | { readonly lacks: string };
+
+async function runWait(context: Context, options: WaitOptions): Promise<Ending> {
+  const { world, printer } = context;
+  const { timeout = DEFAULT_WAIT_MS } = options;
+  const interruption = new AbortController();
+  const unsubscribe = world.onStop(() => interruption.abort());
+  const { signal } = interruption;
+  const since = world.monotonic();
+  try {
+    for (;;) {
+      const leftMs = timeout - (world.monotonic() - since);
+      const look = await lookOnce(world, options, {
+        timeoutMs: Math.max(1, Math.ceil(Math.min(LOOK_MS, leftMs))),
+        signal,
+      });
+      if (signal.aborted) return fail(interruptedProblem());
+      if (!look.ok) return look;
+      const seen = look.value;
+      if ("baseUrl" in seen)
+        return await printer.result({ ok: true, base_url: seen.baseUrl }, () => `ready: ${seen.baseUrl}`);
+      const restMs = timeout - (world.monotonic() - since);
+      if (restMs <= 0) return fail(notInTime(timeout, seen.lacks));
+      await world.sleep(Math.min(LOOK_EVERY_MS, restMs), signal);
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+async function lookOnce(
+  world: World,
+  options: WaitOptions,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<Outcome<Look, Problem>> {
+  const place = whereIs(world, options);
+  if (!place.ok || "lacks" in place.value) return place;
+  const { baseUrl } = place.value;
+  const sent = await world.send({
+    method: "GET",
+    url: `${new URL(baseUrl).origin}/healthz`,
+    headers: {},
+    timeoutMs,
+    maxResponseBytes: MAX_HEALTH_BYTES,
+    signal,
+  });
+  if (!sent.ok) return accept({ lacks: `${baseUrl}: ${sent.message}` });
+  if (sent.status === 200) return place;
+  return accept({ lacks: `${baseUrl}: /healthz answered ${sent.status}` });
+}
+
+/** The service that is named, or else the live sandbox of the folder as it is at this moment. */
+function whereIs(world: World, options: WaitOptions): Outcome<Look, Problem> {
+  if (options.baseUrl !== undefined) {
+    const baseUrl = parseBaseUrl(options.baseUrl);
+    if (baseUrl !== undefined) return accept({ baseUrl });
+    // The value is not shown: it may hold a password.
+    const expected = "an address such as http://127.0.0.1:4242/v1, without user name, password or query";
+    return failUsage(`--base-url (CHECKOUT_BASE_URL) must be ${expected}`, "correct it");
+  }
+  const folder = findStateFolder(world, options);
+  if (!folder.ok) return folder;
+  const run = liveRun(world, folder.value);
+  if (!run.ok) return run;
+  if (run.value === undefined) return accept({ lacks: `${NO_SANDBOX} (${folder.value})` });
+  const { pid, port } = run.value;
+  if (port === null) return accept({ lacks: `the sandbox is starting (pid ${pid})` });
+  return accept({ baseUrl: `${localOrigin(port)}/v1` });
+}
+
+function notInTime(timeoutMs: number, lacks: string): Problem {
+  const message = `the sandbox was not ready within ${durationText(timeoutMs)}; last seen: ${lacks}`;
+  const next = "start it: checkout sandbox start --detach; or wait longer with --timeout";
+  return { exitCode: EXIT.unreachable, code: "not_ready", message, next };
+}

@@ -1,0 +1,31 @@
+import { readDescription, sandboxOperations, type SandboxDescription } from "../../core/control/sandbox.ts";
+import { parseJson } from "../../core/json.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+
+/** Timeout for the answer of a process on this machine. */
+const TIMEOUT_MS = 5000;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
+
+/**
+ * Asks a sandbox what it is, without loading the table of all operations, for commands that scripts run often. Refuses
+ * with a sentence: the sandbox did not answer, or is of a version that does not tell this.
+ */
+export async function describeLive(
+  { send }: Pick<World, "send">,
+  { origin, token }: { readonly origin: string; readonly token: string },
+): Promise<Outcome<SandboxDescription, { readonly answered: boolean; readonly message: string }>> {
+  const { method, path } = sandboxOperations.describeSandbox;
+  const sent = await send({
+    method,
+    url: `${origin}${path}`,
+    headers: { Authorization: `Bearer ${token}` },
+    timeoutMs: TIMEOUT_MS,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+  });
+  if (!sent.ok) return { ok: false, refusal: { answered: false, message: sent.message } };
+  const description = readDescription(parseJson(sent.body));
+  if (description !== undefined) return accept(description);
+  const message = `it answered ${sent.status}, and does not tell how it is served`;
+  return { ok: false, refusal: { answered: true, message } };
+}

@@ -1,0 +1,65 @@
+import * as z from "zod";
+import { moment, sandboxOperation, type DomainOf } from "./operation.ts";
+import { wireSchema } from "./wire-names.ts";
+
+const sandboxDescription = z.object({
+  baseUrl: z.string(),
+  /** Null while there is no portal. */
+  portalUrl: z.string().nullable(),
+  checkoutOrigin: z.string(),
+  merchantId: z.uuid(),
+  /** The first store. */
+  storeId: z.uuid(),
+  storeName: z.string(),
+  signingSecret: z.string(),
+  /** The state folder; null where nothing is kept. */
+  dataDir: z.string().nullable(),
+  ephemeral: z.boolean(),
+  signInUrl: z.string().nullable(),
+  pid: z.int(),
+  version: z.string(),
+  startedAt: moment,
+  /** Where its log goes; null: to the terminal that it was started in. */
+  logFile: z.string().nullable(),
+  /** Why no events are delivered (decision 71); null if they are. */
+  heldBack: z.string().nullable(),
+  /** How it is served. */
+  settings: z.object({
+    port: z.int(),
+    /** As it is typed: `5/s` or `off`. */
+    rateLimit: z.string(),
+    checkoutLifetimeMs: z.int(),
+    allowHosts: z.array(z.string()),
+    allowControlHosts: z.array(z.string()),
+    allowTargets: z.array(z.string()),
+    deliveryTimeoutMs: z.int(),
+    logFormat: z.enum(["text", "json"]),
+    quiet: z.boolean(),
+  }),
+});
+/** What a sandbox says of itself; its API key is shown only once (decision 15). */
+export type SandboxDescription = DomainOf<typeof sandboxDescription>;
+
+/** Reads the answer of `describeSandbox`, without the table of all operations; undefined if it is none. */
+export function readDescription(body: unknown): SandboxDescription | undefined {
+  const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body);
+  return answer.data?.data as SandboxDescription | undefined;
+}
+
+/** The operations on the process that serves (decision 74). */
+export const sandboxOperations = {
+  describeSandbox: sandboxOperation({
+    method: "GET",
+    path: "/sandbox",
+    summary: "Tells where the sandbox is, which store it has and how it is served",
+    answer: sandboxDescription,
+  }),
+  stopSandbox: sandboxOperation({
+    method: "POST",
+    path: "/sandbox/stop",
+    summary: "Stops the sandbox after this answer, if it is the process that is meant",
+    request: z.strictObject({ pid: z.int() }),
+    answer: z.object({ pid: z.int() }),
+    refusals: ["state_conflict"],
+  }),
+};

@@ -1,0 +1,17 @@
+import type { sandboxOperations } from "../../core/control/sandbox.ts";
+import { accept, refuse } from "../../core/outcome.ts";
+import type { Handlers } from "./handler.ts";
+
+/** What each operation on the serving process does. */
+export const sandboxHandlers = {
+  describeSandbox: ({ description }) => Promise.resolve(accept(description)),
+  stopSandbox: ({ description, requestStop }, { body }) => {
+    const { pid } = description;
+    if (body.pid !== pid)
+      return Promise.resolve(
+        refuse("state_conflict", `process ${body.pid} was meant, and this is ${pid}; nothing was stopped`),
+      );
+    requestStop();
+    return Promise.resolve(accept({ pid }));
+  },
+} satisfies Pick<Handlers, keyof typeof sandboxOperations>;
