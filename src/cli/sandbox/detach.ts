@@ -156,7 +156,8 @@ async function startDetached(
     return fail(endedEarly(await started.ended, logLines(world, { logFile, logged })));
   }
   if ("problem" in told) {
-    await Promise.all([started.letGo(), started.ended]);
+    started.abandon();
+    await started.ended;
     return fail(told.problem);
   }
   for (const note of told.notes) printer.talk(note);

@@ -32,14 +32,15 @@ async function runLogs(context: Context, options: LogsOptions): Promise<Ending> 
   if (!isThere.ok) return isThere;
   const stop = new AbortController();
   const unsubscribe = world.onStop(() => stop.abort());
+  // Who read the lines may have gone.
+  world.stdout.once("close", () => stop.abort());
   const log = readLog(world.files, folder);
   const lines = createLines(context);
   try {
     log.older().forEach(lines.add);
     for (;;) {
       log.next().forEach(lines.add);
-      // Who read the lines may have gone.
-      if (options.follow !== true || stop.signal.aborted || world.stdout.destroyed) break;
+      if (options.follow !== true || stop.signal.aborted) break;
       await world.sleep(LOOK_EVERY_MS, stop.signal);
     }
   } finally {

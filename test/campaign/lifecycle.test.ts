@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
+import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
+import { begin, run } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const SANDBOXES = size(6, 40);
+const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
+/** A starter is killed at some time of a start. */
+const KILL_WITHIN_MS = 600;
+
+type Fate = "stopped" | "killed" | "starter killed";
+const FATES: readonly Fate[] = ["stopped", "killed", "starter killed"];
+
+test("of sandboxes started and stopped at once, some killed, nothing is left, and the next starts work", async () => {
+  const random = seededRandom(SEED);
+  const sandboxes = Array.from({ length: SANDBOXES }, (_item, index) => ({
+    cwd: tempFolder(),
+    fate: FATES[index % FATES.length] ?? "stopped",
+    killAfterMs: random() * KILL_WITHIN_MS,
+  }));
+  onTestFinished(async () => {
+    for (const { cwd } of sandboxes) for (const pid of processesIn(cwd)) process.kill(pid, "SIGKILL");
+  });
+  const ports = await Promise.all(sandboxes.map(startAndEnd));
+  for (const { cwd, fate } of sandboxes) {
+    await eventually("nothing runs", () => expect([fate, processesIn(cwd)]).toEqual([fate, []]));
+    if (fate === "stopped") expect(leftIn(join(cwd, ".checkout"))).toEqual([]);
+  }
+  for (const port of ports)
+    expect([port, port !== undefined && (await isTaken(port))]).toEqual([port, false]);
+  await Promise.all(sandboxes.map(startAgain));
+});
+
+/** Starts a sandbox and lets it end as it is to end; returns its port, if it was ever ready. */
+async function startAndEnd({
+  cwd,
+  fate,
+  killAfterMs,
+}: {
+  readonly cwd: string;
+  readonly fate: Fate;
+  readonly killAfterMs: number;
+}): Promise<number | undefined> {
+  const starter = begin(START, { cwd });
+  if (fate === "starter killed") {
+    await sleep(killAfterMs);
+    await starter.stop("SIGKILL");
+  }
+  await eventually("the starter has ended", () =>
+    expect(starter.process.exitCode ?? starter.process.signalCode).not.toBeNull(),
+  );
+  const line = starter.output.stdout;
+  if (fate !== "starter killed") expect([starter.process.exitCode, starter.output.stderr]).toEqual([0, ""]);
+  const ready = line.endsWith("\n") ? (JSON.parse(line) as Ready) : undefined;
+  if (fate === "killed" && ready !== undefined) process.kill(ready.pid, "SIGKILL");
+  // One whose starter was killed may have been let go just before.
+  if (fate !== "killed")
+    expect(await run(["sandbox", "stop"], { cwd })).toMatchObject({ code: 0, stderr: "" });
+  return ready === undefined ? undefined : Number(new URL(ready.base_url).port);
+}
+
+/** The folder is as good as before: a start in it works, and its stop leaves nothing. */
+async function startAgain({ cwd }: { readonly cwd: string }): Promise<void> {
+  expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
+  const again = await run(START, { cwd });
+  expect([again.code, again.stderr]).toEqual([0, ""]);
+  expect(JSON.parse(again.stdout)).toMatchObject({ already_running: false });
+  expect((await run(["sandbox", "stop"], { cwd })).code).toBe(0);
+  expect(processesIn(cwd)).toEqual([]);
+  expect(existsSync(join(cwd, ".checkout")) ? leftIn(join(cwd, ".checkout")) : []).toEqual([]);
+}
