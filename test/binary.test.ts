@@ -81,7 +81,14 @@ test("the single executable works from an empty folder, without Node", async () 
   const executable = join(cwd, "checkout-on-its-own");
   copyFileSync(join(out, process.platform === "win32" ? "checkout.exe" : "checkout"), executable);
   const cache = join(folder, "cache");
-  await smoke({ cwd, executable, env: { XDG_CACHE_HOME: cache, PATH: "" } });
+  const options = { cwd, executable, env: { XDG_CACHE_HOME: cache, PATH: "" } };
+  await smoke(options);
+  expect(await run(["sandbox", "start", "--detach", "--port", "0"], options)).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
+  expect((await run(["sandbox", "status"], options)).code).toBe(0);
+  expect((await run(["sandbox", "stop"], options)).code).toBe(0);
   expect(readdirSync(join(cache, "hosted-checkout"))).toEqual([
     expect.stringMatching(/^[0-9a-f]{64}\.node$/),
   ]);

@@ -221,6 +221,8 @@ test("status tells what runs where, and exits 0 or 7", async () => {
     7,
     { state: "not_responding", pid: ready.pid },
   ]);
+  // What nobody tells is not shown as if it were known.
+  expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 
 test("a run.json of a process that has ended is no sandbox for any of the commands, and no bar to a start", async () => {

@@ -1,7 +1,5 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
-/** Bytes of the master key: AES-256. */
-export const MASTER_KEY_BYTES = 32;
 /** Bytes of a nonce: the 96 bits that GCM is made for. */
 export const NONCE_BYTES = 12;
 /** Random bytes in a signing secret. */

@@ -7,7 +7,14 @@ const RUNS = 17;
 /** The first runs fill Node's compile cache and the system's page cache. */
 const WARM_UP_RUNS = 2;
 
-type Name = "node -e 0" | "--version" | "orders create" | "sandbox start" | "sandbox start, new folder";
+type Name =
+  | "node -e 0"
+  | "--version"
+  | "sandbox status"
+  | "env"
+  | "orders create"
+  | "sandbox start"
+  | "sandbox start, new folder";
 
 /** Runs one process to the moment that counts; resolves with the milliseconds that it took. */
 type Timed = { readonly name: Name; readonly run: (round: number) => Promise<number> };
@@ -34,6 +41,8 @@ export async function measureStartup(bench: Bench, sandbox: Sandbox): Promise<Fi
   return [
     { name: "node -e 0", value: time("node -e 0"), unit: "ms" },
     figure("--version", 1.5),
+    figure("sandbox status", 3),
+    figure("env", 3),
     figure("orders create", 4),
     figure("sandbox start", 5),
     figure("sandbox start, new folder", 5),
@@ -45,6 +54,11 @@ function timedProcesses(bench: Bench, sandbox: Sandbox): Timed[] {
   return [
     { name: "node -e 0", run: () => timed(() => bench.run(["-e", "0"])) },
     { name: "--version", run: () => timed(() => bench.run([PROGRAM, "--version"])) },
+    {
+      name: "sandbox status",
+      run: () => timed(() => bench.run([PROGRAM, "sandbox", "status", "--dir", sandbox.folder])),
+    },
+    { name: "env", run: () => timed(() => bench.run([PROGRAM, "env", "--dir", sandbox.folder])) },
     {
       name: "orders create",
       run: (round) => timed(() => bench.run(createArgs(sandbox, `startup-${round}`))),

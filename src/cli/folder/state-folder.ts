@@ -3,8 +3,8 @@ import { dirname, join, resolve } from "node:path";
 import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES } from "../../core/control/control-token.ts";
 import type { ControlRole } from "../../core/control/operation.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { MASTER_KEY_BYTES } from "../../core/sealed-secret.ts";
 import {
+  MASTER_KEY_BYTES,
   parseAdmin,
   parseCredentials,
   parseRun,

@@ -102,10 +102,14 @@ function statusText({ world, printer: { style } }: Context, status: Status): str
       ["State", folder],
       ["Pid", status.pid],
       ["Version", status.version],
-      ["Since", status.started_at],
-      ["Log", logFile === null ? "its terminal" : shortPath(world, logFile)],
-      ["Deliveries", status.held_back === null ? "on" : `held back: ${status.held_back}`],
-      ...(status.problem === null ? [] : [["Problem", status.problem] as const]),
+      ...(status.started_at === null
+        ? []
+        : ([
+            ["Since", status.started_at],
+            ["Log", logFile === null ? "its terminal" : shortPath(world, logFile)],
+            ["Deliveries", status.held_back === null ? "on" : `held back: ${status.held_back}`],
+          ] as const)),
+      ...(status.problem === null ? [] : ([["Problem", status.problem]] as const)),
     ]),
   ].join("\n");
 }
