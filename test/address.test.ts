@@ -41,9 +41,19 @@ const COMMANDS: readonly string[] = [
   "trigger order.succeeded",
   "trigger webhook.test",
   "assumptions --used",
+  "env",
+  "sandbox logs",
 ];
 /** Commands that ask nobody. */
-const ALONE: readonly string[] = ["sandbox start", "webhooks", "idempotency", "whoami"];
+const ALONE: readonly string[] = [
+  "sandbox start",
+  "sandbox wait",
+  "sandbox status",
+  "sandbox stop",
+  "webhooks",
+  "idempotency",
+  "whoami",
+];
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 const words = (line: string): string[] => line.replaceAll("ID", ID).split(" ");

@@ -66,7 +66,7 @@ export function noSandbox(folder: string, why: string): Problem {
 /** A command is about the live sandbox of the folder, and there is none: exit 7. */
 export function notRunning(folder: string): Problem {
   const message = `${NO_SANDBOX} (${folder})`;
-  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start --detach" };
+  return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: "checkout sandbox start" };
 }
 
 /** A database file that cannot be used. */
