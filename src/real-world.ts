@@ -365,7 +365,8 @@ function writeNew(path: string, content: string | Uint8Array): void {
 async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp } = await import("./web/send.ts");
   const { timeoutMs, signal } = request;
-  const timeout = AbortSignal.timeout(timeoutMs);
+  // What is left of a longer wait is seldom a whole number, and Node takes nothing else.
+  const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
   const result = await sendHttp(request, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
   return { ...result, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };

@@ -160,7 +160,7 @@ async function runWait(context: Context, options: WaitOptions): Promise<Ending> 
     for (;;) {
       const leftMs = timeout - (world.monotonic() - since);
       const look = await lookOnce(world, options, {
-        timeoutMs: Math.max(1, Math.ceil(Math.min(LOOK_MS, leftMs))),
+        timeoutMs: Math.max(1, Math.min(LOOK_MS, leftMs)),
         signal,
       });
       if (signal.aborted) return fail(interruptedProblem());
