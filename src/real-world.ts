@@ -36,9 +36,12 @@ import type {
   OutboundRequest,
   OutboundResult,
   PathFacts,
+  ProgramCall,
+  ProgramEnd,
   ShellCommand,
   ShellResult,
   Starter,
+  StopSignal,
   World,
 } from "./world.ts";
 
@@ -98,6 +101,7 @@ export function realWorld(): World {
     startDetached,
     starter,
     terminate,
+    runProgram: (call) => runProgram(call, usersMask),
     portOwner,
     processStart,
     onStop,
@@ -453,10 +457,8 @@ function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResu
 }
 
 function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
-  // Files that it creates belong to the user, so the user's umask applies.
-  const ownMask = process.umask(usersMask);
-  try {
-    return childProcess().spawn(commandLine, {
+  return withMask(usersMask, () =>
+    childProcess().spawn(commandLine, {
       shell: true,
       // The user's program must not get the control token or the admin token.
       env: {
@@ -468,10 +470,72 @@ function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
       stdio: ["ignore", "pipe", "pipe"],
       detached: process.platform !== "win32",
       windowsHide: true,
-    });
+    }),
+  );
+}
+
+/** Files that a user's program creates belong to the user, so the user's umask applies. */
+function withMask<Value>(usersMask: number, spawn: () => Value): Value {
+  const ownMask = process.umask(usersMask);
+  try {
+    return spawn();
   } finally {
     process.umask(ownMask);
   }
+}
+
+/** Runs a user's program in our place: in our process group, so that a terminal treats it as it treats us. */
+async function runProgram({ program, args, env }: ProgramCall, usersMask: number): Promise<ProgramEnd> {
+  const hadTerminal = terminalGroup() !== undefined;
+  let child: ChildProcess | undefined;
+  const stopPassing = onStop((signal) => {
+    // The terminal gives Ctrl-C to its foreground group, and its hang-up to all groups.
+    const sentToGroup = signal === "SIGHUP" ? hadTerminal : signal === "SIGINT" && isInForeground();
+    if (!sentToGroup) child?.kill(signal);
+  });
+  try {
+    const started = withMask(usersMask, () =>
+      childProcess().spawn(program, args, { env: { ...process.env, ...env }, stdio: "inherit" }),
+    );
+    child = started;
+    return await new Promise((resolve) => {
+      started.once("error", (error) => resolve(notRun(error)));
+      started.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
+    });
+  } catch (error) {
+    // Node throws for what it does not even try, such as a name with a NUL.
+    return notRun(error);
+  } finally {
+    stopPassing();
+  }
+}
+
+function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramEnd {
+  if (signal === null) return { ending: "exited", exitCode: exitCode ?? 1 };
+  const { signals } = process.getBuiltinModule("node:os").constants;
+  return { ending: "killed", signal, signalNumber: signals[signal] };
+}
+
+function notRun(error: unknown): ProgramEnd {
+  const ending = codeOf(error) === "ENOENT" ? "not_found" : "not_executable";
+  return { ending, message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Whether what the terminal sends goes to our process group. Windows gives it to every process of a console. */
+function isInForeground(): boolean {
+  if (process.platform === "win32") return true;
+  const group = terminalGroup();
+  return group !== undefined && group.own === group.foreground;
+}
+
+/** Our process group and the one in the foreground of our terminal; undefined without a terminal. */
+function terminalGroup(): { readonly own: number; readonly foreground: number } | undefined {
+  if (process.platform === "win32") return undefined;
+  const [own = Number.NaN, foreground = Number.NaN] =
+    process.platform === "linux"
+      ? [PROCESS_GROUP_FIELD, TERMINAL_GROUP_FIELD].map((field) => Number(statFields("self")[field]))
+      : (capture("ps", ["-o", "pgid=,tpgid=", "-p", String(process.pid)]) ?? "").split(/\s+/).map(Number);
+  return foreground > 0 ? { own, foreground } : undefined;
 }
 
 /** The last bytes of a stream, as text. */
@@ -576,16 +640,14 @@ function terminate(pid: number): ReturnType<World["terminate"]> {
   }
 }
 
-function onStop(stop: (signal: "SIGINT" | "SIGTERM") => void): () => void {
-  // Closing a terminal ends what runs in it.
-  const hangUp = (): void => stop("SIGTERM");
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
-  process.on("SIGHUP", hangUp);
+/** SIGHUP: closing a terminal ends what runs in it. */
+const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+function onStop(stop: (signal: StopSignal) => void): () => void {
+  const calls = STOP_SIGNALS.map((signal) => [signal, () => stop(signal)] as const);
+  for (const [signal, call] of calls) process.on(signal, call);
   return () => {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
-    process.off("SIGHUP", hangUp);
+    for (const [signal, call] of calls) process.off(signal, call);
   };
 }
 
@@ -599,10 +661,17 @@ function processStart(pid: number): string | undefined {
  * 20th.
  */
 const START_FIELD = 19;
+const PROCESS_GROUP_FIELD = 2;
+/** The process group in the foreground of the terminal; -1 without one. */
+const TERMINAL_GROUP_FIELD = 5;
+
+function statFields(pid: number | "self"): readonly string[] {
+  const stat = files.read(`/proc/${pid}/stat`) ?? "";
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
 
 function linuxProcessStart(pid: number): string | undefined {
-  const stat = files.read(`/proc/${pid}/stat`) ?? "";
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const fields = statFields(pid);
   // A zombie has ended; its parent has not waited for it yet.
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
 }

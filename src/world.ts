@@ -187,6 +187,23 @@ export type Starter = {
   readonly tell: (text: string) => Promise<boolean>;
 };
 
+/** A signal that asks a program to end. */
+export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
+/** A program with its arguments, which no shell reads. */
+export type ProgramCall = {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Changes to this program's environment; undefined removes a variable. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
+/** How a program ended, or why it could not be run. */
+export type ProgramEnd =
+  | { readonly ending: "exited"; readonly exitCode: number }
+  | { readonly ending: "killed"; readonly signal: string; readonly signalNumber: number }
+  | { readonly ending: "not_found" | "not_executable"; readonly message: string };
+
 /** Everything outside the program (decision 53). Tests pass one with a fake clock, seeded randomness and no socket. */
 export type World = {
   readonly argv: readonly string[];
@@ -248,11 +265,16 @@ export type World = {
    * Sends SIGTERM to a process. `no_signals`: this system has none that a process could act on; nothing was done.
    */
   readonly terminate: (pid: number) => "sent" | "gone" | "not_permitted" | "no_signals";
+  /**
+   * Runs a program until it ends. It has our stdin, stdout and stderr, and gets the signals of `onStop` that we get, each
+   * once: one that the terminal has given to both of us is not passed on.
+   */
+  readonly runProgram: (call: ProgramCall) => Promise<ProgramEnd>;
   /** Names the process that listens on a port, as far as the system shows it. */
   readonly portOwner: (port: number) => string | undefined;
 
   /** When a process started, as text to compare; undefined if there is no such process. */
   readonly processStart: (pid: number) => string | undefined;
-  /** Calls back on SIGINT and SIGTERM until the returned function is called. */
-  readonly onStop: (stop: (signal: "SIGINT" | "SIGTERM") => void) => () => void;
+  /** Calls back on each signal that asks us to end, until the returned function is called. */
+  readonly onStop: (stop: (signal: StopSignal) => void) => () => void;
 };

@@ -3,7 +3,7 @@ import type { Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import type { Ending, ExitCode } from "./problem.ts";
+import type { Ending } from "./problem.ts";
 
 /** What a command gets beside its options. */
 export type Context = {
@@ -21,12 +21,14 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   /** Whole command lines, for the help. */
   readonly examples: readonly string[];
   readonly options: readonly Option[];
+  /** Whether the first argument ends the options: what follows it is for another program. */
+  readonly passThrough?: true;
   /** Options with the arguments beside them, in their order. */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<Ending>;
 };
 
 /** Where commands are registered, and how the program learns their exit code. */
-export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: ExitCode) => void };
+export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
 
 /** Options that every command has. */
 export type CommonOptions = {
@@ -52,6 +54,7 @@ export function registerOn<Options extends CommonOptions>(
 ): void {
   command.description(spec.summary);
   for (const option of [...spec.options, ...commonOptions()]) command.addOption(option);
+  if (spec.passThrough === true) command.passThroughOptions();
   command.addHelpText("after", `\nExamples:\n${spec.examples.map((line) => `  $ ${line}`).join("\n")}`);
   command.action(async () => {
     const { world, version, exit } = registry;

@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
-import { EXIT, storageProblem, usageProblem, type ExitCode, type Problem } from "./problem.ts";
+import { ownWords } from "./option-rules.ts";
+import { EXIT, storageProblem, usageProblem, type Problem } from "./problem.ts";
 
 /**
  * Runs one command line and returns its exit code. The one catch of the command line is here. `version` is that of this
  * program; a test gives another one.
  */
-export async function main(world: World, version = VERSION): Promise<ExitCode> {
+export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
   // Scripts ask for the version often; the answer does not wait for the commands to load.
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
@@ -17,7 +18,7 @@ export async function main(world: World, version = VERSION): Promise<ExitCode> {
   const { CommanderError } = await import("commander");
   const { createProgram } = await import("./program.ts");
   const { createPrinter } = await import("./printer.ts");
-  let exitCode: ExitCode = EXIT.done;
+  let exitCode: number = EXIT.done;
   let program: Command | undefined;
   try {
     program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
@@ -68,5 +69,5 @@ function defectOf(error: unknown): Problem {
 
 /** Whether JSON was asked for, where the command line could not be parsed. */
 function wantsJson({ argv }: World): boolean {
-  return argv.includes("--json");
+  return ownWords(argv).includes("--json");
 }

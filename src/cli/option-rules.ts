@@ -72,6 +72,12 @@ export function setting(owner: SettingOwner, option: Option): Option {
   return option;
 }
 
+/** The words of a command line that are ours: what follows `--` is for another program, or is no option. */
+export function ownWords(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf("--");
+  return end === -1 ? argv : argv.slice(0, end);
+}
+
 /** The variable that stands for an option; undefined if none does. */
 export function variableOf(option: Option): string | undefined {
   return VARIABLES.get(option);

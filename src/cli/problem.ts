@@ -12,6 +12,8 @@ export const EXIT = {
   conflict: 5,
   rateLimited: 6,
   unreachable: 7,
+  notExecutable: 126,
+  notFound: 127,
   interrupted: 130,
 } as const;
 /** One of them. */
@@ -33,8 +35,8 @@ export type Problem = {
 /** A field that was expected to be otherwise than it is, both as they are typed. */
 export type Difference = { readonly field: string; readonly expected: string; readonly live: string };
 
-/** How a command ends: with the exit code of the result that it printed, or with why there is none. */
-export type Ending = Outcome<ExitCode, Problem>;
+/** How a command ends: with an exit code, its own or that of the program that it ran, or with why there is no result. */
+export type Ending = Outcome<number, Problem>;
 
 /** The end of a command that did what it was asked: exit 0. */
 export const DONE: Ending = { ok: true, value: EXIT.done };

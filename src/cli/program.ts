@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { Registry } from "./command.ts";
+import { ownWords } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
 
 const GUIDE = `
@@ -14,6 +15,7 @@ Exit codes:
   1 failed          5 conflict                  130 interrupted
   2 usage           6 rate limited
   3 not ready, or with risks; unknown
+exec ends with the code of the command that it runs.
 
 A setting can come from a variable, which the help of its command names:
 --base-url from CHECKOUT_BASE_URL, for example.
@@ -134,6 +136,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "receive events, verify them, and forward them to your application",
     load: async () => [(await import("./listen/listen.ts")).registerListen],
   },
+  exec: {
+    summary: "run a command with a fresh sandbox of its own: checkout exec -- npm test",
+    load: async () => [(await import("./sandbox/exec.ts")).registerExec],
+  },
   trigger: {
     summary: "make an event happen, on a real order or session",
     load: async () => [(await import("./webhook/trigger.ts")).registerTrigger],
@@ -168,7 +174,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
       outputError: () => undefined,
     })
     .addHelpText("after", GUIDE);
-  const typed = new Set(argv);
+  const typed = new Set(ownWords(argv));
   for (const [name, { summary, load }] of Object.entries(GROUPS)) {
     const group = program.command(name).description(summary);
     if (typed.has(name)) for (const registrar of await load(typed)) registrar(group, registry);

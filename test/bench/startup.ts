@@ -13,6 +13,7 @@ type Name =
   | "sandbox status"
   | "env"
   | "orders create"
+  | "exec -- true"
   | "sandbox start"
   | "sandbox start, new folder";
 
@@ -44,6 +45,7 @@ export async function measureStartup(bench: Bench, sandbox: Sandbox): Promise<Fi
     figure("sandbox status", 3),
     figure("env", 3),
     figure("orders create", 4),
+    figure("exec -- true", 8),
     figure("sandbox start", 5),
     figure("sandbox start, new folder", 5),
   ];
@@ -63,6 +65,7 @@ function timedProcesses(bench: Bench, sandbox: Sandbox): Timed[] {
       name: "orders create",
       run: (round) => timed(() => bench.run(createArgs(sandbox, `startup-${round}`))),
     },
+    { name: "exec -- true", run: () => timed(() => bench.run([PROGRAM, "exec", "--", "true"])) },
     { name: "sandbox start", run: () => timedStart(bench, existing) },
     { name: "sandbox start, new folder", run: () => timedStart(bench, bench.newPath("new")) },
   ];

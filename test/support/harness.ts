@@ -12,6 +12,7 @@ import type {
   HttpResponse,
   OutboundRequest,
   OutboundResult,
+  ProgramCall,
   ShellCommand,
   World,
 } from "../../src/world.ts";
@@ -102,6 +103,9 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   const commands: ShellCommand[] = [];
   let shell: World["run"] = () =>
     Promise.resolve({ ending: "exited", exitCode: 127, stdout: "", stderr: "no such command" });
+  const programs: ProgramCall[] = [];
+  let runProgram: World["runProgram"] = () =>
+    Promise.resolve({ ending: "not_found", message: "no such program" });
   onTestFinished(() => stops.splice(0).forEach((stop) => stop()));
 
   const randomBytes = (length: number): Uint8Array =>
@@ -146,6 +150,10 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       run: (line) => {
         commands.push(line);
         return shell(line);
+      },
+      runProgram: (call) => {
+        programs.push(call);
+        return runProgram(call);
       },
       startDetached: ({ logFile }) => detach(argv, command, logFile),
       starter: command.starter,
@@ -272,6 +280,10 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     commands: commands as readonly ShellCommand[],
     /** What stands in a command line's place from now on. */
     setShell: (next: World["run"]) => void (shell = next),
+    /** The programs that were run, in their order. */
+    programs: programs as readonly ProgramCall[],
+    /** What stands in a program's place from now on. */
+    setProgram: (next: World["runProgram"]) => void (runProgram = next),
     /** Lets the browser misbehave from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
   };

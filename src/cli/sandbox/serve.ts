@@ -6,7 +6,12 @@ import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../../core/ra
 import { MASTER_KEY_BYTES, type Run } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
-import { createAccessLog, SILENT_LOG, type LogFormat } from "../../sandbox/runtime/access-log.ts";
+import {
+  createAccessLog,
+  SILENT_LOG,
+  type LogFormat,
+  type LogStream,
+} from "../../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { settleHome } from "../../sandbox/runtime/home.ts";
 import { seed, type NewStore, type SeededStore } from "../../sandbox/runtime/seed.ts";
@@ -50,7 +55,7 @@ export type Served = {
 export type Place = {
   /** The state folder; undefined: in memory only. */
   readonly folder: string | undefined;
-  readonly log: World["stderr"];
+  readonly log: LogStream;
   /** The file that the log goes to; undefined: to a terminal, or wherever stderr leads. */
   readonly logFile?: string;
 };

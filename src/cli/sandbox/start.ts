@@ -53,7 +53,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
   });
 }
 
-/** How a sandbox can be served. */
+/** How a sandbox of a folder can be served. */
 function settings(): Option[] {
   return [
     valueOption(
@@ -63,6 +63,13 @@ function settings(): Option[] {
     ),
     switchOption("--ephemeral", "keep the state in memory only"),
     switchOption("--adopt", "deliver events of a state that was copied or moved here, from now on"),
+    ...servingSettings(),
+  ];
+}
+
+/** How any sandbox can be served, also one that keeps nothing. */
+export function servingSettings(): Option[] {
+  return [
     valueOption(
       "--rate-limit <rate>",
       `requests per second for each API key: 5/s or off (default: ${DEFAULT_RATE_LIMIT.perSecond}/s)`,

@@ -17,6 +17,11 @@ export type AccessEntry = {
 /** How lines are written. */
 export type LogFormat = "text" | "json";
 
+/** Where a log is written to. */
+export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
+  readonly write: (text: string) => unknown;
+};
+
 /** A log of answered requests. */
 export type AccessLog = { readonly add: (entry: AccessEntry) => void; readonly flush: () => void };
 
@@ -31,7 +36,7 @@ const MAX_TARGET_CODE_POINTS = 200;
  */
 export function createAccessLog(
   world: Pick<World, "after">,
-  options: { readonly format: LogFormat; readonly stream: World["stderr"] },
+  options: { readonly format: LogFormat; readonly stream: LogStream },
 ): AccessLog {
   const { stream } = options;
   const format = options.format === "json" ? toJsonLine : toTextLine;

@@ -2,7 +2,7 @@ import { iso } from "../../core/clock.ts";
 import { jsonLine } from "../../core/text.ts";
 import { asUnavailable, StorageUnavailable } from "../../store/connection/group-commit.ts";
 import type { World } from "../../world.ts";
-import type { LogFormat } from "./access-log.ts";
+import type { LogFormat, LogStream } from "./access-log.ts";
 
 /** A log of our own failures: the first of each kind in full, those that follow it as a count. */
 export type FailureLog = {
@@ -30,7 +30,7 @@ type Streak = { readonly id: string; readonly failure: Failure; since: number; c
 /** Makes the log. A disk that stays full writes one line for each interval, however many requests it fails. */
 export function createFailureLog(
   world: Pick<World, "now" | "after">,
-  options: { readonly format: LogFormat; readonly stream: World["stderr"] },
+  options: { readonly format: LogFormat; readonly stream: LogStream },
 ): FailureLog {
   const { stream } = options;
   const lines = options.format === "json" ? JSON_LINES : TEXT_LINES;

@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { createConnection } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { realWorld } from "../../src/real-world.ts";
+import { seededRandom, SEED, size } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
+import { PROGRAM } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ROUNDS = size(10, 200);
+/** A kill comes at most so long after the beginning: before, during and after the command. */
+const KILL_WITHIN_MS = 400;
+const { processStart } = realWorld();
+
+test(`exec after exec, half of them killed, leaves no process, file or port (seed ${SEED})`, async () => {
+  const [cwd, home, tmp] = [tempFolder(), tempFolder(), tempFolder()];
+  const random = seededRandom(SEED);
+  const ports = new Set<number>();
+  const processes: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const isKilled = round % 2 === 1;
+    // What the command is killed with is not ours: it ends by itself, also where nobody ends it.
+    const command = [process.execPath, "-e", isKilled ? SLEEPS : SAYS_WHERE];
+    const child = spawn(process.execPath, [PROGRAM, "exec", "--", ...command], {
+      cwd,
+      env: { PATH: process.env["PATH"], HOME: home, TMPDIR: tmp },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    processes.push(child.pid ?? 0);
+    let said = "";
+    child.stdout.on("data", (part: Buffer) => (said += part.toString()));
+    const gone = once(child, "exit");
+    if (isKilled) {
+      await sleep(random() * KILL_WITHIN_MS);
+      child.kill("SIGKILL");
+    }
+    const [code] = (await gone) as [number | null];
+    expect([round, code]).toEqual([round, isKilled && code === null ? null : 0]);
+    for (const [, port] of said.matchAll(/:(\d+)\/v1/g)) ports.add(Number(port));
+  }
+  expect(ports.size).toBeGreaterThanOrEqual(1);
+  expect(processes.filter((pid) => processStart(pid) !== undefined)).toEqual([]);
+  await eventually("no port of a sandbox answers", async () => {
+    for (const port of ports) expect([port, await isOpen(port)]).toEqual([port, false]);
+  });
+  expect([cwd, home, tmp].flatMap((folder) => readdirSync(folder))).toEqual([]);
+});
+
+const SAYS_WHERE = "console.log(process.env.CHECKOUT_BASE_URL)";
+const SLEEPS = `${SAYS_WHERE}; setTimeout(() => {}, 500)`;
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: "127.0.0.1" });
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}
