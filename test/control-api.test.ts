@@ -163,6 +163,7 @@ test("every operation answers as it is described", async () => {
     moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
     listReturnOrigins: [`${STORE}/return-origins`],
     changeReturnOrigins: [`${STORE}/return-origins`, { action: "add", origin: "https://shop.example" }],
+    reset: ["/__sandbox/reset", { store: "Sandbox Store" }],
     describe: ["/__sandbox/openapi.json"],
     describeSandbox: ["/__sandbox/sandbox"],
     stopSandbox: ["/__sandbox/sandbox/stop", { pid: sandbox.ready.pid }],

@@ -192,10 +192,37 @@ test("format 12 keeps the drills and API keys of format 11, and takes the new ki
   migrated.close();
 });
 
+test("format 13 keeps what format 12 holds, and lets it go with a reset of its store alone", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 3) });
+  const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
+  old.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
+    INSERT INTO checkouts VALUES ('${id(1)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
+    INSERT INTO events VALUES (1, '${id(3)}', 's', '${id(1)}', 'order.created', 1, '{}', 1);`);
+  const read = (file: Database.Database): unknown[] =>
+    ["checkouts", "events"].map((name) => file.prepare(`SELECT rowid, * FROM ${name}`).all());
+  const before = read(old);
+  old.close();
+  const migrated = open(path, SANDBOX_FILE);
+  expect(read(migrated)).toEqual(before);
+  const goes = "DELETE FROM events; DELETE FROM checkouts;";
+  expect(() => migrated.exec(goes)).toThrow(/immutable/);
+  migrated.exec(`BEGIN; INSERT INTO resets VALUES ('s'); ${goes} DELETE FROM resets; COMMIT`);
+  expect(read(migrated)).toEqual([[], []]);
+  migrated.close();
+});
+
 test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
-  expect(digests(SANDBOX_FILE)).toEqual(["5ee9c330d7ea0b2f", "08060b2d92e7fca1", "20934aba08d5560b"]);
+  expect(digests(SANDBOX_FILE)).toEqual([
+    "5ee9c330d7ea0b2f",
+    "08060b2d92e7fca1",
+    "20934aba08d5560b",
+    "ccfd7eb606cc70cd",
+  ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);
 });
 

@@ -43,6 +43,7 @@ const SANDBOX_COMMANDS: Loaders = {
   stop: async () => (await import("./sandbox/stop.ts")).registerSandboxStop,
   pay: async () => (await import("./sandbox/pay.ts")).registerSandboxPay,
   clock: async () => (await import("./sandbox/clock.ts")).registerSandboxClock,
+  reset: async () => (await import("./sandbox/reset.ts")).registerSandboxReset,
 };
 
 /** The command of a group that is typed; all of them where none is, for the help. */

@@ -30,6 +30,18 @@ export async function askForMissing(
   }
 }
 
+/** Asks whether to go on; refuses where the answer is no. */
+export async function confirm(world: World, message: string): Promise<Outcome<void, Problem>> {
+  try {
+    const prompts = await import("@inquirer/prompts");
+    const terminal = { input: world.stdin, output: world.stderr };
+    if (await prompts.confirm({ message, default: false }, terminal)) return accept(undefined);
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "ExitPromptError")) throw error;
+  }
+  return fail(interruptedProblem("; nothing was changed"));
+}
+
 async function ask(world: World, fields: CreateFields): Promise<CreateFields> {
   const { input, select } = await import("@inquirer/prompts");
   const terminal = { input: world.stdin, output: world.stderr };

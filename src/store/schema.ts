@@ -11,6 +11,7 @@ import { ADMIN_ACTS_DDL } from "./readiness/admin-acts.ts";
 import { ASSUMPTION_USES_DDL } from "./readiness/assumption-uses.ts";
 import { DRILLS_DDL, DRILLS_WITH_DUPLICATES } from "./readiness/drills.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
+import { RESETS_DDL } from "./resets.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
@@ -60,5 +61,5 @@ const READINESS = [DRILLS_WITH_DUPLICATES, WAIVERS_DDL, KEYS_OF_DRILLS].join("")
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS],
+  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL],
 };

@@ -31,6 +31,7 @@ import { returnOriginsTable } from "./checkout/return-origins.ts";
 import { SANDBOX_FILE } from "./schema.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
+import { resetsTable } from "./resets.ts";
 import { storesTable } from "./stores.ts";
 import { faultsTable } from "./webhook/faults.ts";
 
@@ -76,9 +77,15 @@ function tables(connection: Connection, scheduler: Scheduler) {
     stores.facts.forget();
     credentials.byApiKey.forget();
   };
+  const endpoints = endpointsTable(connection, scheduler);
+  const forgetAll = (): void => {
+    forgetClocks();
+    endpoints.forget();
+  };
   return {
     stores,
     credentials,
+    resets: resetsTable(connection, forgetAll),
     capabilities: capabilitiesTable(connection, stores.facts.forget),
     clocks: clocksTable(connection, forgetClocks),
     signingSecrets: signingSecretsTable(connection),
@@ -88,7 +95,7 @@ function tables(connection: Connection, scheduler: Scheduler) {
     events: eventsTable(connection),
     attempts: attemptsTable(connection),
     settlements: settlementsTable(connection),
-    endpoints: endpointsTable(connection, scheduler),
+    endpoints,
     deliveries: deliveriesTable(connection),
     deliveryAttempts: deliveryAttemptsTable(connection),
     faults: faultsTable(connection),

@@ -7,6 +7,7 @@ import { drillOperations } from "./drills.ts";
 import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts";
 import { readinessOperations } from "./readiness.ts";
 import { sandboxOperations } from "./sandbox.ts";
+import { resetOperations } from "./reset.ts";
 import { webhookOperations } from "./webhook.ts";
 import { wireSchema } from "./wire-names.ts";
 
@@ -16,6 +17,7 @@ const operations = {
   ...webhookOperations,
   ...drillOperations,
   ...readinessOperations,
+  ...resetOperations,
   describe: sandboxOperation({
     method: "GET",
     path: "/openapi.json",

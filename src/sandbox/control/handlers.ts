@@ -5,6 +5,7 @@ import { drillHandlers } from "./drills.ts";
 import type { Handlers } from "./handler.ts";
 import { readinessHandlers } from "./readiness.ts";
 import { sandboxHandlers } from "./sandbox.ts";
+import { resetHandlers } from "./reset.ts";
 import { webhookHandlers } from "./webhook.ts";
 
 /** The whole control API. */
@@ -15,6 +16,7 @@ export const CONTROL_HANDLERS: Handlers = {
   ...drillHandlers,
   ...readinessHandlers,
   ...sandboxHandlers,
+  ...resetHandlers,
   describe: async () => {
     // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");

@@ -17,6 +17,8 @@ export type AssumptionLog = {
   readonly note: (relied: Relied, reliance: Reliance) => void;
   /** The decisions that a store's integration relied on, including all earlier notes. */
   readonly of: (storeId: string) => Promise<readonly AssumptionUse[]>;
+  /** Forgets a store's uses, written or not: inside the write that deletes them. */
+  readonly forget: (storeId: string) => void;
   /** Resolves when all notes are on disk, or could not be written. */
   readonly idle: () => Promise<void>;
 };
@@ -44,11 +46,11 @@ export function createAssumptionLog(
   };
 
   async function writeDown(): Promise<void> {
-    const written = waiting;
-    if (written.length === 0) return;
-    await store.write(() => written.forEach(store.assumptionUses.note));
-    // Later notes are behind it in the queue.
-    waiting = waiting.slice(written.length);
+    const written = new Set(waiting);
+    if (written.size === 0) return;
+    // Those that were forgotten before the write are not among them any more.
+    await store.write(() => waiting.filter((use) => written.has(use)).forEach(store.assumptionUses.note));
+    waiting = waiting.filter((use) => !written.has(use));
   }
 
   const settle = async (): Promise<void> => {
@@ -69,6 +71,10 @@ export function createAssumptionLog(
     of: async (storeId) => {
       await settle();
       return store.assumptionUses.of(storeId);
+    },
+    forget: (storeId) => {
+      known.delete(storeId);
+      waiting = waiting.filter((use) => use.storeId !== storeId);
     },
     idle: settle,
   };

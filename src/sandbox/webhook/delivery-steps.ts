@@ -174,12 +174,13 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
   const verdict = isPaused
     ? ({ state: "due", nextAt: now } as const)
     : afterTry(outcome, { tries, jitter: world.random(), now });
-  if (verdict.state === "succeeded") {
+  const found = store.deliveries.find(delivery.id);
+  if (found !== undefined && verdict.state === "succeeded") {
     const { storeId } = delivery;
     context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
   }
   // It may have been dropped with its endpoint since.
-  const isWanted = store.deliveries.find(delivery.id)?.state === "due";
+  const isWanted = found?.state === "due";
   const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
   const error = "error" in outcome ? outcome.error : null;
@@ -194,8 +195,9 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
+  // What was sent before a reset of the store says nothing of the endpoint after it.
   if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
-  else
+  else if (found !== undefined)
     judgeEndpoint(
       context,
       { endpoint, taken: isTaken(outcome), gone: "gone" in verdict && verdict.gone },

@@ -1,0 +1,23 @@
+import type { resetOperations } from "../../core/control/reset.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { resetStores, type ResetStore } from "../runtime/reset.ts";
+import type { ControlActs, Handlers } from "./handler.ts";
+
+/** What the operation on what has happened does. */
+export const resetHandlers = {
+  reset: async (context, { body }) => {
+    const done = await withClocksStill(context, () => resetStores(context, body.store));
+    if (!done.ok) return done;
+    await context.wakeAll();
+    return accept({ stores: done.value });
+  },
+} satisfies Pick<Handlers, keyof typeof resetOperations>;
+
+/** Waits for moves of clocks that run: they would set a clock after its reset. */
+function withClocksStill(
+  { store, clockMutex }: ControlActs,
+  work: () => Promise<Outcome<readonly ResetStore[]>>,
+): Promise<Outcome<readonly ResetStore[]>> {
+  const still = store.clocks.storeIds().reduce((rest, id) => () => clockMutex(id, rest), work);
+  return still();
+}
