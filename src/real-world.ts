@@ -367,13 +367,13 @@ function writeNew(path: string, content: string | Uint8Array): void {
 
 /** Sends a request within its timeout. */
 async function send(request: OutboundRequest): Promise<OutboundResult> {
-  const { sendHttp } = await import("./web/send.ts");
+  const { sendHttp, timedOut } = await import("./web/send.ts");
   const { timeoutMs, signal } = request;
   // What is left of a longer wait is seldom a whole number, and Node takes nothing else.
   const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
   const result = await sendHttp(request, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
-  return { ...result, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
+  return timedOut(request, result);
 }
 
 async function addressesOf(host: string): Promise<readonly string[]> {
@@ -460,13 +460,7 @@ function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
   return withMask(usersMask, () =>
     childProcess().spawn(commandLine, {
       shell: true,
-      // The user's program must not get the control token or the admin token.
-      env: {
-        ...process.env,
-        CHECKOUT_CONTROL_TOKEN: undefined,
-        CHECKOUT_ADMIN_TOKEN: undefined,
-        ...env,
-      },
+      env: { ...withoutTokens(process.env), ...env },
       stdio: ["ignore", "pipe", "pipe"],
       detached: process.platform !== "win32",
       windowsHide: true,
@@ -495,7 +489,10 @@ async function runProgram({ program, args, env }: ProgramCall, usersMask: number
   });
   try {
     const started = withMask(usersMask, () =>
-      childProcess().spawn(program, args, { env: { ...process.env, ...env }, stdio: "inherit" }),
+      childProcess().spawn(program, args, {
+        env: { ...withoutTokens(process.env), ...env },
+        stdio: "inherit",
+      }),
     );
     child = started;
     return await new Promise((resolve) => {
@@ -536,6 +533,12 @@ function terminalGroup(): { readonly own: number; readonly foreground: number } 
       ? [PROCESS_GROUP_FIELD, TERMINAL_GROUP_FIELD].map((field) => Number(statFields("self")[field]))
       : (capture("ps", ["-o", "pgid=,tpgid=", "-p", String(process.pid)]) ?? "").split(/\s+/).map(Number);
   return foreground > 0 ? { own, foreground } : undefined;
+}
+
+/** The user's program must not get the control token or the admin token, nor the names of files that hold them. */
+function withoutTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));
 }
 
 /** The last bytes of a stream, as text. */

@@ -7,6 +7,8 @@ export type HttpRequest = {
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
+  /** It came to an address that other machines reach, whatever its Host says. */
+  readonly fromOutside?: boolean;
 };
 
 /**
@@ -54,6 +56,11 @@ export type OutboundRequest = {
   readonly larger?: "refused" | "cut";
   /** The only addresses to connect to, tried in order. Default: the host's name is looked up. */
   readonly addresses?: readonly string[] | undefined;
+  /**
+   * The proxy to send through, with its user name and password. Default: none, whatever the environment says, so that
+   * nothing but what was asked for is ever sent through one (decision 80).
+   */
+  readonly proxy?: string | undefined;
   /** Certificates to trust for https. Default: those that the system trusts. */
   readonly tls?: TlsTrust | undefined;
   /** Called with each part of the answer's body as it comes, for an answer that stays open. */
@@ -73,6 +80,8 @@ export type OutboundResult =
       readonly body: string;
       /** The address that answered. */
       readonly address?: string | undefined;
+      /** The proxy that passed the answer on, or made it, without user name and password: only where it could. */
+      readonly proxy?: string | undefined;
     }
   | {
       readonly ok: false;
@@ -102,8 +111,18 @@ export type ServerLimits = {
 
 /** Why a port cannot be used. */
 export type ListenFailure = {
-  readonly reason: "in_use" | "not_permitted" | "other";
+  readonly reason: "in_use" | "not_permitted" | "no_such_address" | "other";
   readonly message: string;
+  /** The address that it cannot be used at. */
+  readonly address?: string;
+};
+
+/** Where a server listens. */
+export type ListenOptions = {
+  readonly port: number;
+  /** Addresses beside loopback. Default: none. */
+  readonly addresses?: readonly string[];
+  readonly limits?: ServerLimits;
 };
 
 /** What is known of a path. Windows has neither owners nor modes: there everything is ours, and open to nobody. */
@@ -237,10 +256,13 @@ export type World = {
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
   /** The addresses that a name has now; empty if it has none. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
-  /** Serves on the loopback addresses; the service is made when the port is known. */
+  /**
+   * Serves on the loopback addresses, and on further ones of this machine. Port 0 takes any free one. The service is
+   * made when the port is known.
+   */
   readonly listen: (
     makeService: (port: number) => Service,
-    options: { readonly port: number; readonly limits?: ServerLimits },
+    options: ListenOptions,
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
   >;

@@ -2,61 +2,10 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { OutboundRequest, Service } from "../src/world.ts";
+import { ALONE, COMMANDS, ORDER, words } from "./support/commands.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 
-const ORDER = "--order-id o-1 --price-id price_coffee";
-const ID = "0199a3c4-5d00-7000-8000-000000000001";
-/** Every command that needs a service, as it is typed. */
-const COMMANDS: readonly string[] = [
-  "sandbox pay ID --outcome succeeded",
-  ...["show", "freeze", "advance 1h", "set 2027-01-01T00:00:00Z", "real"].map((a) => `sandbox clock ${a}`),
-  `orders create ${ORDER}`,
-  `orders create ${ORDER} --dry-run`,
-  `sessions create ${ORDER}`,
-  "sessions get ID",
-  "sessions get ID --wait",
-  ...["add http://localhost:3000", "list", "remove http://localhost:3000"].map((a) => `return-origins ${a}`),
-  ...["add http://localhost:3000/h", "list", "remove ID", "enable ID", "disable ID"].map(
-    (a) => `endpoints ${a}`,
-  ),
-  ...["test ID", "secret", "rotate-secret ID", "trouble ID --kind drop"].map((a) => `endpoints ${a}`),
-  ...["list", "list --wait", "get ID", "get ID --wait", "replay ID"].map((a) => `events ${a}`),
-  "deliveries list",
-  "checklist",
-  "checklist --watch",
-  "checklist run webhooks",
-  "checklist run idempotency --client-command true",
-  "checklist run duplicates",
-  "checklist waive duplicates --reason none",
-  "checklist run browser-return --return-url http://localhost:3000/thanks",
-  "store show",
-  "capabilities list",
-  "production request",
-  ...["approve-credential", "revoke-credential", "activate", "deactivate"].map((a) => `admin ${a}`),
-  ...["enable-capability EUR", "disable-capability EUR", "open-gate", "close-gate", "log"].map(
-    (a) => `admin ${a}`,
-  ),
-  "listen",
-  "listen --print-secret",
-  "trigger order.succeeded",
-  "trigger webhook.test",
-  "assumptions --used",
-  "env",
-  "sandbox logs",
-];
-/** Commands that ask nobody. */
-const ALONE: readonly string[] = [
-  "sandbox start",
-  "sandbox wait",
-  "sandbox status",
-  "sandbox stop",
-  "webhooks",
-  "idempotency",
-  "whoami",
-];
-
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
-const words = (line: string): string[] => line.replaceAll("ID", ID).split(" ");
 
 /** Another program on the port that a sandbox had; it keeps what it gets. */
 function eavesdropper(): { readonly heard: string[]; readonly service: Service } {

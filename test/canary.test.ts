@@ -8,8 +8,8 @@ import { createHarness } from "./support/harness.ts";
 
 const AMOUNT = { amount_minor: 100, currency: "EUR", payment_method: "wechat_pay" };
 const GIVEN = {
-  CHECKOUT_CONTROL_TOKEN: "given-control-token-0123",
-  CHECKOUT_ADMIN_TOKEN: "given-admin-token-4567890",
+  CHECKOUT_SANDBOX_CONTROL_TOKEN: "given-control-token-0123",
+  CHECKOUT_SANDBOX_ADMIN_TOKEN: "given-admin-token-4567890",
 };
 
 /** A sandbox, and every secret that somebody could paste into the wrong field; with those that only it knows. */

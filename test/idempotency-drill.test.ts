@@ -361,6 +361,10 @@ test("the API key is in the command's environment alone, and the control API's t
   const tokens = {
     CHECKOUT_CONTROL_TOKEN: "admin-0123456789abcdef",
     CHECKOUT_ADMIN_TOKEN: "administrator-0123456789",
+    CHECKOUT_SANDBOX_CONTROL_TOKEN: "control-0123456789abcdef",
+    CHECKOUT_SANDBOX_CONTROL_TOKEN_FILE: "/of/the/control/token",
+    CHECKOUT_SANDBOX_ADMIN_TOKEN: "administrator-9876543210",
+    CHECKOUT_SANDBOX_ADMIN_TOKEN_FILE: "/of/the/admin/token",
   };
   const { code, stdout, stderr } = await run([...DRILL, "--client-command", command], {
     ...options,

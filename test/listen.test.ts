@@ -1034,6 +1034,7 @@ test("an ephemeral sandbox is named by the environment; then nothing is kept on 
   const harness = createHarness();
   const env = {
     CHECKOUT_CONTROL_TOKEN: "a-token-of-the-test",
+    CHECKOUT_SANDBOX_CONTROL_TOKEN: "a-token-of-the-test",
     CHECKOUT_BASE_URL: "http://127.0.0.1:4242/v1",
   };
   const sandbox = await harness.start(["--ephemeral"], { env });

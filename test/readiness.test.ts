@@ -568,7 +568,11 @@ test("an ephemeral sandbox takes the admin token from the environment", async ()
     CHECKOUT_CONTROL_TOKEN: "control-token-0123456789",
     CHECKOUT_ADMIN_TOKEN: "administrator-0123456789",
   };
-  const { ready } = await harness.start(["--ephemeral"], { env: tokens });
+  const given = {
+    CHECKOUT_SANDBOX_CONTROL_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN,
+    CHECKOUT_SANDBOX_ADMIN_TOKEN: tokens.CHECKOUT_ADMIN_TOKEN,
+  };
+  const { ready } = await harness.start(["--ephemeral"], { env: given });
   const where = { CHECKOUT_BASE_URL: ready.base_url };
   const { CHECKOUT_ADMIN_TOKEN: token } = tokens;
   const asAdministrator = typist(harness, { ...where, CHECKOUT_ADMIN_TOKEN: token });
@@ -589,15 +593,15 @@ test("an ephemeral sandbox takes the admin token from the environment", async ()
   expect((await typist(harness, away).type("admin log")).code).toBe(2);
 
   const refused: readonly (readonly [string, string, string])[] = [
-    ["short", "CHECKOUT_ADMIN_TOKEN must have", "CHECKOUT_ADMIN_TOKEN"],
-    [tokens.CHECKOUT_CONTROL_TOKEN, "must differ", "CHECKOUT_ADMIN_TOKEN"],
+    ["short", "CHECKOUT_SANDBOX_ADMIN_TOKEN must give", "CHECKOUT_SANDBOX_ADMIN_TOKEN"],
+    [tokens.CHECKOUT_CONTROL_TOKEN, "must differ", "CHECKOUT_SANDBOX_ADMIN_TOKEN"],
   ];
-  for (const [given, said, name] of refused) {
+  for (const [wrong, said, name] of refused) {
     const result = await harness.run(["sandbox", "start", "--ephemeral"], {
-      env: { ...tokens, [name]: given },
+      env: { ...given, [name]: wrong },
     });
     expect([result.code, result.stderr]).toEqual([2, expect.stringContaining(said)]);
-    expect(result.stderr).not.toContain(given);
+    expect(result.stderr).not.toContain(wrong);
   }
 });
 

@@ -147,7 +147,8 @@ test("what another program tells as its version is shown as text, and cut", asyn
 test("the control API of a named sandbox is met the same way, and v1 of a named service not at all", async () => {
   const harness = createHarness();
   const tokens = { CHECKOUT_CONTROL_TOKEN: "control-token-0123456789" };
-  const { ready } = await harness.start(["--ephemeral"], { version: "0.2.0", env: tokens });
+  const given = { CHECKOUT_SANDBOX_CONTROL_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
+  const { ready } = await harness.start(["--ephemeral"], { version: "0.2.0", env: given });
   const env = { ...tokens, CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: ready.api_key ?? "" };
   expect((await typed(harness, "store show", env)).stderr).toBe(NOTE);
   const created = await typed(harness, ORDER, env);

@@ -429,7 +429,8 @@ test("webhook.test is triggered for every endpoint that is on, and trigger works
   expect([one.got.length, two.got.length]).toEqual([2, 2]);
 
   const harness = createHarness();
-  const env = { CHECKOUT_CONTROL_TOKEN: "a-token-of-sixteen" };
+  const token = "a-token-of-sixteen";
+  const env = { CHECKOUT_CONTROL_TOKEN: token, CHECKOUT_SANDBOX_CONTROL_TOKEN: token };
   const { ready } = await harness.start(["--ephemeral", "--port", "0"], { env });
   const named = {
     ...env,

@@ -105,6 +105,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "the store: ids, keys, capabilities, return origins",
     load: async () => [(await import("./store/show.ts")).registerStore],
   },
+  keys: {
+    summary: "API keys, and the other secrets of a sandbox",
+    load: async () => [(await import("./store/keys.ts")).registerKeys],
+  },
   capabilities: {
     summary: "payment methods and currencies of the store",
     load: async () => [(await import("./store/show.ts")).registerCapabilities],

@@ -56,8 +56,9 @@ export function showHeadersOption(): Option {
 export function connect({ printer }: Context, settings: Settings): Outcome<Target, Problem> {
   const target = targetOf(settings);
   if (!target.ok) return target;
-  const { baseUrl, apiKey } = target.value;
+  const { baseUrl, apiKey, proxy } = target.value;
   printer.hide(apiKey);
+  if (proxy !== undefined) printer.hide(new URL(proxy).password);
   if (baseUrl.startsWith("http:") && !isLoopback(new URL(baseUrl).hostname)) {
     printer.trace(`warning: the API key goes to ${printable(baseUrl)} unencrypted; use https`);
   }

@@ -3,6 +3,7 @@ import type { Target } from "../client/api/client.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../client/api/retry.ts";
 import { redactKey } from "../core/credential.ts";
 import { LOCAL_SANDBOX } from "../core/checkout/idempotency-key.ts";
+import { proxyFor } from "../core/network/proxy.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { Credentials, Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
@@ -39,6 +40,8 @@ export type Settings = {
   readonly storeId: Sourced<string | null>;
   /** What stands for the service in managed keys. */
   readonly service: string;
+  /** The proxy of the environment for the service, with its user name and password; null where there is none. */
+  readonly proxy: Sourced<string | null>;
   readonly timeoutMs: Sourced<number>;
   readonly retries: Sourced<number>;
 };
@@ -83,6 +86,8 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     if (!named) return url;
     return isSandbox(url) ? (address ?? undefined) : undefined;
   };
+  const proxy = resolveProxy(world, address);
+  if (!proxy.ok) return proxy;
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   return accept({
     folder: given(world, "dir", options.dir && folder) ?? byDefault(folder),
@@ -93,6 +98,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     apiKey,
     storeId,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
+    proxy: proxy.value,
     timeoutMs: given(world, "timeout", options.timeout) ?? byDefault(timeoutMs),
     retries: given(world, "retries", options.retries) ?? byDefault(retries),
   });
@@ -127,6 +133,16 @@ function resolveApiKey(
   return { value: stored.api_key, source: stateFile(folder, "credentials") };
 }
 
+/** The proxy of the environment, where the service is not on this machine (decision 80). */
+function resolveProxy({ env }: World, address: string | null): Outcome<Sourced<string | null>, Problem> {
+  const found = address === null ? accept(undefined) : proxyFor(address, env);
+  if (found.ok) return accept({ value: found.value?.url ?? null, source: found.value?.source ?? "not set" });
+  // The value is not shown: it may hold a password.
+  const expected = "an http or https proxy such as http://proxy.example:3128";
+  const next = "correct it, unset it, or name the service's host in NO_PROXY; nothing was sent";
+  return failUsage(`${found.refusal.variable} must be ${expected}`, next);
+}
+
 /** The service that was named, or the live sandbox of the folder; null where there is neither. */
 function resolveBaseUrl(
   world: World,
@@ -151,10 +167,16 @@ function resolveBaseUrl(
 
 /** The service of these settings; refuses where there is none, and where there is no API key for it. */
 export function targetOf(settings: Settings): Outcome<Target, Problem> {
-  const { apiKey, baseUrl, service, storeId, locate, folder, lacksSandbox = "" } = settings;
+  const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = settings;
   if (baseUrl.value === null || lacksSandbox !== "") return fail(noSandbox(folder.value, lacksSandbox));
   if (apiKey.value !== null && /^[\x21-\x7e]+$/.test(apiKey.value)) {
-    const target = { baseUrl: baseUrl.value, apiKey: apiKey.value, service, storeId: storeId.value };
+    const target = {
+      baseUrl: baseUrl.value,
+      apiKey: apiKey.value,
+      service,
+      storeId: storeId.value,
+      proxy: proxy.value ?? undefined,
+    };
     return accept(locate === undefined ? target : { ...target, locate });
   }
   const local = isLoopback(new URL(baseUrl.value).hostname);

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { redactKey } from "../core/credential.ts";
+import { shownProxy } from "../core/network/proxy.ts";
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
@@ -22,11 +23,12 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 async function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Ending> {
   const resolved = resolveSettings(world, options);
   if (!resolved.ok) return resolved;
-  const { folder, baseUrl, apiKey, storeId, timeoutMs, retries } = resolved.value;
+  const { folder, baseUrl, apiKey, storeId, proxy, timeoutMs, retries } = resolved.value;
   const shown: Record<string, Sourced<string | number | null>> = {
     base_url: baseUrl,
     api_key: { ...apiKey, value: apiKey.value === null ? null : redactKey(apiKey.value) },
     store_id: storeId,
+    proxy: { ...proxy, value: proxy.value === null ? null : shownProxy(proxy.value) },
     dir: folder,
     timeout_ms: timeoutMs,
     retries,

@@ -69,10 +69,15 @@ export function parseAuthorization(values: readonly string[]): Outcome<Presented
   return refuse("credential_invalid", `the API key does not have the form ${TEST_PREFIX}… of a test key`);
 }
 
+/** Whether a text is a test key, with the right checksum (decision 15). */
+export function isTestKey(text: string): boolean {
+  const [, secret = "", digits] = TEST_KEY.exec(text) ?? [];
+  return digits !== undefined && checksum(secret) === digits;
+}
+
 /** Why a well-formed key is unknown: its checksum tells a mistyped key from one that was not made here. */
 export function refuseUnknownKey(apiKey: string): Outcome<never> {
-  const [, secret = "", digits] = TEST_KEY.exec(apiKey) ?? [];
-  return checksum(secret) === digits
+  return isTestKey(apiKey)
     ? refuse("credential_invalid", "the API key is unknown here, or was revoked")
     : refuse("credential_invalid", "the API key has a wrong checksum: it was cut off or mistyped");
 }

@@ -7,14 +7,18 @@ export const LOOPBACK_NAMES = ["127.0.0.1", "localhost", "[::1]"] as const;
 /** The allowed values of the Host header, lower case, with port; and the flag that adds one. */
 export type AllowedHosts = { readonly names: ReadonlySet<string>; readonly flag: string };
 
-/** The names of a server on a loopback port, and those that the user added by a flag: `HOST` or `HOST:PORT`. */
+/** The names of a server on a port, and those that the user added by a flag: `HOST` or `HOST:PORT`. */
 export function allowedHosts(
   port: number,
-  { flag, added }: { readonly flag: string; readonly added: readonly string[] },
+  {
+    flag,
+    added,
+    own = LOOPBACK_NAMES,
+  }: { readonly flag: string; readonly added: readonly string[]; readonly own?: readonly string[] },
 ): AllowedHosts {
-  const own = LOOPBACK_NAMES.map((name) => `${name}:${port}`);
   const extra = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
-  return { flag, names: new Set([...own, ...extra.map((host) => host.toLowerCase())]) };
+  const names = [...own.map((name) => `${name}:${port}`), ...extra.map((host) => host.toLowerCase())];
+  return { flag, names: new Set(names) };
 }
 
 /**

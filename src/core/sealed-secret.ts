@@ -8,6 +8,7 @@ export const SIGNING_SECRET_BYTES = 32;
 const ALGORITHM = "aes-256-gcm";
 const AUTH_TAG_BYTES = 16;
 const PREFIX = "whsec_";
+const SIGNING_SECRET = new RegExp(`^${PREFIX}[\\w-]{32,128}$`);
 
 /** A signing secret as the database stores it: only the master key recovers it (interface 31; decision 16). */
 export type SealedSecret = {
@@ -21,6 +22,11 @@ export type SealedSecret = {
 /** Formats random bytes as a signing secret. */
 export function formatSigningSecret(random: Uint8Array): string {
   return PREFIX + Buffer.from(random).toString("base64url");
+}
+
+/** Whether a text has the form of a signing secret: long enough to be none that was made up (decision 16). */
+export function isSigningSecret(text: string): boolean {
+  return SIGNING_SECRET.test(text);
 }
 
 /** Encrypts a secret; bound to its id and store, so that a row copied to another store cannot be decrypted. */

@@ -17,8 +17,10 @@ export type AreasContext = ApiContext & ControlContext & PagesContext;
 /** Who an area is for: merchants and their payers, or whoever runs the sandbox. Each has its own allowed names. */
 type Audience = "merchant" | "control";
 
-/** The names that each audience may call the server by. */
-export type HostsOf = Readonly<Record<Audience, AllowedHosts>>;
+/** The names that each audience may call the server by: at its loopback addresses, and at those of other machines. */
+export type HostsOf = Readonly<
+  Record<Audience, { readonly here: AllowedHosts; readonly outside: AllowedHosts }>
+>;
 
 /** An area and its path, for any type of caller. */
 type MountedArea = {

@@ -1,5 +1,6 @@
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
+import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { StorageUnavailable, asUnavailable } from "../store/connection/group-commit.ts";
@@ -32,6 +33,10 @@ export type SandboxOptions = {
   readonly allowHosts: readonly string[];
   /** The same for the control API. */
   readonly allowControlHosts: readonly string[];
+  /** Addresses beside loopback that it listens on (decision 79). */
+  readonly addresses: readonly ListenAddress[];
+  /** The origin that payers reach the pages at; undefined: that of this machine. */
+  readonly publicUrl: string | undefined;
   /** Allowed hosts of endpoints besides loopback (decision 14). */
   readonly allowTargets: readonly string[];
   /** Timeout for a receiver's whole answer. */
@@ -74,7 +79,8 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const context: Context = {
     ...options,
     world,
-    checkoutOrigin: localOrigin(options.port),
+    checkoutOrigin: options.publicUrl ?? localOrigin(options.port),
+    localOrigin: localOrigin(options.port),
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     idempotencyWatch: createIdempotencyWatch(options.store),
@@ -134,11 +140,21 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   }
 }
 
-function hostsOf({ port, allowHosts, allowControlHosts }: SandboxOptions): HostsOf {
+function hostsOf(options: SandboxOptions): HostsOf {
+  const { port, allowHosts, allowControlHosts, addresses, publicUrl } = options;
+  const known = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl)];
+  const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...known] });
+  const control = { flag: "--allow-control-host", added: allowControlHosts };
   return {
-    merchant: allowedHosts(port, { flag: "--allow-host", added: allowHosts }),
-    control: allowedHosts(port, { flag: "--allow-control-host", added: allowControlHosts }),
+    merchant: { here: merchant, outside: merchant },
+    // Anybody can write a loopback name into a Host: from outside it opens nothing.
+    control: { here: allowedHosts(port, control), outside: allowedHosts(port, { ...control, own: [] }) },
   };
+}
+
+/** The Host that a browser sends for the public URL, which has a port only where it is not the default one. */
+function publicHosts(publicUrl: string | undefined): string[] {
+  return publicUrl === undefined ? [] : [new URL(publicUrl).host];
 }
 
 /** The log entry of an answered request. */

@@ -5,11 +5,15 @@ import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
 /**
- * The first check of every request (decision 58): exactly one Host, and it names this server. Refuses also CONNECT
- * (`method_not_allowed`), expectations, and targets that are not a path (`invalid_request`).
+ * The first check of every request (decision 58): exactly one Host, and it names this server; for a request that came
+ * to an address of other machines, by a name for these (decision 79). Refuses also CONNECT (`method_not_allowed`),
+ * expectations, and targets that are not a path (`invalid_request`).
  */
-export function checkRequest(request: HttpRequest, allowed: AllowedHosts): Outcome<void> {
-  const host = checkHost(headerLines(request, "host"), allowed);
+export function checkRequest(
+  request: HttpRequest,
+  { here, outside }: { readonly here: AllowedHosts; readonly outside: AllowedHosts },
+): Outcome<void> {
+  const host = checkHost(headerLines(request, "host"), request.fromOutside === true ? outside : here);
   if (!host.ok) return host;
   if (request.method === "CONNECT") {
     return refuse("method_not_allowed", "this server is no proxy", { allow: "GET, POST" });
@@ -42,13 +46,14 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
 
 /**
  * Accepts a form only from our own pages: `Sec-Fetch-Site: same-origin`, or, from a browser that does not send it, an
- * Origin that equals this host. Refuses with `origin_not_allowed` (decision 40).
+ * Origin that equals this host or `publicOrigin`, because a proxy may have changed the host. Refuses with
+ * `origin_not_allowed` (decision 40).
  */
-export function requireOwnPage(request: HttpRequest): Outcome<void> {
+export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outcome<void> {
   const sites = headerLines(request, "sec-fetch-site");
   const origins = headerLines(request, "origin");
   const [host = ""] = headerLines(request, "host");
-  const own = [`http://${host}`, `https://${host}`];
+  const own = [`http://${host}`, `https://${host}`, publicOrigin];
   const isOwn =
     sites.length === 0
       ? origins.length === 1 && own.includes(origins[0] ?? "")

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { RequestOptions } from "node:https";
-import { isIPv6, type LookupFunction } from "node:net";
+import { isIPv6, type LookupFunction, type Socket } from "node:net";
+import { askProxy, clientFor, openTunnel, refusalOf, viaProxy } from "./proxy.ts";
+import { shownProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust } from "../world.ts";
 
 type Failure = Extract<OutboundResult, { ok: false }>;
@@ -9,41 +11,61 @@ type Failure = Extract<OutboundResult, { ok: false }>;
  * Sends one request and reads its whole answer; follows no redirect and repeats nothing. A failure before the
  * connection is established is `unreachable`: only then it is certain that nothing was sent. `signal` aborts it.
  */
-export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<OutboundResult> {
-  // TLS is loaded only when it is needed.
-  const { request } = outbound.url.startsWith("https:")
-    ? await import("node:https")
-    : await import("node:http");
-  const { method, url, body, addresses, tls } = outbound;
-  const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
-  // A separate agent: the environment could send the global one, and so the API key, through a proxy.
-  const options: RequestOptions = {
-    method,
-    signal,
-    agent: false,
-    headers: { ...outbound.headers, ...length },
-    ...(addresses === undefined
-      ? {}
-      : {
-          lookup: pinnedLookup(addresses),
-          autoSelectFamily: true,
-          // Node's default timeout for each address is short; a busy machine may need longer.
-          autoSelectFamilyAttemptTimeout: outbound.timeoutMs,
-        }),
-    ...(tls === undefined ? {} : trust(tls)),
-  };
+export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<SentResult> {
+  const { url, proxy } = outbound;
+  if (proxy === undefined) return sendTo(url, outbound, { signal });
+  if (!url.startsWith("https:"))
+    return sendTo(shownProxy(proxy), outbound, { signal, ...askProxy(proxy, outbound) });
+  const tunnel = await openTunnel(proxy, url, signal);
+  if (tunnel.ok) return sendTo(url, outbound, { signal, socket: tunnel.socket });
+  return viaProxy(proxy, describe(tunnel.error, false));
+}
 
+/** A request that had no whole answer in its time. Without a connection nothing of it was sent. */
+export function timedOut(
+  { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
+  result: SentResult,
+): OutboundResult {
+  const { address, sent } = result;
+  if (sent)
+    return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms`, address };
+  const message = `no connection within ${timeoutMs} ms`;
+  const failure: Failure = { ok: false, failure: "unreachable", message, address };
+  return proxy === undefined ? failure : viaProxy(proxy, failure);
+}
+
+/** What became of a request. `sent` of one that was aborted: whether there was a connection by then. */
+export type SentResult = OutboundResult & { readonly sent: boolean };
+
+/** Sends to the first hop: the server of the URL, or a proxy. */
+async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Promise<SentResult> {
+  const isTls = hop.startsWith("https:");
+  const { request } = await clientFor(hop);
+  const { url, body, proxy } = outbound;
   return new Promise((resolve) => {
     let connected = false;
     let address: string | undefined;
-    const end = (result: OutboundResult): void => resolve({ ...result, address });
-    const sent = request(url, options, (response) => collect(response, outbound, end));
-    sent.on("socket", (socket) => {
-      connected = !socket.connecting;
-      socket.once("connect", () => (address = socket.remoteAddress));
-      socket.once(url.startsWith("https:") ? "secureConnect" : "connect", () => (connected = true));
+    const end = (result: OutboundResult): void => resolve({ ...result, address, sent: connected });
+    const fail = (failure: Failure): void =>
+      end(proxy === undefined || connected ? failure : viaProxy(proxy, failure));
+    const sent = request(hop, optionsOf(outbound, route), (response) => {
+      const isProxys = proxy !== undefined && route.socket === undefined;
+      if (isProxys && response.statusCode === 407) {
+        response.destroy();
+        connected = false;
+        return fail({ ok: false, failure: "unreachable", message: refusalOf(407, new URL(url).host) });
+      }
+      collect(response, outbound, (result) =>
+        end(isProxys && result.ok ? { ...result, proxy: shownProxy(proxy) } : result),
+      );
     });
-    sent.on("error", (error) => end(describe(error, connected)));
+    sent.on("socket", (socket) => {
+      // With TLS only its handshake shows that somebody is there who may get the request.
+      connected = !isTls && !socket.connecting;
+      socket.once("connect", () => (address = socket.remoteAddress));
+      socket.once(isTls ? "secureConnect" : "connect", () => (connected = true));
+    });
+    sent.on("error", (error) => fail(describe(error, connected)));
     sent.on("upgrade", (_response, upgraded) => {
       upgraded.destroy();
       end({ ok: false, failure: "bad_answer", message: "status 101 is no answer to this request" });
@@ -54,6 +76,34 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
     );
     sent.end(body);
   });
+}
+
+/** How a request gets to its first hop. */
+type Route = Partial<ReturnType<typeof askProxy>> & {
+  readonly signal: AbortSignal;
+  /** A connection through a proxy that is there already. */
+  readonly socket?: Socket;
+};
+
+function optionsOf({ method, headers, body, ...outbound }: OutboundRequest, route: Route): RequestOptions {
+  const { addresses, tls, timeoutMs } = outbound;
+  const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
+  return {
+    // A separate agent: the environment could send the global one, and so the API key, through a proxy.
+    agent: false,
+    ...route,
+    method,
+    headers: { ...headers, ...route.headers, ...length },
+    ...(addresses === undefined
+      ? {}
+      : {
+          lookup: pinnedLookup(addresses),
+          autoSelectFamily: true,
+          // Node's default timeout for each address is short; a busy machine may need longer.
+          autoSelectFamilyAttemptTimeout: timeoutMs,
+        }),
+    ...(tls === undefined ? {} : trust(tls)),
+  };
 }
 
 function trust(tls: TlsTrust): RequestOptions {

@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
+import { isLoopbackAddress, listenAddresses } from "../core/network/address.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { sendStream } from "./stream.ts";
 import type {
@@ -14,6 +15,7 @@ import type {
   HttpResponse,
   Listener,
   ListenFailure,
+  ListenOptions,
   ServerLimits,
   Service,
   Unreadable,
@@ -58,30 +60,38 @@ const PARSER_REFUSALS: Readonly<Record<string, Fault>> = {
 type Fault = Pick<Unreadable, "code" | "message">;
 
 /**
- * Serves on 127.0.0.1 and, where the machine has it, on ::1. Port 0 takes any free one. The service is made once the
- * port is known, before the first request is read.
+ * Serves on 127.0.0.1, where the machine has it on ::1, and on the addresses of the options. Port 0 takes any free one.
+ * The service is made once the port is known, before the first request is read.
  */
 export async function serve(
   makeService: (port: number) => Service,
-  options: { readonly port: number; readonly limits?: ServerLimits } & Pick<World, "after">,
+  options: ListenOptions & Pick<World, "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
-  const { after, limits = OWN_LIMITS } = options;
-  const [ipv4, ipv6] = [createHttpServer(limits), createHttpServer(limits)];
-  const failure = await bind(ipv4, "127.0.0.1", options.port);
-  if (failure !== undefined) return { ok: false, refusal: failure };
-  const address = ipv4.address();
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
-  const { port } = address;
-  const second = await bind(ipv6, "::1", port);
-  if (second?.reason === "in_use") {
-    ipv4.close();
-    return { ok: false, refusal: second };
+  const { after, limits = OWN_LIMITS, addresses = [] } = options;
+  const servers: Server[] = [];
+  let { port } = options;
+  for (const { address, isOptional } of listenAddresses(addresses)) {
+    const server = createHttpServer(limits);
+    const failure = await bind(server, address, port);
+    if (failure === undefined) {
+      servers.push(server);
+      port = portOf(server);
+    } else if (!isOptional || failure.reason === "in_use") {
+      for (const bound of servers) bound.close();
+      return { ok: false, refusal: { ...failure, address } };
+    }
   }
   const service = makeService(port);
   const sockets = new Set<Socket>();
-  const servers = second === undefined ? [ipv4, ipv6] : [ipv4];
-  for (const server of servers) attach(server, { service, sockets, after, limits });
+  const isOpen = addresses.length > 0;
+  for (const server of servers) attach(server, { service, sockets, after, limits, isOpen });
   return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after }) });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
+  return address.port;
 }
 
 function createHttpServer({ connections, silenceMs }: ServerLimits): Server {
@@ -118,10 +128,12 @@ type Connections = {
   readonly service: Service;
   readonly sockets: Set<Socket>;
   readonly limits: ServerLimits;
+  /** Whether other machines may reach it: then each request tells whether it came to such an address. */
+  readonly isOpen: boolean;
 } & Pick<World, "after">;
 
 /** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
-function attach(server: Server, { service, sockets, after, limits }: Connections): void {
+function attach(server: Server, { service, sockets, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, Queue>();
   // A service must not throw; if it does, only the connection ends and not the process.
   const work = (entry: Pending): Promise<unknown> =>
@@ -143,6 +155,7 @@ function attach(server: Server, { service, sockets, after, limits }: Connections
   };
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
+    if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE.add(socket);
     socket.on("close", () => sockets.delete(socket));
     // Node removes its own error listener when it hands a connection over (CONNECT), and a reset may come at any time.
     socket.on("error", () => socket.destroy());
@@ -222,11 +235,14 @@ async function answer(service: Service, entry: Pending, limits: ServerLimits): P
 }
 
 function requestOf(
-  { method = "", url: target = "", rawHeaders }: IncomingMessage,
+  { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
   body: Uint8Array,
 ): HttpRequest {
-  return { method, target, rawHeaders, body };
+  return { method, target, rawHeaders, body, fromOutside: OUTSIDE.has(socket) };
 }
+
+/** Connections that came to an address which other machines reach. */
+const OUTSIDE = new WeakSet<Socket>();
 
 /** Faults that Node's parser does not report: HTTP version, number of headers, transfer coding, declared size. */
 function faultOf(
@@ -328,12 +344,13 @@ function bind(server: Server, host: string, port: number): Promise<ListenFailure
     server.once("error", (error: NodeJS.ErrnoException) => {
       resolve({ reason: reasonOf(error), message: error.message });
     });
-    server.listen({ host, port, ipv6Only: host === "::1" }, () => resolve(undefined));
+    server.listen({ host, port, ipv6Only: host.includes(":") }, () => resolve(undefined));
   });
 }
 
 function reasonOf(error: NodeJS.ErrnoException): ListenFailure["reason"] {
   if (error.code === "EADDRINUSE") return "in_use";
+  if (error.code === "EADDRNOTAVAIL") return "no_such_address";
   return error.code === "EACCES" ? "not_permitted" : "other";
 }
 

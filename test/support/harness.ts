@@ -64,6 +64,8 @@ export type ApiCall = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
+  /** Whether it comes to an address that other machines reach. */
+  readonly fromOutside: boolean;
 };
 
 /** What the network does to a request on its way: an answer of its own, or undefined to let it pass. */
@@ -481,6 +483,7 @@ async function request(
     target: call.path,
     rawHeaders: Object.entries({ ...defaults, ...call.headers }).flat(),
     body: Buffer.from(call.body ?? ""),
+    fromOutside: call.fromOutside ?? false,
   };
   const answer = await service.answer(inbound);
   return { ...answer, body: await firstOf(answer.body) };

@@ -77,7 +77,7 @@ export async function startSandbox(
 
 function spawnProgram(args: readonly string[], { cwd, env, executable }: RunOptions): ChildProcess {
   // Nothing of the tester's own settings may reach the program.
-  const own = /^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST)/;
+  const own = /^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST|(https?|all|no)_proxy$)/i;
   const clean = Object.entries(process.env).filter(([name]) => !own.test(name));
   const [file, ...first] = executable === undefined ? [process.execPath, PROGRAM] : [executable];
   return spawn(file, [...first, ...args], {

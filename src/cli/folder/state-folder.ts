@@ -130,13 +130,14 @@ export function readAdminToken(
   return read.ok ? accept(read.value?.admin_token) : read;
 }
 
-/** The same, created on first use and kept over restarts. */
+/** The same, created on first use, from what was given if anything was, and kept over restarts. */
 export function adminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
+  given: string | undefined,
 ): Outcome<string, Problem> {
   const path = stateFile(folder, "admin");
-  const token = newToken(world, "administrator");
+  const token = given ?? newToken(world, "administrator");
   world.files.createNew(path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const kept = readAdminToken(world, folder);
   if (!kept.ok) return kept;

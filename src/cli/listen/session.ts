@@ -122,7 +122,7 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
   const silenceMs = plan.timeoutMs + SILENCE_MS;
   const limits = { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs };
   const listening = await world.listen(service, { port: options.port, limits });
-  if (!listening.ok) return fail(portProblem(world, options.port, listening.refusal.message));
+  if (!listening.ok) return fail(portProblem(world, options.port, listening.refusal));
   if (made === undefined) throw new Error("a listener makes its service");
   return accept({ ...made, listener: listening.value });
 }

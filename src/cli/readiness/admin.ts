@@ -72,8 +72,8 @@ const ACTS: readonly Act[] = [
 const NEXT_AFTER: NextAfter = {
   state_conflict: "checkout checklist shows the status, checkout admin log what was done",
   not_found: "checkout capabilities list shows them",
-  credential_invalid: "the token is that of admin.json, or of CHECKOUT_ADMIN_TOKEN at the start",
-  scope_missing: "the token is that of admin.json, or of CHECKOUT_ADMIN_TOKEN at the start",
+  credential_invalid: "the token is that of admin.json, or of CHECKOUT_SANDBOX_ADMIN_TOKEN at the start",
+  scope_missing: "the token is that of admin.json, or of CHECKOUT_SANDBOX_ADMIN_TOKEN at the start",
 };
 
 /** `checkout admin …`: what only the service's administrator can do, with a token of its own (decision 49). */

@@ -16,6 +16,7 @@ import {
   type Ending,
   type Problem,
 } from "../problem.ts";
+import { givenSecrets } from "../store/given-secrets.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
 import { banner, type Ready } from "./ready.ts";
 import { serveSandbox } from "./serve.ts";
@@ -94,7 +95,7 @@ async function useLive(
   if (!ready.ok) return ready;
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
   return context.printer.result(ready.value, () =>
-    banner(context, ready.value, { detached: description.logFile }),
+    banner(context, ready.value, { running: { detached: description.logFile } }),
   );
 }
 
@@ -115,6 +116,8 @@ function differencesOf(
     ["allow_host", listOf(options.allowHost), listText(settings.allowHosts)],
     ["allow_control_host", listOf(options.allowControlHost), listText(settings.allowControlHosts)],
     ["allow_target", listOf(options.allowTarget), listText(settings.allowTargets)],
+    ["listen", listOf(options.listen), listText(settings.listen)],
+    ["public_url", options.publicUrl, settings.publicUrl ?? "none"],
     ["log_format", options.logFormat, settings.logFormat],
     ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
     ["adopt", options.adopt === true ? "yes" : undefined, heldBack === null ? "yes" : "no"],
@@ -144,6 +147,8 @@ async function startDetached(
   { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
 ): Promise<Ending> {
   const { world, printer } = context;
+  const given = givenSecrets(world);
+  if (!given.ok) return given;
   const made = makeStateFolder(world, folder, options);
   if (!made.ok) return made;
   const logFile = stateFile(folder, "log");
@@ -161,7 +166,9 @@ async function startDetached(
     return fail(told.problem);
   }
   for (const note of told.notes) printer.talk(note);
-  const ending = await printer.result(told.ready, () => banner(context, told.ready, { detached: logFile }));
+  const ending = await printer.result(told.ready, () =>
+    banner(context, told.ready, { running: { detached: logFile }, given: given.value }),
+  );
   if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
   await started.letGo();
   return ending;

@@ -2,6 +2,7 @@ import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import type { Context } from "../command.ts";
 import { calledAs, fieldLines, type Field } from "../printer.ts";
 import { shortPath } from "../folder/state-folder.ts";
+import type { GivenSecrets } from "../store/given-secrets.ts";
 
 /** What the sandbox tells of itself when it is truly ready (decision 57). What does not exist yet is null. */
 export type Ready = {
@@ -56,8 +57,17 @@ export type Running = "foreground" | { readonly detached: string | null };
 export function banner(
   { world, printer: { style } }: Context,
   ready: Ready,
-  running: Running = "foreground",
+  {
+    running = "foreground",
+    given: { apiKey, signingSecret } = {},
+  }: {
+    readonly running?: Running;
+    /** Came from outside, so that it is known there; a banner often ends up in a log. */
+    readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret">>;
+  } = {},
 ): string {
+  const isPublic = new URL(ready.base_url).origin !== ready.checkout_origin;
+  const shownKey = apiKey === undefined ? ready.api_key : null;
   const isForeground = running === "foreground";
   const end = isForeground
     ? `is ready (pid ${ready.pid}). Ctrl-C stops it.`
@@ -65,10 +75,11 @@ export function banner(
   const logFile = isForeground ? null : running.detached;
   const fields = fieldLines([
     ["API", ready.base_url],
+    ...(isPublic ? [["Public", `${ready.checkout_origin}/v1`] as const] : []),
     ["Merchant", ready.merchant_id],
     ["Store", ready.store_id],
-    ["API key", ready.api_key ?? "was shown once; it is not in credentials.json"],
-    ["Signing secret", ready.signing_secret],
+    ["API key", apiKey?.source ?? ready.api_key ?? "was shown once; it is not in credentials.json"],
+    ["Signing secret", signingSecret?.source ?? ready.signing_secret],
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
     ...(isForeground ? [] : [["Stop it", `${calledAs(world)} sandbox stop`] satisfies Field]),
@@ -80,7 +91,7 @@ export function banner(
     "",
     style.dim("  In another terminal:"),
     `  export CHECKOUT_BASE_URL=${ready.base_url} CHECKOUT_STORE_ID=${ready.store_id}`,
-    `  export CHECKOUT_API_KEY=${ready.api_key ?? "<your key>"}`,
+    `  export CHECKOUT_API_KEY=${shownKey ?? "<your key>"}`,
     `  ${calledAs(world)} orders create --order-id order-1001 --price-id price_coffee`,
     "",
   ].join("\n");

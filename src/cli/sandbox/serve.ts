@@ -1,6 +1,7 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { localOrigin } from "../../core/loopback.ts";
+import { isLoopbackAddress, type ListenAddress } from "../../core/network/address.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../../core/rate-limit.ts";
 import { MASTER_KEY_BYTES, type Run } from "../../core/state-files.ts";
@@ -14,7 +15,7 @@ import {
 } from "../../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { settleHome } from "../../sandbox/runtime/home.ts";
-import { seed, type NewStore, type SeededStore } from "../../sandbox/runtime/seed.ts";
+import { seed, type NewStore, type SeededStore, type SeedRefusal } from "../../sandbox/runtime/seed.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/group-commit.ts";
@@ -24,6 +25,7 @@ import type { Context } from "../command.ts";
 import { stateFile } from "../folder/files.ts";
 import * as state from "../folder/state-folder.ts";
 import { EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
+import { givenSecrets, otherSecret, type GivenSecrets } from "../store/given-secrets.ts";
 import { portProblem } from "./port-problem.ts";
 import { readyOf, type Ready } from "./ready.ts";
 
@@ -37,6 +39,10 @@ export type ServeOptions = {
   readonly allowHost?: readonly string[];
   readonly allowControlHost?: readonly string[];
   readonly allowTarget?: readonly string[];
+  /** Addresses beside loopback. */
+  readonly listen?: readonly ListenAddress[];
+  /** The origin that payers reach the pages at. */
+  readonly publicUrl?: string;
   readonly deliveryTimeout?: number;
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
@@ -47,6 +53,8 @@ export type Served = {
   readonly ready: Ready;
   /** Why no events are delivered (decision 71); undefined if they are. */
   readonly heldBack: string | undefined;
+  /** The secrets that came from outside (decision 78). */
+  readonly given: GivenSecrets;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
 };
@@ -80,13 +88,17 @@ export async function serveSandbox(
 ): Promise<Ending> {
   const { world } = context;
   const { folder } = place;
-  const given = givenTokens(world);
-  if (!given.ok) return given;
+  const opened = noteOpened(context, options);
+  if (!opened.ok) return opened;
+  const secrets = givenSecrets(world);
+  if (!secrets.ok) return secrets;
+  const given = secrets.value;
   // Random for each run, unless the environment sets it: an ephemeral sandbox has no run.json to read it from.
-  const controlToken = given.value.control ?? state.newToken(world, "control");
+  const controlToken = given.controlToken?.value ?? state.newToken(world, "control");
   if (folder === undefined) {
-    const tokens = { controlToken, adminToken: given.value.admin ?? state.newToken(world, "administrator") };
-    return serveFolder(context, options, { held: undefined, place, tokens, use });
+    const adminToken = given.adminToken?.value ?? state.newToken(world, "administrator");
+    const tokens = { controlToken, adminToken };
+    return serveFolder(context, options, { held: undefined, place, tokens, given, use });
   }
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
@@ -94,10 +106,12 @@ export async function serveSandbox(
   if (!run.ok) return run;
   const held = { path: folder, run: run.value };
   try {
-    const kept = state.adminToken(world, folder);
-    if (!kept.ok) return kept;
-    const tokens = { controlToken, adminToken: given.value.admin ?? kept.value };
-    return await serveFolder(context, options, { held, place, tokens, use });
+    const adminToken = state.adminToken(world, folder, given.adminToken?.value);
+    if (!adminToken.ok) return adminToken;
+    if (given.adminToken !== undefined && given.adminToken.value !== adminToken.value)
+      return otherSecret(given.adminToken, "admin token");
+    const tokens = { controlToken, adminToken: adminToken.value };
+    return await serveFolder(context, options, { held, place, tokens, given, use });
   } finally {
     state.releaseFolder(world, folder, run.value);
   }
@@ -106,40 +120,22 @@ export async function serveSandbox(
 /** The credentials of the control API. */
 type Tokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
-/** The tokens that the environment sets, each undefined where it sets none. */
-type GivenTokens = { readonly control: string | undefined; readonly admin: string | undefined };
-
-/** One token for both would make one role of two. */
-function givenTokens({ env }: World): Outcome<GivenTokens, Problem> {
-  const control = givenToken(env, "CHECKOUT_CONTROL_TOKEN");
-  if (!control.ok) return control;
-  const admin = givenToken(env, "CHECKOUT_ADMIN_TOKEN");
-  if (!admin.ok) return admin;
-  if (control.value === undefined || control.value !== admin.value)
-    return accept({ control: control.value, admin: admin.value });
-  const message = "CHECKOUT_CONTROL_TOKEN and CHECKOUT_ADMIN_TOKEN must differ, because they are two roles";
-  return failUsage(message, "set another one, or unset one of them");
-}
-
-function givenToken(env: World["env"], name: string): Outcome<string | undefined, Problem> {
-  const given = env[name] || undefined;
-  if (given === undefined || /^[\w-]{16,128}$/.test(given)) return accept(given);
-  const message = `${name} must have 16 to 128 letters, digits, - or _`;
-  return failUsage(message, "set a longer one, or unset it for a random one");
-}
-
 /** The folder that this process holds, or undefined where nothing is kept. */
 type Held = { readonly path: string; readonly run: Run } | undefined;
+
+/** What a sandbox is served from, with what, and for what. */
+type Serving = {
+  readonly held: Held;
+  readonly place: Place;
+  readonly tokens: Tokens;
+  readonly given: GivenSecrets;
+  readonly use: Use;
+};
 
 async function serveFolder(
   context: Context,
   options: ServeOptions,
-  {
-    held,
-    place,
-    tokens,
-    use,
-  }: { readonly held: Held; readonly place: Place; readonly tokens: Tokens; readonly use: Use },
+  { held, place, tokens, given, use }: Serving,
 ): Promise<Ending> {
   const { world, version } = context;
   const { log } = place;
@@ -155,13 +151,18 @@ async function serveFolder(
   try {
     const made = await retryWhileLocked(() =>
       Promise.all([
-        seed(store, world, { masterKey, keep: (fresh) => keepCredentials(world, held, fresh) }),
+        seed(store, world, {
+          masterKey,
+          given: { apiKey: given.apiKey?.value, signingSecret: given.signingSecret?.value },
+          keep: (fresh) => keepCredentials(world, held, fresh),
+        }),
         settleFolder(context, options, { held, store }),
       ]),
     );
     if (!made.ok) return made;
-    const [seeded, heldBack] = made.value;
-    if (seeded === undefined) return foreignMasterKey(held);
+    const [seeding, heldBack] = made.value;
+    if (!seeding.ok) return refusedStore(seeding.refusal, { held, given });
+    const seeded = seeding.value;
     const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
     const apiKey = seeded.apiKey ?? kept;
     const stop = Promise.withResolvers<void>();
@@ -184,7 +185,7 @@ async function serveFolder(
     const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false });
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port: listener.port, version });
     try {
-      return await use({ ready, heldBack, stopRequested: stop.promise });
+      return await use({ ready, heldBack, given, stopRequested: stop.promise });
     } finally {
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }
@@ -207,11 +208,12 @@ function describe(
   const { port, place, seeded, store, heldBack = null } = found;
   const { folder = null, logFile = null } = place;
   const { merchantId, id, signingSecret } = seeded;
-  const checkoutOrigin = localOrigin(port);
+  const origin = localOrigin(port);
   return {
-    baseUrl: `${checkoutOrigin}/v1`,
+    // Always this machine's own, so that who reads it here reaches it (decision 79).
+    baseUrl: `${origin}/v1`,
     portalUrl: null,
-    checkoutOrigin,
+    checkoutOrigin: options.publicUrl ?? origin,
     merchantId,
     storeId: id,
     storeName: store.stores.names(id)?.store ?? "",
@@ -236,6 +238,8 @@ function settingsOf(options: ServeOptions): Omit<SandboxDescription["settings"],
     allowHosts: options.allowHost ?? [],
     allowControlHosts: options.allowControlHost ?? [],
     allowTargets: options.allowTarget ?? [],
+    listen: options.listen ?? [],
+    publicUrl: options.publicUrl ?? null,
     deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     logFormat: options.logFormat ?? "text",
     quiet: options.quiet ?? false,
@@ -315,6 +319,28 @@ type Listening = {
   readonly description: SandboxDescription;
 };
 
+/**
+ * Says which addresses other machines reach. Refuses to open one under no name of its own: nobody could use it, and a
+ * name is what tells a merchant's request from one that a page sends by DNS rebinding (decision 79).
+ */
+function noteOpened(
+  { printer }: Pick<Context, "printer">,
+  { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl }: ServeOptions,
+): Outcome<void, Problem> {
+  const open = addresses.filter((address) => !isLoopbackAddress(address));
+  if (open.length === 0) return accept(undefined);
+  const names = [...allowHost, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
+  if (names.length === 0) {
+    const message = `--listen ${open.join(", ")} opens the sandbox to other machines, and no name of it is allowed`;
+    return failUsage(message, "add --allow-host with the HOST that they call it by, or --public-url");
+  }
+  const control = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
+  printer.trace(
+    `warning: other machines reach the v1 API and the payment pages at ${open.join(", ")}, as ${names.join(", ")}; the control API: ${control}`,
+  );
+  return accept(undefined);
+}
+
 /** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
 async function listen(
   { world, printer, version }: Context,
@@ -328,6 +354,8 @@ async function listen(
     const sandbox = createSandbox(world, {
       ...service,
       ...description.settings,
+      addresses: options.listen ?? [],
+      publicUrl: options.publicUrl,
       rateLimit,
       description,
       version,
@@ -335,10 +363,12 @@ async function listen(
     made = { sandbox, description };
     return sandbox.service;
   };
-  const wanted = options.port ?? DEFAULT_PORT;
-  const last = options.port === undefined ? wanted + MAX_PORT_MOVES : wanted;
+  const { port: named, listen: addresses = [], publicUrl } = options;
+  const wanted = named ?? DEFAULT_PORT;
+  // What leads from the public URL to the sandbox would not find it on another port.
+  const last = named === undefined && publicUrl === undefined ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
-    const listener = await world.listen(makeService, { port });
+    const listener = await world.listen(makeService, { port, addresses });
     if (listener.ok) {
       if (port !== wanted)
         printer.talk(`Port ${wanted} is used by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
@@ -346,7 +376,7 @@ async function listen(
       return accept({ listener: listener.value, ...made });
     }
     if (listener.refusal.reason === "in_use" && port < last) continue;
-    return fail(portProblem(world, port, listener.refusal.message));
+    return fail(portProblem(world, port, listener.refusal));
   }
 }
 
@@ -354,7 +384,14 @@ function ownerOf(world: World, port: number): string {
   return printable(world.portOwner(port) ?? "another process");
 }
 
-function foreignMasterKey(held: Held): Outcome<never, Problem> {
+/** Why the store of this state is not served. */
+function refusedStore(
+  refusal: SeedRefusal,
+  { held, given: { apiKey, signingSecret } }: { readonly held: Held; readonly given: GivenSecrets },
+): Outcome<never, Problem> {
+  if (refusal === "other_api_key" && apiKey !== undefined) return otherSecret(apiKey, "API key");
+  if (refusal === "other_signing_secret" && signingSecret !== undefined)
+    return otherSecret(signingSecret, "signing secret");
   const path = held === undefined ? "the master key" : stateFile(held.path, "masterKey");
   return fail({
     exitCode: EXIT.failed,

@@ -1,5 +1,7 @@
 import type { Command, Option } from "commander";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
+import { parseListenAddress } from "../../core/network/address.ts";
+import { parsePublicUrl } from "../../core/network/public-url.ts";
 import { accept } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
 import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
@@ -43,6 +45,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       "checkout sandbox start --detach --reuse",
       "checkout sandbox start --ephemeral --port 0 --json",
       "checkout sandbox start --rate-limit 5/s --allow-host checkout.local",
+      "checkout sandbox start --listen 0.0.0.0 --allow-host sandbox --public-url http://127.0.0.1:8080",
     ],
     options: [
       switchOption("--detach", "start it in the background, and end when it is ready"),
@@ -95,6 +98,16 @@ export function servingSettings(): Option[] {
       "another host that events may be sent to (default: this machine only; repeatable)",
       orInvalid(parseTargetHost),
     ),
+    listOption(
+      "--listen <address>",
+      "another address to listen on, such as 0.0.0.0; one that other machines reach needs --allow-host or --public-url (default: loopback only; repeatable)",
+      orInvalid(parseListenAddress),
+    ),
+    valueOption(
+      "--public-url <origin>",
+      "what payers reach the payment pages at, for checkout_url: a proxy, a tunnel, a container's host (default: this machine)",
+      orInvalid(parsePublicUrl),
+    ),
     valueOption(
       "--delivery-timeout <duration>",
       `timeout for a receiver's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
@@ -130,8 +143,8 @@ async function serveHere(context: Context, options: StartOptions): Promise<Endin
   if (!found.ok) return found;
   const ending = await serveSandbox(context, options, {
     place: { folder: found.value, log: world.stderr },
-    use: async ({ ready, heldBack, stopRequested }) => {
-      await printer.result(ready, () => banner(context, ready));
+    use: async ({ ready, heldBack, given, stopRequested }) => {
+      await printer.result(ready, () => banner(context, ready, { given }));
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
       await Promise.race([stopped, stopRequested]);
       return DONE;

@@ -15,6 +15,8 @@ export type Target = {
    */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
+  /** The proxy that its requests go through, with its user name and password. Default: none. */
+  readonly proxy?: string | undefined;
   /** What stands for the service in a managed key: its base URL, or LOCAL_SANDBOX. */
   readonly service: string;
   /** The store of the key, if known; managed keys are derived from it. */
@@ -159,9 +161,12 @@ function isProof(result: Exchange): boolean {
   return result.end === "success";
 }
 
-function addressOf({ baseUrl, locate }: Target, path: string): Pick<ApiRequest, "url" | "locate"> {
+function addressOf(
+  { baseUrl, locate, proxy }: Target,
+  path: string,
+): Pick<ApiRequest, "url" | "locate" | "proxy"> {
   const url = `${baseUrl}${path}`;
-  if (locate === undefined) return { url };
+  if (locate === undefined) return { url, proxy };
   const now = (): string | undefined => {
     const found = locate();
     return found && `${found}${path}`;

@@ -11,7 +11,7 @@ import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
 /** A request of the v1 API, without limits and signal. */
-export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers"> & {
+export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "proxy"> & {
   readonly body?: string;
   /** Its URL at this moment, asked for before each try; undefined while nothing may get it. Default: `url`, always. */
   readonly locate?: () => string | undefined;
@@ -126,7 +126,8 @@ function judge(result: OutboundResult, now: number): Verdict {
   }
   const refused = errorResponse.safeParse(body);
   if (!refused.success) {
-    const message = `status ${status} came without an error envelope`;
+    const by = result.proxy === undefined ? "" : `, by way of the proxy ${result.proxy}`;
+    const message = `status ${status} came without an error envelope${by}`;
     return again({ code: `status_${status}`, uncertain: status !== 429, status, message, retryAfterMs });
   }
   const { error, request_id: requestId } = refused.data;

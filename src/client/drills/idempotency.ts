@@ -141,6 +141,8 @@ function runClient(
     // The merchant's program has neither role.
     CHECKOUT_CONTROL_TOKEN: undefined,
     CHECKOUT_ADMIN_TOKEN: undefined,
+    CHECKOUT_SANDBOX_CONTROL_TOKEN: undefined,
+    CHECKOUT_SANDBOX_ADMIN_TOKEN: undefined,
   };
   return world.run({ commandLine, env, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal }).catch(notRun);
 }

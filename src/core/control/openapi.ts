@@ -88,13 +88,13 @@ export function describeControlApi(): AnswerOf<"describe"> {
           type: "http",
           scheme: "bearer",
           description:
-            "The control_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_CONTROL_TOKEN as it was set before the start.",
+            "The control_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_SANDBOX_CONTROL_TOKEN as it was set before the start.",
         },
         adminToken: {
           type: "http",
           scheme: "bearer",
           description:
-            "The admin_token of .checkout/admin.json, or CHECKOUT_ADMIN_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
+            "The admin_token of .checkout/admin.json, or CHECKOUT_SANDBOX_ADMIN_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
         },
       },
       schemas: { Refusal: refusalSchema() },

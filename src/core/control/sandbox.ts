@@ -32,6 +32,10 @@ const sandboxDescription = z.object({
     allowHosts: z.array(z.string()),
     allowControlHosts: z.array(z.string()),
     allowTargets: z.array(z.string()),
+    /** Addresses beside loopback. */
+    listen: z.array(z.string()),
+    /** Null: payers reach the pages at this machine's address. */
+    publicUrl: z.string().nullable(),
     deliveryTimeoutMs: z.int(),
     logFormat: z.enum(["text", "json"]),
     quiet: z.boolean(),

@@ -21,7 +21,11 @@ import { TEXTS } from "./texts.ts";
 import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
 
 /** What the payment pages need in addition to the verbs: the key for the tokens of their forms. */
-export type PagesContext = ServiceContext & { readonly masterKey: Uint8Array };
+export type PagesContext = ServiceContext & {
+  readonly masterKey: Uint8Array;
+  /** The origin of the pages on this machine. */
+  readonly localOrigin: string;
+};
 
 /** The routes of the payment pages (decisions 39 to 41): GET for pages, POST for forms. */
 export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
@@ -126,8 +130,11 @@ function showWallet(render: (shown: PageContext, attempt: Attempt) => string): S
 }
 
 /** The fields of a form from one of our own pages. */
-function readOwnForm({ masterKey }: PagesContext, call: Call): Outcome<ReadonlyMap<string, string>> {
-  const own = requireOwnPage(call.request);
+function readOwnForm(
+  { masterKey, checkoutOrigin }: PagesContext,
+  call: Call,
+): Outcome<ReadonlyMap<string, string>> {
+  const own = requireOwnPage(call.request, checkoutOrigin);
   if (!own.ok) return own;
   const fields = readForm(call.request);
   if (!fields.ok || isFormToken(masterKey, checkoutIdIn(call), fields.value.get("token") ?? ""))
@@ -178,14 +185,29 @@ function attemptIn({ params }: Call): number | null {
 }
 
 /** The QR code uses the address that this browser used, so that it also works through a tunnel. */
-function originOf({ checkoutOrigin }: PagesContext, request: HttpRequest): string {
-  const [host = ""] = headerLines(request, "host");
-  return host.startsWith("127.0.0.1") ? checkoutOrigin : `http://${host}`;
+function originOf(context: PagesContext, request: HttpRequest): string {
+  const host = hostIn(request, "host");
+  const isPublic = host.startsWith("127.0.0.1") || isByPublicUrl(context, request);
+  return isPublic ? context.checkoutOrigin : `http://${host}`;
 }
 
-/** `localhost` belongs to the portal (decision 1): no page of a checkout may share its origin. */
-function awayFromPortal({ checkoutOrigin }: PagesContext, { request, requestId }: Call): Answer | undefined {
-  const [host = ""] = headerLines(request, "host");
-  if (!/^(localhost|\[::1\])(:|$)/i.test(host)) return undefined;
-  return redirect(307, `${checkoutOrigin}${request.target}`, requestId);
+/** Whether a browser asked at the public URL. A proxy may write its own Host, and tell that of the browser beside it. */
+function isByPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
+  const { host } = new URL(checkoutOrigin);
+  return hostIn(request, "host") === host || hostIn(request, "x-forwarded-host") === host;
+}
+
+/**
+ * `localhost` belongs to the portal (decision 1): no page of a checkout may share its origin. The redirect stays on this
+ * machine, so that a proxy which writes `localhost` into each Host makes no loop.
+ */
+function awayFromPortal(context: PagesContext, { request, requestId }: Call): Answer | undefined {
+  const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request, "host"));
+  if (!isPortals || isByPublicUrl(context, request)) return undefined;
+  return redirect(307, `${context.localOrigin}${request.target}`, requestId);
+}
+
+function hostIn(request: HttpRequest, header: "host" | "x-forwarded-host"): string {
+  const [host = ""] = headerLines(request, header);
+  return host.toLowerCase();
 }

@@ -1,0 +1,109 @@
+import { resolve } from "node:path";
+import { isToken } from "../../core/control/control-token.ts";
+import { isTestKey } from "../../core/credential.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { isSigningSecret } from "../../core/sealed-secret.ts";
+import { printable } from "../../core/text.ts";
+import { storageFailureOf } from "../../store/connection/storage-failure.ts";
+import type { World } from "../../world.ts";
+import { failUsage, type Problem } from "../problem.ts";
+
+/** The secrets that a sandbox can be given before it starts: each by its variable, or by a file (decision 78). */
+const SECRETS = {
+  apiKey: {
+    variable: "CHECKOUT_SANDBOX_API_KEY",
+    isValid: isTestKey,
+    form: "a test key: svc_test_ and 33 letters and digits, of which the last 6 are a checksum",
+  },
+  signingSecret: {
+    variable: "CHECKOUT_SANDBOX_SIGNING_SECRET",
+    isValid: isSigningSecret,
+    form: "whsec_ and 32 to 128 letters, digits, - or _",
+  },
+  controlToken: {
+    variable: "CHECKOUT_SANDBOX_CONTROL_TOKEN",
+    isValid: isToken,
+    form: "16 to 128 letters, digits, - or _",
+  },
+  adminToken: {
+    variable: "CHECKOUT_SANDBOX_ADMIN_TOKEN",
+    isValid: isToken,
+    form: "16 to 128 letters, digits, - or _",
+  },
+} as const;
+
+/** One of them. */
+export type SecretName = keyof typeof SECRETS;
+
+/** A secret that was given, and the variable that gives it. */
+export type GivenSecret = { readonly value: string; readonly source: string };
+
+/** What was given; undefined where a secret is to be made. */
+export type GivenSecrets = Readonly<Record<SecretName, GivenSecret | undefined>>;
+
+/** The variable of each secret, for the environment of a sandbox. */
+export const SECRET_VARIABLES: readonly (readonly [SecretName, string])[] = [
+  ["apiKey", SECRETS.apiKey.variable],
+  ["signingSecret", SECRETS.signingSecret.variable],
+  ["controlToken", SECRETS.controlToken.variable],
+  ["adminToken", SECRETS.adminToken.variable],
+];
+
+type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
+
+/** Reads what the environment gives. Refuses what cannot be a secret of its kind, without repeating it. */
+export function givenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Problem> {
+  const given: Partial<Record<SecretName, GivenSecret>> = {};
+  for (const [name] of SECRET_VARIABLES) {
+    const read = givenSecret(world, name);
+    if (!read.ok) return read;
+    if (read.value !== undefined) given[name] = read.value;
+  }
+  const { apiKey, signingSecret, controlToken, adminToken } = given;
+  if (controlToken === undefined || controlToken.value !== adminToken?.value)
+    return accept({ apiKey, signingSecret, controlToken, adminToken });
+  const message = `${controlToken.source} and ${adminToken.source} must differ, because they are two roles`;
+  return failUsage(message, `set another one, or unset one of them; ${MAKE_NEW}`);
+}
+
+/** The state holds another secret than the one that was given: exit 2, and nothing was changed. */
+export function otherSecret({ source }: GivenSecret, what: string): ReturnType<typeof failUsage> {
+  return failUsage(
+    `${source} gives another ${what} than the store has, which was made before`,
+    `unset ${source} to keep that store, or make a new one: start with another --dir, or with --ephemeral`,
+  );
+}
+
+const MAKE_NEW = "checkout keys generate makes valid ones";
+
+function givenSecret(world: SecretsWorld, name: SecretName): Outcome<GivenSecret | undefined, Problem> {
+  const { variable, isValid, form } = SECRETS[name];
+  const inFile = `${variable}_FILE`;
+  const [value = "", file = ""] = [world.env[variable], world.env[inFile]];
+  if (value !== "" && file !== "")
+    return failUsage(`${variable} and ${inFile} exclude each other`, "unset one of them");
+  if (value === "" && file === "") return accept(undefined);
+  const read = file === "" ? accept(value) : readSecret(world, inFile, file);
+  if (!read.ok) return read;
+  const source = file === "" ? variable : inFile;
+  if (isValid(read.value)) return accept({ value: read.value, source });
+  return failUsage(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
+}
+
+/** The text of a file without the line break at its end, which editors and `echo` leave. */
+function readSecret({ cwd, files }: SecretsWorld, variable: string, path: string): Outcome<string, Problem> {
+  const refuse = (why: string): Outcome<never, Problem> =>
+    failUsage(
+      `${variable} names ${printable(path)}, ${why}`,
+      "name a file that holds nothing but the secret, or unset the variable",
+    );
+  try {
+    const text = files.read(resolve(cwd, path));
+    if (text === undefined) return refuse("which does not exist");
+    const secret = text.replace(/\r?\n$/, "");
+    return secret === "" ? refuse("which is empty") : accept(secret);
+  } catch (error) {
+    const failure = storageFailureOf(error)?.sentence;
+    return refuse(`which cannot be read: ${failure ?? (error instanceof Error ? error.message : "")}`);
+  }
+}

@@ -1,0 +1,53 @@
+import ipaddr from "ipaddr.js";
+import { isLoopback } from "../loopback.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+
+/** An address of this machine that a server listens on beside loopback, as `--listen` takes it: `0.0.0.0`, `::1`. */
+export type ListenAddress = string;
+
+/**
+ * Reads an address to listen on: an IPv4 or IPv6 address, the latter also in brackets, without a port. Refuses with
+ * `invalid_parameter` names and other spellings of an address (decision 79).
+ */
+export function parseListenAddress(text: string): Outcome<ListenAddress> {
+  const address = text.replace(/^\[(.*)\]$/, "$1").toLowerCase();
+  const isPlain = address.includes(":")
+    ? ipaddr.IPv6.isValid(address) && !/[.%]/.test(address)
+    : ipaddr.IPv4.isValidFourPartDecimal(address);
+  if (isPlain) return accept(ipaddr.parse(address).toString());
+  return refuse(
+    "invalid_parameter",
+    `expected an IP address of this machine without a port, such as 0.0.0.0 or 127.0.0.2; got ${printableLiteral(text)}`,
+  );
+}
+
+/** Whether only this machine reaches an address: 127.0.0.0/8 or ::1. */
+export function isLoopbackAddress(address: string): boolean {
+  return isLoopback(hostOf(address));
+}
+
+/** An address as it stands in a URL and in a Host header. */
+export function hostOf(address: string): string {
+  return address.includes(":") ? `[${address}]` : address;
+}
+
+/** Every address that a server listens on. The loopback ones always are, by themselves or as part of all addresses. */
+export function listenAddresses(
+  more: readonly ListenAddress[],
+): readonly { readonly address: string; readonly isOptional: boolean }[] {
+  const [ipv4, ipv6] = [
+    more.includes("0.0.0.0") ? "0.0.0.0" : "127.0.0.1",
+    more.includes("::") ? "::" : "::1",
+  ];
+  // A machine without IPv6 has no ::1, and one that was asked for is not optional.
+  const own = [
+    { address: ipv4, isOptional: false },
+    { address: ipv6, isOptional: !more.includes(ipv6) },
+  ];
+  const isCovered = (address: string): boolean =>
+    own.some((one) => one.address === address) ||
+    (address.includes(":") ? ipv6 === "::" : ipv4 === "0.0.0.0");
+  const others = [...new Set(more)].filter((address) => !isCovered(address));
+  return [...own, ...others.map((address) => ({ address, isOptional: false }))];
+}

@@ -1,0 +1,85 @@
+import ipaddr from "ipaddr.js";
+import { isLoopback } from "../loopback.ts";
+import { accept, type Outcome } from "../outcome.ts";
+
+/** The proxy that requests to an address go through. */
+export type Proxy = {
+  /** With user name and password, where it has them. */
+  readonly url: string;
+  /** The variable that names it. */
+  readonly source: string;
+};
+
+/** Why a variable names no proxy that can be used. Its value is not told: it may hold a password. */
+export type ProxyFault = { readonly variable: string };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The proxy of the environment for a URL; undefined where there is none. HTTPS_PROXY or HTTP_PROXY, by the URL's scheme,
+ * else ALL_PROXY, unless NO_PROXY names the host; in lower case too, which wins. Never for loopback (decision 80).
+ */
+export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, ProxyFault> {
+  const url = new URL(address);
+  if (isLoopback(url.hostname)) return accept(undefined);
+  const own = url.protocol === "https:" ? "https_proxy" : "http_proxy";
+  const named = given(env, own) ?? given(env, "all_proxy");
+  if (named === undefined || isExcepted(url, given(env, "no_proxy")?.value ?? "")) return accept(undefined);
+  const proxy = parseProxy(named.value);
+  if (proxy === undefined) return { ok: false, refusal: { variable: named.variable } };
+  return accept({ url: proxy, source: named.variable });
+}
+
+/** A proxy as it may be shown: without user name and password. */
+export function shownProxy(proxy: string): string {
+  const { protocol, host } = new URL(proxy);
+  return `${protocol}//${host}`;
+}
+
+/** A variable in lower case, or else in upper case. */
+function given(env: Env, name: string): { readonly variable: string; readonly value: string } | undefined {
+  const variable = [name, name.toUpperCase()].find((one) => (env[one] ?? "").trim() !== "");
+  return variable === undefined ? undefined : { variable, value: (env[variable] ?? "").trim() };
+}
+
+/** Without a scheme it is http, as curl has it. */
+function parseProxy(text: string): string | undefined {
+  const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+  return url.pathname + url.search + url.hash === "/" && isDecodable(url) ? url.href : undefined;
+}
+
+function isDecodable({ username, password }: URL): boolean {
+  return /^(?:[^%]|%[0-9a-f]{2})*$/i.test(username + password);
+}
+
+/** Whether NO_PROXY names the host: itself or a domain above it, an address, a range of addresses, or `*` for all. */
+function isExcepted({ hostname, port, protocol }: URL, noProxy: string): boolean {
+  const usedPort = port === "" ? (protocol === "https:" ? "443" : "80") : port;
+  const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  return noProxy
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== "")
+    .some((entry) => names(entry, host, usedPort));
+}
+
+function names(entry: string, host: string, port: string): boolean {
+  if (entry === "*") return true;
+  if (entry.includes("/")) return isInRange(entry, host);
+  // The port of `name:port` and `[::1]:port`; a bare IPv6 address has none.
+  const [, bracketed, plain, wanted = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
+  if (wanted !== port) return false;
+  const name = (bracketed ?? plain ?? entry).replace(/^\*?\./, "").replace(/\.$/, "");
+  if (ipaddr.isValid(name) && ipaddr.isValid(host))
+    return ipaddr.process(name).toString() === ipaddr.process(host).toString();
+  return host === name || host.endsWith(`.${name}`);
+}
+
+function isInRange(range: string, host: string): boolean {
+  if (!ipaddr.isValidCIDR(range) || !ipaddr.isValid(host)) return false;
+  const [network, bits] = ipaddr.parseCIDR(range);
+  const address = ipaddr.process(host);
+  return address.kind() === network.kind() && address.match(network, bits);
+}

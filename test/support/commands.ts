@@ -1,0 +1,59 @@
+/** What a create needs. */
+export const ORDER = "--order-id o-1 --price-id price_coffee";
+const ID = "0199a3c4-5d00-7000-8000-000000000001";
+/** Every command that needs a service, as it is typed; ID stands for an id. */
+export const COMMANDS: readonly string[] = [
+  "sandbox pay ID --outcome succeeded",
+  ...["show", "freeze", "advance 1h", "set 2027-01-01T00:00:00Z", "real"].map((a) => `sandbox clock ${a}`),
+  `orders create ${ORDER}`,
+  `orders create ${ORDER} --dry-run`,
+  `sessions create ${ORDER}`,
+  "sessions get ID",
+  "sessions get ID --wait",
+  ...["add http://localhost:3000", "list", "remove http://localhost:3000"].map((a) => `return-origins ${a}`),
+  ...["add http://localhost:3000/h", "list", "remove ID", "enable ID", "disable ID"].map(
+    (a) => `endpoints ${a}`,
+  ),
+  ...["test ID", "secret", "rotate-secret ID", "trouble ID --kind drop"].map((a) => `endpoints ${a}`),
+  ...["list", "list --wait", "get ID", "get ID --wait", "replay ID"].map((a) => `events ${a}`),
+  "deliveries list",
+  "checklist",
+  "checklist --watch",
+  "checklist run webhooks",
+  "checklist run idempotency --client-command true",
+  "checklist run duplicates",
+  "checklist waive duplicates --reason none",
+  "checklist run browser-return --return-url http://localhost:3000/thanks",
+  "store show",
+  "capabilities list",
+  "production request",
+  ...["approve-credential", "revoke-credential", "activate", "deactivate"].map((a) => `admin ${a}`),
+  ...["enable-capability EUR", "disable-capability EUR", "open-gate", "close-gate", "log"].map(
+    (a) => `admin ${a}`,
+  ),
+  "listen",
+  "listen --print-secret",
+  "trigger order.succeeded",
+  "trigger webhook.test",
+  "assumptions --used",
+  "env",
+  "sandbox logs",
+];
+/** Commands that ask nobody. */
+export const ALONE: readonly string[] = [
+  "sandbox start",
+  "sandbox wait",
+  "sandbox status",
+  "sandbox stop",
+  "sandbox reset",
+  "exec",
+  "webhooks",
+  "idempotency",
+  "whoami",
+  "keys generate",
+];
+
+/** The words of a row. */
+export function words(line: string): string[] {
+  return line.replaceAll("ID", ID).split(" ");
+}
