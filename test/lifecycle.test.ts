@@ -67,7 +67,9 @@ test("a start in the background passes on what the sandbox met, with its exit co
   harness.occupy(5000);
   const taken = await typed("sandbox start --detach --port 5000 --json");
   expect([taken.code, taken.stdout, problemIn(taken).error.code]).toEqual([1, "", "port_unavailable"]);
-  const wrong = await typed("sandbox start --detach --json", { env: { CHECKOUT_CONTROL_TOKEN: "short" } });
+  const wrong = await typed("sandbox start --detach --json", {
+    env: { CHECKOUT_SANDBOX_CONTROL_TOKEN: "short" },
+  });
   expect([wrong.code, problemIn(wrong).error.code]).toEqual([2, "usage"]);
   harness.occupy(4242);
   const moved = await typed("sandbox start --detach");

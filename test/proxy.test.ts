@@ -6,6 +6,7 @@ import { proxyFor } from "../src/core/network/proxy.ts";
 import { realWorld } from "../src/real-world.ts";
 import type { OutboundRequest } from "../src/world.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "./support/certificate.ts";
+import { eventually } from "./support/eventually.ts";
 import { createHarness } from "./support/harness.ts";
 import { listenUntilEnd } from "./support/http-receiver.ts";
 
@@ -79,7 +80,9 @@ test("v1 calls to another machine name the proxy; the control API, deliveries an
   const isAway = ({ url }: OutboundRequest): boolean => url.startsWith("https://pay.example");
   expect(sent.filter(isAway).length).toBeGreaterThan(1);
   expect(sent.filter((request) => isAway(request) !== (request.proxy === `${SERVICE.proxy}/`))).toEqual([]);
-  expect(sent.filter(({ url }) => url.startsWith("http://app")).length).toBeGreaterThan(0);
+  await eventually("an event is sent", () =>
+    expect(sent.filter(({ url }) => url.startsWith("http://app")).length).toBeGreaterThan(0),
+  );
 
   const shown = await type("whoami", away);
   expect(shown.stdout).toMatch(/^proxy +http:\/\/proxy\.example:3128 +HTTPS_PROXY$/m);

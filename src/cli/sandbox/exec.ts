@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
-import type { ProgramEnd, StopSignal, World } from "../../world.ts";
+import type { ProgramEnd, StopSignal } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { setting } from "../option-rules.ts";
 import { parseWhole } from "../parsers.ts";
@@ -45,7 +45,7 @@ async function runExec(
   const log = keptLog();
   let reached = false;
   const ending = await serveSandbox(
-    inFreshPlace(context),
+    context,
     { ...options, port: options.port ?? 0 },
     {
       place: { folder: undefined, log },
@@ -105,13 +105,6 @@ function environmentOf({ ready }: Served): Record<string, string | undefined> {
     CHECKOUT_SIGNING_SECRET: ready.signing_secret,
     CHECKOUT_CONTROL_TOKEN: ready.control_token,
   };
-}
-
-/** The sandbox must not share the tokens of another one, such as that of an `exec` around this one. */
-function inFreshPlace(context: Context): Context {
-  const ours = Object.entries(context.world.env).filter(([name]) => !ELSEWHERE.some((one) => one === name));
-  const world: World = { ...context.world, env: Object.fromEntries(ours) };
-  return { ...context, world };
 }
 
 /** How much of the log is kept, in characters: about 2,000 requests. */
