@@ -22,6 +22,7 @@ const KIND: FileKind = {
   name: "test file",
   applicationId: 7,
   migrations: ["CREATE TABLE a (x INTEGER) STRICT"],
+  aside: "the file",
 };
 const NEXT: FileKind = { ...KIND, migrations: [...KIND.migrations, "ALTER TABLE a ADD COLUMN y TEXT"] };
 

@@ -62,4 +62,5 @@ export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
   migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL],
+  aside: "its folder",
 };

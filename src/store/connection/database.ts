@@ -19,6 +19,8 @@ export type FileKind = {
   /** SQLite's `application_id`: a file with another one is not ours. */
   readonly applicationId: number;
   readonly migrations: readonly Migration[];
+  /** What its owner moves away to begin anew: files beside it may be of no use without it. */
+  readonly aside: "the file" | "its folder";
 };
 
 /** Why a file is refused, or cannot be used now, and what its owner can do. What it holds was not changed. */
@@ -69,10 +71,19 @@ const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openAndMake(path, options));
+  return orRefusal(path, () => {
+    const refused = existsSync(path) ? inspect(path, options) : (lost(path) ?? createWhole(path, options));
+    return refused === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refused };
+  });
+}
+
+/** What was done with a file, or which failure of the disk kept it from being done. */
+export function orRefusal<Value>(
+  path: string,
+  work: () => Outcome<Value, FileRefusal>,
+): Outcome<Value, FileRefusal> {
   try {
-    const refused = existsSync(path) ? inspect(path, options) : createUnlessLost(path, options);
-    if (refused !== undefined) return { ok: false, refusal: refused };
-    return accept(openWhole(path, options));
+    return work();
   } catch (error) {
     const failure = failureAt(path, error);
     if (failure === undefined || !(error instanceof Error)) throw error;
@@ -81,9 +92,9 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<Connec
 }
 
 /** A log without its file holds what was acknowledged: beside a new file it would be taken for that one's. */
-function createUnlessLost(path: string, options: OpenOptions): FileRefusal | undefined {
+export function lost(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
-  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return createWhole(path, options);
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return undefined;
   return {
     reason: "file_missing",
     message: `${path} is missing, but its log ${log} is there`,
@@ -238,40 +249,64 @@ const REFUSED_FLUSH: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES"
 
 /** Checks a file without writing to it. */
 function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
+  return (
+    inspectHead(path, options.kind) ??
+    orDamaged(path, options.kind, () => {
+      const { nativeBinding } = options;
+      const connection = new Database(path, {
+        readonly: true,
+        timeout: BUSY_TIMEOUT_MS,
+        ...(nativeBinding === undefined ? {} : { nativeBinding }),
+      });
+      return inspectContent(connection, path, options.kind);
+    })
+  );
+}
+
+/** Checks what can be read of a file without SQLite: whose it is, and whether the log beside it is its own. */
+export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
   const header = readHeader(path);
   if (header.length === 0)
-    return refusal("zero_bytes", path, "is empty: it was cut off or made by another program");
+    return refusal("zero_bytes", path, { kind, what: "is empty: it was cut off or made by another program" });
   if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
-    return refusal("foreign", path, "is not an SQLite database");
+    return refusal("foreign", path, { kind, what: "is not an SQLite database" });
   }
-  if (header.length < HEADER_BYTES) return refusal("damaged", path, "is cut off");
-  if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId) {
-    return refusal("foreign", path, `is a database of another program, not a ${options.kind.name}`);
+  if (header.length < HEADER_BYTES) return refusal("damaged", path, { kind, what: "is cut off" });
+  if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
+    return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
   }
-  if (hasForeignLog(path, (format) => format >= markedFrom(options.kind))) return foreignLog(path);
+  return hasForeignLog(path, (format) => format >= markedFrom(kind)) ? foreignLog(path) : undefined;
+}
+
+/** What a check says, or that the file is damaged where SQLite cannot read it. */
+export function orDamaged(
+  path: string,
+  kind: FileKind,
+  check: () => FileRefusal | undefined,
+): FileRefusal | undefined {
   try {
-    return inspectContent(path, options);
+    return check();
   } catch (error) {
     if (!(error instanceof Error) || storageFailureOf(error)?.code !== "database_damaged") throw error;
-    return refusal("damaged", path, `is damaged: ${error.message}`);
+    return refusal("damaged", path, { kind, what: `is damaged: ${error.message}` });
   }
 }
 
-function inspectContent(path: string, { kind, nativeBinding }: OpenOptions): FileRefusal | undefined {
-  const connection = new Database(path, {
-    readonly: true,
-    timeout: BUSY_TIMEOUT_MS,
-    ...(nativeBinding === undefined ? {} : { nativeBinding }),
-  });
+/** Checks format and pages of a database that is open, and closes it. */
+export function inspectContent(
+  connection: Connection,
+  path: string,
+  kind: FileKind,
+): FileRefusal | undefined {
   try {
     const refused = inspectFormat(formatOf(connection), path, kind);
     if (refused !== undefined) return refused;
-    if (statSync(path).size > MAX_CHECKED_BYTES) return undefined;
+    if (!connection.memory && statSync(path).size > MAX_CHECKED_BYTES) return undefined;
     const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
     if (verdict === "ok") return undefined;
     const failure = failureInVerdict(verdict);
     return failure === undefined
-      ? refusal("damaged", path, `is damaged: ${verdict}`)
+      ? refusal("damaged", path, { kind, what: `is damaged: ${verdict}` })
       : unusable(path, failure, verdict);
   } finally {
     connection.close();
@@ -294,11 +329,15 @@ function inspectFormat(format: number, path: string, kind: FileKind): FileRefusa
   };
 }
 
-function refusal(reason: FileRefusal["reason"], path: string, what: string): FileRefusal {
+function refusal(
+  reason: FileRefusal["reason"],
+  path: string,
+  { kind, what }: { readonly kind: FileKind; readonly what: string },
+): FileRefusal {
   return {
     reason,
     message: `${path} ${what}; nothing was written to it`,
-    remedy: "move the file away, or use another folder with --dir",
+    remedy: `move ${kind.aside} away, or use another folder with --dir`,
   };
 }
 
@@ -366,7 +405,8 @@ function currentFormat({ migrations }: FileKind): number {
   return FIRST_FORMAT + migrations.length - 1;
 }
 
-function formatOf(connection: Connection): number {
+/** The format that a database says it has. */
+export function formatOf(connection: Connection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 

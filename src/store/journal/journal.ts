@@ -14,6 +14,7 @@ export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
   applicationId: 0x636b4a4c,
   migrations: [ENTRIES_DDL + SEEN_EVENTS_DDL, LOG_MARK_DDL],
+  aside: "the file",
 };
 
 /** Opens the client's journal, making it if it is not there. Every call is on disk when it returns. */

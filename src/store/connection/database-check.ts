@@ -1,0 +1,97 @@
+import Database from "better-sqlite3";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import {
+  formatOf,
+  inspectContent,
+  inspectHead,
+  lost,
+  orDamaged,
+  orRefusal,
+  type FileRefusal,
+  type OpenOptions,
+} from "./database.ts";
+import { withLog } from "./log-replay.ts";
+
+/** A database file that can be used: its size with that of its log, and its format if all of it was checked. */
+export type CheckedFile = {
+  readonly bytes: number;
+  /** `whole`: every page was checked. `head`: it is too large for that. `busy`: it changed under every look. */
+  readonly checked: "whole" | "head" | "busy";
+  readonly format: number | null;
+};
+
+/** Larger files are not checked page by page: in memory they take twice their size, and a check takes 2 ms for a MiB. */
+const MAX_IMAGE_BYTES = 128 * 1024 * 1024;
+
+/** How often a file is read again that another process writes to. */
+const MAX_LOOKS = 20;
+
+/**
+ * Checks a database file as a start does, and more of it, but without SQLite near the file: even a connection that only
+ * reads makes files beside it and changes them. So the file and its log are read into memory, and what they hold together
+ * is checked there, also while a sandbox writes to them. Undefined where there is no file.
+ */
+export function checkDatabase(
+  path: string,
+  options: OpenOptions,
+): Outcome<CheckedFile | undefined, FileRefusal> {
+  return orRefusal<CheckedFile | undefined>(path, () => {
+    if (!existsSync(path)) {
+      const refusal = lost(path);
+      return refusal === undefined ? accept(undefined) : { ok: false, refusal };
+    }
+    const head = inspectHead(path, options.kind);
+    if (head !== undefined) return { ok: false, refusal: head };
+    const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
+    if (bytes > MAX_IMAGE_BYTES) return accept({ bytes, checked: "head", format: null });
+    const image = readImage(path);
+    if (image === undefined) return accept({ bytes, checked: "busy", format: null });
+    let format: number | null = null;
+    const refusal = orDamaged(path, options.kind, () => {
+      const connection = openImage(image, options);
+      format = formatOf(connection);
+      return inspectContent(connection, path, options.kind);
+    });
+    return refusal === undefined ? accept({ bytes, checked: "whole", format }) : { ok: false, refusal };
+  });
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/**
+ * What a database holds with its log, as at one moment. While the log has the same header it only grows, and has every
+ * page that may go into the file meanwhile: so a file that was read before its log is whole with it. Undefined where the
+ * log was begun anew under every look.
+ */
+function readImage(path: string): Buffer | undefined {
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+    const before = headerOf(readLog(path));
+    const file = readFileSync(path);
+    const log = readLog(path);
+    if (headerOf(log) === before && headerOf(readLog(path)) === before) return withLog(file, log);
+  }
+  return undefined;
+}
+
+/** The log of a database; empty where there is none. */
+function readLog(path: string): Buffer {
+  const log = `${path}-wal`;
+  return existsSync(log) ? readFileSync(log) : Buffer.alloc(0);
+}
+
+const LOG_HEADER_BYTES = 32;
+
+function headerOf(log: Buffer): string {
+  return log.toString("hex", 0, LOG_HEADER_BYTES);
+}
+
+/** Where a file says how it is written; 1 is a rollback journal, because there is no log beside memory. */
+const WRITE_VERSION_OFFSET = 18;
+
+function openImage(image: Buffer, { nativeBinding }: OpenOptions): Database.Database {
+  image.fill(1, WRITE_VERSION_OFFSET, WRITE_VERSION_OFFSET + 2);
+  return new Database(image, nativeBinding === undefined ? {} : { nativeBinding });
+}
