@@ -1,4 +1,5 @@
 import Database from "better-sqlite3";
+import { spawn } from "node:child_process";
 import {
   appendFileSync,
   copyFileSync,
@@ -9,12 +10,13 @@ import {
   truncateSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { checkDatabase } from "../src/store/connection/database-check.ts";
 import { openDatabase, type FileKind } from "../src/store/connection/database.ts";
 import { LOG_MARK_DDL, marker } from "../src/store/connection/log-mark.ts";
 import { withLog } from "../src/store/connection/log-replay.ts";
 import { seededRandom } from "./support/campaign.ts";
+import { eventually } from "./support/eventually.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 const KIND: FileKind = {
@@ -115,4 +117,33 @@ test("a page that does not fit is found, in the file and in the log", () => {
   appendFileSync(copy, bytes);
   const checked = checkDatabase(copy, { kind: KIND });
   expect(checked).toMatchObject({ ok: false, refusal: { reason: "damaged" } });
+});
+
+/** Writes without end, and puts the log into the file, and begins it anew, as often as it can. */
+const WRITER = `
+  const connection = new (require("better-sqlite3"))(process.argv[1]);
+  connection.pragma("synchronous = OFF");
+  connection.pragma("wal_autocheckpoint = 5");
+  const insert = connection.prepare("INSERT INTO a (filling) VALUES (hex(randomblob(2000)))");
+  const remove = connection.prepare("DELETE FROM a WHERE x % 7 = 0 OR x < (SELECT max(x) FROM a) - 500");
+  const mark = connection.prepare("UPDATE log_mark SET commits = commits + 1");
+  for (;;) connection.transaction(() => { insert.run(); insert.run(); remove.run(); mark.run(); })();
+`;
+
+test("a database that is written to without a pause is sound under every look, or says that it is busy", async () => {
+  const { path, connection } = openWriter(seededRandom(1));
+  connection.close();
+  const writer = spawn(process.execPath, ["-e", WRITER, path], { cwd: join(import.meta.dirname, "..") });
+  onTestFinished(() => void writer.kill("SIGKILL"));
+  await eventually("it writes", () => {
+    if (!existsSync(`${path}-wal`) || statSync(path).size < 500_000) throw new Error("not yet");
+  });
+  const seen = { whole: 0, busy: 0 };
+  for (let look = 0; look < 150; look += 1) {
+    const checked = checkDatabase(path, { kind: KIND });
+    expect([look, checked]).toMatchObject([look, { ok: true }]);
+    if (checked.ok && checked.value?.checked !== "head") seen[checked.value?.checked ?? "busy"] += 1;
+  }
+  expect(seen.whole).toBeGreaterThan(0);
+  expect(writer.exitCode).toBeNull();
 });
