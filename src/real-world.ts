@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { BigIntStats } from "node:fs";
 import {
+  accessSync,
   constants,
   existsSync,
   fchmodSync,
@@ -22,6 +23,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statfsSync,
   unlinkSync,
   writeFileSync,
   writeSync,
@@ -32,7 +34,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
 import type {
   DetachedProcess,
+  DiskFacts,
   Files,
+  Machine,
   OutboundRequest,
   OutboundResult,
   PathFacts,
@@ -81,6 +85,7 @@ export function realWorld(): World {
     stdout,
     stderr,
     files,
+    machine,
     sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
     now: () => Date.now(),
     monotonic: () => performance.now(),
@@ -281,6 +286,7 @@ const files: Files = {
     }
   },
   exists: (path) => existsSync(path),
+  disk: diskOf,
   readFrom,
 };
 
@@ -301,6 +307,48 @@ function readFrom(path: string, offset: number): ReturnType<Files["readFrom"]> {
 
 /** Windows has no such flag. */
 const NO_FOLLOW = (constants as Readonly<Record<string, number | undefined>>)["O_NOFOLLOW"] ?? 0;
+
+/** File systems by the number that Linux gives them: those that people keep projects on. */
+const FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  0xef53: "ext4",
+  0x58465342: "xfs",
+  0x9123683e: "btrfs",
+  0x2fc12fc1: "zfs",
+  0x01021994: "tmpfs",
+  0x794c7630: "overlay",
+  0x6969: "nfs",
+  0xff534d42: "cifs",
+  0xfe534d42: "smb2",
+  0x01021997: "9p",
+  0x65735546: "fuse",
+  0x4d44: "vfat",
+  0x5346544e: "ntfs",
+};
+
+function diskOf(path: string): DiskFacts {
+  const { bavail, bsize, type } = statfsSync(path);
+  const fileSystem = process.platform === "linux" ? FILE_SYSTEMS[type >>> 0] : undefined;
+  return { freeBytes: bavail * bsize, isWritable: isWritable(path), fileSystem };
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    // Its mode, its owner or a disk that is read-only: the answer is the same.
+    return false;
+  }
+}
+
+function machine(): Machine {
+  const os = process.getBuiltinModule("node:os");
+  return {
+    nodeVersion: process.versions.node,
+    node: { path: process.execPath, isInside: sea().isSea() },
+    system: `${os.type()} ${os.release()} ${process.arch}`,
+  };
+}
 
 /** What a process has not finished, of ours or of the store's: the name it is to have, the process, a random end. */
 const UNFINISHED = /\.(\d+)\.new-\w+$/;
@@ -761,6 +809,7 @@ function factsOf(stats: BigIntStats): PathFacts {
     kind: kindOf(stats),
     isOwn: user === undefined || Number(stats.uid) === user,
     openTo: (mode & 0o022) !== 0 ? "writers" : (mode & 0o077) !== 0 ? "readers" : "nobody",
+    changedAt: Number(stats.mtimeMs),
     id: `${stats.dev}:${stats.ino}`,
   };
 }

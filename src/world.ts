@@ -132,8 +132,28 @@ export type PathFacts = {
   readonly isOwn: boolean;
   /** The most that other users, the group among them, can do with it. */
   readonly openTo: "nobody" | "readers" | "writers";
+  /** When its content was changed last, in milliseconds since the epoch. */
+  readonly changedAt: number;
   /** Device and inode: the same for a folder that was moved or is mounted twice, another one for its copy. */
   readonly id: string;
+};
+
+/** What is known of the disk that a path is on. */
+export type DiskFacts = {
+  readonly freeBytes: number;
+  /** Whether this process may write there, as far as the system tells without trying. */
+  readonly isWritable: boolean;
+  /** The name of its file system; undefined for one that is not known by name. */
+  readonly fileSystem: string | undefined;
+};
+
+/** What the program runs on. */
+export type Machine = {
+  readonly nodeVersion: string;
+  /** Whose Node it is: a file of this system, or the program itself where Node is inside. */
+  readonly node: { readonly path: string; readonly isInside: boolean };
+  /** The operating system, its release and the processor. */
+  readonly system: string;
 };
 
 /** The part of the file system that the program uses. Files that it writes are 0600, folders 0700. */
@@ -162,6 +182,8 @@ export type Files = {
     path: string,
     offset: number,
   ) => { readonly bytes: Uint8Array; readonly size: number } | undefined;
+  /** The disk of a path that is there; writes nothing to find out. */
+  readonly disk: (path: string) => DiskFacts;
 };
 
 /** A user's command line, as typed. */
@@ -234,6 +256,7 @@ export type World = {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly files: Files;
+  readonly machine: () => Machine;
   /** Path of the native SQLite addon in the single executable; undefined elsewhere. */
   readonly sqliteAddon: () => string | undefined;
 

@@ -27,7 +27,7 @@ const LAYERS: Readonly<
   client: { folders: ["core", "world.ts"], packages: [] },
   cli: {
     folders: ["sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
-    packages: ["commander", "@inquirer/prompts", "ora", "string-width", "node:path", "node:util"],
+    packages: ["commander", "@inquirer/prompts", "leven", "ora", "string-width", "node:path", "node:util"],
   },
   "world.ts": { folders: [], packages: ["node:stream"] },
   "version.ts": { folders: [], packages: [] },

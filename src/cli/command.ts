@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import type { Outcome } from "../core/outcome.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
 import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
@@ -147,15 +147,32 @@ function parseVariable(
   command: Command,
   { option, variable, text }: { readonly option: Option; readonly variable: string; readonly text: string },
 ): unknown {
-  if (!option.required && !option.optional) {
-    if (/^(1|true|yes)$/i.test(text)) return true;
-    if (/^(0|false|no)$/i.test(text)) return undefined;
-    command.error(`${variable} must be 1 or 0; got ${JSON.stringify(text)}`, { exitCode: 2 });
+  const parsed = parseText(option, text);
+  if (parsed.ok) return parsed.value;
+  const what = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
+  return command.error(`${what} ${parsed.refusal}`, { exitCode: 2 });
+}
+
+/** Why the value of a variable is refused that stands for an option; undefined if it is taken. */
+export function variableProblem(option: Option, text: string): string | undefined {
+  const parsed = parseText(option, text);
+  return parsed.ok ? undefined : parsed.refusal;
+}
+
+function parseText(option: Option, text: string): Outcome<unknown, string> {
+  if (isSwitch(option)) {
+    if (/^(1|true|yes)$/i.test(text)) return accept(true);
+    if (/^(0|false|no)$/i.test(text)) return accept(undefined);
+    return { ok: false, refusal: `must be 1 or 0; got ${JSON.stringify(text)}` };
   }
   try {
-    return option.parseArg === undefined ? text : option.parseArg(text, undefined);
+    return accept(option.parseArg === undefined ? text : option.parseArg(text, undefined));
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
-    return command.error(`${variable} (for ${option.flags}) is invalid. ${error.message}`, { exitCode: 2 });
+    return { ok: false, refusal: error.message };
   }
+}
+
+function isSwitch(option: Option): boolean {
+  return !option.required && !option.optional;
 }

@@ -84,7 +84,7 @@ export function calledAs({ env }: Pick<World, "env">): string {
 }
 
 /** A hint with its commands as they have to be typed. What stands behind a quotation mark is not ours. */
-function asTyped(next: string, world: Pick<World, "env">): string {
+export function asTyped(next: string, world: Pick<World, "env">): string {
   const [ours = ""] = /^[^'"]*/.exec(next) ?? [];
   const command = /(?<=^|[:;] |\brun )checkout (?=[a-z-])/g;
   return ours.replace(command, `${calledAs(world)} `) + next.slice(ours.length);

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import type { Registry } from "./command.ts";
 import { ownWords } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
+import { OTHER_VARIABLES, variablesBelow, type KnownVariables } from "./variables.ts";
 
 const GUIDE = `
 Examples:
@@ -29,7 +30,7 @@ type Registrar = (parent: Command, registry: Registry) => void;
 type Entry = {
   readonly summary: string;
   /** Loads its commands; `typed` are the words of the command line. */
-  readonly load: (typed: ReadonlySet<string>) => Promise<readonly Registrar[]>;
+  readonly load: (typed: ReadonlySet<string>, registry: Registry) => Promise<readonly Registrar[]>;
 };
 
 type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
@@ -157,6 +158,13 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "show which service, store and key the commands use, and where each comes from",
     load: async () => [(await import("./whoami.ts")).registerWhoami],
   },
+  doctor: {
+    summary: "check everything that checkout depends on, with what to do; changes nothing",
+    load: async (_typed, registry) => {
+      const { registerDoctor } = await import("./doctor/doctor.ts");
+      return [registerDoctor(() => knownVariables(registry))];
+    },
+  },
 };
 
 /** The whole command tree, with the groups that are typed filled in. */
@@ -182,11 +190,21 @@ export async function createProgram(registry: Registry): Promise<Command> {
   const typed = new Set(ownWords(argv));
   for (const [name, { summary, load }] of Object.entries(GROUPS)) {
     const group = program.command(name).description(summary);
-    if (typed.has(name)) for (const registrar of await load(typed)) registrar(group, registry);
+    if (typed.has(name)) for (const registrar of await load(typed, registry)) registrar(group, registry);
   }
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     if (!typed.has(name)) program.command(name).description(summary);
-    else for (const registrar of await load(typed)) registrar(program, registry);
+    else for (const registrar of await load(typed, registry)) registrar(program, registry);
   }
   return program;
+}
+
+/** Every variable that the program reads. Loads all commands, each alone, because `typed` decides what a group has. */
+export async function knownVariables(registry: Registry): Promise<KnownVariables> {
+  const known = new Map(OTHER_VARIABLES);
+  for (const name of [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]) {
+    const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
+    for (const [variable, refuses] of variablesBelow(program)) known.set(variable, refuses);
+  }
+  return known;
 }

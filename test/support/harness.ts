@@ -35,6 +35,8 @@ export type CommandOptions = {
   readonly starter?: World["starter"];
   /** Whether processes of its system can act on signals; default: they can. */
   readonly signals?: boolean;
+  /** Parts of the world that are another one for this command. */
+  readonly world?: Partial<World>;
   /** Kills the command as SIGKILL does: its connections are closed, and nothing that it waits for comes. */
   readonly killed?: AbortSignal;
 };
@@ -137,6 +139,11 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       stdout: output.stdout,
       stderr: output.stderr,
       files,
+      machine: () => ({
+        nodeVersion: "22.22.2",
+        node: { path: "/usr/bin/node", isInside: false },
+        system: "Linux",
+      }),
       sqliteAddon: () => undefined,
       soon: (run) => void setImmediate(run),
       uuid: () => fakeUuid(clock.now(), (ids += 1)),
@@ -173,6 +180,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
         ownStops.add(act);
         return () => void ownStops.delete(act);
       },
+      ...command.world,
       output,
       ownStops,
     };

@@ -1,0 +1,123 @@
+import type { Command } from "commander";
+import { iso } from "../../core/clock.ts";
+import { printable } from "../../core/text.ts";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { asTyped, type Style } from "../printer.ts";
+import { DONE, EXIT, type Ending } from "../problem.ts";
+import { unknown, type Check, type Finding, type Status } from "./check.ts";
+import { lookAtProxies, lookAtService, lookAtVariables } from "./environment.ts";
+import { DATABASES, lookAtClock, lookAtDisk, lookAtFiles, lookAtFolder } from "./folder.ts";
+import { lookAtNode, lookAtSystem, lookAtVersion } from "./installation.ts";
+import { lookAtLog } from "./log.ts";
+import { redactor } from "./redaction.ts";
+import { lookAtEndpoints, lookAtHealth, lookAtLock, lookAtPort, lookAtStoreClock } from "./sandbox.ts";
+import { sceneOf, type Scene } from "./scene.ts";
+
+/** Every check, in the order of the report. */
+const CHECKS: readonly Check[] = [
+  { name: "version", look: lookAtVersion },
+  { name: "node", look: lookAtNode },
+  { name: "system", look: lookAtSystem },
+  { name: "folder", look: lookAtFolder },
+  { name: "files", look: lookAtFiles },
+  ...DATABASES,
+  { name: "disk", look: lookAtDisk },
+  { name: "clock", look: lookAtClock },
+  { name: "lock", look: lookAtLock },
+  { name: "port", look: lookAtPort },
+  { name: "health", look: lookAtHealth },
+  { name: "store_clock", look: lookAtStoreClock },
+  { name: "endpoints", look: lookAtEndpoints },
+  { name: "service", look: lookAtService },
+  { name: "proxies", look: lookAtProxies },
+  { name: "variables", look: lookAtVariables },
+  { name: "log", look: lookAtLog },
+];
+
+/** `checkout doctor`; `variables` names those that the program reads. */
+export function registerDoctor(variables: Scene["variables"]) {
+  return (parent: Command, registry: Registry): void =>
+    register<CommonOptions>(parent, registry, {
+      name: "doctor",
+      summary: "check everything that checkout depends on, with what to do; changes nothing",
+      examples: ["checkout doctor", "checkout doctor --json"],
+      options: [],
+      run: (context, options) => runDoctor(context, options, variables),
+    });
+}
+
+type Row = { readonly check: string } & Finding;
+
+/** Looks at everything, and ends with 1 if something does not work: a warning or what cannot be told is no failure. */
+async function runDoctor(
+  context: Context,
+  options: CommonOptions,
+  variables: Scene["variables"],
+): Promise<Ending> {
+  const { world, printer, version } = context;
+  const scene = sceneOf(context, options, variables);
+  const redact = redactor(scene);
+  const clean = (text: string): string => printable(redact(text));
+  const rows: Row[] = [];
+  // One after the other: how fast the sandbox answers must not depend on what else is looked at.
+  for (const check of CHECKS) {
+    const { status, found, next } = await looked(check, scene);
+    const typed = next === null ? null : clean(asTyped(next, world));
+    rows.push({ check: check.name, status, found: clean(found), next: typed });
+  }
+  const at = iso(world.now());
+  const isWell = rows.every(({ status }) => status !== "problem");
+  const head = `checkout doctor ${version}, ${at}`;
+  const shown = { version, at, ok: isWell, checks: rows };
+  await printer.result(shown, () => reportText(head, rows, printer.style));
+  return isWell ? DONE : { ok: true, value: EXIT.failed };
+}
+
+/** What a check found. A world so broken that the check itself fails is a finding too. */
+async function looked(check: Check, scene: Scene): Promise<Finding> {
+  try {
+    return await check.look(scene);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return unknown(`it cannot be told: ${why}`, "see what this names, then run checkout doctor again");
+  }
+}
+
+/** Reports are pasted into forms that have this many columns. */
+const COLUMNS = 80;
+
+const COLOURS: Readonly<Record<Status, "green" | "cyan" | "red" | "dim">> = {
+  ok: "green",
+  warning: "cyan",
+  problem: "red",
+  unknown: "dim",
+};
+
+function reportText(head: string, rows: readonly Row[], style: Style): string {
+  const width = Math.max(...rows.map(({ check }) => check.length));
+  const indent = " ".repeat("problem  ".length + width + 2);
+  const lines = rows.flatMap(({ check, status, found, next }) => {
+    const mark = style[COLOURS[status]](status.padEnd("problem  ".length));
+    const [first = "", ...rest] = wrap(found, COLUMNS - indent.length);
+    const remedy = next === null ? [] : wrap(`-> ${next}`, COLUMNS - indent.length);
+    return [
+      `${mark}${check.padEnd(width + 2)}${first}`,
+      ...[...rest, ...remedy].map((line) => indent + line),
+    ];
+  });
+  const count = (status: Status): number => rows.filter((row) => row.status === status).length;
+  const foot = `${count("problem")} problems, ${count("warning")} warnings, ${count("unknown")} unknown`;
+  return [head, "", ...lines, "", foot].join("\n");
+}
+
+/** Lines of at most so many places. A longer word, such as a path, is not cut: it is there to be copied. */
+function wrap(text: string, places: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= places)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

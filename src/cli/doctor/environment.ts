@@ -1,0 +1,95 @@
+import { closestMatch } from "leven";
+import { isLoopback } from "../../core/loopback.ts";
+import { excerpt } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+import { resolveSettings } from "../settings.ts";
+import { isSecretName } from "./redaction.ts";
+import { ok, problem, warning, type Finding } from "./check.ts";
+import { ofProblem } from "./folder.ts";
+import type { KnownVariables } from "../variables.ts";
+import type { Scene } from "./scene.ts";
+
+const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+/** A typing mistake changes fewer letters than this. */
+const MAX_DISTANCE = 4;
+/** Values that are shown: numbers, durations, switches, hosts, ids. What can hold a path or a header is not. */
+const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
+const NEVER_SHOWN = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
+
+/** Which service commands talk to, and whether there is a key for it. */
+export function lookAtService(scene: Scene): Finding {
+  const resolved = settingsOf(scene);
+  if (!resolved.ok) return ofProblem(resolved.refusal);
+  const { baseUrl, apiKey, lacksSandbox } = resolved.value;
+  if (baseUrl.value === null || lacksSandbox !== undefined)
+    return warning(`commands have no service: ${lacksSandbox ?? baseUrl.source}`, "checkout sandbox start");
+  const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
+  if (apiKey.value === null) return problem(`${where}; there is no API key for it`, "set CHECKOUT_API_KEY");
+  return ok(`${where}; API key of ${apiKey.source}`);
+}
+
+/** As the commands resolve them that talk to a service. */
+function settingsOf({ context: { world }, options }: Scene): ReturnType<typeof resolveSettings> {
+  const baseUrl = world.env["CHECKOUT_BASE_URL"] || undefined;
+  return resolveSettings(world, baseUrl === undefined ? options : { ...options, baseUrl });
+}
+
+/** Which proxies the environment names, and whether they would stand between a command and its service. */
+export function lookAtProxies(scene: Scene): Finding {
+  const { world } = scene.context;
+  const named = PROXIES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
+    const value = world.env[name];
+    if (value === undefined || value === "") return [];
+    return [name.toUpperCase() === "NO_PROXY" ? `${name} ${excerpt(value)}` : `${name} ${proxyHost(value)}`];
+  });
+  if (named.length === 0) return ok("none");
+  const resolved = settingsOf(scene);
+  const address = resolved.ok ? resolved.value.baseUrl.value : null;
+  const isLocal = address === null || isLoopback(new URL(address).hostname);
+  const meant = isLocal ? "what stays on this machine, and webhooks, pass them by" : proxyUse(address);
+  return ok(`${named.join(", ")}; ${meant}`);
+}
+
+function proxyUse(address: string): string {
+  return `not used for ${new URL(address).origin}: checkout connects directly`;
+}
+
+/** A proxy without user, password and path. */
+function proxyHost(value: string): string {
+  const url = value.includes("://") ? value : `http://${value}`;
+  return URL.canParse(url) ? new URL(url).host : "(not an address)";
+}
+
+/** Which variables of checkout are set, which of them nothing reads, and which have a value that is refused. */
+export async function lookAtVariables({ context: { world }, variables }: Scene): Promise<Finding> {
+  const known = await variables();
+  const set = Object.keys(world.env).filter((name) => name.startsWith("CHECKOUT_") && world.env[name] !== "");
+  if (set.length === 0) return ok("none");
+  const judged = set.toSorted().map((name) => judgeVariable(name, known, world.env));
+  const status = (["problem", "warning", "ok"] as const).find((one) =>
+    judged.some((finding) => finding.status === one),
+  );
+  const next = judged.flatMap((finding) => finding.next ?? []);
+  return {
+    status: status ?? "ok",
+    found: judged.map(({ found }) => found).join(", "),
+    next: next.length === 0 ? null : next.join("; "),
+  };
+}
+
+function judgeVariable(name: string, known: KnownVariables, env: World["env"]): Finding {
+  const refuses = known.get(name);
+  if (refuses !== undefined) {
+    if (refuses(env[name] ?? "") === undefined) return ok(shownValue(name, env));
+    return problem(`${name} (refused)`, `correct ${name}: the help of its command says what it takes`);
+  }
+  const meant = closestMatch(name, [...known.keys()], { maxDistance: MAX_DISTANCE });
+  const hint = meant === undefined ? "nothing reads it" : `did you mean ${meant}?`;
+  return warning(`${name} (unknown)`, `unset ${name}: ${hint}`);
+}
+
+function shownValue(name: string, env: World["env"]): string {
+  const value = env[name] ?? "";
+  if (isSecretName(name)) return `${name} (secret)`;
+  return PLAIN_VALUE.test(value) && !NEVER_SHOWN.test(name) ? `${name}=${value}` : `${name} (set)`;
+}

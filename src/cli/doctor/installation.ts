@@ -1,0 +1,36 @@
+import { printable } from "../../core/text.ts";
+import { NEEDED_NODE } from "../../version.ts";
+import { ok, problem, warning, type Finding } from "./check.ts";
+import type { Scene } from "./scene.ts";
+
+const RESTART = "restart the sandbox, so that both have one version";
+
+/** Whether the live sandbox has the version of this program. */
+export function lookAtVersion({ context: { version }, lock }: Scene): Finding {
+  const found = lock();
+  if (found?.kind !== "live") return ok(`checkout ${version}; no live sandbox to compare with`);
+  const theirs = found.run.version;
+  if (theirs === version) return ok(`checkout ${version}; the live sandbox has the same`);
+  const told = theirs === undefined ? "is of an older version" : `is ${printable(theirs)}`;
+  return warning(`checkout ${version}; the live sandbox ${told}`, RESTART);
+}
+
+/** Whether this Node is new enough, and whose it is. */
+export function lookAtNode({ context: { world } }: Scene): Finding {
+  const { nodeVersion, node } = world.machine();
+  const whose = node.isInside ? `inside ${node.path}` : node.path;
+  const found = `Node ${nodeVersion} (${whose}); needed: ${NEEDED_NODE}`;
+  if (!isOlder(nodeVersion, NEEDED_NODE.replace(/^\D+/, ""))) return ok(found);
+  return problem(found, "run it with npx in its project (npx checkout), or install a newer Node");
+}
+
+/** What it runs on. */
+export function lookAtSystem({ context: { world } }: Scene): Finding {
+  return ok(world.machine().system);
+}
+
+function isOlder(version: string, needed: string): boolean {
+  const [left, right] = [version, needed].map((text) => text.split(".").map(Number));
+  const at = [0, 1, 2].find((index) => left?.[index] !== right?.[index]);
+  return at !== undefined && (left?.[at] ?? 0) < (right?.[at] ?? 0);
+}

@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { excerpt } from "../../core/text.ts";
+import { ok, unknown, warning, type Finding } from "./check.ts";
+import type { Scene } from "./scene.ts";
+
+/** Where a sandbox in the background writes its log. */
+const LOG_FILE = "sandbox.log";
+/** How many of the last errors are shown. */
+const SHOWN = 3;
+/** A failure of ours, a request that it failed, a crash, or a problem of the command line: in text and in JSON. */
+const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
+
+/** The last errors in the log of a sandbox in the background. */
+export function lookAtLog({ context: { world }, folder, trusted }: Scene): Finding {
+  if (!trusted().ok) return unknown("the state folder is not read");
+  const path = join(folder, LOG_FILE);
+  const facts = world.files.look(path);
+  if (facts === undefined) return ok(`there is no ${LOG_FILE}`);
+  if (facts.kind !== "file" || !facts.isOwn) return unknown(`${path} is no file of ours`);
+  const errors = (world.files.read(path) ?? "").split("\n").filter((line) => ERROR_LINE.test(line));
+  if (errors.length === 0) return ok(`no errors in ${LOG_FILE}`);
+  const last = errors.slice(-SHOWN).map(excerpt).join("; ");
+  return warning(
+    `${errors.length} errors in ${LOG_FILE}, the last: ${last}`,
+    "checkout sandbox logs shows all of it",
+  );
+}

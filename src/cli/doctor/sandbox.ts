@@ -1,0 +1,188 @@
+import { callControl } from "../../client/control/control.ts";
+import { iso } from "../../core/clock.ts";
+import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { excerpt, printable } from "../../core/text.ts";
+import { DEFAULT_PORT } from "../sandbox/serve.ts";
+import { stateFile } from "../folder/files.ts";
+import { controlOutcome } from "../control-command.ts";
+import { resultOf } from "../webhook/report.ts";
+import { ok, problem, unknown, warning, type Finding } from "./check.ts";
+import { PATIENCE_MS, type Scene } from "./scene.ts";
+
+const START = "checkout sandbox start";
+/** A live sandbox on an idle machine answers in a few milliseconds. */
+const SLOW_MS = 1000;
+/** A store's clock that nobody moved differs by less than this. */
+const CLOCK_TOLERANCE_MS = 5000;
+/** Enough to see what became of the newest delivery to each endpoint. */
+const NEWEST_DELIVERIES = 5;
+
+/** Who serves the folder. */
+export function lookAtLock({ folder, lock }: Scene): Finding {
+  const found = lock();
+  if (found === undefined) return unknown("the state folder is not read");
+  if (found.kind === "none") return ok("no sandbox holds the folder");
+  const path = stateFile(folder, "run");
+  if (found.kind === "unreadable")
+    return problem(`${path} does not hold what checkout wrote to it`, `if no sandbox runs here: rm ${path}`);
+  const { pid } = found.run;
+  if (found.kind === "live") return ok(`held by the live sandbox (pid ${pid})`);
+  if (found.kind === "stale")
+    return warning(`left by a sandbox that was killed (pid ${pid}); the next start takes it over`, START);
+  return warning(`it is a copy: pid ${pid} serves the folder that this one was copied from`, START);
+}
+
+/** Who listens on the port of the live sandbox, or on the one that the next start would take. */
+export function lookAtPort({ context: { world }, lock }: Scene): Finding {
+  const found = lock();
+  const live = found?.kind === "live" ? found.run : undefined;
+  if (live?.port === null) return unknown(`the sandbox is starting (pid ${live.pid})`, "run it again");
+  const named = world.env["CHECKOUT_SANDBOX_PORT"] || undefined;
+  const port = live?.port ?? Number(named ?? DEFAULT_PORT);
+  const owner = printable(world.portOwner(port) ?? "");
+  if (live !== undefined) {
+    const isOther = owner !== "" && !owner.includes(String(live.pid));
+    if (!isOther) return ok(`${port}, of the live sandbox`);
+    return warning(
+      `${port}, of the live sandbox, is held by ${owner}`,
+      "restart the sandbox if it does not answer",
+    );
+  }
+  if (owner === "") return ok(`${port} is free, as far as the system shows it`);
+  if (named === undefined)
+    return warning(
+      `${port} is used by ${owner}; a start takes the next free one`,
+      "stop it if you want that port",
+    );
+  return problem(
+    `${port} (CHECKOUT_SANDBOX_PORT) is used by ${owner}`,
+    "stop that process, or set another port (0 takes any free one)",
+  );
+}
+
+/** Whether the live sandbox answers, and how fast. */
+export async function lookAtHealth({ lock, health }: Scene): Promise<Finding> {
+  const found = lock();
+  const asked = await health();
+  if (asked === undefined) {
+    if (found?.kind === "live") return unknown("the sandbox is starting", "run it again");
+    return warning("no sandbox of this folder runs", START);
+  }
+  const { answer, ms } = asked;
+  const pid = found?.kind === "live" ? found.run.pid : "?";
+  if (!answer.ok)
+    return problem(
+      `the sandbox (pid ${pid}) does not answer: ${printable(answer.message)}`,
+      `see what it does; if it hangs: kill ${pid}; ${START}`,
+    );
+  const told = `/healthz: ${answer.status} in ${Math.round(ms)} ms`;
+  if (answer.status !== 200)
+    return problem(
+      `${told}: ${excerpt(answer.body)}`,
+      "do what the message says; see disk and sandbox.db above",
+    );
+  return ms > SLOW_MS ? warning(`${told}, which is slow`, "see what else this machine does") : ok(told);
+}
+
+/** Whether the store's clock is the real one. */
+export async function lookAtStoreClock(scene: Scene): Promise<Finding> {
+  const asked = await ask(scene, "showClock");
+  if (!asked.ok) return asked.finding;
+  const { now, frozen } = asked.value;
+  const isMoved = Math.abs(now - scene.context.world.now()) > CLOCK_TOLERANCE_MS;
+  if (!frozen && !isMoved) return ok("the real one");
+  const how = frozen ? "is frozen at" : "was moved to";
+  return warning(`it ${how} ${iso(now)}`, "checkout sandbox clock real");
+}
+
+/** Which endpoints fail, and why. */
+export async function lookAtEndpoints(scene: Scene): Promise<Finding> {
+  const listed = await ask(scene, "listEndpoints");
+  if (!listed.ok) return listed.finding;
+  const { endpoints } = listed.value;
+  if (endpoints.length === 0) return ok("none: events are delivered nowhere");
+  const judged = await Promise.all(endpoints.map((endpoint) => judge(scene, endpoint)));
+  const bad = judged.filter(({ status }) => status !== "ok");
+  const isProblem = bad.some(({ status }) => status === "problem");
+  const [first] = bad;
+  if (first === undefined)
+    return ok(`${endpoints.length}; the newest delivery to each was accepted, or none was due`);
+  const found = bad.map((one) => one.found).join("; ");
+  const next = [...new Set(bad.map((one) => one.next))].join("; ");
+  return { status: isProblem ? "problem" : first.status, found, next };
+}
+
+async function judge(scene: Scene, endpoint: EndpointEntry): Promise<Finding> {
+  const { id, state, reason, pausedBy } = endpoint;
+  // The path of a target can be as good as a password.
+  const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
+  if (state === "disabled")
+    return problem(`${name} is disabled: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
+  if (state === "paused" && pausedBy === "listener")
+    return warning(`${name} waits for its listener`, "checkout listen");
+  if (state === "paused")
+    return warning(`${name} is paused: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
+  const asked = await ask(scene, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
+  if (!asked.ok) return asked.finding;
+  const newest = asked.value.deliveries.toSorted((left, right) => endOf(left) - endOf(right)).at(-1);
+  if (
+    newest === undefined ||
+    endOf(newest) === 0 ||
+    newest.state === "succeeded" ||
+    newest.state === "dropped"
+  )
+    return ok(name);
+  return problem(`${name}: ${whyNot(newest)}`, remedyOf(newest));
+}
+
+/** When its last try ended that has ended; 0 where none has. */
+function endOf({ attempts }: DeliveryEntry): number {
+  return Math.max(0, ...attempts.map(({ finishedAt }) => finishedAt ?? 0));
+}
+
+function whyNot(delivery: DeliveryEntry): string {
+  const last = delivery.attempts.at(-1);
+  const then = delivery.nextAt === null ? "given up" : `next try ${iso(delivery.nextAt)}`;
+  const told =
+    last?.answer === null || last?.answer === undefined ? "" : ` ${JSON.stringify(excerpt(last.answer))}`;
+  return `try ${delivery.tries} of ${delivery.type}: ${resultOf(delivery) ?? "none"}${told}; ${then}`;
+}
+
+/** What to do after the last try, by what came of it. */
+function remedyOf({ endpointId, eventId, attempts }: DeliveryEntry): string {
+  const last = attempts.at(-1);
+  const again = `then: checkout events replay ${eventId}`;
+  if (last?.trouble !== null && last?.trouble !== undefined)
+    return `it is a fault that you injected: checkout endpoints trouble ${endpointId} --clear`;
+  if (last?.error === "unreachable") return `start what listens there; ${again}`;
+  if (last?.error === "target_forbidden")
+    return `checkout sandbox start --allow-target with its host; ${again}`;
+  if (last?.error === "timeout") return `let it answer first and work afterwards; ${again}`;
+  if (last?.status === 400 || last?.status === 401 || last?.status === 403)
+    return `checkout checklist run webhooks says why it refuses; ${again}`;
+  return `see the log of what listens there; ${again}`;
+}
+
+type Asked<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly finding: Finding };
+type Question = "showClock" | "listEndpoints" | "listDeliveries";
+
+/** Asks the control API, if there is a sandbox that answers. */
+async function ask<Name extends Question>(
+  { context: { world }, control, health }: Scene,
+  name: Name,
+  body?: { readonly endpointId: string; readonly limit: number },
+): Promise<Asked<AnswerOf<Name>>> {
+  const healthy = await health();
+  const target = control();
+  if (target === undefined || healthy?.answer.ok === false)
+    return { ok: false, finding: unknown("there is no sandbox to ask") };
+  const call = { name, body, timeoutMs: PATIENCE_MS };
+  const answered = controlOutcome(
+    await callControl(world, target, call as Parameters<typeof callControl<Name>>[2]),
+  );
+  if (answered.ok) return answered;
+  return { ok: false, finding: unknown(answered.refusal.message, answered.refusal.next) };
+}

@@ -1,0 +1,97 @@
+import { parseRun, type Run } from "../../core/state-files.ts";
+import { localOrigin } from "../../core/loopback.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import type { OutboundResult } from "../../world.ts";
+import type { CommonOptions, Context } from "../command.ts";
+import { controlTargetNow } from "../control-command.ts";
+import { stateFile } from "../folder/files.ts";
+import { serves } from "../folder/owner-file.ts";
+import { locateStateFolder } from "../folder/state-folder.ts";
+import { checkFolder } from "../folder/trust.ts";
+import type { Problem } from "../problem.ts";
+import type { KnownVariables } from "../variables.ts";
+
+/** Who serves a folder, as its run.json says. */
+export type Lock =
+  | { readonly kind: "none" }
+  | { readonly kind: "unreadable" }
+  | { readonly kind: "live" | "stale" | "elsewhere"; readonly run: Run };
+
+/** What all checks look at. Every part is found when it is first asked for, and may throw then. */
+export type Scene = {
+  readonly context: Context;
+  readonly options: CommonOptions;
+  readonly folder: string;
+  /** Refused: then nothing is read from it (decision 70). */
+  readonly trusted: () => Outcome<"nothing" | "vacant" | "used", Problem>;
+  /** Undefined where the folder is not read. */
+  readonly lock: () => Lock | undefined;
+  /** The control API that commands would call now; undefined where none is known. */
+  readonly control: () => ControlTarget | undefined;
+  /** What the live sandbox of the folder answers to /healthz; undefined where there is none. */
+  readonly health: () => Promise<{ readonly answer: OutboundResult; readonly ms: number } | undefined>;
+  /** The variables that the program reads. */
+  readonly variables: () => Promise<KnownVariables>;
+};
+
+/** How long the doctor waits for an answer, in milliseconds. */
+export const PATIENCE_MS = 5000;
+
+const MAX_HEALTH_BYTES = 64 * 1024;
+
+/** What there is to look at from here. Reads nothing yet. */
+export function sceneOf(context: Context, options: CommonOptions, variables: Scene["variables"]): Scene {
+  const { world } = context;
+  const folder = locateStateFolder(world, options.dir);
+  const trusted = once(() => checkFolder(world, folder, options));
+  const lock = once(() => (trusted().ok ? lockOf(context, folder) : undefined));
+  const health = once(() => healthOf(context, lock()));
+  return {
+    context,
+    options,
+    folder,
+    trusted,
+    lock,
+    control: () => controlOf(context, options),
+    health,
+    variables,
+  };
+}
+
+function lockOf({ world }: Context, folder: string): Lock {
+  const text = world.files.read(stateFile(folder, "run"));
+  // A crash can leave an empty one, which names nobody.
+  if (text === undefined || text === "") return { kind: "none" };
+  const run = parseRun(text);
+  if (run === undefined) return { kind: "unreadable" };
+  const id = world.files.look(folder)?.id;
+  if (serves(world, run, id)) return { kind: "live", run };
+  return { kind: serves(world, run, run.folder) ? "elsewhere" : "stale", run };
+}
+
+async function healthOf({ world }: Context, lock: Lock | undefined) {
+  if (lock?.kind !== "live" || lock.run.port === null) return undefined;
+  const before = world.monotonic();
+  const answer = await world.send({
+    method: "GET",
+    url: `${localOrigin(lock.run.port)}/healthz`,
+    headers: {},
+    timeoutMs: PATIENCE_MS,
+    maxResponseBytes: MAX_HEALTH_BYTES,
+    larger: "cut",
+  });
+  return { answer, ms: world.monotonic() - before };
+}
+
+/** The version of the sandbox is a check of its own. */
+function controlOf(context: Context, options: CommonOptions): ControlTarget | undefined {
+  const target = controlTargetNow(context, options);
+  if (!target.ok || target.value === undefined) return undefined;
+  return { ...target.value, onOtherVersion: () => undefined };
+}
+
+function once<Value>(find: () => Value): () => Value {
+  let found: { readonly value: Value } | undefined;
+  return () => (found ??= { value: find() }).value;
+}

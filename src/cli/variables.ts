@@ -1,0 +1,29 @@
+import type { Command } from "commander";
+import { variableProblem } from "./command.ts";
+import { variableOf } from "./option-rules.ts";
+
+/** The variables that the program reads, each with why a value of it is refused; undefined if it is not. */
+export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
+
+/** Variables that stand for no option: secrets, which no option takes, and what this program tells one that it starts. */
+export const OTHER_VARIABLES: KnownVariables = new Map(
+  [
+    "CHECKOUT_API_KEY",
+    "CHECKOUT_SIGNING_SECRET",
+    "CHECKOUT_CONTROL_TOKEN",
+    "CHECKOUT_ADMIN_TOKEN",
+    "CHECKOUT_ORDER_ID",
+    "CHECKOUT_DETACHED_LOG",
+  ].map((name) => [name, () => undefined]),
+);
+
+/** The variables of all options of a command and of those below it. */
+export function variablesBelow(command: Command): KnownVariables {
+  const own = command.options.flatMap((option) => {
+    const variable = variableOf(option);
+    return variable === undefined
+      ? []
+      : [[variable, (text: string) => variableProblem(option, text)] as const];
+  });
+  return new Map([...own, ...command.commands.flatMap((child) => [...variablesBelow(child)])]);
+}
