@@ -17,7 +17,6 @@ import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../src/core/sealed-se
 import { realWorld } from "../src/real-world.ts";
 import { eventually } from "./support/eventually.ts";
 import { listenUntilEnd } from "./support/http-receiver.ts";
-import { run } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -111,14 +110,6 @@ test("the image runs the program itself as an ordinary user, and says when it is
   expect(values("HEALTHCHECK")[0]).toMatch(/CMD \["checkout", "sandbox", "wait"/);
 });
 
-const help = await run(["sandbox", "--help"], { cwd: ROOT });
-const isDetachable = /\bstop\b/.test(help.stdout) && /\bwait\b/.test(help.stdout);
-
-/** Variables that are being made, until the program reads them. */
-const COMING = new Set(
-  ["API_KEY", "SIGNING_SECRET", "LISTEN", "PUBLIC_URL"].map((name) => `CHECKOUT_SANDBOX_${name}`),
-);
-
 test("every variable that these files name is one that the program reads", () => {
   const names = readdirSync(CI, { recursive: true, encoding: "utf8" })
     .filter((name) => name.includes("."))
@@ -126,7 +117,7 @@ test("every variable that these files name is one that the program reads", () =>
     .flatMap((name) => text(name).match(/CHECKOUT_[A-Z_]+/g) ?? []);
   expect(new Set(names).size).toBeGreaterThan(8);
   const strange = new Set(names.filter((name) => !known.has(name)));
-  expect([...strange].filter((name) => !COMING.has(name))).toEqual([]);
+  expect([...strange]).toEqual([]);
 });
 
 /** The words of a variable or a list of the last stage of the Dockerfile. */
@@ -266,53 +257,50 @@ async function submit(page: string, form: (action: string) => boolean, fields = 
   return new URL(sent.headers.get("location") ?? "", page).href;
 }
 
-test.runIf(isDetachable && known.has("CHECKOUT_SANDBOX_LISTEN"))(
-  "two containers: a shop at another address creates, is paid through the public URL, and hears of it",
-  async () => {
-    const folder = unpackImage();
-    const image = imageOf();
-    const [port, shopPort] = [await freePort("127.0.0.2"), await freePort("127.0.0.3")];
-    const places = { "4242": port, "3000": shopPort, "0.0.0.0": "127.0.0.2", "/var/lib": folder };
-    const network = {
-      NODE_OPTIONS: `--import ${join(ROOT, "test/support/names-stub.mjs")}`,
-      NAMES_STUB: "checkout=127.0.0.2,shop=127.0.0.3",
-    };
-    const { checkout, shop } = compose.services;
-    const own: Readonly<Record<string, string>> = {
-      ...filled({ ...image.env, ...checkout.environment }, places),
-      ...network,
-    };
-    const sandbox = start([...here(image.entrypoint, folder), ...image.command], own);
-    const program = here(image.entrypoint, folder);
-    const inContainer = (words: readonly string[]) =>
-      promisify(execFile)(process.execPath, [...program, ...words], { env: own });
-    await eventually("the health check passes", () => inContainer(image.healthcheck.slice(1)));
-    const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text("compose.yaml")) ?? [];
-    await inContainer(filled({ register }, places)["register"]?.split(" ").slice(1) ?? []);
+test("two containers: a shop at another address creates, is paid through the public URL, and hears of it", async () => {
+  const folder = unpackImage();
+  const image = imageOf();
+  const [port, shopPort] = [await freePort("127.0.0.2"), await freePort("127.0.0.3")];
+  const places = { "4242": port, "3000": shopPort, "0.0.0.0": "127.0.0.2", "/var/lib": folder };
+  const network = {
+    NODE_OPTIONS: `--import ${join(ROOT, "test/support/names-stub.mjs")}`,
+    NAMES_STUB: "checkout=127.0.0.2,shop=127.0.0.3",
+  };
+  const { checkout, shop } = compose.services;
+  const own: Readonly<Record<string, string>> = {
+    ...filled({ ...image.env, ...checkout.environment }, places),
+    ...network,
+  };
+  const sandbox = start([...here(image.entrypoint, folder), ...image.command], own);
+  const program = here(image.entrypoint, folder);
+  const inContainer = (words: readonly string[]) =>
+    promisify(execFile)(process.execPath, [...program, ...words], { env: own });
+  await eventually("the health check passes", () => inContainer(image.healthcheck.slice(1)));
+  const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text("compose.yaml")) ?? [];
+  await inContainer(filled({ register }, places)["register"]?.split(" ").slice(1) ?? []);
 
-    const [, ...shopWords] = shop.command.map((word) => word.replace("/shop/", `${join(CI, "shop")}/`));
-    const shopEnv = { ...filled(shop.environment, places), ...network, HOST: "127.0.0.3" };
-    const shopProcess = start(shopWords, shopEnv);
-    const at = `http://127.0.0.3:${shopPort}/orders`;
-    const created = await eventually("the shop takes an order", async () => {
-      const body = JSON.stringify({ order_id: "order-1", price_id: "price_coffee" });
-      return (await fetch(at, { method: "POST", body })).json() as Promise<{ checkout_url: string }>;
-    });
-    const publicUrl = own["CHECKOUT_SANDBOX_PUBLIC_URL"] ?? "";
-    expect(created.checkout_url).toMatch(new RegExp(`^${publicUrl}/pay/`));
-    await submit(created.checkout_url, (form) => form.endsWith("/start"));
-    const paying = await (await fetch(created.checkout_url)).text();
-    const [wallet = ""] = /\/pay\/[^"]+\/wallet\/1/.exec(paying) ?? [];
-    await submit(new URL(wallet, publicUrl).href, (form) => form.includes("/wallet/"), {
-      outcome: "succeeded",
-    });
-    await eventually("the shop has heard that it is paid", async () => {
-      const { status } = (await (await fetch(`${at}/order-1`)).json()) as { status: string };
-      if (status !== "succeeded") throw new Error(`${status}\n${sandbox.said()}\n${shopProcess.said()}`);
-    });
-    expect([await sandbox.stop(), await shopProcess.stop()]).toEqual([0, 0]);
-  },
-);
+  const [, ...shopWords] = shop.command.map((word) => word.replace("/shop/", `${join(CI, "shop")}/`));
+  const shopEnv = { ...filled(shop.environment, places), ...network, HOST: "127.0.0.3" };
+  const shopProcess = start(shopWords, shopEnv);
+  const at = `http://127.0.0.3:${shopPort}/orders`;
+  const created = await eventually("the shop takes an order", async () => {
+    const body = JSON.stringify({ order_id: "order-1", price_id: "price_coffee" });
+    return (await fetch(at, { method: "POST", body })).json() as Promise<{ checkout_url: string }>;
+  });
+  const publicUrl = own["CHECKOUT_SANDBOX_PUBLIC_URL"] ?? "";
+  expect(created.checkout_url).toMatch(new RegExp(`^${publicUrl}/pay/`));
+  await submit(created.checkout_url, (form) => form.endsWith("/start"));
+  const paying = await (await fetch(created.checkout_url)).text();
+  const [wallet = ""] = /\/pay\/[^"]+\/wallet\/1/.exec(paying) ?? [];
+  await submit(new URL(wallet, publicUrl).href, (form) => form.includes("/wallet/"), {
+    outcome: "succeeded",
+  });
+  await eventually("the shop has heard that it is paid", async () => {
+    const { status } = (await (await fetch(`${at}/order-1`)).json()) as { status: string };
+    if (status !== "succeeded") throw new Error(`${status}\n${sandbox.said()}\n${shopProcess.said()}`);
+  });
+  expect([await sandbox.stop(), await shopProcess.stop()]).toEqual([0, 0]);
+});
 
 /** A folder as a job has it, with npx and npm in whose places stands this program; ports as the machine has them free. */
 function job(env: Readonly<Record<string, string>>) {
@@ -331,7 +319,7 @@ function job(env: Readonly<Record<string, string>>) {
   return { bash, github };
 }
 
-test.runIf(isDetachable)("the action and its workflow: what a job runs, step by step", async () => {
+test("the action and its workflow: what a job runs, step by step", async () => {
   const { bash, github } = job({ GITHUB_RUN_ID: "7" });
   const exported = (): Record<string, string> =>
     Object.fromEntries(
@@ -360,14 +348,11 @@ test.runIf(isDetachable)("the action and its workflow: what a job runs, step by 
   await expect(bash("npx checkout sandbox status")).rejects.toMatchObject({ code: 7 });
 });
 
-test.runIf(isDetachable)(
-  "the job of GitLab: its scripts in one shell, and those after it in another",
-  async () => {
-    const { bash } = job({ CI_JOB_ID: "8" });
-    const { shop } = gitlab;
-    const { stdout } = await bash([...shop.before_script, ...shop.script].join("\n"));
-    expect(stdout).toMatch(/status +succeeded/);
-    await bash(shop.after_script.join("\n"));
-    await expect(bash("npx checkout sandbox status")).rejects.toMatchObject({ code: 7 });
-  },
-);
+test("the job of GitLab: its scripts in one shell, and those after it in another", async () => {
+  const { bash } = job({ CI_JOB_ID: "8" });
+  const { shop } = gitlab;
+  const { stdout } = await bash([...shop.before_script, ...shop.script].join("\n"));
+  expect(stdout).toMatch(/status +succeeded/);
+  await bash(shop.after_script.join("\n"));
+  await expect(bash("npx checkout sandbox status")).rejects.toMatchObject({ code: 7 });
+});

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { variableProblem } from "./command.ts";
 import { variableOf } from "./option-rules.ts";
+import { SECRET_VARIABLES } from "./store/given-secrets.ts";
 
 /** The variables that the program reads, each with why a value of it is refused; undefined if it is not. */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
@@ -12,6 +13,7 @@ export const OTHER_VARIABLES: KnownVariables = new Map(
     "CHECKOUT_SIGNING_SECRET",
     "CHECKOUT_CONTROL_TOKEN",
     "CHECKOUT_ADMIN_TOKEN",
+    ...SECRET_VARIABLES.flatMap(([, variable]) => [variable, `${variable}_FILE`]),
     "CHECKOUT_ORDER_ID",
     "CHECKOUT_DETACHED_LOG",
   ].map((name) => [name, () => undefined]),

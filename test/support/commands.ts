@@ -47,6 +47,7 @@ export const ALONE: readonly string[] = [
   "sandbox stop",
   "sandbox reset",
   "exec",
+  "doctor",
   "webhooks",
   "idempotency",
   "whoami",

@@ -1,5 +1,6 @@
 import { closestMatch } from "leven";
 import { isLoopback } from "../../core/loopback.ts";
+import { proxyFor, shownProxy } from "../../core/network/proxy.ts";
 import { excerpt } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { resolveSettings } from "../settings.ts";
@@ -46,12 +47,16 @@ export function lookAtProxies(scene: Scene): Finding {
   const resolved = settingsOf(scene);
   const address = resolved.ok ? resolved.value.baseUrl.value : null;
   const isLocal = address === null || isLoopback(new URL(address).hostname);
-  const meant = isLocal ? "what stays on this machine, and webhooks, pass them by" : proxyUse(address);
-  return ok(`${named.join(", ")}; ${meant}`);
-}
-
-function proxyUse(address: string): string {
-  return `not used for ${new URL(address).origin}: checkout connects directly`;
+  const shown = named.join(", ");
+  if (isLocal) return ok(`${shown}; what stays on this machine, and webhooks, pass them by`);
+  const proxy = proxyFor(address, world.env);
+  const { origin } = new URL(address);
+  if (!proxy.ok) {
+    const { variable } = proxy.refusal;
+    return problem(`${shown}; ${variable} names no proxy`, `correct ${variable}: http://HOST:PORT`);
+  }
+  if (proxy.value === undefined) return ok(`${shown}; not used for ${origin}: commands connect directly`);
+  return ok(`${shown}; ${origin} is reached through ${shownProxy(proxy.value.url)} (${proxy.value.source})`);
 }
 
 /** A proxy without user, password and path. */
