@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { build, type BuildOptions, type Plugin } from "esbuild";
+import { configJsonSchema } from "./src/core/config/schema.ts";
 import { SQLITE_ASSET } from "./src/real-world.ts";
 
 const EXECUTABLE = process.platform === "win32" ? "checkout.exe" : "checkout";
@@ -37,6 +38,9 @@ const common = {
   define: { "import.meta.url": "undefined" },
 } as const satisfies BuildOptions;
 
+/** The default build of this package loads its parts by a require that no bundler can follow. */
+const ALIAS = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } as const;
+
 const { values } = parseArgs({
   options: { executable: { type: "boolean", default: false }, out: { type: "string", default: "dist" } },
 });
@@ -45,6 +49,7 @@ const UNFINISHED = `${OUT}.new`;
 rmSync(UNFINISHED, { recursive: true, force: true });
 await buildChunks();
 await buildWebhooks();
+writeFileSync(join(UNFINISHED, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
 if (values.executable) await buildExecutable();
 // What is there works until the new one is whole.
 rmSync(OUT, { recursive: true, force: true });
@@ -64,6 +69,7 @@ async function buildChunks(): Promise<void> {
     format: "esm",
     chunkNames: "chunk-[hash]",
     external: ["better-sqlite3"],
+    alias: ALIAS,
     metafile: true,
   });
   // Without a "type" of their own the chunks would be read as Node's ES modules, whose default export is the whole module.
@@ -127,6 +133,7 @@ async function buildExecutable(): Promise<void> {
     entryPoints: ["bin/main.ts"],
     outfile: script,
     format: "cjs",
+    alias: ALIAS,
     supported: { "dynamic-import": false },
     // The embedded require knows only Node's own modules; this one also loads the unpacked addon.
     banner: {

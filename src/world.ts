@@ -107,6 +107,8 @@ export type ServerLimits = {
   readonly bodyBytes: number;
   readonly connections: number;
   readonly silenceMs: number;
+  /** A path, whole and without a query, whose bodies may be larger than the others. */
+  readonly larger?: { readonly path: string; readonly bodyBytes: number };
 };
 
 /** Why a port cannot be used. */
@@ -122,7 +124,7 @@ export type ListenOptions = {
   readonly port: number;
   /** Addresses beside loopback. Default: none. */
   readonly addresses?: readonly string[];
-  readonly limits?: ServerLimits;
+  readonly limits?: Partial<ServerLimits>;
 };
 
 /** What is known of a path. Windows has neither owners nor modes: there everything is ours, and open to nobody. */

@@ -26,6 +26,7 @@ async function abandonedFolder() {
   const sandbox = await harness.start();
   const { ready } = sandbox;
   await sandbox.stop();
+  writeFileSync(join(harness.cwd, "checkout.config.json"), "{}");
   const { heard, service } = eavesdropper();
   harness.occupy(Number(new URL(ready.base_url).port), service);
   return { harness, heard, ready };

@@ -62,16 +62,26 @@ test("a sandbox that is killed before it is ready is said to have ended, and the
   annotate,
 }) => {
   if (!existsSync("/proc/self/cwd")) return void (await annotate("processes cannot be found here"));
-  const { cwd, log } = folderToUse();
-  const starter = begin(START, { cwd });
-  await eventually("the process was started", () => expect(existsSync(log)).toBe(true));
-  for (const pid of processesIn(cwd)) if (pid !== starter.process.pid) process.kill(pid, "SIGKILL");
-  await eventually("the starter has ended", () => expect(starter.process.exitCode).not.toBeNull());
+  // Where the machine is busy with us, the sandbox may be ready first.
+  let { cwd, starter } = await killedAtOnce();
+  for (let tries = 1; starter.process.exitCode === 0 && tries < 20; tries += 1)
+    ({ cwd, starter } = await killedAtOnce());
   const { stderr } = starter.output;
   expect([starter.process.exitCode, starter.output.stdout]).toEqual([1, ""]);
   expect(stderr).toContain("the sandbox ended before it was ready (SIGKILL)");
   expect((await run(START, { cwd })).code).toBe(0);
 });
+
+/** A start in the background whose sandbox is killed as soon as it is there. */
+async function killedAtOnce() {
+  const { cwd } = folderToUse();
+  const starter = begin(START, { cwd });
+  const sandboxes = (): number[] => processesIn(cwd).filter((pid) => pid !== starter.process.pid);
+  await eventually("the process was started", () => expect(sandboxes().length).toBeGreaterThan(0));
+  for (const pid of sandboxes()) process.kill(pid, "SIGKILL");
+  await eventually("the starter has ended", () => expect(starter.process.exitCode).not.toBeNull());
+  return { cwd, starter };
+}
 
 test("a stop while it starts leaves nothing, and the starter says so", async () => {
   const { cwd, state } = folderToUse();

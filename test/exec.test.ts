@@ -99,7 +99,7 @@ test("its command finds a fresh sandbox that works, and nothing of another one",
     expect(ended.stderr).toContain("POST /v1/orders");
   }
   for (const name of Object.keys(found[0] ?? {}))
-    if (!["CHECKOUT_DIR", "CHECKOUT_ADMIN_TOKEN", "CHECKOUT_BASE_URL"].includes(name))
+    if (!["CHECKOUT_DIR", "CHECKOUT_TARGET", "CHECKOUT_ADMIN_TOKEN", "CHECKOUT_BASE_URL"].includes(name))
       expect(found[0]?.[name]).not.toBe(found[1]?.[name]);
   expect((await harness.run(["events", "list", "--json"])).stdout).not.toContain("order.created");
 });

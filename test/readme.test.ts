@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -21,6 +21,8 @@ test("everything that the README shows is what the program prints", async () => 
   const background = tempFolder();
   let id = "";
   for (const { command, shown } of steps) {
+    // It is shown after the sandbox was started: a start would apply it.
+    if (command.includes("config validate")) writeFileSync(join(cwd, "checkout.config.json"), configShown());
     const printed = BACKGROUND.test(command)
       ? await inBackground(command, background)
       : command.startsWith(START)
@@ -56,6 +58,10 @@ test("the README names every command and every script that exists", async () => 
   );
   expect(unnamed).toEqual([]);
 });
+
+function configShown(): string {
+  return /```json\n([\s\S]*?)```/.exec(README)?.[1] ?? "";
+}
 
 /** The commands of all console blocks, each with what is shown below it. */
 function transcript(markdown: string): Step[] {

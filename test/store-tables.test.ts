@@ -160,7 +160,7 @@ test("every table gives back what it was given, each value in its own field", as
       keyHash: hash("sha256", "an API key"),
       createdAt: 5,
     });
-    store.prices.insert(storeId, price);
+    store.prices.put(storeId, { ...price, approved: true });
     store.checkouts.insert(checkout);
     store.idempotencyKeys.insert({ ...response, storeId, key: "key-0001", checkoutId, createdAt: 6 });
     store.events.insert(event);

@@ -7,7 +7,7 @@ import { createHarness } from "./support/harness.ts";
 
 /** Every variable that an option has. One that is not a setting must not be here: it would reach every call. */
 const SETTINGS = [
-  ...["BASE_URL", "DIR", "RETRIES", "STORE_ID", "TIMEOUT"].map((name) => `CHECKOUT_${name}`),
+  ...["BASE_URL", "DIR", "RETRIES", "STORE_ID", "TARGET", "TIMEOUT"].map((name) => `CHECKOUT_${name}`),
   ...[
     "ALLOW_HOST",
     "ALLOW_TARGET",
@@ -27,6 +27,7 @@ const SETTINGS = [
     "ALLOW_HOST",
     "ALLOW_TARGET",
     "CHECKOUT_LIFETIME",
+    "CONFIG",
     "DELIVERY_TIMEOUT",
     "EPHEMERAL",
     "LISTEN",

@@ -106,6 +106,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "the store: ids, keys, capabilities, return origins",
     load: async () => [(await import("./store/show.ts")).registerStore],
   },
+  config: {
+    summary: "the configuration of the sandbox, as a file",
+    load: async () => [(await import("./config/commands.ts")).registerConfig],
+  },
   keys: {
     summary: "API keys, and the other secrets of a sandbox",
     load: async () => [(await import("./store/keys.ts")).registerKeys],

@@ -9,8 +9,10 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { cut, printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
+import { withTarget } from "./config/named-target.ts";
 import { setting } from "./option-rules.ts";
-import { parseDuration, parseWhole, durationText } from "./parsers.ts";
+import { parseDuration, parseWhole } from "./parsers.ts";
+import { durationText } from "./../core/config/setting-text.ts";
 import { widthOf } from "./printer.ts";
 import { fail, interruptedProblem, NO_SANDBOX, type Problem } from "./problem.ts";
 import { resolveSettings, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
@@ -23,6 +25,7 @@ export function targetOptions(): Option[] {
       "--base-url <url>",
       "the service, with its version segment (default: the live sandbox of this folder)",
     ),
+    valueOption("--target <name>", "a service that checkout.config.json names"),
     valueOption(
       "--timeout <duration>",
       `timeout of each try (default: ${durationText(timeoutMs)})`,
@@ -88,8 +91,10 @@ export async function connectTo(
   context: Context,
   options: ServiceOptions,
 ): Promise<Outcome<Connected, Problem>> {
-  const settings = await onceThere(context, options, {
-    look: () => resolveSettings(context.world, options),
+  const named = await withTarget(context.world, options);
+  if (!named.ok) return named;
+  const settings = await onceThere(context, named.value, {
+    look: () => resolveSettings(context.world, named.value),
     isThere: ({ lacksSandbox }) => lacksSandbox === undefined,
   });
   if (!settings.ok) return settings;
@@ -105,11 +110,13 @@ export function connectToSandbox(
   options: ServiceOptions,
   { origin }: ControlTarget,
 ): Promise<Outcome<Connected, Problem>> {
+  // The sandbox is meant, whatever service the environment names.
+  const { target: _target, ...own } = options;
   const { env } = context.world;
   const named = env["CHECKOUT_BASE_URL"] || origin;
   const isNamed = URL.canParse(named) && isSameServer(named, origin);
   const world = isNamed ? context.world : { ...context.world, env: { ...env, CHECKOUT_API_KEY: undefined } };
-  return connectTo({ ...context, world }, { ...options, baseUrl: `${origin}/v1` });
+  return connectTo({ ...context, world }, { ...own, baseUrl: `${origin}/v1` });
 }
 
 /**

@@ -5,10 +5,10 @@ import { redactKey } from "../core/credential.ts";
 import { LOCAL_SANDBOX } from "../core/checkout/idempotency-key.ts";
 import { proxyFor } from "../core/network/proxy.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import type { Credentials, Run } from "../core/state-files.ts";
+import { firstKey, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions } from "./command.ts";
-import { parseBaseUrl } from "./parsers.ts";
+import { parseBaseUrl } from "./../core/config/setting-text.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, type Problem } from "./problem.ts";
 import { stateFile } from "./folder/files.ts";
 import { baseUrlOf, findStateFolder, liveRun, readCredentials } from "./folder/state-folder.ts";
@@ -20,6 +20,20 @@ export type ServiceOptions = CommonOptions & {
   readonly timeout?: number;
   readonly retries?: number;
   readonly showHeaders?: boolean;
+  readonly target?: string;
+  /** What `--target` names, once it was read (`withTarget`). */
+  readonly namedTarget?: TargetSettings;
+};
+
+/** A service of the configuration: its address and its key belong together, and neither goes with another's. */
+export type TargetSettings = {
+  /** `--target staging`, as a source of settings. */
+  readonly source: string;
+  readonly baseUrl: string;
+  readonly apiKey: Sourced<string>;
+  readonly storeId: string | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly retries: number | undefined;
 };
 
 /** A value and where it comes from. */
@@ -34,6 +48,8 @@ export type Settings = {
   readonly locate?: () => string | undefined;
   /** The live sandbox of the folder, if it is the service. */
   readonly sandbox: Run | undefined;
+  /** The name of the service in the configuration, if it was named by that. */
+  readonly target?: string | undefined;
   /** Why nothing can be sent before the folder has a live sandbox; undefined if it can. */
   readonly lacksSandbox: string | undefined;
   readonly apiKey: Sourced<string | null>;
@@ -59,6 +75,9 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   if (!sandbox.ok) return sandbox;
   const stored = readCredentials(world, folder);
   if (!stored.ok) return stored;
+  if (options.namedTarget !== undefined)
+    return settingsOfTarget(world, options, { folder, target: options.namedTarget });
+  const kept = stored.value && firstKey(stored.value);
   const { url: running, run } = sandbox.value ?? {};
   const baseUrl = resolveBaseUrl(world, options, { folder, running });
   if (!baseUrl.ok) return baseUrl;
@@ -69,17 +88,17 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     address !== null && url !== undefined && isSameServer(url, address);
   const apiKey = resolveApiKey(world, {
     folder,
-    stored: !named || isSandbox(running) ? stored.value : undefined,
+    kept: !named || isSandbox(running) ? kept : undefined,
   });
   const local = address === null || isLoopback(new URL(address).hostname);
   // Whose key it is stays true while the sandbox is away: managed keys must not change with that.
-  const known = local && stored.value?.api_key === apiKey.value ? stored.value?.store_id : undefined;
+  const known = local && kept?.apiKey === apiKey.value ? kept?.storeId : undefined;
   const ownSource = stateFile(folder, "credentials");
   const storeId = given(world, "store-id", options.storeId) ?? {
     value: known ?? null,
     source: known === undefined ? "not set" : ownSource,
   };
-  const isKeyKept = local && apiKey.value === null && stored.value !== undefined;
+  const isKeyKept = local && apiKey.value === null && kept !== undefined;
   const locate = (): string | undefined => {
     const found = findSandbox(world, folder);
     const url = found.ok ? found.value?.url : undefined;
@@ -104,6 +123,42 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   });
 }
 
+/**
+ * The settings of a service that the configuration names. Its address, key and store come from there alone: what the
+ * environment says of another service, and the key of the folder, stay here.
+ */
+function settingsOfTarget(
+  world: World,
+  options: ServiceOptions,
+  { folder, target }: { readonly folder: string; readonly target: TargetSettings },
+): Outcome<Settings, Problem> {
+  const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
+  const from = <Value>(value: Value | undefined): Sourced<Value> | undefined =>
+    value === undefined ? undefined : { value, source: target.source };
+  const flagged = given(world, "store-id", options.storeId);
+  const storeId = (flagged?.source.startsWith("--") ? flagged : from(target.storeId)) ?? {
+    value: null,
+    source: "not set",
+  };
+  const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
+  const proxy = resolveProxy(world, address);
+  if (!proxy.ok) return proxy;
+  const local = isLoopback(new URL(address).hostname);
+  return accept({
+    folder: given(world, "dir", options.dir && folder) ?? byDefault(folder),
+    baseUrl: { value: address, source: target.source },
+    sandbox: undefined,
+    target: options.target,
+    lacksSandbox: undefined,
+    apiKey: target.apiKey,
+    proxy: proxy.value,
+    storeId,
+    service: local && storeId.value !== null ? LOCAL_SANDBOX : address,
+    timeoutMs: given(world, "timeout", options.timeout) ?? from(target.timeoutMs) ?? byDefault(timeoutMs),
+    retries: given(world, "retries", options.retries) ?? from(target.retries) ?? byDefault(retries),
+  });
+}
+
 /** What is missing where the folder has no live sandbox: an address, or a key that only that sandbox may get. */
 function lackOf(address: string | null, isKeyKept: boolean): string | undefined {
   if (address === null) return "no other one is named (CHECKOUT_BASE_URL)";
@@ -125,12 +180,12 @@ function findSandbox(
 /** The key of the environment, or else the one that the folder keeps for its sandbox. */
 function resolveApiKey(
   { env }: World,
-  { folder, stored }: { readonly folder: string; readonly stored: Credentials | undefined },
+  { folder, kept }: { readonly folder: string; readonly kept: ReturnType<typeof firstKey> },
 ): Sourced<string | null> {
   const fromEnvironment = env["CHECKOUT_API_KEY"] || undefined;
   if (fromEnvironment !== undefined) return { value: fromEnvironment, source: "CHECKOUT_API_KEY" };
-  if (stored === undefined) return { value: null, source: "not set" };
-  return { value: stored.api_key, source: stateFile(folder, "credentials") };
+  if (kept === undefined) return { value: null, source: "not set" };
+  return { value: kept.apiKey, source: stateFile(folder, "credentials") };
 }
 
 /** The proxy of the environment, where the service is not on this machine (decision 80). */

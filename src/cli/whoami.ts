@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { redactKey } from "../core/credential.ts";
 import { shownProxy } from "../core/network/proxy.ts";
+import { nearestConfig } from "./config/find.ts";
+import { withTarget } from "./config/named-target.ts";
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
@@ -21,8 +23,11 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 
 /** Shows every setting with its source; asks no service. */
 async function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Ending> {
-  const resolved = resolveSettings(world, options);
+  const named = await withTarget(world, options);
+  if (!named.ok) return named;
+  const resolved = resolveSettings(world, named.value);
   if (!resolved.ok) return resolved;
+  const config = nearestConfig(world) ?? null;
   const { folder, baseUrl, apiKey, storeId, proxy, timeoutMs, retries } = resolved.value;
   const shown: Record<string, Sourced<string | number | null>> = {
     base_url: baseUrl,
@@ -30,6 +35,7 @@ async function runWhoami({ world, printer }: Context, options: ServiceOptions): 
     store_id: storeId,
     proxy: { ...proxy, value: proxy.value === null ? null : shownProxy(proxy.value) },
     dir: folder,
+    config: { value: config, source: config === null ? "not found" : "found upward" },
     timeout_ms: timeoutMs,
     retries,
   };

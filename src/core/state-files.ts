@@ -4,10 +4,27 @@ import { parseJson } from "./json.ts";
 /** Bytes of the master key in `master.key`: AES-256. */
 export const MASTER_KEY_BYTES = 32;
 
-const credentials = z.object({ merchant_id: z.string(), store_id: z.string(), api_key: z.string() });
+const credentials = z.object({
+  stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
+});
+/** The older form, with the key of the only store. */
+const oldCredentials = z
+  .object({ store_id: z.string(), api_key: z.string() })
+  .transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } }));
 
-/** `credentials.json`: the merchant's copy of the API key, which the sandbox shows once (decision 54). */
+/**
+ * `credentials.json`: the merchant's copy of the API key of each store, which the sandbox shows once (decisions 54, 85).
+ * The sandbox's first store is the first.
+ */
 export type Credentials = z.infer<typeof credentials>;
+
+/** The first store of these credentials and its key; undefined where there is none. */
+export function firstKey({
+  stores,
+}: Credentials): { readonly storeId: string; readonly apiKey: string } | undefined {
+  const [first] = Object.entries(stores);
+  return first && { storeId: first[0], apiKey: first[1].api_key };
+}
 
 const run = z.object({
   pid: z.int(),
@@ -37,7 +54,7 @@ export function parseAdmin(text: string): Admin | undefined {
 
 /** Reads `credentials.json`; undefined if the text is invalid. */
 export function parseCredentials(text: string): Credentials | undefined {
-  return parseAs(credentials, text);
+  return parseAs(credentials, text) ?? parseAs(oldCredentials, text);
 }
 
 /** Reads `run.json`; undefined if the text is invalid. */

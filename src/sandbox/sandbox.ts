@@ -20,6 +20,7 @@ import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/rate-limiter.ts";
 import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
+import type { StoreMaker } from "./runtime/seed.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
 /** What a sandbox needs. */
@@ -56,6 +57,7 @@ export type SandboxOptions = {
   readonly version: string;
   /** The key for signing secrets and for the tokens of the pages' forms. */
   readonly masterKey: Uint8Array;
+  readonly keepKey: StoreMaker["keepKey"];
   /** Called for our own failures, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };

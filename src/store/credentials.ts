@@ -49,6 +49,10 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     `SELECT id, last_four AS lastFour, scopes FROM credentials
      WHERE store_id = ? AND revoked_at IS NULL AND for_drill = 0 ORDER BY created_at, id`,
   );
+  const selectOwner = connection.prepare<
+    [string],
+    { readonly storeId: string; readonly revokedAt: number | null }
+  >("SELECT store_id AS storeId, revoked_at AS revokedAt FROM credentials WHERE key_hash = ?");
   const revoke = connection.prepare<{ readonly id: string; readonly at: number }>(
     "UPDATE credentials SET revoked_at = @at WHERE id = @id AND revoked_at IS NULL",
   );
@@ -73,6 +77,12 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
 
     /** The credential of an API key and the clock of its store; undefined for an unknown or revoked key. */
     byApiKey,
+
+    /** The store of a key, revoked or not, by its hash; undefined for one that was never here. */
+    ownerOf: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
+      const row = selectOwner.get(keyHash);
+      return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
+    },
 
     /** Revokes a key: from now on it is unknown. */
     revoke: (id: string, at: number): void => {

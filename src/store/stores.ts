@@ -51,23 +51,17 @@ CREATE TABLE stores (
 /** Merchants, stores and what stores may do. */
 export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertMerchant = connection.prepare<Merchant>(
-    "INSERT INTO merchants (id, name, created_at) VALUES (@id, @name, @createdAt)",
+    `INSERT INTO merchants (id, name, created_at) VALUES (@id, @name, @createdAt) ON CONFLICT (id) DO NOTHING`,
   );
   const insert = connection.prepare<Merchant & StoreIdentity>(
     `INSERT INTO stores (id, merchant_id, name, active, created_at)
      VALUES (@id, @merchantId, @name, 1, @createdAt)`,
   );
-  const selectFirst = connection.prepare<[], StoreIdentity>(
-    "SELECT id, merchant_id AS merchantId FROM stores ORDER BY created_at, id LIMIT 1",
+  const updateName = connection.prepare<{ readonly id: string; readonly name: string }>(
+    "UPDATE stores SET name = @name WHERE id = @id",
   );
-  const selectNames = connection.prepare<[string], StoreNames>(
-    `SELECT merchants.name AS merchant, stores.name AS store
-     FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
-  );
-  const selectDetails = connection.prepare<[string], DetailsRow>(
-    `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store, active,
-       stores.created_at AS createdAt
-     FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
+  const updateMerchantName = connection.prepare<{ readonly id: string; readonly name: string }>(
+    "UPDATE merchants SET name = @name WHERE id = @id",
   );
   const updateActive = connection.prepare<{ readonly id: string; readonly active: number }>(
     "UPDATE stores SET active = @active WHERE id = @id",
@@ -87,6 +81,9 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   });
 
   return {
+    ...storeDetails(connection),
+
+    /** Adds a merchant; one that is there already stays as it is. */
     insertMerchant: (merchant: Merchant): void => {
       insertMerchant.run(merchant);
     },
@@ -97,16 +94,11 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       facts.forget();
     },
 
-    /** The oldest store, which `sandbox start` shows; undefined in a new file. */
-    first: (): StoreIdentity | undefined => selectFirst.get(),
+    /** Gives a store another name. */
+    rename: (id: string, name: string): void => void updateName.run({ id, name }),
 
-    names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
-
-    /** All details of a store at this moment; undefined if there is no such store. */
-    details: (storeId: string): StoreDetails | undefined => {
-      const row = selectDetails.get(storeId);
-      return row && { ...row, active: row.active === 1 };
-    },
+    /** Gives a merchant another name. */
+    renameMerchant: (id: string, name: string): void => void updateMerchantName.run({ id, name }),
 
     /** Activates or deactivates a store. */
     setActive: (id: string, active: boolean): void => {
@@ -127,4 +119,46 @@ function factsOf({ id, active, paymentMethods, currencies, offsetMs, frozenAt }:
     currencies: currencies?.split(" ") ?? [],
     clock: { offsetMs, frozenAt },
   };
+}
+
+/** Who and what the stores are, as they are shown. */
+function storeDetails(connection: Connection) {
+  const selectFirst = connection.prepare<[], StoreIdentity>(
+    "SELECT id, merchant_id AS merchantId FROM stores ORDER BY rowid LIMIT 1",
+  );
+  const selectNames = connection.prepare<[string], StoreNames>(
+    `SELECT merchants.name AS merchant, stores.name AS store
+     FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
+  );
+  const selectDetails = connection.prepare<[string], DetailsRow>(
+    `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store, active,
+       stores.created_at AS createdAt
+     FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
+  );
+  // By rowid: stores that are made together have one time.
+  const selectAll = connection.prepare<[], DetailsRow>(
+    `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store, active,
+       stores.created_at AS createdAt
+     FROM stores JOIN merchants ON merchants.id = stores.merchant_id ORDER BY stores.rowid`,
+  );
+
+  return {
+    /** The first store, which `sandbox start` shows; undefined in a new file. */
+    first: (): StoreIdentity | undefined => selectFirst.get(),
+
+    names: (storeId: string): StoreNames | undefined => selectNames.get(storeId),
+
+    /** All details of a store at this moment; undefined if there is no such store. */
+    details: (storeId: string): StoreDetails | undefined => {
+      const row = selectDetails.get(storeId);
+      return row && detailsOf(row);
+    },
+
+    /** All stores, the first one first. */
+    all: (): StoreDetails[] => selectAll.all().map(detailsOf),
+  };
+}
+
+function detailsOf(row: DetailsRow): StoreDetails {
+  return { ...row, active: row.active === 1 };
 }

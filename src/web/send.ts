@@ -21,13 +21,13 @@ export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): 
   return viaProxy(proxy, describe(tunnel.error, false));
 }
 
-/** A request that had no whole answer in its time. Without a connection nothing of it was sent. */
+/** A request that had no whole answer in its time. Without a connection to the next hop nothing of it was sent. */
 export function timedOut(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
 ): OutboundResult {
   const { address, sent } = result;
-  if (sent)
+  if (sent || (proxy === undefined && address !== undefined))
     return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms`, address };
   const message = `no connection within ${timeoutMs} ms`;
   const failure: Failure = { ok: false, failure: "unreachable", message, address };

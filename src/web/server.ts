@@ -67,7 +67,8 @@ export async function serve(
   makeService: (port: number) => Service,
   options: ListenOptions & Pick<World, "after">,
 ): Promise<Outcome<Listener, ListenFailure>> {
-  const { after, limits = OWN_LIMITS, addresses = [] } = options;
+  const { after, addresses = [] } = options;
+  const limits = { ...OWN_LIMITS, ...options.limits };
   const servers: Server[] = [];
   let { port } = options;
   for (const { address, isOptional } of listenAddresses(addresses)) {
@@ -219,8 +220,9 @@ function mayWork({ pending, waiting }: Queue): boolean {
 
 async function answer(service: Service, entry: Pending, limits: ServerLimits): Promise<void> {
   const { incoming, response } = entry;
-  const fault = faultOf(incoming, limits.bodyBytes);
-  const body = fault ?? (await readBody(incoming, limits.bodyBytes));
+  const bodyBytes = bodyLimit(incoming, limits);
+  const fault = faultOf(incoming, bodyBytes);
+  const body = fault ?? (await readBody(incoming, bodyBytes));
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
     entry.isServed = true;
@@ -232,6 +234,10 @@ async function answer(service: Service, entry: Pending, limits: ServerLimits): P
   const { method = "", url: target = "" } = incoming;
   response.shouldKeepAlive = false;
   await send(entry, service.refuse({ ...body, method, target }), limits);
+}
+
+function bodyLimit({ url }: IncomingMessage, { bodyBytes, larger }: ServerLimits): number {
+  return larger !== undefined && url === larger.path ? larger.bodyBytes : bodyBytes;
 }
 
 function requestOf(

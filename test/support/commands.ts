@@ -37,6 +37,9 @@ export const COMMANDS: readonly string[] = [
   "trigger webhook.test",
   "assumptions --used",
   "env",
+  "config diff",
+  "config apply",
+  "config export",
   "sandbox logs",
 ];
 /** Commands that ask nobody. */
@@ -47,6 +50,7 @@ export const ALONE: readonly string[] = [
   "sandbox stop",
   "sandbox reset",
   "exec",
+  "config validate",
   "doctor",
   "webhooks",
   "idempotency",

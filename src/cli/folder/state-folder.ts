@@ -1,5 +1,6 @@
 import { localOrigin } from "../../core/loopback.ts";
 import { dirname, join, resolve } from "node:path";
+import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES } from "../../core/control/control-token.ts";
 import type { ControlRole } from "../../core/control/operation.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -28,12 +29,15 @@ export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
-/** The path of the state folder: as named, or `.checkout` here or in a folder above, or else the one to be made here. */
+/**
+ * The path of the state folder: as named, or `.checkout` here or in a folder above, or else the one to be made here. A
+ * configuration marks a project: a folder above it is another project's, and the one to be made is beside it.
+ */
 export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: string): string {
   if (named !== undefined) return resolve(world.cwd, named);
   for (let folder = world.cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, FOLDER_NAME);
-    if (world.files.exists(candidate)) return candidate;
+    if (world.files.exists(candidate) || world.files.exists(join(folder, CONFIG_FILE))) return candidate;
     if (dirname(folder) === folder) return join(world.cwd, FOLDER_NAME);
   }
 }

@@ -23,7 +23,8 @@ import {
 import type { Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
 import { setting } from "../option-rules.ts";
-import { durationOf, idOf, parseDuration, parseHost, parseWhole, durationText } from "../parsers.ts";
+import { idOf, parseDuration, parseHost, parseWhole } from "../parsers.ts";
+import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
 import { secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 

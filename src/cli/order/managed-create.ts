@@ -38,7 +38,9 @@ export async function createManaged(
     const named = options.dir === undefined ? {} : { dir: folder };
     const store = target.storeId === null ? {} : { "store-id": target.storeId };
     // The sandbox of the folder may be on another port by then, and is found again.
-    const service = target.locate === undefined ? { "base-url": target.baseUrl } : {};
+    const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
+    const { target: targetName } = wanted.settings;
+    const service = targetName === undefined ? address : { target: targetName };
     const where = { ...service, ...store, ...named };
     return judgeCreate(context, { noun, request: intent.request, result, where });
   } finally {

@@ -4,7 +4,7 @@ import { decodeRequest, encodeAnswer, type RequestOf } from "../../core/control/
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { happeningLines } from "../webhook/report.ts";
-import { durationOf } from "../parsers.ts";
+import { durationOf } from "../../core/config/setting-text.ts";
 import { fail, usageProblem, type Ending, type Problem } from "../problem.ts";
 
 const MINUTES_AND_MORE = "a duration such as 31m, 2h or 45s";

@@ -3,9 +3,10 @@ import { rateLimitText } from "../../core/rate-limit.ts";
 import { parseJson } from "../../core/json.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";
 import type { Context } from "../command.ts";
+import { withConfig } from "../config/start-settings.ts";
 import { stateFile } from "../folder/files.ts";
 import { findStateFolder, makeStateFolder } from "../folder/state-folder.ts";
-import { durationText } from "../parsers.ts";
+import { durationText } from "../../core/config/setting-text.ts";
 import {
   DONE,
   EXIT,
@@ -232,7 +233,10 @@ export async function serveDetached(
     notes.push(text);
     printer.talk(text);
   };
-  const ending = await serveSandbox({ ...context, printer: { ...printer, talk } }, options, {
+  const place = { ...context, printer: { ...printer, talk } };
+  const configured = await withConfig(place, options);
+  if (!configured.ok) return configured;
+  const ending = await serveSandbox(place, configured.value, {
     place: { folder: found.value, log: world.stderr, logFile: starter.logFile },
     use: async ({ ready, heldBack, stopRequested }) => {
       if (isStopped) return fail(interruptedProblem(" before it was ready"));

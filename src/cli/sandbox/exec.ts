@@ -2,14 +2,15 @@ import type { Command } from "commander";
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
 import type { ProgramEnd, StopSignal } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { withConfig } from "../config/start-settings.ts";
 import { setting } from "../option-rules.ts";
 import { parseWhole } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
 import { EXIT, fail, type Ending } from "../problem.ts";
 import { serveSandbox, type Served, type ServeOptions } from "./serve.ts";
-import { servingSettings } from "./start.ts";
+import { configOption, servingSettings } from "./start.ts";
 
-type ExecOptions = CommonOptions & Omit<ServeOptions, "adopt">;
+type ExecOptions = CommonOptions & Omit<ServeOptions, "adopt"> & { readonly config?: string };
 
 /** `checkout exec -- npm test`. */
 export function registerExec(parent: Command, registry: Registry): void {
@@ -20,7 +21,7 @@ export function registerExec(parent: Command, registry: Registry): void {
     options: [
       // A variable that tells the port of the folder's sandbox must not make this one take that port.
       valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
-      ...servingSettings().map((option) => setting("CHECKOUT_SANDBOX", option)),
+      ...[configOption(), ...servingSettings()].map((option) => setting("CHECKOUT_SANDBOX", option)),
     ],
     passThrough: true,
     run: runExec,
@@ -44,18 +45,16 @@ async function runExec(
   world.onStop((signal) => (stopped ??= signal));
   const log = keptLog();
   let reached = false;
-  const ending = await serveSandbox(
-    context,
-    { ...options, port: options.port ?? 0 },
-    {
-      place: { folder: undefined, log },
-      use: async (served) => {
-        reached = true;
-        if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
-        return endingOf(program, await world.runProgram({ program, args, env: environmentOf(served) }));
-      },
+  const configured = await withConfig(context, { ...options, port: options.port ?? 0 });
+  if (!configured.ok) return configured;
+  const ending = await serveSandbox(context, configured.value, {
+    place: { folder: undefined, log },
+    use: async (served) => {
+      reached = true;
+      if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
+      return endingOf(program, await world.runProgram({ program, args, env: environmentOf(served) }));
     },
-  );
+  });
   if (ending.ok && ending.value !== EXIT.done && options.quiet !== true) showLog(context, log.text());
   if (ending.ok || reached || ending.refusal.exitCode === EXIT.usage) return ending;
   return fail({ ...ending.refusal, exitCode: EXIT.unreachable });
@@ -93,6 +92,7 @@ const ELSEWHERE = [
   "CHECKOUT_CONTROL_TOKEN",
   "CHECKOUT_ADMIN_TOKEN",
   "CHECKOUT_DIR",
+  "CHECKOUT_TARGET",
 ] as const;
 
 /** What the program finds in its environment: this sandbox, and nothing of another one. */

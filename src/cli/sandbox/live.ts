@@ -75,6 +75,6 @@ export function readyOfLive(
 ): Outcome<Ready, Problem> {
   const kept = readCredentials(world, folder);
   if (!kept.ok) return kept;
-  const apiKey = kept.value?.store_id === description.storeId ? kept.value.api_key : null;
+  const apiKey = kept.value?.stores[description.storeId]?.api_key ?? null;
   return accept(readyOf(description, { apiKey, controlToken: run.control_token, alreadyRunning: true }));
 }

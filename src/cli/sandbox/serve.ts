@@ -1,8 +1,11 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
+import { CONFIG_PATH } from "../../core/config/file-name.ts";
+import type { PlannedChange } from "../../core/config/plan.ts";
+import type { WantedStore } from "../../core/config/schema.ts";
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { isLoopbackAddress, type ListenAddress } from "../../core/network/address.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../../core/rate-limit.ts";
 import { MASTER_KEY_BYTES, type Run } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
@@ -15,7 +18,14 @@ import {
 } from "../../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { settleHome } from "../../sandbox/runtime/home.ts";
-import { seed, type NewStore, type SeededStore, type SeedRefusal } from "../../sandbox/runtime/seed.ts";
+import {
+  seed,
+  type BeforeSeed,
+  type NewStore,
+  type SeededStore,
+  type SeedRefusal,
+  type StoreMaker,
+} from "../../sandbox/runtime/seed.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/group-commit.ts";
@@ -46,6 +56,16 @@ export type ServeOptions = {
   readonly deliveryTimeout?: number;
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
+  /** The stores of a configuration, which are set up before the sandbox is ready. */
+  readonly setup?: Setup;
+};
+
+/** The stores of a configuration file, and a refusal of one of them as a problem with its place in the file. */
+export type Setup = {
+  readonly stores: readonly WantedStore[];
+  readonly problem: (refusal: Refusal) => Problem;
+  /** Called with what was changed. */
+  readonly applied: (changes: readonly PlannedChange[]) => void;
 };
 
 /** A sandbox that answers requests. */
@@ -79,6 +99,9 @@ const DRAIN_MS = 800;
 const MAX_LOCKED_TRIES = 5;
 /** A default port that is taken moves up at most this far. */
 const MAX_PORT_MOVES = 20;
+
+/** Only a configuration is larger than what a merchant sends (decision 6). */
+const LIMITS = { larger: { path: CONFIG_PATH, bodyBytes: 512 * 1024 } };
 
 /** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is given back. */
 export async function serveSandbox(
@@ -148,22 +171,18 @@ async function serveFolder(
   const format = options.logFormat ?? "text";
   const requests = options.quiet === true ? SILENT_LOG : createAccessLog(world, { format, stream: log });
   const failures = createFailureLog(world, { format, stream: log });
+  const maker = storeMaker(world, held, { masterKey, given });
   try {
+    const { before, done } = await setUp(options, { ...maker, store });
     const made = await retryWhileLocked(() =>
-      Promise.all([
-        seed(store, world, {
-          masterKey,
-          given: { apiKey: given.apiKey?.value, signingSecret: given.signingSecret?.value },
-          keep: (fresh) => keepCredentials(world, held, fresh),
-        }),
-        settleFolder(context, options, { held, store }),
-      ]),
+      Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]),
     );
     if (!made.ok) return made;
     const [seeding, heldBack] = made.value;
-    if (!seeding.ok) return refusedStore(seeding.refusal, { held, given });
+    if (!seeding.ok) return refusedSeed(seeding.refusal, { held, given, setup: options.setup });
+    done?.();
     const seeded = seeding.value;
-    const kept = credentials.value?.store_id === seeded.id ? credentials.value.api_key : null;
+    const kept = credentials.value?.stores[seeded.id]?.api_key ?? null;
     const apiKey = seeded.apiKey ?? kept;
     const stop = Promise.withResolvers<void>();
     const service = {
@@ -174,6 +193,7 @@ async function serveFolder(
       masterKey,
       heldBack,
       requestStop: stop.resolve,
+      keepKey: maker.keepKey,
       describe: (port: number) => describe(context, options, { port, place, seeded, store, heldBack }),
     };
     const listening = await listen(context, options, service);
@@ -299,16 +319,58 @@ async function settleFolder(
   return settleHome(store, { path: world.files.realPath(held.path), adopt });
 }
 
-/** Writes the merchant's copy of a new key. */
-function keepCredentials(world: World, held: Held, { merchantId, id, apiKey }: NewStore): void {
+function storeMaker(
+  world: World,
+  held: Held,
+  { masterKey, given }: { readonly masterKey: Uint8Array; readonly given: GivenSecrets },
+): StoreMaker {
+  const keepKey: StoreMaker["keepKey"] = (fresh, isFirst) => keepCredentials(world, held, { fresh, isFirst });
+  const secrets = { apiKey: given.apiKey?.value, signingSecret: given.signingSecret?.value };
+  return { world, masterKey, given: secrets, keepKey };
+}
+
+/** What sets up the stores of the configuration, in the transaction of the seed. Loaded only where there is one. */
+async function setUp(
+  { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
+  maker: StoreMaker & { readonly store: Store },
+): Promise<{ readonly before?: BeforeSeed; readonly done?: () => void }> {
+  if (setup === undefined) return {};
+  const { applyConfig } = await import("../../sandbox/config/apply.ts");
+  const targets = { allowedHosts: allowTarget, ownPort: port };
+  let changes: readonly PlannedChange[] = [];
+  const before: BeforeSeed = () => {
+    const applied = applyConfig({ ...maker, targets }, { stores: setup.stores, prune: false });
+    if (!applied.ok) return applied;
+    changes = applied.value.changes;
+    return accept(applied.value.made);
+  };
+  // Only now is it on disk; the transaction may have run twice.
+  return { before, done: () => setup.applied(changes) };
+}
+
+/** Writes the merchant's copy of a new key beside those of the other stores. What was there before a first store is of none. */
+function keepCredentials(
+  world: World,
+  held: Held,
+  { fresh: { id, name, apiKey }, isFirst }: { readonly fresh: NewStore; readonly isFirst: boolean },
+): void {
   if (held === undefined) return;
-  state.writeCredentials(world, held.path, { merchant_id: merchantId, store_id: id, api_key: apiKey });
+  const kept = isFirst ? accept(undefined) : state.readCredentials(world, held.path);
+  // Nothing is committed then: the keys of other stores must not be lost with what cannot be read.
+  if (!kept.ok) throw new Error(kept.refusal.message);
+  state.writeCredentials(world, held.path, {
+    stores: { ...kept.value?.stores, [id]: { name, api_key: apiKey } },
+  });
+}
+
+function refusalProblem({ code, message }: Refusal): Problem {
+  return { exitCode: EXIT.failed, code, message, next: "correct it and start again" };
 }
 
 /** A service without what follows from its port. */
 type PortlessService = Pick<
   SandboxOptions,
-  "store" | "log" | "report" | "masterKey" | "heldBack" | "requestStop"
+  "store" | "log" | "report" | "masterKey" | "heldBack" | "requestStop" | "keepKey"
 > &
   Tokens & { readonly describe: (port: number) => SandboxDescription };
 
@@ -368,7 +430,7 @@ async function listen(
   // What leads from the public URL to the sandbox would not find it on another port.
   const last = named === undefined && publicUrl === undefined ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
-    const listener = await world.listen(makeService, { port, addresses });
+    const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listener.ok) {
       if (port !== wanted)
         printer.talk(`Port ${wanted} is used by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
@@ -382,6 +444,15 @@ async function listen(
 
 function ownerOf(world: World, port: number): string {
   return printable(world.portOwner(port) ?? "another process");
+}
+
+/** Why nothing is served: the configuration is refused, or the store of this state. */
+function refusedSeed(
+  refusal: SeedRefusal | Refusal,
+  found: { readonly held: Held; readonly given: GivenSecrets; readonly setup: Setup | undefined },
+): Outcome<never, Problem> {
+  if (typeof refusal === "string") return refusedStore(refusal, found);
+  return fail(found.setup?.problem(refusal) ?? refusalProblem(refusal));
 }
 
 /** Why the store of this state is not served. */

@@ -16,10 +16,10 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
+import { withConfig } from "../config/start-settings.ts";
 import { setting } from "../option-rules.ts";
 import { findStateFolder } from "../folder/state-folder.ts";
 import {
-  durationText,
   parseChoice,
   parseDuration,
   parseHost,
@@ -27,13 +27,19 @@ import {
   parseRateLimit,
   parseWhole,
 } from "../parsers.ts";
+import { durationText } from "../../core/config/setting-text.ts";
 import { DONE, type Ending } from "../problem.ts";
 import { banner } from "./ready.ts";
 import { DEFAULT_PORT, serveSandbox, type ServeOptions } from "./serve.ts";
 
 /** How a sandbox is started. */
 export type StartOptions = CommonOptions &
-  ServeOptions & { readonly ephemeral?: boolean; readonly detach?: boolean; readonly reuse?: boolean };
+  ServeOptions & {
+    readonly ephemeral?: boolean;
+    readonly config?: string;
+    readonly detach?: boolean;
+    readonly reuse?: boolean;
+  };
 
 /** `checkout sandbox start`. */
 export function registerSandboxStart(parent: Command, registry: Registry): void {
@@ -64,10 +70,16 @@ function settings(): Option[] {
       `port to listen on; 0 takes any free one (default: ${DEFAULT_PORT}, or the next free one)`,
       parseWhole(0, 65_535),
     ),
+    configOption(),
     switchOption("--ephemeral", "keep the state in memory only"),
     switchOption("--adopt", "deliver events of a state that was copied or moved here, from now on"),
     ...servingSettings(),
   ];
+}
+
+/** The configuration that a sandbox is set up by. */
+export function configOption(): Option {
+  return valueOption("--config <file>", "the configuration (default: checkout.config.json, found upward)");
 }
 
 /** How any sandbox can be served, also one that keeps nothing. */
@@ -141,7 +153,9 @@ async function serveHere(context: Context, options: StartOptions): Promise<Endin
   const stopped = new Promise<void>((resolve) => void world.onStop(() => resolve()));
   const found = options.ephemeral === true ? accept(undefined) : findStateFolder(world, options);
   if (!found.ok) return found;
-  const ending = await serveSandbox(context, options, {
+  const configured = await withConfig(context, options);
+  if (!configured.ok) return configured;
+  const ending = await serveSandbox(context, configured.value, {
     place: { folder: found.value, log: world.stderr },
     use: async ({ ready, heldBack, given, stopRequested }) => {
       await printer.result(ready, () => banner(context, ready, { given }));

@@ -8,7 +8,8 @@ import type { World } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { baseUrlOf, findStateFolder, liveRun, shortPath } from "../folder/state-folder.ts";
 import { setting } from "../option-rules.ts";
-import { durationText, parseBaseUrl, parseDuration } from "../parsers.ts";
+import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
+import { parseDuration } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import {
   EXIT,

@@ -14,7 +14,8 @@ import {
   type Registry,
 } from "../command.ts";
 import { callSandbox, parseIdOf } from "../control-command.ts";
-import { parseChoice, parseDuration, parseId, durationText } from "../parsers.ts";
+import { parseChoice, parseDuration, parseId } from "../parsers.ts";
+import { durationText } from "../../core/config/setting-text.ts";
 import { table } from "../table.ts";
 import { failUsage, type Ending, type Problem } from "../problem.ts";
 

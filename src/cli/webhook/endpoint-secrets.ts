@@ -12,7 +12,8 @@ import {
   type Registry,
 } from "../command.ts";
 import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
-import { durationOf, parseChoice, durationText } from "../parsers.ts";
+import { parseChoice } from "../parsers.ts";
+import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 

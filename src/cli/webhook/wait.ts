@@ -6,7 +6,8 @@ import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { switchOption, valueOption, type CommonOptions, type Context } from "../command.ts";
 import { controlOutcome, controlTarget, type NextAfter } from "../control-command.ts";
-import { parseDuration, durationText } from "../parsers.ts";
+import { parseDuration } from "../parsers.ts";
+import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 

@@ -15,7 +15,7 @@ import type { SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { causeLine } from "./cause-line.ts";
 import { readInput } from "../input.ts";
-import { durationOf, durationText } from "../parsers.ts";
+import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { EXIT, type Ending } from "../problem.ts";
 import { checkSecrets, findSecrets, secretOption, type SecretOptions } from "./signing-secrets.ts";
 

@@ -1,3 +1,4 @@
+import { configOperations } from "./config.ts";
 import * as z from "zod";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
@@ -18,6 +19,7 @@ const operations = {
   ...drillOperations,
   ...readinessOperations,
   ...resetOperations,
+  ...configOperations,
   describe: sandboxOperation({
     method: "GET",
     path: "/openapi.json",

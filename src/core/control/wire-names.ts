@@ -74,7 +74,7 @@ function renamed(
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [names.get(name) ?? name, field]));
 }
 
-/** `bodySha256` is `body_sha256` on the wire. */
-function wireName(name: string): string {
+/** A field's name on the wire: `bodySha256` is `body_sha256` on the wire. */
+export function wireName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

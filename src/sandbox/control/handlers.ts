@@ -1,3 +1,4 @@
+import { configHandlers } from "./config.ts";
 import { accept } from "../../core/outcome.ts";
 import { checkoutHandlers } from "./checkout.ts";
 import { clockHandlers } from "./clock.ts";
@@ -17,6 +18,7 @@ export const CONTROL_HANDLERS: Handlers = {
   ...readinessHandlers,
   ...sandboxHandlers,
   ...resetHandlers,
+  ...configHandlers,
   describe: async () => {
     // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");

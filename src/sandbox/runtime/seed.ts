@@ -7,7 +7,7 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { Price } from "../../store/checkout/prices.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreIdentity } from "../../store/stores.ts";
@@ -17,7 +17,7 @@ import type { World } from "../../world.ts";
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
 
 /** The catalog of a new store. */
-const SEEDED_PRICES: readonly Price[] = [
+const SEEDED_PRICES: readonly (Price & { readonly approved: boolean })[] = [
   price("price_coffee", "A coffee", { amountMinor: 450, currency: "EUR", paymentMethod: "alipay_plus" }),
   price("price_ticket", "A concert ticket", {
     amountMinor: 19_900,
@@ -31,7 +31,11 @@ const SEEDED_PRICES: readonly Price[] = [
  * The store that the sandbox shows, with its secrets. `apiKey` is null unless the store is new or the key was given:
  * only its hash is stored.
  */
-export type SeededStore = StoreIdentity & { readonly apiKey: string | null; readonly signingSecret: string };
+export type SeededStore = StoreIdentity & {
+  readonly name: string;
+  readonly apiKey: string | null;
+  readonly signingSecret: string;
+};
 
 /** Secrets of a store that come from outside; each undefined where it is to be made. */
 export type GivenSecrets = {
@@ -45,34 +49,64 @@ export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret
 /** A new store, with its key. */
 export type NewStore = SeededStore & { readonly apiKey: string };
 
+/** What a new store is given; the rest is made, or as in every new store. */
+export type GivenStore = {
+  readonly id?: string;
+  readonly name?: string;
+  /** Default: the merchant of the first store, or a new one. */
+  readonly merchant?: { readonly id: string; readonly name?: string | undefined } | undefined;
+  readonly apiKey?: string | undefined;
+  readonly signingSecret?: string | undefined;
+  readonly prices?: readonly (Price & { readonly approved: boolean })[] | undefined;
+  readonly paymentMethods?: readonly string[] | undefined;
+  readonly currencies?: readonly string[] | undefined;
+};
+
+/** What making a store needs beside the tables. */
+export type StoreMaker = {
+  readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
+  readonly masterKey: Uint8Array;
+  /** Secrets of the first store that come from outside; each undefined where it is to be made. */
+  readonly given?: GivenSecrets;
+  /** Gets a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
+  readonly keepKey: (made: NewStore, isFirst: boolean) => void;
+};
+
+/** What is done before the first store is looked for, in the same transaction; what it makes is the first store. */
+export type BeforeSeed = () => Outcome<readonly NewStore[]>;
+
 /**
- * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keep`
+ * Creates the first merchant and store in an empty file, in one transaction; reads them from any other file. `keepKey`
  * gets the new key before its hash is committed: a crash in between leaves a key without a store, never a store without
- * its key. What is given becomes the secrets of a new store, and has to be those of one that is there (decision 78).
+ * its key. What is given becomes the secrets of a new first store, and has to be those of one that is there (decision
+ * 78); otherwise nothing is written.
  */
 export async function seed(
   store: Store,
-  world: World,
-  options: {
-    readonly masterKey: Uint8Array;
-    readonly given: GivenSecrets;
-    readonly keep: (seeded: NewStore) => void;
-  },
-): Promise<Outcome<SeededStore, SeedRefusal>> {
+  maker: StoreMaker,
+  before: BeforeSeed = () => accept([]),
+): Promise<Outcome<SeededStore, SeedRefusal | Refusal>> {
   return store.write(() => {
     const first = store.stores.first();
-    if (first !== undefined) return showStore(store, first, options);
-    const made = makeStore(store, world, options);
-    options.keep(made);
-    return accept(made);
+    const shown = first && showStore(store, first, maker);
+    if (shown !== undefined && !shown.ok) return shown;
+    const made = before();
+    if (!made.ok) return made;
+    const now = store.stores.first();
+    if (now === undefined) return accept(makeStore(store, maker));
+    const name = store.stores.details(now.id)?.store ?? "";
+    if (shown !== undefined) return accept({ ...shown.value, name });
+    const fresh = made.value.find(({ id }) => id === now.id);
+    if (fresh === undefined) throw new Error("the first store was there before, or was made just now");
+    return accept(fresh);
   });
 }
 
 function showStore(
   store: Store,
   { id, merchantId }: StoreIdentity,
-  { masterKey, given }: { readonly masterKey: Uint8Array; readonly given: GivenSecrets },
-): Outcome<SeededStore, SeedRefusal> {
+  { masterKey, given = NOT_GIVEN }: Pick<StoreMaker, "masterKey" | "given">,
+): Outcome<Omit<SeededStore, "name">, SeedRefusal> {
   const { apiKey = null } = given;
   const sealed = store.signingSecrets.current(id);
   const signingSecret = sealed && openSecret(sealed, masterKey);
@@ -84,37 +118,62 @@ function showStore(
   return accept({ id, merchantId, apiKey, signingSecret });
 }
 
-function makeStore(
+/** Makes a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
+export function makeStore(
   store: Store,
-  world: World,
-  { masterKey, given }: { readonly masterKey: Uint8Array; readonly given: GivenSecrets },
+  { world, masterKey, keepKey, given: outside = NOT_GIVEN }: StoreMaker,
+  given: GivenStore = {},
 ): NewStore {
   const createdAt = world.now();
-  const [id, merchantId, secretId] = [world.uuid(), world.uuid(), world.uuid()];
-  const apiKey = given.apiKey ?? newApiKey(world);
-  const signingSecret = given.signingSecret ?? newSigningSecret(world);
+  const first = store.stores.first();
+  const { name = "Sandbox Store", paymentMethods = PAYMENT_METHODS, currencies = SEEDED_CURRENCIES } = given;
+  const id = given.id ?? world.uuid();
+  const merchantId = given.merchant?.id ?? first?.merchantId ?? world.uuid();
+  const secretId = world.uuid();
+  const secrets = first === undefined ? outside : NOT_GIVEN;
+  const apiKey = secrets.apiKey ?? given.apiKey ?? newApiKey(world);
+  const signingSecret = secrets.signingSecret ?? given.signingSecret ?? newSigningSecret(world);
   const place = { id: secretId, storeId: id, nonce: world.randomBytes(NONCE_BYTES) };
 
-  store.stores.insertMerchant({ id: merchantId, name: "Sandbox Merchant", createdAt });
-  store.stores.insert({ id, merchantId, name: "Sandbox Store", createdAt });
-  for (const name of PAYMENT_METHODS) store.capabilities.insert(id, { kind: "payment_method", name });
-  for (const name of SEEDED_CURRENCIES) store.capabilities.insert(id, { kind: "currency", name });
-  store.credentials.insert({
-    id: world.uuid(),
-    storeId: id,
-    scopes: SCOPES,
-    keyHash: hashKey(apiKey),
-    lastFour: apiKey.slice(-4),
+  store.stores.insertMerchant({
+    id: merchantId,
+    name: given.merchant?.name ?? "Sandbox Merchant",
     createdAt,
   });
+  store.stores.insert({ id, merchantId, name, createdAt });
+  for (const method of paymentMethods)
+    store.capabilities.insert(id, { kind: "payment_method", name: method });
+  for (const currency of currencies) store.capabilities.insert(id, { kind: "currency", name: currency });
+  addKey(store, world, { storeId: id, apiKey });
   store.signingSecrets.insert(sealSecret(signingSecret, place, masterKey), {
     createdAt,
     endpointId: null,
     retiredAt: null,
   });
-  for (const item of SEEDED_PRICES) store.prices.insert(id, item);
-  return { id, merchantId, apiKey, signingSecret };
+  for (const item of given.prices ?? SEEDED_PRICES) store.prices.put(id, item);
+  const made = { id, merchantId, name, apiKey, signingSecret };
+  keepKey(made, first === undefined);
+  return made;
 }
+
+/** Gives a store an API key with every scope, within a transaction; only its hash is stored. */
+export function addKey(
+  store: Pick<Store, "credentials">,
+  world: Pick<World, "now" | "uuid">,
+  { storeId, apiKey }: { readonly storeId: string; readonly apiKey: string },
+): void {
+  const createdAt = world.now();
+  store.credentials.insert({
+    id: world.uuid(),
+    storeId,
+    scopes: SCOPES,
+    keyHash: hashKey(apiKey),
+    lastFour: apiKey.slice(-4),
+    createdAt,
+  });
+}
+
+const NOT_GIVEN: GivenSecrets = { apiKey: undefined, signingSecret: undefined };
 
 /** An API key that nobody can guess. */
 export function newApiKey({ randomBytes }: Pick<World, "randomBytes">): string {
@@ -126,6 +185,6 @@ export function newSigningSecret({ randomBytes }: Pick<World, "randomBytes">): s
   return formatSigningSecret(randomBytes(SIGNING_SECRET_BYTES));
 }
 
-function price(id: string, description: string, terms: Omit<Price, "id" | "description">): Price {
-  return { id, description, ...terms };
+function price(id: string, description: string, terms: Omit<Price, "id" | "description">) {
+  return { id, description, ...terms, approved: true };
 }

@@ -103,8 +103,7 @@ export function setEndpointState(
 /** Removes an endpoint; its deliveries are given up, their audit stays. Refuses with `not_found`. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
-    context.store.deliveries.dropAll(endpoint.id);
-    context.store.endpoints.remove(endpoint.id, now);
+    dropEndpoint(context.store, endpoint.id, now);
     return accept({ ...endpoint, state: "disabled", reason: "it was removed" });
   });
 }
@@ -259,12 +258,20 @@ function replayAll(
   return wanted.length;
 }
 
-function insert(
-  context: EndpointsContext,
-  wanted: Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes">,
+function insert(context: EndpointsContext, wanted: NewEndpoint, now: number): EndpointWithSecrets {
+  const endpoint = makeEndpoint(context, wanted, now);
+  return { ...endpoint, secrets: endpointSecrets(context, endpoint, now) };
+}
+
+/** What is said of a new endpoint. */
+type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes">;
+
+/** Makes an endpoint within a transaction, enabled; its address and patterns have been checked. */
+export function makeEndpoint(
+  { store, world }: Pick<ServiceContext, "store" | "world">,
+  wanted: NewEndpoint,
   now: number,
-): EndpointWithSecrets {
-  const { store, world } = context;
+): Endpoint {
   const endpoint: Endpoint = {
     ...wanted,
     id: world.uuid(),
@@ -274,7 +281,17 @@ function insert(
     createdAt: now,
   };
   store.endpoints.insert(endpoint);
-  return { ...endpoint, secrets: endpointSecrets(context, endpoint, now) };
+  return endpoint;
+}
+
+/** Removes an endpoint within a transaction, with all that is on its way there. */
+export function dropEndpoint(
+  { deliveries, endpoints }: Pick<Store, "deliveries" | "endpoints">,
+  id: string,
+  now: number,
+): void {
+  deliveries.dropAll(id);
+  endpoints.remove(id, now);
 }
 
 function keepSecret(

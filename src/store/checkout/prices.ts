@@ -25,10 +25,13 @@ CREATE TABLE prices (
 
 /** The catalog of each store. */
 export function pricesTable(connection: Connection) {
-  const insert = connection.prepare<Price & { readonly storeId: string }>(
+  const upsert = connection.prepare<Price & { readonly storeId: string; readonly approved: number }>(
     `INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, approved)
-     VALUES (@storeId, @id, @description, @amountMinor, @currency, @paymentMethod, 1)`,
+     VALUES (@storeId, @id, @description, @amountMinor, @currency, @paymentMethod, @approved)
+     ON CONFLICT (store_id, id) DO UPDATE SET description = excluded.description, currency = excluded.currency,
+       amount_minor = excluded.amount_minor, payment_method = excluded.payment_method, approved = excluded.approved`,
   );
+  const remove = connection.prepare<[string, string]>("DELETE FROM prices WHERE store_id = ? AND id = ?");
   const selectApproved = connection.prepare<[string, string], Price>(
     `SELECT ${COLUMNS} FROM prices WHERE store_id = ? AND id = ? AND approved = 1`,
   );
@@ -37,9 +40,13 @@ export function pricesTable(connection: Connection) {
   );
 
   return {
-    insert: (storeId: string, price: Price): void => {
-      insert.run({ ...price, storeId });
+    /** Adds a price, or replaces the one of its id; checkouts keep the terms that they were created on. */
+    put: (storeId: string, price: Price & { readonly approved: boolean }): void => {
+      upsert.run({ ...price, storeId, approved: Number(price.approved) });
     },
+
+    /** Removes a price; checkouts of it stay. */
+    remove: (storeId: string, id: string): void => void remove.run(storeId, id),
 
     /** The approved price of this id, if the store has it. */
     approved: (storeId: string, id: string): Price | undefined => selectApproved.get(storeId, id),

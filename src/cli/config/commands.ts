@@ -1,0 +1,214 @@
+import type { Command } from "commander";
+import type { ChangeEntry } from "../../core/control/config.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import type { WantedStore } from "../../core/config/schema.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { durationText } from "../../core/config/setting-text.ts";
+import { rateLimitText } from "../../core/rate-limit.ts";
+import {
+  register,
+  switchOption,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { callControl } from "../../client/control/control.ts";
+import { shortPath } from "../folder/state-folder.ts";
+import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { loadConfig, type LoadedConfig } from "./load.ts";
+import { planText, settingsText, type SettingDifference } from "./report.ts";
+
+type FileOptions = CommonOptions & { readonly file?: string };
+type PruneOptions = FileOptions & { readonly prune?: boolean };
+
+/** `checkout config …`. */
+export function registerConfig(parent: Command, registry: Registry): void {
+  register<FileOptions>(parent, registry, {
+    name: "validate",
+    summary: "check the file, and the variables that it names; asks no sandbox",
+    examples: ["checkout config validate", "checkout config validate --file shop.json"],
+    options: [fileOption()],
+    run: runValidate,
+  });
+  register<PruneOptions>(parent, registry, {
+    name: "diff",
+    summary: "show what apply would change in the live sandbox; exit 0 nothing, 3 something",
+    examples: ["checkout config diff", "checkout config diff --prune --json"],
+    options: [fileOption(), pruneOption()],
+    run: runDiff,
+  });
+  register<PruneOptions>(parent, registry, {
+    name: "apply",
+    summary: "make the live sandbox be as the file says, in one transaction",
+    examples: ["checkout config apply", "checkout config apply --prune"],
+    options: [fileOption(), pruneOption()],
+    run: runApply,
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "export",
+    summary: "print the live sandbox as such a file, without secrets",
+    examples: ["checkout config export > checkout.config.json"],
+    options: [],
+    run: runExport,
+  });
+}
+
+function fileOption() {
+  return valueOption("--file <file>", "the configuration (default: checkout.config.json, found upward)");
+}
+
+function pruneOption() {
+  return switchOption("--prune", "remove what the lists of the file do not have");
+}
+
+async function runValidate({ world, printer }: Context, options: FileOptions): Promise<Ending> {
+  const file = await load({ world }, options);
+  if (!file.ok) return file;
+  const { path, config, stores } = file.value;
+  const resolved = await stores();
+  if (!resolved.ok) return resolved;
+  const shown = { file: path, stores: resolved.value.length, targets: Object.keys(config.targets ?? {}) };
+  return printer.result(shown, () => `✓ ${shortPath(world, path)} is valid`);
+}
+
+async function runDiff(context: Context, options: PruneOptions): Promise<Ending> {
+  const { printer } = context;
+  const file = await load(context, options);
+  if (!file.ok) return file;
+  const planned = await send(context, options, { file: file.value, dryRun: true });
+  if (!planned.ok) return planned;
+  const { answer, settings } = planned.value;
+  const isSame = settings.length === 0 && answer.changes.every(({ action }) => !isChange(action));
+  const { changes } = encodeAnswer("applyConfig", answer);
+  const shown = { same: isSame, file: file.value.path, changes, settings };
+  await printer.result(shown, () => planAndSettings(context, answer.changes, settings));
+  return accept(isSame ? EXIT.done : EXIT.notReady);
+}
+
+async function runApply(context: Context, options: PruneOptions): Promise<Ending> {
+  const { printer } = context;
+  const file = await load(context, options);
+  if (!file.ok) return file;
+  const done = await send(context, options, { file: file.value, dryRun: false });
+  if (!done.ok) return done;
+  const { answer, settings } = done.value;
+  const { changes, made } = encodeAnswer("applyConfig", answer);
+  const shown = { file: file.value.path, changes, made, settings };
+  const keys = answer.made.map(({ name, id, apiKey }) => `  ${name} (${id})  API key ${apiKey}`);
+  return printer.result(shown, () =>
+    [planAndSettings(context, answer.changes, settings), ...keys].join("\n"),
+  );
+}
+
+async function runExport(context: Context, options: CommonOptions): Promise<Ending> {
+  const shown = await callSandbox(context, options, { name: "showConfig", body: undefined });
+  if (!shown.ok) return shown;
+  const { exportedConfig } = await import("../../core/config/export.ts");
+  const text = exportedConfig(shown.value);
+  // As one line, like every result; as a file otherwise.
+  return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
+}
+
+function planAndSettings(
+  { printer }: Context,
+  changes: readonly ChangeEntry[],
+  settings: readonly SettingDifference[],
+): string {
+  return [planText(changes, printer.style), settingsText(settings)].filter(Boolean).join("\n");
+}
+
+function isChange(action: ChangeEntry["action"]): boolean {
+  return action === "add" || action === "change" || action === "remove";
+}
+
+/** The file of a command, which has to be there. */
+async function load(
+  { world }: Pick<Context, "world">,
+  { file, trustFolder }: FileOptions,
+): Promise<Outcome<LoadedConfig, Problem>> {
+  const config = file ?? (world.env["CHECKOUT_SANDBOX_CONFIG"] || undefined);
+  const found = await loadConfig(world, {
+    ...(config === undefined ? {} : { config }),
+    ...(trustFolder === undefined ? {} : { trustFolder }),
+  });
+  if (!found.ok) return found;
+  if (found.value !== undefined) return accept(found.value);
+  return failUsage(
+    "there is no checkout.config.json here, or in a folder above",
+    "make one, or name one with --file",
+  );
+}
+
+type Sent = {
+  readonly answer: AnswerOf<"applyConfig">;
+  readonly settings: readonly SettingDifference[];
+};
+
+/** Asks the live sandbox to apply the file, or only how it would. */
+async function send(
+  context: Context,
+  options: PruneOptions,
+  { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },
+): Promise<Outcome<Sent, Problem>> {
+  const resolved = await file.stores();
+  if (!resolved.ok) return resolved;
+  const target = await controlTarget(context, options);
+  if (!target.ok) return target;
+  for (const secret of secretsOf(resolved.value)) context.printer.hide(secret);
+  const served = controlOutcome(
+    await callControl(context.world, target.value, { name: "showConfig", body: undefined }),
+  );
+  if (!served.ok) return served;
+  const body = { stores: resolved.value, prune: options.prune === true, dryRun };
+  const done = await callControl(context.world, target.value, { name: "applyConfig", body });
+  if (done.end === "refusal" && done.status < 500)
+    return fail({
+      ...file.refused({ code: "state_conflict", message: done.error.message }),
+      code: done.error.code,
+    });
+  const answer = controlOutcome(done);
+  if (!answer.ok) return answer;
+  return accept({ answer: answer.value, settings: settingsOf(file, served.value) });
+}
+
+function secretsOf(stores: readonly WantedStore[]): string[] {
+  return stores.flatMap(({ apiKeys = [], signingSecret = "" }) => [...apiKeys, signingSecret]);
+}
+
+/** The settings of the file that the live sandbox does not have. */
+function settingsOf(
+  { config }: LoadedConfig,
+  { settings: live }: AnswerOf<"showConfig">,
+): readonly SettingDifference[] {
+  const { port = 0, rateLimit, checkoutLifetime, deliveryTimeout, ...lists } = config.sandbox ?? {};
+  const pairs: readonly (readonly [field: string, from: string, to: string | undefined])[] = [
+    // 0 is any port, so every port is right.
+    ["port", String(live.port), port === 0 ? undefined : String(port)],
+    ["rate_limit", live.rateLimit, rateLimit && rateLimitText(rateLimit)],
+    ["checkout_lifetime", durationText(live.checkoutLifetimeMs), maybeDuration(checkoutLifetime)],
+    ["delivery_timeout", durationText(live.deliveryTimeoutMs), maybeDuration(deliveryTimeout)],
+    ["allow_hosts", listText(live.allowHosts), lists.allowHosts && listText(lists.allowHosts)],
+    [
+      "allow_control_hosts",
+      listText(live.allowControlHosts),
+      lists.allowControlHosts && listText(lists.allowControlHosts),
+    ],
+    ["allow_targets", listText(live.allowTargets), lists.allowTargets && listText(lists.allowTargets)],
+    ["listen", listText(live.listen), lists.listen && listText(lists.listen)],
+    ["public_url", live.publicUrl ?? "none", lists.publicUrl],
+  ];
+  return pairs.flatMap(([field, from, to]) =>
+    to === undefined || from === to ? [] : [{ field: `sandbox.${field}`, from, to }],
+  );
+}
+
+function maybeDuration(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : durationText(milliseconds);
+}
+
+/** Hosts in one order: that of the file means nothing. */
+function listText(list: readonly string[]): string {
+  return list.toSorted().join(", ");
+}

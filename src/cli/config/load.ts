@@ -1,0 +1,90 @@
+import { namedField, type FieldFault } from "../../core/config/field.ts";
+import type { ConfigFault, ReadConfig } from "../../core/config/read.ts";
+import type { ConfigFile, WantedStore } from "../../core/config/schema.ts";
+import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+import { shortPath } from "../folder/state-folder.ts";
+import { EXIT, fail, type Problem } from "../problem.ts";
+import { findConfig, type ConfigOptions } from "./find.ts";
+
+/** A configuration that was read, and how what is wrong with it is said. */
+export type LoadedConfig = {
+  readonly path: string;
+  readonly config: ConfigFile;
+  /** The stores with their secrets; refuses variables that are missing. */
+  readonly stores: () => Promise<Outcome<readonly WantedStore[], Problem>>;
+  /** A fault of a field, with its place in the file. */
+  readonly problem: (fault: FieldFault) => Problem;
+  /** A refusal of the sandbox, with the place of the field that it names. */
+  readonly refused: (refusal: Refusal) => Problem;
+};
+
+/** Maximum number of faults that are told beside the first. */
+const MAX_FURTHER = 9;
+
+/** Reads the configuration of a command; undefined where there is none. Refuses with every fault and its place. */
+export async function loadConfig(
+  world: Pick<World, "cwd" | "files" | "env">,
+  options: ConfigOptions,
+): Promise<Outcome<LoadedConfig | undefined, Problem>> {
+  const found = findConfig(world, options);
+  if (!found.ok || found.value === undefined) return found.ok ? accept(undefined) : found;
+  const path = found.value;
+  const text = world.files.read(path) ?? "";
+  // The parser and the schema are loaded only where there is something to read.
+  const { readConfig } = await import("../../core/config/read.ts");
+  const read = readConfig(text);
+  if (!read.ok) return fail(faultsProblem(shortPath(world, path), read.refusal));
+  return accept(loaded(world, path, read.value));
+}
+
+function loaded(
+  world: Pick<World, "cwd" | "env">,
+  path: string,
+  { config, locate }: ReadConfig,
+): LoadedConfig {
+  const name = shortPath(world, path);
+  const problem = (fault: FieldFault): Problem => faultsProblem(name, [locate(fault)]);
+  return {
+    path,
+    config,
+    problem,
+    stores: async () => {
+      const { resolveStores } = await import("../../core/config/secrets.ts");
+      const resolved = resolveStores(config, world.env);
+      return resolved.ok ? resolved : fail(faultsProblem(name, resolved.refusal.map(locate)));
+    },
+    refused: ({ code, message }) => {
+      const fault = namedField(message);
+      if (fault !== undefined) return { ...problem(fault), exitCode: EXIT.failed, code };
+      return { exitCode: EXIT.failed, code, message, next: `correct ${name}` };
+    },
+  };
+}
+
+/** The first fault as the message, those after it below. */
+function faultsProblem(file: string, faults: readonly ConfigFault[]): Problem {
+  const [first, ...rest] = faults;
+  if (first === undefined) throw new Error("a refusal of a configuration names a fault");
+  const further = rest
+    .slice(0, MAX_FURTHER)
+    .map((fault, at) => [`fault_${at + 2}`, faultText(file, fault)] as const);
+  return {
+    exitCode: EXIT.usage,
+    code: "config_invalid",
+    message: faultText(file, first),
+    next: `correct ${file}; nothing was changed`,
+    details: {
+      file,
+      field: first.field,
+      line: first.line,
+      column: first.column,
+      ...(rest.length === 0 ? {} : { faults: faults.length }),
+      ...Object.fromEntries(further),
+    },
+  };
+}
+
+function faultText(file: string, { field, message, line, column }: ConfigFault): string {
+  return `${file}:${line}:${column}: ${field === "" ? "" : `${field}: `}${message}`;
+}

@@ -1,0 +1,50 @@
+import type { ChangeEntry } from "../../core/control/config.ts";
+import { printable } from "../../core/text.ts";
+import type { Style } from "../printer.ts";
+
+/** A setting of the live sandbox that the file has otherwise. */
+export type SettingDifference = { readonly field: string; readonly from: string; readonly to: string };
+
+const SIGNS = { add: "+", change: "~", remove: "-", unmanaged: "?" } as const;
+
+/** What was changed, in one line; empty where nothing was. */
+export function changedText(changes: readonly Pick<ChangeEntry, "action">[]): string {
+  const words = { add: "added", change: "changed", remove: "removed" } as const;
+  return (["add", "change", "remove"] as const)
+    .map((action) => [changes.filter((change) => change.action === action).length, words[action]] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count} ${word}`)
+    .join(", ");
+}
+
+/** A plan, line by line; what stays is only counted. */
+export function planText(changes: readonly ChangeEntry[], style: Style): string {
+  const shown = changes.filter(({ action }) => action !== "keep");
+  const kept = changes.length - shown.length;
+  const lines = shown.flatMap((change) => changeLines(change, style));
+  const count = changedText(changes);
+  return [...lines, `${count === "" ? "nothing to change" : count}; ${kept} as they are`].join("\n");
+}
+
+function changeLines(
+  { action, kind, name, storeId, differences }: ChangeEntry,
+  style: Style,
+): readonly string[] {
+  if (action === "keep") return [];
+  const colour = { add: style.green, change: style.cyan, remove: style.red, unmanaged: style.dim }[action];
+  const inStore = kind === "store" ? "" : `  (store ${storeId})`;
+  const rest = action === "unmanaged" ? "  is not in the file" : "";
+  const fields = differences.map(({ field, from, to }) => `    ${field}: ${shownAs(from)} → ${shownAs(to)}`);
+  return [colour(printable(`${SIGNS[action]} ${kind} ${name}${rest}${inStore}`)), ...fields.map(printable)];
+}
+
+/** Settings that only a restart changes. */
+export function settingsText(settings: readonly SettingDifference[]): string {
+  if (settings.length === 0) return "";
+  const lines = settings.map(({ field, from, to }) => printable(`! ${field}: ${from} → ${to}`));
+  return [...lines, "  Settings change with the next start of the sandbox."].join("\n");
+}
+
+function shownAs(value: string | number | boolean | null): string {
+  return value === null ? "–" : String(value);
+}

@@ -1,0 +1,70 @@
+import type { PlannedChange } from "../../core/config/plan.ts";
+import type { SandboxSettings } from "../../core/config/schema.ts";
+import { parseTarget } from "../../core/webhook/target.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Context } from "../command.ts";
+import { shortPath } from "../folder/state-folder.ts";
+import { fail, type Problem } from "../problem.ts";
+import { DEFAULT_PORT, type ServeOptions } from "../sandbox/serve.ts";
+import type { ConfigOptions } from "./find.ts";
+import { loadConfig, type LoadedConfig } from "./load.ts";
+import { changedText } from "./report.ts";
+
+/**
+ * How a sandbox is served: a flag wins over its variable, that over the configuration, that over the default; and the
+ * stores of the configuration. Everything that can be refused without a sandbox is refused here, before anything is made.
+ */
+export async function withConfig<Options extends ServeOptions & ConfigOptions>(
+  context: Context,
+  options: Options,
+): Promise<Outcome<Options, Problem>> {
+  const { world, printer } = context;
+  const found = await loadConfig(world, options);
+  if (!found.ok) return found;
+  if (found.value === undefined) return accept(options);
+  const { path, config, stores, refused } = found.value;
+  const resolved = await stores();
+  if (!resolved.ok) return resolved;
+  const settings = { ...serveOptionsOf(config.sandbox ?? {}), ...options };
+  const target = checkTargets(found.value, settings);
+  if (!target.ok) return target;
+  const applied = (changes: readonly PlannedChange[]): void => {
+    const text = changedText(changes);
+    if (text !== "") printer.talk(`${shortPath(world, path)}: ${text}`);
+  };
+  if (resolved.value.length === 0) return accept(settings);
+  return accept({ ...settings, setup: { stores: resolved.value, problem: refused, applied } });
+}
+
+/** The settings of a file as the options of `sandbox start`. */
+function serveOptionsOf(sandbox: SandboxSettings): ServeOptions {
+  const { port, rateLimit, checkoutLifetime, deliveryTimeout, listen, publicUrl } = sandbox;
+  const { allowHosts: allowHost, allowControlHosts: allowControlHost, allowTargets: allowTarget } = sandbox;
+  const all = {
+    port,
+    rateLimit,
+    checkoutLifetime,
+    deliveryTimeout,
+    allowHost,
+    allowControlHost,
+    allowTarget,
+    listen,
+    publicUrl,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** Endpoints that this sandbox would never send to. */
+function checkTargets(
+  { config, problem }: LoadedConfig,
+  { allowTarget: allowedHosts = [], port: ownPort = DEFAULT_PORT }: ServeOptions,
+): Outcome<void, Problem> {
+  for (const [at, { endpoints = [] }] of (config.stores ?? []).entries()) {
+    for (const [index, { url }] of endpoints.entries()) {
+      const target = parseTarget(url, { allowedHosts, ownPort });
+      const path = ["stores", at, "endpoints", index, "url"];
+      if (!target.ok) return fail(problem({ path, message: target.refusal.message }));
+    }
+  }
+  return accept(undefined);
+}

@@ -1,0 +1,322 @@
+import type { Capability } from "../checkout/checkout.ts";
+import { hashKey } from "../credential.ts";
+import type { ErrorCode } from "../errors.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { parseTarget, type TargetPolicy } from "../webhook/target.ts";
+import { canonicalUrl, conflictsIn } from "./conflicts.ts";
+import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
+import type { WantedPrice, WantedStore } from "./schema.ts";
+
+/** A price with what the file may leave out. */
+export type WholePrice = Omit<WantedPrice, "description" | "approved"> & {
+  readonly description: string;
+  readonly approved: boolean;
+};
+
+/** A store as it is now. */
+export type StoreState = {
+  readonly id: string;
+  readonly name: string;
+  readonly merchant: { readonly id: string; readonly name: string };
+  readonly capabilities: readonly Capability[];
+  readonly prices: readonly WholePrice[];
+  readonly returnOrigins: readonly string[];
+  /** Those with an address of their own, not a `checkout listen`. */
+  readonly endpoints: readonly {
+    readonly id: string;
+    readonly url: string;
+    readonly events: readonly string[];
+  }[];
+  /** Undefined if it cannot be decrypted. */
+  readonly signingSecret: string | undefined;
+};
+
+/** All stores, the first one first, and what is known of API keys, by their hashes. */
+export type ConfigState = {
+  readonly stores: readonly StoreState[];
+  readonly keys: ReadonlyMap<string, { readonly storeId: string; readonly isRevoked: boolean }>;
+};
+
+/** A value of a field, as a plan shows it; null where there is none. */
+export type Shown = string | number | boolean | null;
+/** A field that a plan changes. */
+export type Difference = { readonly field: string; readonly from: Shown; readonly to: Shown };
+
+/** What happens to a thing. `unmanaged`: it is there and not in the file; `prune` would remove it. */
+export const CHANGE_ACTIONS = ["add", "change", "keep", "remove", "unmanaged"] as const;
+/** The kinds of things that a plan is about. */
+export const CHANGE_KINDS = [
+  "store",
+  "merchant",
+  "api_key",
+  "payment_method",
+  "currency",
+  "price",
+  "return_origin",
+  "endpoint",
+] as const;
+
+/** One line of a plan. */
+export type Change = {
+  readonly action: (typeof CHANGE_ACTIONS)[number];
+  readonly kind: (typeof CHANGE_KINDS)[number];
+  readonly storeId: string;
+  /** What it is called in its store: an id, an address, the name of a capability, the end of a key. */
+  readonly name: string;
+  readonly differences: readonly Difference[];
+};
+
+/** A change with what has to be written for it. */
+export type PlannedChange = Omit<Change, "kind"> &
+  (
+    | { readonly kind: "store"; readonly wanted?: WantedStore }
+    | { readonly kind: "price"; readonly wanted?: WantedPrice }
+    | { readonly kind: "api_key"; readonly apiKey: string }
+    | { readonly kind: "endpoint"; readonly endpointId?: string; readonly events: readonly string[] }
+    | { readonly kind: "merchant" | "payment_method" | "currency" | "return_origin" }
+  );
+
+/** How a plan is made. */
+export type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
+
+/** Maximum number of return origins, and of endpoints, of a store. */
+const MAX_IN_LIST = 20;
+const ALL_EVENTS = ["*"];
+
+/**
+ * What has to change so that the sandbox is as its configuration says (decision 84). A list that the file does not have
+ * is not looked at; of one that it has, the rest is unmanaged, and removed only with `prune`. Refuses what cannot be
+ * done, with the field in front of the message, so that nothing is refused when the plan is carried out.
+ */
+export function planOf(
+  wanted: readonly WantedStore[],
+  state: ConfigState,
+  options: PlanOptions,
+): Outcome<readonly PlannedChange[]> {
+  const [conflict] = [...conflictsIn(wanted), ...keyConflicts(wanted)];
+  if (conflict !== undefined) return refuseField("invalid_parameter", conflict.path, conflict.message);
+  const known = new Map(state.stores.map((store) => [store.id, store]));
+  const planned: PlannedChange[] = [];
+  for (const [at, store] of wanted.entries()) {
+    const now = known.get(store.id);
+    const path = ["stores", at];
+    const possible = checkStore(store, { now, state, path, options });
+    if (!possible.ok) return possible;
+    planned.push(...changesOf(store, { now, state, prune: options.prune }));
+  }
+  const inFile = new Set(wanted.map(({ id }) => id));
+  const others = wanted.length === 0 ? [] : state.stores.filter(({ id }) => !inFile.has(id));
+  const unmanaged = others.map(({ id, name }) => head("unmanaged", "store", { storeId: id, name }));
+  return accept([...planned, ...unmanaged]);
+}
+
+type Place = { readonly now: StoreState | undefined; readonly state: ConfigState };
+type Checked = Place & { readonly path: FieldPath; readonly options: PlanOptions };
+
+function changesOf(wanted: WantedStore, place: Place & { readonly prune: boolean }): PlannedChange[] {
+  return [
+    storeChange(wanted, place),
+    ...merchantChanges(wanted, place),
+    ...keyChanges(wanted, place),
+    ...capabilityChanges(wanted, place, "payment_method"),
+    ...capabilityChanges(wanted, place, "currency"),
+    ...priceChanges(wanted, place),
+    ...originChanges(wanted, place),
+    ...endpointChanges(wanted, place),
+  ];
+}
+
+function storeChange(wanted: WantedStore, { now }: Place): PlannedChange {
+  const { id: storeId, name } = wanted;
+  if (now === undefined) return { ...head("add", "store", { storeId, name }), wanted };
+  return { ...compared("store", { storeId, name }, [["name", now.name, name]]), wanted };
+}
+
+/** The name of a merchant that is there; that of a new one comes with its first store. */
+function merchantChanges({ id: storeId, merchant }: WantedStore, { state }: Place): PlannedChange[] {
+  const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
+  if (merchant?.name === undefined || now === undefined) return [];
+  const about = { storeId, name: merchant.id };
+  return [{ ...compared("merchant", about, [["name", now.name, merchant.name]]) }];
+}
+
+function keyChanges({ id: storeId, apiKeys = [] }: WantedStore, { state }: Place): PlannedChange[] {
+  return apiKeys.map((apiKey) => {
+    const action = state.keys.has(hashKey(apiKey)) ? "keep" : "add";
+    return { ...head(action, "api_key", { storeId, name: `…${apiKey.slice(-4)}` }), apiKey };
+  });
+}
+
+/** A capability that the list leaves out is switched off, not removed: it can be switched on again. */
+function capabilityChanges(
+  { id: storeId, capabilities = {} }: WantedStore,
+  { now }: Place,
+  kind: "payment_method" | "currency",
+): PlannedChange[] {
+  const names: readonly string[] | undefined =
+    kind === "currency" ? capabilities.currencies : capabilities.paymentMethods;
+  if (names === undefined) return [];
+  const known = (now?.capabilities ?? []).filter((capability) => capability.kind === kind);
+  const added = names.filter((name) => !known.some((capability) => capability.name === name));
+  return [
+    ...known
+      .filter(({ name, active }) => active || names.includes(name))
+      .map(({ name, active }) =>
+        compared(kind, { storeId, name }, [["active", active, names.includes(name)]]),
+      ),
+    ...added.map((name) => head("add", kind, { storeId, name })),
+  ];
+}
+
+function priceChanges(
+  { id: storeId, prices }: WantedStore,
+  { now, prune }: Place & { readonly prune: boolean },
+): PlannedChange[] {
+  if (prices === undefined) return [];
+  const known = now?.prices ?? [];
+  const rest = known.filter(({ id }) => !prices.some((price) => price.id === id));
+  return [
+    ...prices.map((wanted): PlannedChange => {
+      const about = { storeId, name: wanted.id };
+      const before = known.find(({ id }) => id === wanted.id);
+      if (before === undefined) return { ...head("add", "price", about), wanted };
+      const { description = "", approved = true } = wanted;
+      const change = compared("price", about, [
+        ["amount_minor", before.amountMinor, wanted.amountMinor],
+        ["currency", before.currency, wanted.currency],
+        ["payment_method", before.paymentMethod, wanted.paymentMethod],
+        ["description", before.description, description],
+        ["approved", before.approved, approved],
+      ]);
+      return { ...change, wanted };
+    }),
+    ...rest.map(({ id }) => surplus("price", { storeId, name: id }, prune)),
+  ];
+}
+
+function originChanges(
+  { id: storeId, returnOrigins }: WantedStore,
+  { now, prune }: Place & { readonly prune: boolean },
+): PlannedChange[] {
+  if (returnOrigins === undefined) return [];
+  const known = now?.returnOrigins ?? [];
+  const rest = known.filter((name) => !returnOrigins.includes(name));
+  return [
+    ...returnOrigins.map((name) =>
+      head(known.includes(name) ? "keep" : "add", "return_origin", { storeId, name }),
+    ),
+    ...rest.map((name) => surplus("return_origin", { storeId, name }, prune)),
+  ];
+}
+
+function endpointChanges(
+  { id: storeId, endpoints }: WantedStore,
+  { now, prune }: Place & { readonly prune: boolean },
+): PlannedChange[] {
+  if (endpoints === undefined) return [];
+  const known = now?.endpoints ?? [];
+  const rest = known.filter(({ url }) => !endpoints.some((endpoint) => canonicalUrl(endpoint.url) === url));
+  return [
+    ...endpoints.map((endpoint): PlannedChange => {
+      const about = { storeId, name: canonicalUrl(endpoint.url) };
+      const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
+      const before = known.find(({ url }) => url === about.name);
+      if (before === undefined) return { ...head("add", "endpoint", about), events };
+      const change = compared("endpoint", about, [["events", listed(before.events), listed(events)]]);
+      return { ...change, endpointId: before.id, events };
+    }),
+    ...rest.map(({ id: endpointId, url, events }) =>
+      Object.assign(surplus("endpoint", { storeId, name: url }, prune), { endpointId, events }),
+    ),
+  ];
+}
+
+/** What no plan can do. */
+function checkStore(wanted: WantedStore, { now, state, path, options }: Checked): Outcome<void> {
+  const { merchant, signingSecret, apiKeys = [] } = wanted;
+  if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id) {
+    const why = `the store is there, of merchant ${now.merchant.id}; a store keeps its merchant`;
+    return refuseField("state_conflict", [...path, "merchant", "id"], why);
+  }
+  const other = now?.signingSecret;
+  if (signingSecret !== undefined && other !== undefined && other !== signingSecret) {
+    const why = "the store is there, with another signing secret; one is taken only when the store is made";
+    return refuseField("state_conflict", [...path, "signing_secret"], why);
+  }
+  for (const [at, apiKey] of apiKeys.entries()) {
+    const owner = state.keys.get(hashKey(apiKey));
+    if (owner === undefined || (owner.storeId === wanted.id && !owner.isRevoked)) continue;
+    const why = owner.isRevoked
+      ? "this API key was revoked"
+      : `this API key is one of store ${owner.storeId}`;
+    return refuseField("state_conflict", [...path, "api_keys", at], `${why}; take another one`);
+  }
+  return checkLists(wanted, { now, state, path, options });
+}
+
+function checkLists(wanted: WantedStore, { now, path, options }: Checked): Outcome<void> {
+  const { returnOrigins = [], endpoints = [] } = wanted;
+  for (const [at, { url }] of endpoints.entries()) {
+    const target = parseTarget(url, options.targets);
+    if (!target.ok)
+      return refuseField("invalid_parameter", [...path, "endpoints", at, "url"], target.refusal.message);
+  }
+  const lists = [
+    ["return_origins", returnOrigins, now?.returnOrigins ?? []],
+    [
+      "endpoints",
+      endpoints.map(({ url }) => canonicalUrl(url)),
+      (now?.endpoints ?? []).map(({ url }) => url),
+    ],
+  ] as const;
+  for (const [name, inFile, known] of lists) {
+    const all = new Set(options.prune ? inFile : [...inFile, ...known]);
+    if (all.size <= MAX_IN_LIST || all.size === known.length) continue;
+    const why = `a store may have ${MAX_IN_LIST}, and would have ${all.size} with those that are not in the file`;
+    return refuseField("state_conflict", [...path, name], `${why}; --prune removes them`);
+  }
+  return accept(undefined);
+}
+
+/** A key belongs to one store. */
+function keyConflicts(wanted: readonly WantedStore[]): FieldFault[] {
+  const all = wanted.flatMap(({ apiKeys = [] }, store) =>
+    apiKeys.map((apiKey, at) => ({ apiKey, path: ["stores", store, "api_keys", at] })),
+  );
+  return all
+    .filter(({ apiKey }, at) => all.findIndex((other) => other.apiKey === apiKey) < at)
+    .map(({ path }) => ({ path, message: "is the same API key as another one of the file" }));
+}
+
+function refuseField(code: ErrorCode, path: FieldPath, why: string): Outcome<never> {
+  return refuse(code, `${fieldText(path)}: ${why}`);
+}
+
+type About = Pick<Change, "storeId" | "name">;
+
+type Of<Kind> = Omit<Change, "kind"> & { readonly kind: Kind };
+
+function head<Kind extends Change["kind"]>(action: Change["action"], kind: Kind, about: About): Of<Kind> {
+  return { action, kind, ...about, differences: [] };
+}
+
+function surplus<Kind extends Change["kind"]>(kind: Kind, about: About, prune: boolean): Of<Kind> {
+  return head(prune ? "remove" : "unmanaged", kind, about);
+}
+
+/** A thing that is there and wanted: kept, or changed in the fields that differ. */
+function compared<Kind extends Change["kind"]>(
+  kind: Kind,
+  about: About,
+  fields: readonly (readonly [field: string, from: Shown, to: Shown])[],
+): Of<Kind> {
+  const differences = fields
+    .filter(([, from, to]) => from !== to)
+    .map(([field, from, to]) => ({ field, from, to }));
+  return { ...head(differences.length === 0 ? "keep" : "change", kind, about), differences };
+}
+
+/** Patterns of event types in one order, whatever order they were written in. */
+function listed(events: readonly string[]): string {
+  return events.toSorted().join(", ");
+}

@@ -1,0 +1,223 @@
+import {
+  createScanner,
+  findNodeAtLocation,
+  parseTree,
+  type Node,
+  type ParseError,
+  type ParseErrorCode,
+} from "jsonc-parser";
+import { closestMatch } from "leven";
+import * as z from "zod";
+import { wireName, wireSchema } from "../control/wire-names.ts";
+import { accept, type Outcome } from "../outcome.ts";
+import { A_SECRET, holdsSecret, printableLiteral } from "../text.ts";
+import { conflictsIn } from "./conflicts.ts";
+import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
+import { configFile, type ConfigFile } from "./schema.ts";
+
+/** Something wrong with the file: the field, and its place in the text; line and column count from 1. */
+export type ConfigFault = {
+  readonly field: string;
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+};
+
+/** A file that could be read, and where its fields stand. */
+export type ReadConfig = {
+  readonly config: ConfigFile;
+  readonly locate: (fault: FieldFault) => ConfigFault;
+};
+
+/** Maximum size of the file, in characters. */
+const MAX_LENGTH = 200_000;
+const MAX_DEPTH = 16;
+/** A name further away than this is no misspelling. */
+const MAX_TYPING_ERRORS = 3;
+
+/**
+ * Reads the text of `checkout.config.json`: JSON in which comments may stand (decision 83). Refuses with every fault
+ * that was found, each with its field and its place; what looks like a secret is refused and not repeated.
+ */
+export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFault[]> {
+  const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
+  const whole = limitFault(source);
+  if (whole !== undefined) return failWith([whole]);
+  const errors: ParseError[] = [];
+  const tree = parseTree(source, errors, { allowTrailingComma: false });
+  const [error] = errors;
+  if (tree === undefined || error !== undefined)
+    return failWith([syntaxFault(source, error ?? { error: 4, offset: 0, length: 0 })]);
+  const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
+  const secrets = nodesOf(tree).filter(({ type, value }) => type === "string" && holdsSecret(String(value)));
+  if (secrets.length > 0)
+    return failWith(
+      secrets.map((node) => faultAt(source, node, { field: fieldText(plainPath(node)), message: A_LITERAL })),
+    );
+  const doubled = doubledKeys(tree);
+  if (doubled.length > 0)
+    return failWith(
+      doubled.map((node) =>
+        faultAt(source, node, {
+          field: fieldText(pathOf(node)),
+          message: `${printableLiteral(node.value)} stands in this object before; a key may stand there once`,
+        }),
+      ),
+    );
+  const parsed = wireSchema(configFile).safeParse(valueOf(tree));
+  if (!parsed.success)
+    return failWith(parsed.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
+  const config = parsed.data as ConfigFile;
+  const conflicts = conflictsIn(config.stores ?? []);
+  return conflicts.length > 0 ? failWith(conflicts.map(locate)) : accept({ config, locate });
+}
+
+const A_LITERAL = `holds ${A_SECRET.split(":")[0] ?? "a secret"}: a secret never stands in the file; write { "env": "NAME" } for the variable that holds it`;
+
+const SYNTAX: Readonly<Partial<Record<ParseErrorCode, string>>> = {
+  1: "this is no JSON value",
+  2: "this is no number",
+  3: "the name of a field is expected, in double quotes",
+  4: "a value is expected",
+  5: "a colon is expected",
+  6: "a comma is expected",
+  7: "a closing brace } is expected",
+  8: "a closing bracket ] is expected",
+  9: "the end of the file is expected",
+  11: "the comment has no end",
+  12: "the string has no end",
+  13: "the number is not complete",
+};
+
+function failWith(faults: readonly ConfigFault[]): Outcome<never, readonly ConfigFault[]> {
+  return { ok: false, refusal: faults };
+}
+
+/** Tokens by their numbers: the package has names for them in its types alone. */
+const TOKENS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 };
+
+/** What a parser that calls itself for each level could not take. */
+function limitFault(text: string): ConfigFault | undefined {
+  if (text.length > MAX_LENGTH)
+    return { field: "", line: 1, column: 1, message: `the file may have ${MAX_LENGTH} characters` };
+  const scanner = createScanner(text, true);
+  let depth = 0;
+  for (let token: number = scanner.scan(); token !== TOKENS.end; token = scanner.scan()) {
+    if (token === TOKENS.openBrace || token === TOKENS.openBracket) depth += 1;
+    if (token === TOKENS.closeBrace || token === TOKENS.closeBracket) depth -= 1;
+    if (depth > MAX_DEPTH) {
+      const place = placeAt(text, scanner.getTokenOffset());
+      return { field: "", message: `the file may have ${MAX_DEPTH} levels`, ...place };
+    }
+  }
+  return undefined;
+}
+
+function syntaxFault(text: string, { error, offset }: ParseError): ConfigFault {
+  const message = SYNTAX[error] ?? "this is not JSON";
+  return { field: "", message, ...placeAt(text, offset) };
+}
+
+/** One fault for each issue; an unknown key is a fault of its own, with the name that is meant. */
+function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
+  const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
+  if (issue.code === "unrecognized_keys") {
+    const names = namesAt(path);
+    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, names) }));
+  }
+  const isMissing = issue.code === "invalid_type" && findNodeAtLocation(tree, [...path]) === undefined;
+  if (isMissing) return [{ path, message: "is missing" }];
+  if (issue.code === "invalid_key") return [{ path, message: issue.issues[0]?.message ?? issue.message }];
+  return [{ path, message: issue.message.replace(/^Invalid input: /, "").replace(/^Too (small|big): /, "") }];
+}
+
+function unknownKey(key: string, names: readonly string[]): string {
+  const near = closestMatch(key, names, { maxDistance: MAX_TYPING_ERRORS });
+  const meant = near === undefined ? `known are ${names.join(", ")}` : `did you mean ${near}?`;
+  return `is no field here; ${meant}`;
+}
+
+/** The names of the fields that an object at a path of the file can have. */
+function namesAt(path: FieldPath): string[] {
+  let schema: z.core.$ZodType | undefined = configFile;
+  for (const step of path) {
+    schema = bare(schema);
+    if (schema instanceof z.ZodObject) {
+      const fields: [string, z.core.$ZodType][] = Object.entries(schema.shape);
+      schema = fields.find(([name]) => wireName(name) === step)?.[1];
+    } else if (schema instanceof z.ZodArray) schema = schema.def.element;
+    else if (schema instanceof z.ZodRecord) schema = schema.def.valueType;
+  }
+  const object = bare(schema);
+  return object instanceof z.ZodObject ? Object.keys(object.shape).map(wireName) : [];
+}
+
+function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
+  return schema instanceof z.ZodOptional ? schema.def.innerType : schema;
+}
+
+/** A fault stands at its field's value; at the key of one that is unknown, at the object that lacks one. */
+function locateFault(text: string, tree: Node, { path, message }: FieldFault): ConfigFault {
+  const field = fieldText(path);
+  const found = findNodeAtLocation(tree, [...path]);
+  const isUnknown = message.startsWith("is no field");
+  if (found !== undefined) {
+    const key = found.parent?.type === "property" ? found.parent.children?.[0] : undefined;
+    return faultAt(text, isUnknown ? (key ?? found) : found, { field, message });
+  }
+  for (let depth = path.length - 1; depth >= 0; depth -= 1) {
+    const above = findNodeAtLocation(tree, path.slice(0, depth));
+    if (above !== undefined) return faultAt(text, above, { field, message });
+  }
+  return faultAt(text, tree, { field, message });
+}
+
+function faultAt(text: string, node: Node, fault: Pick<ConfigFault, "field" | "message">): ConfigFault {
+  return { ...fault, ...placeAt(text, node.offset) };
+}
+
+function placeAt(text: string, offset: number): Pick<ConfigFault, "line" | "column"> {
+  const lines = text.slice(0, offset).split(/\r\n|\r|\n/);
+  return { line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
+}
+
+function nodesOf(node: Node): Node[] {
+  return [node, ...(node.children ?? []).flatMap(nodesOf)];
+}
+
+/** The keys that stand a second time in their object, or that no field can have. */
+function doubledKeys(tree: Node): Node[] {
+  return nodesOf(tree)
+    .filter(({ type }) => type === "object")
+    .flatMap((object) => {
+      const keys = (object.children ?? []).flatMap(({ children = [] }) => children.slice(0, 1));
+      return keys.filter((key, at) => keys.findIndex(({ value }) => value === key.value) < at);
+    });
+}
+
+/** The path of a key or a value. */
+function pathOf(node: Node): FieldPath {
+  const { parent } = node;
+  if (parent === undefined) return [];
+  if (parent.type === "property")
+    return [...pathOf(parent), ...(parent.children ?? []).slice(0, 1).map((key) => String(key.value))];
+  if (parent.type === "array") return [...pathOf(parent), (parent.children ?? []).indexOf(node)];
+  return pathOf(parent);
+}
+
+/** The same without the parts that look like secrets. */
+function plainPath(node: Node): FieldPath {
+  return pathOf(node).map((step) => (typeof step === "string" && holdsSecret(step) ? "…" : step));
+}
+
+function valueOf(node: Node): unknown {
+  if (node.type === "array") return (node.children ?? []).map(valueOf);
+  if (node.type !== "object") return node.value as unknown;
+  // An entry is a field of its own even where it is called __proto__.
+  return Object.fromEntries(
+    (node.children ?? []).map(({ children: [key, value] = [] }) => [
+      String(key?.value),
+      value === undefined ? undefined : valueOf(value),
+    ]),
+  );
+}

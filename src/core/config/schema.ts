@@ -1,0 +1,202 @@
+import * as z from "zod";
+import {
+  MAX_CHECKOUT_LIFETIME_MS,
+  MIN_CHECKOUT_LIFETIME_MS,
+  PAYMENT_METHODS,
+  type PaymentMethod,
+} from "../checkout/checkout.ts";
+import { parseReturnOrigin } from "../checkout/return-origin.ts";
+import { isTestKey } from "../credential.ts";
+import { isSigningSecret } from "../webhook/signature.ts";
+import type { DomainOf } from "../control/operation.ts";
+import { wireSchema } from "../control/wire-names.ts";
+import type { Outcome } from "../outcome.ts";
+import { parseListenAddress } from "../network/address.ts";
+import { parsePublicUrl } from "../network/public-url.ts";
+import { rateLimitText, type RateLimit } from "../rate-limit.ts";
+import { durationOf, durationText, isHost, parseBaseUrl, rateLimitOf } from "./setting-text.ts";
+import { codePointLength, printable } from "../text.ts";
+import { parseEventTypes } from "../webhook/endpoint.ts";
+import { parseTargetHost } from "../webhook/target.ts";
+
+const DAY_MS = 86_400_000;
+const MAX_STORES = 50;
+const MAX_PRICES = 200;
+const MAX_RETRIES = 100;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** An id that the file gives, so that it is the same in every sandbox. */
+const givenId = z
+  .string()
+  .regex(UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case");
+
+const line = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .refine(
+      (text) =>
+        codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text,
+      `must have ${minimum} to ${maximum} characters, and no invisible ones`,
+    );
+
+/** A text that a parser of the core takes; its refusal is the message. */
+const checked = (parse: (text: string) => Outcome<unknown>) =>
+  z.string().superRefine((text, context) => {
+    const parsed = parse(text);
+    if (!parsed.ok) context.addIssue({ code: "custom", message: parsed.refusal.message });
+  });
+
+/** The same, with what the parser makes of it. */
+const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
+  z.codec(checked(parse), z.custom<Value>(), {
+    decode: (text) => {
+      const value = parse(text);
+      if (!value.ok) throw new Error("it was checked just now");
+      return value.value;
+    },
+    encode: (value) => value,
+  });
+
+const duration = (minimum: number, maximum: number) =>
+  z.codec(
+    z.string().refine(
+      (text) => {
+        const milliseconds = durationOf(text) ?? 0;
+        return milliseconds >= minimum && milliseconds <= maximum;
+      },
+      `must be a duration such as 10s or 30m, from ${durationText(minimum)} to ${durationText(maximum)}`,
+    ),
+    z.number(),
+    { decode: (text) => durationOf(text) ?? 0, encode: durationText },
+  );
+
+const rateLimit = z.codec(
+  z.string().refine((text) => rateLimitOf(text) !== undefined, "must be a rate such as 5/s, or off"),
+  z.custom<RateLimit | "off">(),
+  { decode: (text) => rateLimitOf(text) ?? "off", encode: rateLimitText },
+);
+
+const host = z.string().refine(isHost, "must be HOST or HOST:PORT");
+
+/** How a sandbox is served. Fields that are left out are as they are by default. */
+const sandbox = z.strictObject({
+  port: z.int().min(0).max(65_535).optional(),
+  rateLimit: rateLimit.optional(),
+  checkoutLifetime: duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS).optional(),
+  deliveryTimeout: duration(1, DAY_MS).optional(),
+  allowHosts: z.array(host).optional(),
+  allowControlHosts: z.array(host).optional(),
+  allowTargets: z.array(checked(parseTargetHost)).optional(),
+  listen: z.array(parsed(parseListenAddress)).optional(),
+  publicUrl: parsed(parsePublicUrl).optional(),
+});
+
+/** A secret is never in the file: the name of the variable that holds it is. */
+const secret = z.strictObject(
+  { env: z.string().regex(/^[A-Za-z_]\w{0,127}$/, "must be the name of an environment variable") },
+  {
+    error: (issue) =>
+      issue.code === "invalid_type"
+        ? 'must be { "env": "NAME" }, the variable that holds it: a secret never stands in the file'
+        : undefined,
+  },
+);
+
+const price = z.strictObject({
+  id: line(1, 64),
+  amountMinor: z.int().min(1),
+  currency: z.string().regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR"),
+  paymentMethod: z.enum(PAYMENT_METHODS, { error: `must be ${PAYMENT_METHODS.join(" or ")}` }),
+  description: line(0, 128).optional(),
+  approved: z.boolean().optional(),
+});
+
+const endpoint = z.strictObject({
+  url: z.string().max(2048),
+  events: z
+    .array(checked((pattern) => parseEventTypes([pattern])))
+    .min(1)
+    .max(20)
+    .optional(),
+});
+
+/** What is not secret of a store; a list that is left out is not looked at. */
+const storeFields = {
+  id: givenId,
+  name: line(1, 64),
+  merchant: z.strictObject({ id: givenId, name: line(1, 64).optional() }).optional(),
+  prices: z.array(price).max(MAX_PRICES).optional(),
+  capabilities: z
+    .strictObject({
+      paymentMethods: z.array(price.shape.paymentMethod).optional(),
+      currencies: z.array(price.shape.currency).optional(),
+    })
+    .optional(),
+  returnOrigins: z.array(checked(parseReturnOrigin)).max(20).optional(),
+  endpoints: z.array(endpoint).max(20).optional(),
+};
+
+const store = z.strictObject({
+  ...storeFields,
+  apiKeys: z.array(secret).max(10).optional(),
+  signingSecret: secret.optional(),
+});
+
+/** A store with the values of its secrets, as it goes to the sandbox. */
+export const resolvedStore = z.strictObject({
+  ...storeFields,
+  apiKeys: z.array(z.string().refine(isTestKey, "must be a test key")).max(10).optional(),
+  signingSecret: z.string().refine(isSigningSecret, "must be a signing secret").optional(),
+});
+/** A store as it is wanted, its secrets resolved. */
+export type WantedStore = DomainOf<typeof resolvedStore>;
+/** A catalog price as it is wanted. */
+export type WantedPrice = NonNullable<WantedStore["prices"]>[number];
+
+const target = z.strictObject({
+  baseUrl: z
+    .string()
+    .refine(
+      (text) => parseBaseUrl(text) !== undefined,
+      "must be an address such as https://pay.example/v1, without user name, password or query",
+    ),
+  apiKey: secret,
+  storeId: givenId.optional(),
+  timeout: duration(1, DAY_MS).optional(),
+  retries: z.int().min(0).max(MAX_RETRIES).optional(),
+});
+/** A service that clients can be pointed at by name. */
+export type NamedTarget = DomainOf<typeof target>;
+
+/** The domain's schema of the file; `wireSchema` makes that of its text. */
+export const configFile = z.strictObject({
+  $schema: z.string().optional(),
+  sandbox: sandbox.optional(),
+  stores: z.array(store).min(1).max(MAX_STORES).optional(),
+  targets: z
+    .record(
+      z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, "must be lower-case letters, digits, - or _"),
+      target,
+    )
+    .optional(),
+});
+/** What `checkout.config.json` says. */
+export type ConfigFile = DomainOf<typeof configFile>;
+/** How a sandbox is served, as the file says it. */
+export type SandboxSettings = NonNullable<ConfigFile["sandbox"]>;
+
+/** The JSON Schema of the file, for editors: shipped in the package, and served by the sandbox. */
+export function configJsonSchema(): Readonly<Record<string, unknown>> {
+  return z.toJSONSchema(wireSchema(configFile), {
+    io: "input",
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.properties !== undefined) jsonSchema.additionalProperties ??= false;
+    },
+  });
+}
+
+/** The payment methods of a list of names; a name that is none is left out. */
+export function paymentMethodsOf(names: readonly string[]): PaymentMethod[] {
+  return PAYMENT_METHODS.filter((method) => names.includes(method));
+}

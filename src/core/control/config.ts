@@ -1,0 +1,93 @@
+import * as z from "zod";
+import { PAYMENT_METHODS } from "../checkout/checkout.ts";
+import { CHANGE_ACTIONS, CHANGE_KINDS } from "../config/plan.ts";
+import { resolvedStore } from "../config/schema.ts";
+import { sandboxOperation, type DomainOf } from "./operation.ts";
+
+const shown = z.union([z.string(), z.number(), z.boolean()]).nullable();
+
+const change = z.object({
+  action: z.enum(CHANGE_ACTIONS),
+  kind: z.enum(CHANGE_KINDS),
+  storeId: z.string(),
+  name: z.string(),
+  differences: z.array(z.object({ field: z.string(), from: shown, to: shown })),
+});
+/** A line of a plan, as the control API tells it. */
+export type ChangeEntry = DomainOf<typeof change>;
+
+/** How the sandbox is served. */
+const settings = z.object({
+  port: z.int(),
+  rateLimit: z.string(),
+  checkoutLifetimeMs: z.int(),
+  deliveryTimeoutMs: z.int(),
+  allowHosts: z.array(z.string()),
+  allowControlHosts: z.array(z.string()),
+  allowTargets: z.array(z.string()),
+  listen: z.array(z.string()),
+  publicUrl: z.string().nullable(),
+});
+
+const store = z.object({
+  id: z.string(),
+  name: z.string(),
+  merchant: z.object({ id: z.string(), name: z.string() }),
+  prices: z.array(
+    z.object({
+      id: z.string(),
+      amountMinor: z.int(),
+      currency: z.string(),
+      paymentMethod: z.enum(PAYMENT_METHODS),
+      description: z.string(),
+      approved: z.boolean(),
+    }),
+  ),
+  /** Those that are active. */
+  capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
+  returnOrigins: z.array(z.string()),
+  endpoints: z.array(z.object({ url: z.string(), events: z.array(z.string()) })),
+});
+
+/** The operations on the configuration of the whole sandbox (decisions 83 to 85). */
+export const configOperations = {
+  showConfig: sandboxOperation({
+    method: "GET",
+    path: "/config",
+    summary: "Shows how the sandbox is set up, as a checkout.config.json could have it, without secrets",
+    answer: z.object({ settings, stores: z.array(store) }),
+  }),
+  applyConfig: sandboxOperation({
+    method: "POST",
+    path: "/config",
+    summary:
+      "Makes the stores be as they are described, in one transaction, and tells the plan; with dry_run it only tells it",
+    request: z.strictObject({
+      stores: z.array(resolvedStore),
+      /** Whether what is not described is removed from the lists that are. */
+      prune: z.boolean().optional(),
+      dryRun: z.boolean().optional(),
+    }),
+    answer: z.object({
+      changes: z.array(change),
+      /** The stores that were made. A key is shown here for the last time. */
+      made: z.array(
+        z.object({
+          id: z.string(),
+          merchantId: z.string(),
+          name: z.string(),
+          apiKey: z.string(),
+          signingSecret: z.string(),
+        }),
+      ),
+    }),
+    refusals: ["state_conflict"],
+  }),
+  describeConfig: sandboxOperation({
+    method: "GET",
+    path: "/config.schema.json",
+    summary: "Describes checkout.config.json, as a JSON Schema",
+    answer: z.looseObject({ type: z.string() }),
+    bare: true,
+  }),
+};

@@ -1,0 +1,132 @@
+import { planOf, type PlannedChange, type WholePrice } from "../../core/config/plan.ts";
+import type { WantedPrice, WantedStore } from "../../core/config/schema.ts";
+import { hashKey } from "../../core/credential.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { TargetPolicy } from "../../core/webhook/target.ts";
+import type { Store } from "../../store/store.ts";
+import { storeTime } from "../at-store.ts";
+import { addKey, makeStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
+import { dropEndpoint, makeEndpoint } from "../webhook/endpoints.ts";
+import { configState } from "./state.ts";
+
+/** What applying a configuration needs. */
+export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
+
+/** The stores as they are wanted, and whether the rest of their lists is removed. */
+export type WantedConfig = { readonly stores: readonly WantedStore[]; readonly prune: boolean };
+
+/** The plan, and the stores that were made by it. */
+export type Applied = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
+
+/** What would change; changes nothing. */
+export function planConfig(
+  context: Pick<ConfigContext, "store" | "masterKey" | "targets">,
+  { stores, prune }: WantedConfig,
+): Outcome<readonly PlannedChange[]> {
+  const keys = stores.flatMap(({ apiKeys = [] }) => apiKeys);
+  return planOf(stores, configState(context, keys), { prune, targets: context.targets });
+}
+
+/**
+ * Makes the stores be as they are wanted (decision 84), within a transaction: what is refused is refused before the
+ * first write.
+ */
+export function applyConfig(context: ConfigContext, wanted: WantedConfig): Outcome<Applied> {
+  const planned = planConfig(context, wanted);
+  if (!planned.ok) return planned;
+  const made = new Map<string, NewStore>();
+  for (const change of planned.value) {
+    // A store that was made just now has its capabilities and prices from the beginning.
+    const isNew = made.has(change.storeId);
+    const store = applyChange(context, change, isNew);
+    if (store !== undefined) made.set(store.id, store);
+  }
+  return accept({ changes: planned.value, made: [...made.values()] });
+}
+
+/** Carries out one change; returns the store that it made, if it made one. */
+function applyChange(context: ConfigContext, change: PlannedChange, isNew: boolean): NewStore | undefined {
+  const { action, storeId, name } = change;
+  if (action === "keep" || action === "unmanaged") return undefined;
+  const { store, world } = context;
+  const now = storeTime(context, storeId);
+  switch (change.kind) {
+    case "store":
+      if (action === "change") store.stores.rename(storeId, name);
+      else if (change.wanted !== undefined) return makeStore(store, context, givenOf(change.wanted));
+      return undefined;
+    case "merchant":
+      changeMerchant(store, change);
+      return undefined;
+    case "api_key":
+      // The first key of a new store came with it.
+      if (store.credentials.ownerOf(hashKey(change.apiKey)) === undefined)
+        addKey(store, world, { storeId, apiKey: change.apiKey });
+      return undefined;
+    case "payment_method":
+    case "currency":
+      if (!isNew) changeCapability(context, change, now);
+      return undefined;
+    case "price":
+      if (action === "remove") store.prices.remove(storeId, name);
+      else if (!isNew && change.wanted !== undefined) store.prices.put(storeId, wholePrice(change.wanted));
+      return undefined;
+    case "return_origin":
+      if (action === "remove") store.returnOrigins.remove(storeId, name);
+      else store.returnOrigins.insert({ storeId, origin: name, createdAt: now });
+      return undefined;
+    case "endpoint":
+      changeEndpoint(context, change, now);
+      return undefined;
+  }
+}
+
+function givenOf(wanted: WantedStore) {
+  const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = wanted;
+  return {
+    id,
+    name,
+    merchant,
+    apiKey: apiKeys[0],
+    signingSecret,
+    prices: prices?.map(wholePrice),
+    paymentMethods: capabilities.paymentMethods,
+    currencies: capabilities.currencies,
+  };
+}
+
+function wholePrice(price: WantedPrice): WholePrice {
+  const { description = "", approved = true, ...rest } = price;
+  return { ...rest, description, approved };
+}
+
+function changeMerchant({ stores }: Store, { name, differences }: PlannedChange): void {
+  const [{ to } = { to: null }] = differences;
+  if (typeof to === "string") stores.renameMerchant(name, to);
+}
+
+/** Every change of what a store may do is in the audit log, as if the administrator had done it (decision 84). */
+function changeCapability(
+  { store }: ConfigContext,
+  { kind, action, storeId, name: subject, differences }: PlannedChange,
+  at: number,
+): void {
+  if (kind !== "payment_method" && kind !== "currency") return;
+  const active = action === "add" || differences.some(({ to }) => to === true);
+  if (action === "add") store.capabilities.insert(storeId, { kind, name: subject });
+  else store.capabilities.set(storeId, { name: subject, active });
+  const act = active ? "enable_capability" : "disable_capability";
+  store.adminActs.insert({ storeId, actor: "administrator", action: act, subject, note: BY_CONFIG, at });
+}
+
+/** Says in the audit log where a change came from. */
+const BY_CONFIG = "by the configuration of the sandbox";
+
+function changeEndpoint(context: ConfigContext, change: PlannedChange, now: number): void {
+  if (change.kind !== "endpoint") return;
+  const { store } = context;
+  const { action, storeId, name: url, endpointId, events: eventTypes } = change;
+  if (endpointId === undefined) makeEndpoint(context, { storeId, kind: "url", url, eventTypes }, now);
+  else if (action === "remove") dropEndpoint(store, endpointId, now);
+  else store.endpoints.setTarget(endpointId, { url, eventTypes });
+}

@@ -1,0 +1,41 @@
+import type { ConfigState, StoreState } from "../../core/config/plan.ts";
+import { hashKey } from "../../core/credential.ts";
+import { openSecret } from "../../core/sealed-secret.ts";
+import type { Store } from "../../store/store.ts";
+
+/** What reading the configuration needs. */
+type Tables = { readonly store: Store; readonly masterKey: Uint8Array };
+
+/** All stores as they are now, and who has the API keys that are asked for. */
+export function configState(tables: Tables, apiKeys: readonly string[] = []): ConfigState {
+  const { store } = tables;
+  const keys = new Map(
+    apiKeys.flatMap((apiKey) => {
+      const hash = hashKey(apiKey);
+      const owner = store.credentials.ownerOf(hash);
+      return owner === undefined ? [] : [[hash, owner] as const];
+    }),
+  );
+  return { stores: store.stores.all().map((one) => storeState(tables, one)), keys };
+}
+
+function storeState(
+  { store, masterKey }: Tables,
+  details: ReturnType<Store["stores"]["all"]>[number],
+): StoreState {
+  const { id, merchantId, merchant, store: name } = details;
+  const sealed = store.signingSecrets.current(id);
+  return {
+    id,
+    name,
+    merchant: { id: merchantId, name: merchant },
+    capabilities: store.capabilities.of(id),
+    prices: store.prices.of(id),
+    returnOrigins: store.returnOrigins.list(id),
+    endpoints: store.endpoints
+      .of(id)
+      .filter(({ kind }) => kind === "url")
+      .map((endpoint) => ({ id: endpoint.id, url: endpoint.url, events: endpoint.eventTypes })),
+    signingSecret: sealed && openSecret(sealed, masterKey),
+  };
+}

@@ -1,0 +1,35 @@
+import type { configOperations } from "../../core/control/config.ts";
+import type { Capability } from "../../core/checkout/checkout.ts";
+import type { StoreState } from "../../core/config/plan.ts";
+import { accept } from "../../core/outcome.ts";
+import { applyConfig, planConfig } from "../config/apply.ts";
+import { configState } from "../config/state.ts";
+import type { Handlers } from "./handler.ts";
+
+function shownStore(store: StoreState) {
+  const active = store.capabilities.filter((capability) => capability.active);
+  const named = (wanted: Capability["kind"]): string[] =>
+    active.filter(({ kind }) => kind === wanted).map(({ name }) => name);
+  const capabilities = { paymentMethods: named("payment_method"), currencies: named("currency") };
+  return { ...store, capabilities };
+}
+
+/** What each operation on the configuration of the sandbox does. */
+export const configHandlers = {
+  showConfig: async (context) => {
+    const { settings } = context.description;
+    const stores = configState(context).stores.map(shownStore);
+    return accept({ settings, stores });
+  },
+  applyConfig: async (context, { body: { stores, prune = false, dryRun = false } }) => {
+    if (dryRun) {
+      const planned = planConfig(context, { stores, prune });
+      return planned.ok ? accept({ changes: planned.value, made: [] }) : planned;
+    }
+    return context.store.write(() => applyConfig(context, { stores, prune }));
+  },
+  describeConfig: async () => {
+    const { configJsonSchema } = await import("../../core/config/schema.ts");
+    return accept({ type: "object", ...configJsonSchema() });
+  },
+} satisfies Pick<Handlers, keyof typeof configOperations>;
