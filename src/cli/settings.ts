@@ -8,7 +8,7 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { firstKey, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions } from "./command.ts";
-import { parseBaseUrl } from "./../core/config/setting-text.ts";
+import { parseBaseUrl } from "../core/config/setting-text.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, type Problem } from "./problem.ts";
 import { stateFile } from "./folder/files.ts";
 import { baseUrlOf, findStateFolder, liveRun, readCredentials } from "./folder/state-folder.ts";

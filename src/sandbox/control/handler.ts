@@ -2,7 +2,6 @@ import type { AnswerOf, OperationName, RequestOf } from "../../core/control/oper
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import type { RateLimit } from "../../core/rate-limit.ts";
 import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
 import type { LeaseContext } from "../readiness/drill-lease.ts";
@@ -14,8 +13,7 @@ export type ControlActs = ClockContext &
   EndpointsContext &
   DrillsContext &
   LeaseContext &
-  ConfigContext &
-  ServedSettings & {
+  ConfigContext & {
     readonly world: Pick<World, "sleep" | "monotonic">;
     readonly wakeAll: () => Promise<void>;
     /** What this sandbox says of itself. */
@@ -23,16 +21,6 @@ export type ControlActs = ClockContext &
     /** Stops this sandbox, as a signal does. */
     readonly requestStop: () => void;
   };
-
-/** How the sandbox is served, as far as a configuration can say it. */
-type ServedSettings = {
-  readonly rateLimit: RateLimit | "off";
-  readonly checkoutLifetimeMs: number;
-  readonly deliveryTimeoutMs: number;
-  readonly allowHosts: readonly string[];
-  readonly allowControlHosts: readonly string[];
-  readonly allowTargets: readonly string[];
-};
 
 /** A call of an operation, read and checked. */
 export type OperationCall<Name extends OperationName> = {
