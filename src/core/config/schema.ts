@@ -7,7 +7,7 @@ import {
 } from "../checkout/checkout.ts";
 import { parseReturnOrigin } from "../checkout/return-origin.ts";
 import { isTestKey } from "../credential.ts";
-import { isSigningSecret } from "../webhook/signature.ts";
+import { isSigningSecret } from "../sealed-secret.ts";
 import type { DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import type { Outcome } from "../outcome.ts";

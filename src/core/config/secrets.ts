@@ -1,6 +1,6 @@
 import { isTestKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
-import { isSigningSecret } from "../webhook/signature.ts";
+import { isSigningSecret } from "../sealed-secret.ts";
 import type { FieldFault, FieldPath } from "./field.ts";
 import type { ConfigFile, WantedStore } from "./schema.ts";
 

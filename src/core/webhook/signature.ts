@@ -118,14 +118,6 @@ export function secretFault(secret: unknown): Rejection<"secret_missing" | "secr
   );
 }
 
-/** `whsec_` and sixteen characters. */
-const MIN_SIGNING_SECRET = 22;
-
-/** Whether a text can be a store's signing secret. */
-export function isSigningSecret(text: string): boolean {
-  return text.startsWith("whsec_") && text.length >= MIN_SIGNING_SECRET && secretFault(text) === undefined;
-}
-
 /** A refusal with its sentence. */
 export function reject<const Code extends string>(code: Code, message: string): Rejection<Code> {
   return { ok: false, code, message };
