@@ -14,7 +14,7 @@ const MAX_PROSE_COLUMNS = 120;
 const LAYERS: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {
-  core: { folders: [], packages: ["zod", "ipaddr.js", "jsonc-parser", "leven", "node:crypto"] },
+  core: { folders: [], packages: ["zod", "ipaddr.js", "jsonc-parser", "leven", "node:crypto", "node:net"] },
   store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path"] },
   web: {
     folders: ["core", "world.ts"],

@@ -1,4 +1,3 @@
-import { MAX_NOTE_LENGTH } from "../core/readiness/admin-act.ts";
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { durationOf, isHost, rateLimitOf } from "../core/config/setting-text.ts";
@@ -63,13 +62,6 @@ export function parseChoice<Choice extends string>(choices: readonly Choice[]): 
     if (choice === undefined) throw invalidOption(choices.join(" or "), text);
     return choice;
   };
-}
-
-/** What somebody has to say about an act, for the audit log. */
-export function parseNote(text: string): string {
-  if (text === "" || text.length > MAX_NOTE_LENGTH)
-    throw invalidOption(`a note of 1 to ${MAX_NOTE_LENGTH} characters`, text);
-  return text;
 }
 
 /** `HOST` or `HOST:PORT`, as it stands in a Host header. */

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Registry } from "./command.ts";
 import { ownWords } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
-import { OTHER_VARIABLES, variablesBelow, type KnownVariables } from "./variables.ts";
+import type { KnownVariables } from "./variables.ts";
 
 const GUIDE = `
 Examples:
@@ -205,6 +205,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
 
 /** Every variable that the program reads. Loads all commands, each alone, because `typed` decides what a group has. */
 export async function knownVariables(registry: Registry): Promise<KnownVariables> {
+  const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
   const known = new Map(OTHER_VARIABLES);
   for (const name of [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });

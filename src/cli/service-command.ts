@@ -9,7 +9,6 @@ import { accept, type Outcome } from "../core/outcome.ts";
 import { cut, printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
-import { withTarget } from "./config/named-target.ts";
 import { setting } from "./option-rules.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
 import { durationText } from "./../core/config/setting-text.ts";
@@ -91,7 +90,7 @@ export async function connectTo(
   context: Context,
   options: ServiceOptions,
 ): Promise<Outcome<Connected, Problem>> {
-  const named = await withTarget(context.world, options);
+  const named = await readTarget(context, options);
   if (!named.ok) return named;
   const settings = await onceThere(context, named.value, {
     look: () => resolveSettings(context.world, named.value),
@@ -102,6 +101,16 @@ export async function connectTo(
   if (sandbox !== undefined && sandbox.version !== context.version) noteVersion(context, sandbox.version);
   const target = connect(context, settings.value);
   return target.ok ? accept({ target: target.value, settings: settings.value }) : target;
+}
+
+/** The options with what `--target` names; the configuration is loaded only where it is given. */
+export async function readTarget<Options extends ServiceOptions>(
+  { world }: Pick<Context, "world">,
+  options: Options,
+): Promise<Outcome<Options, Problem>> {
+  if (options.target === undefined) return accept(options);
+  const { withTarget } = await import("./config/named-target.ts");
+  return withTarget(world, options);
 }
 
 /** v1 of the very sandbox that a command controls. A key that the environment has for another service stays here. */

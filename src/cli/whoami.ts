@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { redactKey } from "../core/credential.ts";
 import { shownProxy } from "../core/network/proxy.ts";
 import { nearestConfig } from "./config/find.ts";
-import { withTarget } from "./config/named-target.ts";
+
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
-import { storeOption, targetOptions } from "./service-command.ts";
+import { readTarget, storeOption, targetOptions } from "./service-command.ts";
 import { shortPath } from "./folder/state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
 
@@ -23,7 +23,7 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 
 /** Shows every setting with its source; asks no service. */
 async function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Ending> {
-  const named = await withTarget(world, options);
+  const named = await readTarget({ world }, options);
   if (!named.ok) return named;
   const resolved = resolveSettings(world, named.value);
   if (!resolved.ok) return resolved;

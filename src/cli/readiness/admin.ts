@@ -4,7 +4,7 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, type NextAfter } from "../control-command.ts";
-import { parseNote } from "../parsers.ts";
+import { parseNote } from "./note.ts";
 import { table } from "../table.ts";
 import type { Ending } from "../problem.ts";
 

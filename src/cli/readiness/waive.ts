@@ -6,7 +6,7 @@ import { EVIDENCE_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
-import { parseNote } from "../parsers.ts";
+import { parseNote } from "./note.ts";
 import { failUsage, type Ending } from "../problem.ts";
 
 type WaiveOptions = CommonOptions & { readonly reason: string };

@@ -1,4 +1,4 @@
-import ipaddr from "ipaddr.js";
+import { BlockList, isIP } from "node:net";
 import { isLoopback } from "../loopback.ts";
 import { accept, type Outcome } from "../outcome.ts";
 
@@ -72,14 +72,21 @@ function names(entry: string, host: string, port: string): boolean {
   const [, bracketed, plain, wanted = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
   if (wanted !== port) return false;
   const name = (bracketed ?? plain ?? entry).replace(/^\*?\./, "").replace(/\.$/, "");
-  if (ipaddr.isValid(name) && ipaddr.isValid(host))
-    return ipaddr.process(name).toString() === ipaddr.process(host).toString();
+  if (isIP(name) > 0 && isIP(host) > 0) return isInRange(name, host);
   return host === name || host.endsWith(`.${name}`);
 }
 
+/** Whether an address is in a range: an address with the number of its leading bits, without that itself alone. */
 function isInRange(range: string, host: string): boolean {
-  if (!ipaddr.isValidCIDR(range) || !ipaddr.isValid(host)) return false;
-  const [network, bits] = ipaddr.parseCIDR(range);
-  const address = ipaddr.process(host);
-  return address.kind() === network.kind() && address.match(network, bits);
+  const [, network = "", bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(range) ?? [];
+  const most = isIP(network) === 4 ? 32 : 128;
+  const length = bits === undefined ? most : Number(bits);
+  if (isIP(network) === 0 || isIP(host) === 0 || length > most) return false;
+  const addresses = new BlockList();
+  addresses.addSubnet(network, length, familyOf(network));
+  return addresses.check(host, familyOf(host));
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 4 ? "ipv4" : "ipv6";
 }
