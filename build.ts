@@ -2,9 +2,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { build, type BuildOptions, type Plugin } from "esbuild";
+import { build, type BuildOptions, type ImportKind, type Metafile, type Plugin } from "esbuild";
 import { configJsonSchema } from "./src/core/config/schema.ts";
 import { SQLITE_ASSET } from "./src/real-world.ts";
 
@@ -40,6 +40,31 @@ const common = {
 
 /** The default build of this package loads its parts by a require that no bundler can follow. */
 const ALIAS = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } as const;
+
+/** The file that `bin/checkout.cjs` loads. */
+const ENTRY = "checkout.js";
+
+/** The beginning of a file of several chunks: what loads one of them, once, as `require` does. */
+const JOINED = `"use strict";
+const loaded = new Map();
+const part = (module.exports = (name) => {
+  let own = loaded.get(name);
+  if (own === undefined) {
+    loaded.set(name, (own = { exports: {} }));
+    parts[name](own, own.exports);
+  }
+  return own.exports;
+});
+const parts = {
+`;
+
+/** How a chunk loads another one. */
+const REQUIRE = /require\("\.\/([\w-]+\.js)"\)/g;
+
+/** Chunks that this share of all lazily loaded parts needs are in one file. */
+const SHARED_BY = 0.4;
+/** A chunk of more bytes stays alone: reading it takes as long as opening it. */
+const MAX_JOINED_BYTES = 20_000;
 
 const { values } = parseArgs({
   options: { executable: { type: "boolean", default: false }, out: { type: "string", default: "dist" } },
@@ -84,6 +109,62 @@ async function buildChunks(): Promise<void> {
   });
   rmSync(esm, { recursive: true });
   writeFileSync(join(UNFINISHED, "package.json"), '{ "type": "commonjs" }\n');
+  joinChunks(chunks.metafile.outputs);
+}
+
+/**
+ * esbuild makes a chunk for each set of commands that share a module, dozens of them with a few lines, and a start takes
+ * longer to open a file than to read it. What the first file always loads is put into it, and small chunks that many
+ * commands need into one file of their own. Each is still a module by itself, which runs when it is first asked for.
+ */
+function joinChunks(outputs: Metafile["outputs"]): void {
+  const groups = groupChunks(outputs);
+  const groupOf = new Map(
+    [...groups].flatMap(([group, names]) => names.map((name) => [name, group] as const)),
+  );
+  const source = (name: string, own?: string): string =>
+    readFileSync(join(UNFINISHED, name), "utf8").replaceAll(REQUIRE, (call, wanted: string) => {
+      const group = groupOf.get(wanted);
+      if (group === undefined) return call;
+      return group === own ? `part("${wanted}")` : `require("./${group}")("${wanted}")`;
+    });
+  const joined = [...groups].map(([group, names]) => {
+    // In parentheses a function is compiled at once, and so is in the compile cache whatever ran first.
+    const parts = names.map((name) => `"${name}":(function(module,exports){${source(name, group)}\n})`);
+    const start = group === ENTRY ? `part("${ENTRY}");\n` : "";
+    return [group, `${JOINED}${parts.join(",\n")}};\n${start}`] as const;
+  });
+  const alone = Object.keys(outputs).map((path) => basename(path));
+  for (const name of alone.filter((one) => !groupOf.has(one)))
+    writeFileSync(join(UNFINISHED, name), source(name));
+  for (const name of groupOf.keys()) rmSync(join(UNFINISHED, name));
+  for (const [group, text] of joined) writeFileSync(join(UNFINISHED, group), text);
+}
+
+/** The chunks that become one file, by its name. */
+function groupChunks(outputs: Metafile["outputs"]): ReadonlyMap<string, readonly string[]> {
+  const imports = (path: string, kind: ImportKind): string[] =>
+    (outputs[path]?.imports ?? [])
+      .filter((one) => one.kind === kind && outputs[one.path] !== undefined)
+      .map((one) => one.path);
+  const withImports = (path: string, found = new Set<string>()): Set<string> => {
+    if (found.has(path)) return found;
+    found.add(path);
+    for (const imported of imports(path, "import-statement")) withImports(imported, found);
+    return found;
+  };
+  const paths = Object.keys(outputs);
+  const lazy = new Set(paths.flatMap((path) => imports(path, "dynamic-import")));
+  const needs = [...lazy].map((path) => withImports(path));
+  const first = withImports(paths.find((path) => basename(path) === ENTRY) ?? "");
+  const isShared = (path: string): boolean =>
+    needs.filter((needed) => needed.has(path)).length >= SHARED_BY * needs.length;
+  const isSmall = (path: string): boolean => (outputs[path]?.bytes ?? 0) <= MAX_JOINED_BYTES;
+  const shared = paths.filter((path) => !first.has(path) && isSmall(path) && isShared(path));
+  return new Map([
+    [ENTRY, [...first].map((path) => basename(path))],
+    ["shared.js", shared.map((path) => basename(path))],
+  ]);
 }
 
 /** What merchants import, `hosted-checkout/webhooks`: one file for each module system, each with its types. */
