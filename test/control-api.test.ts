@@ -162,6 +162,8 @@ test("every operation answers as it is described", async () => {
     assumptions: [`${STORE}/assumptions`],
     inspectCheckout: [`${STORE}/checkouts/${id}`],
     pay: [`${STORE}/checkouts/${id}/pay`, { outcome: "declined" }],
+    listRequests: [`${STORE}/requests?status=2xx`],
+    showRequest: [`${STORE}/requests/<request>`],
     showClock: [`${STORE}/clock`],
     moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
     listReturnOrigins: [`${STORE}/return-origins`],
@@ -178,10 +180,11 @@ test("every operation answers as it is described", async () => {
     stopSandbox: ["/__sandbox/sandbox/stop", { pid: sandbox.ready.pid }],
   } as const satisfies Record<OperationName, readonly [string, object?]>;
   let lease = "";
+  let requestId = "";
   let subject = "";
   for (const name of OPERATION_NAMES) {
     const [template, request] = calls[name];
-    const path = template.replace("<lease>", lease);
+    const path = template.replace("<lease>", lease).replace("<request>", requestId);
     if (request !== undefined) expect(described(name, "request", request)).toBe("");
     const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
     const answer = await call(path, body === undefined ? {} : { body });
@@ -189,6 +192,7 @@ test("every operation answers as it is described", async () => {
     expect(answer.headers["Content-Type"]).toContain("application/json");
     if (!BARE.has(name)) expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
     if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
+    if (name === "listRequests") requestId = firstIdIn(answer);
     if (name === "openLease") lease = String(answer.body.data?.["id"]);
   }
 });
@@ -356,6 +360,12 @@ function allRows(harness: Harness): unknown {
   return rows;
 }
 
+/** The id of the first request in a list of them. */
+function firstIdIn({ body: { data = {} } }: Answer): string {
+  const [first] = data["requests"] as readonly { readonly request_id: string }[];
+  return first?.request_id ?? "";
+}
+
 /** A sandbox with two stores; the first has one of everything that an id in a path can be of. */
 async function openTwoStores() {
   const harness = createHarness();
@@ -373,6 +383,7 @@ async function openTwoStores() {
   const lease = await make(`${STORE}/leases`, { drill: "idempotency", timeout_ms: 60_000 });
   const ids: Readonly<Record<string, string>> = {
     checkouts: checkout,
+    requests: firstIdIn(await call(`${STORE}/requests`)),
     endpoints: endpoint,
     events: event,
     drills: lease,

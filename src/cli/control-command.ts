@@ -115,6 +115,7 @@ export async function callSandbox<Name extends OperationName>(
 export const FIND_ID = {
   endpoint: "checkout endpoints list shows them",
   event: "checkout events list shows them",
+  request: "checkout requests list shows them",
   "order or session": "run its create command again: it prints the id and creates nothing new",
 } as const;
 
@@ -123,7 +124,8 @@ export function parseIdOf(what: keyof typeof FIND_ID, text: string): Outcome<str
   const id = idOf(text);
   if (id !== undefined) return accept(id);
   const example = "0199a3c4-5d00-7000-8000-000000000001";
-  const message = `expected the id of an ${what}, such as ${example}; got ${printableLiteral(text)}`;
+  const article = /^[aeiou]/.test(what) ? "an" : "a";
+  const message = `expected the id of ${article} ${what}, such as ${example}; got ${printableLiteral(text)}`;
   return failUsage(message, FIND_ID[what]);
 }
 

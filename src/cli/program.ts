@@ -91,6 +91,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "deliveries to endpoints, with the answers",
     load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
   },
+  requests: {
+    summary: "the log of v1 requests and their answers",
+    load: async () => [(await import("./request/requests.ts")).registerRequests],
+  },
   checklist: {
     summary: "check launch readiness: six items with their evidence; exit 0 only when ready",
     load: async () => [

@@ -1,14 +1,30 @@
 import type { Refusal } from "../core/outcome.ts";
+import { reliedOnByRefusal, type Relied } from "../core/readiness/assumptions.ts";
 import type { StorageUnavailable } from "../store/connection/group-commit.ts";
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
 /** An answer, with its note for the log. `unlogged`: a page that polls every second. */
-export type Answer = HttpResponse & { readonly note?: string; readonly unlogged?: true };
+export type Answer = HttpResponse & {
+  readonly note?: string;
+  readonly unlogged?: true;
+  readonly logged?: Logged;
+};
+
+/** What the request log keeps of an answer, beside what everybody can see of it. */
+export type Logged = {
+  /** The store of the caller's key; undefined where it has none. */
+  readonly storeId: string | undefined;
+  readonly orderId: string | null;
+  readonly decisions: Relied;
+  readonly refusal?: Refusal;
+};
 
 /** A refusal as an answer, with its code in the log. */
-export function answerRefusal(requestId: string, refusal: Refusal): Answer {
-  return { ...refusalResponse(requestId, refusal), note: refusal.code };
+export function answerRefusal(requestId: string, refusal: Refusal): Answer & { readonly logged: Logged } {
+  const decisions = reliedOnByRefusal(refusal.code);
+  const logged = { storeId: undefined, orderId: null, decisions, refusal };
+  return { ...refusalResponse(requestId, refusal), note: refusal.code, logged };
 }
 
 /** What a caller hears while nothing can be written: the cause, but no path of this machine. */

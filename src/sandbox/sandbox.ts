@@ -8,6 +8,7 @@ import type { Store } from "../store/store.ts";
 import { checkRequest } from "../web/guard.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
+import type { RequestLog } from "./runtime/request-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
@@ -45,6 +46,7 @@ export type SandboxOptions = {
   /** Why nothing is sent to endpoints (decision 71); undefined if all may be. */
   readonly heldBack: string | undefined;
   readonly log: AccessLog;
+  readonly requests: RequestLog;
   /** The control token: it runs the sandbox. */
   readonly controlToken: string;
   /** The admin token: only for the administrator's acts. */
@@ -123,8 +125,9 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
 
   function note(request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer {
     const milliseconds = world.monotonic() - startedAt;
-    if (answer.unlogged !== true)
-      options.log.add(entryOf(request, answer, { at: world.now(), milliseconds }));
+    const times = { at: world.now(), milliseconds };
+    if (answer.unlogged !== true) options.log.add(entryOf(request, answer, times));
+    options.requests.note(request, answer, times);
     return answer;
   }
 

@@ -17,6 +17,8 @@ export const COMMANDS: readonly string[] = [
   ...["test ID", "secret", "rotate-secret ID", "trouble ID --kind drop"].map((a) => `endpoints ${a}`),
   ...["list", "list --wait", "get ID", "get ID --wait", "replay ID"].map((a) => `events ${a}`),
   "deliveries list",
+  "requests list",
+  "requests get ID",
   "checklist",
   "checklist --watch",
   "checklist run webhooks",

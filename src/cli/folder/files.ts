@@ -3,6 +3,7 @@ import { join } from "node:path";
 const FILES = {
   database: "sandbox.db",
   journal: "journal.db",
+  requests: "requests.db",
   masterKey: "master.key",
   credentials: "credentials.json",
   admin: "admin.json",

@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { resetStores } from "../../sandbox/runtime/reset.ts";
+import { resetStores, type ResetStore } from "../../sandbox/runtime/reset.ts";
+import { openRequestFile } from "../../store/request/request-file.ts";
 import { openStore } from "../../store/store.ts";
 import {
   register,
@@ -74,9 +75,10 @@ async function agree({ world }: Context, { yes, store }: ResetOptions): Promise<
 
 /** The same for a folder whose sandbox does not run: with the folder held, so that none starts meanwhile. */
 async function resetFolder(
-  { world }: Context,
+  context: Context,
   options: ResetOptions,
 ): Promise<Outcome<AnswerOf<"reset">, Problem>> {
+  const { world } = context;
   const found = state.findStateFolder(world, options);
   if (!found.ok) return found;
   const folder = found.value;
@@ -89,7 +91,10 @@ async function resetFolder(
     if (!opened.ok) return fail(fileProblem("database", opened.refusal));
     try {
       const done = await resetStores({ store: opened.value }, options.store);
-      if (done.ok) return accept({ stores: done.value });
+      if (done.ok) {
+        forgetRequests(context, folder, done.value);
+        return accept({ stores: done.value });
+      }
       const { code, message } = done.refusal;
       const exitCode = exitCodeOfStatus(errorRow(code)?.status);
       return fail({
@@ -104,6 +109,16 @@ async function resetFolder(
   } finally {
     state.releaseFolder(world, folder, run.value);
   }
+}
+
+/** The log of requests is a file of its own, and a broken one is no reason to fail. */
+function forgetRequests({ world, printer }: Context, folder: string, stores: readonly ResetStore[]): void {
+  const path = stateFile(folder, "requests");
+  if (!world.files.exists(path)) return;
+  const log = openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
+  if (!log.ok) return printer.trace(`warning: the log of requests was not emptied: ${log.refusal.message}`);
+  for (const { storeId } of stores) log.value.forget(storeId);
+  log.value.close();
 }
 
 function nothingThere(folder: string): Problem {

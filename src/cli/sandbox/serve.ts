@@ -17,6 +17,9 @@ import {
   type LogStream,
 } from "../../sandbox/runtime/access-log.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
+import { createRequestLog, type RequestLog } from "../../sandbox/runtime/request-log.ts";
+import { openRequestFile } from "../../store/request/request-file.ts";
+import { DEFAULT_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
 import { settleHome } from "../../sandbox/runtime/home.ts";
 import {
   seed,
@@ -169,9 +172,10 @@ async function serveFolder(
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
   const format = options.logFormat ?? "text";
-  const requests = options.quiet === true ? SILENT_LOG : createAccessLog(world, { format, stream: log });
+  const lines = options.quiet === true ? SILENT_LOG : createAccessLog(world, { format, stream: log });
   const failures = createFailureLog(world, { format, stream: log });
   const maker = storeMaker(world, held, { masterKey, given });
+  const requests = requestLogOf(world, held, { store, report: failures.report });
   try {
     const { before, done } = await setUp(options, { ...maker, store });
     const made = await retryWhileLocked(() =>
@@ -188,7 +192,8 @@ async function serveFolder(
     const service = {
       ...tokens,
       store,
-      log: requests,
+      log: lines,
+      requests,
       report: failures.report,
       masterKey,
       heldBack,
@@ -210,7 +215,8 @@ async function serveFolder(
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }
   } finally {
-    requests.flush();
+    requests.close();
+    lines.flush();
     failures.flush();
     store.close();
   }
@@ -304,6 +310,20 @@ function openState(world: World, held: Held): Outcome<{ store: Store; masterKey:
   return masterKey;
 }
 
+function requestLogOf(
+  world: World,
+  held: Held,
+  { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
+): RequestLog {
+  const path = held === undefined ? IN_MEMORY : stateFile(held.path, "requests");
+  return createRequestLog(world, {
+    open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid }),
+    firstStore: () => store.stores.first()?.id,
+    kept: DEFAULT_KEPT_REQUESTS,
+    report: (error) => report("request log", error),
+  });
+}
+
 function masterKeyOf(world: World, held: Held, store: Store): Outcome<Uint8Array, Problem> {
   if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
   return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
@@ -370,7 +390,7 @@ function refusalProblem({ code, message }: Refusal): Problem {
 /** A service without what follows from its port. */
 type PortlessService = Pick<
   SandboxOptions,
-  "store" | "log" | "report" | "masterKey" | "heldBack" | "requestStop" | "keepKey"
+  "store" | "log" | "requests" | "report" | "masterKey" | "heldBack" | "requestStop" | "keepKey"
 > &
   Tokens & { readonly describe: (port: number) => SandboxDescription };
 

@@ -9,6 +9,7 @@ import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts"
 import { readinessOperations } from "./readiness.ts";
 import { sandboxOperations } from "./sandbox.ts";
 import { resetOperations } from "./reset.ts";
+import { requestOperations } from "./requests.ts";
 import { webhookOperations } from "./webhook.ts";
 import { wireSchema } from "./wire-names.ts";
 
@@ -20,6 +21,7 @@ const operations = {
   ...readinessOperations,
   ...resetOperations,
   ...configOperations,
+  ...requestOperations,
   describe: sandboxOperation({
     method: "GET",
     path: "/openapi.json",

@@ -198,7 +198,8 @@ export const OFFERED_RETURN: Relied = [19];
 /** Decisions that paying through the control API relies on. */
 export const ACTED_AS_PAYER: Relied = [38];
 
-const NONE: Relied = [];
+/** What most requests rely on. */
+export const NOTHING_RELIED_ON: Relied = [];
 const REPLAYED: Relied = [5];
 const TAKEN: Relied = [11, 12];
 const TAKEN_LATER: Relied = [11, 12, 13];
@@ -217,8 +218,12 @@ export function reliedOnByCreate(
   const isPriced = "price_id" in request;
   const isReserved = outcomeOfOrderId(request.order_id) !== undefined;
   // Most creates rely on nothing, and there are many.
-  if (!isPriced && !isReserved) return replayed ? REPLAYED : NONE;
-  return [...(replayed ? REPLAYED : NONE), ...(isPriced ? [7] : NONE), ...(isReserved ? [37] : NONE)];
+  if (!isPriced && !isReserved) return replayed ? REPLAYED : NOTHING_RELIED_ON;
+  return [
+    ...(replayed ? REPLAYED : NOTHING_RELIED_ON),
+    ...(isPriced ? [7] : NOTHING_RELIED_ON),
+    ...(isReserved ? [37] : NOTHING_RELIED_ON),
+  ];
 }
 
 /** Decisions that an accepted delivery relied on; `tries` is the number of its tries. */

@@ -1,5 +1,10 @@
 import { isApproved, productionOf } from "../../core/readiness/admin-act.ts";
-import { reliedOnByCreate, reliedOnByRefusal, RETRIEVED_ORDER } from "../../core/readiness/assumptions.ts";
+import {
+  NOTHING_RELIED_ON,
+  reliedOnByCreate,
+  RETRIEVED_ORDER,
+  type Relied,
+} from "../../core/readiness/assumptions.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { storeNow, type StoreClock } from "../../core/clock.ts";
 import {
@@ -12,7 +17,7 @@ import {
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { A_SECRET, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
@@ -63,26 +68,25 @@ export const V1: Area<ApiContext> = {
   find: createRouter(ROUTES, { owner: "v1" }),
   admit: (_context, request) => refuseBrowsers(request),
   refuse: (context, call, refusal) => {
-    noteRefusal(context, call, refusal);
-    return answerRefusal(call.requestId, refusal);
+    const answer = answerRefusal(call.requestId, refusal);
+    const storeId = noteRefusal(context, call, answer.logged.decisions);
+    return { ...answer, logged: { ...answer.logged, storeId } };
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** An integration that gets one of our codes may rely on it. */
+/** An integration that gets one of our codes may rely on it. Returns whose it is, if it has a key of ours. */
 function noteRefusal(
   { store, world, assumptions, idempotencyWatch }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
-  refusal: Refusal,
-): void {
+  decisions: Relied,
+): string | undefined {
   const caller = callerOf(store, request);
-  if (caller === undefined || idempotencyWatch.isOwn(request)) return;
+  if (caller === undefined) return undefined;
   const { storeId, clock } = caller;
-  assumptions.note(reliedOnByRefusal(refusal.code), {
-    storeId,
-    requestId,
-    at: storeNow(clock, world.now()),
-  });
+  if (!idempotencyWatch.isOwn(request))
+    assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, world.now()) });
+  return storeId;
 }
 
 /** A route that creates an object, for credentials with a scope. */
@@ -116,7 +120,8 @@ async function create(
   const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: sentByUs };
   const created = await createCheckout(context, command);
   if (!created.ok) return created;
-  context.assumptions.note(reliedOnByCreate(content.value.request, created.value), {
+  const decisions = reliedOnByCreate(content.value.request, created.value);
+  context.assumptions.note(decisions, {
     storeId,
     requestId: ownId,
     at: storeNow(clock, context.world.now()),
@@ -125,12 +130,14 @@ async function create(
   const { requestId, body, replayed } = created.value;
   const headers = jsonHeaders(requestId);
   const orderId = content.value.request.order_id;
-  if (!replayed) return accept({ status: 201, headers, body, note: orderId });
+  const logged = { storeId, orderId, decisions };
+  if (!replayed) return accept({ status: 201, headers, body, note: orderId, logged });
   return accept({
     status: 201,
     headers: { ...headers, "Idempotent-Replayed": "true" },
     body,
     note: `${orderId} replayed`,
+    logged,
   });
 }
 
@@ -146,14 +153,14 @@ async function retrieve(context: ApiContext, call: Call): Promise<Outcome<Answer
   }
   const found = await retrieveCheckout(context, credential.value, sessionId.toLowerCase());
   if (!found.ok) return found;
-  if (found.value.object === "order") {
-    const { storeId, clock } = credential.value;
-    const at = storeNow(clock, context.world.now());
-    context.assumptions.note(RETRIEVED_ORDER, { storeId, requestId, at });
-  }
+  const { storeId, clock } = credential.value;
+  const decisions = found.value.object === "order" ? RETRIEVED_ORDER : NOTHING_RELIED_ON;
+  if (decisions.length > 0)
+    context.assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, context.world.now()) });
   context.retrieveWatch.look(call.request, found.value);
   const body = successBody(requestId, checkoutJson(found.value, context.checkoutOrigin));
-  return accept({ status: 200, headers: jsonHeaders(requestId), body, note: found.value.status });
+  const logged = { storeId, orderId: found.value.orderId, decisions };
+  return accept({ status: 200, headers: jsonHeaders(requestId), body, note: found.value.status, logged });
 }
 
 /** Credential, rate, environment and scope (decision 3). */

@@ -6,6 +6,7 @@ import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
 import type { LeaseContext } from "../readiness/drill-lease.ts";
 import type { ClockContext } from "../runtime/clock.ts";
+import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
 
 /** What the control API acts with: what the verbs need, and the timers that have to hear of a moved clock. */
@@ -14,6 +15,7 @@ export type ControlActs = ClockContext &
   DrillsContext &
   LeaseContext &
   ConfigContext & {
+    readonly requests: Pick<RequestLog, "list" | "find" | "next" | "forget">;
     readonly world: Pick<World, "sleep" | "monotonic">;
     readonly wakeAll: () => Promise<void>;
     /** What this sandbox says of itself. */

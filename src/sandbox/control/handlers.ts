@@ -7,6 +7,7 @@ import type { Handlers } from "./handler.ts";
 import { readinessHandlers } from "./readiness.ts";
 import { sandboxHandlers } from "./sandbox.ts";
 import { resetHandlers } from "./reset.ts";
+import { requestHandlers } from "./requests.ts";
 import { webhookHandlers } from "./webhook.ts";
 
 /** The whole control API. */
@@ -19,6 +20,7 @@ export const CONTROL_HANDLERS: Handlers = {
   ...sandboxHandlers,
   ...resetHandlers,
   ...configHandlers,
+  ...requestHandlers,
   describe: async () => {
     // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");

@@ -8,6 +8,7 @@ export const resetHandlers = {
   reset: async (context, { body }) => {
     const done = await withClocksStill(context, () => resetStores(context, body.store));
     if (!done.ok) return done;
+    for (const { storeId } of done.value) context.requests.forget(storeId);
     await context.wakeAll();
     return accept({ stores: done.value });
   },

@@ -1,0 +1,203 @@
+import type { Command } from "commander";
+import { callControl } from "../../client/control/control.ts";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
+import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
+import { durationOf } from "../../core/config/setting-text.ts";
+import { parseStatuses } from "../../core/request/logged-request.ts";
+import { jsonLine, printable } from "../../core/text.ts";
+import {
+  invalidOption,
+  register,
+  switchOption,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { callSandbox, controlOutcome, controlTarget, parseIdOf } from "../control-command.ts";
+import { parseWhole } from "../parsers.ts";
+import { fieldLines } from "../printer.ts";
+import { DONE, type Ending } from "../problem.ts";
+import { table } from "../table.ts";
+
+type ListOptions = CommonOptions & {
+  readonly follow?: boolean;
+  readonly status?: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly orderId?: string;
+  readonly since?: Since;
+  readonly limit?: number;
+};
+
+/** From which moment on: milliseconds ago, or a moment. */
+type Since = { readonly agoMs: number } | { readonly at: number };
+
+/** `checkout requests list|get`. */
+export function registerRequests(parent: Command, registry: Registry): void {
+  register<ListOptions>(parent, registry, {
+    name: "list",
+    summary: "list the newest v1 requests with their answers, oldest first; with -f also those that come",
+    examples: [
+      "checkout requests list --status 4xx",
+      "checkout requests list --order-id order-1001 --since 10m",
+      "checkout requests list -f",
+    ],
+    options: [
+      switchOption("-f, --follow", "go on with the requests that come, until Ctrl-C"),
+      valueOption("--status <status>", "only this status: 404, or 4xx", parseStatus),
+      valueOption("--method <method>", "only this method"),
+      valueOption("--path <path>", "only paths that begin with this"),
+      valueOption("--order-id <id>", "only requests of this order_id"),
+      valueOption(
+        "--since <time>",
+        "only requests of the last 10m, or since a moment in ISO 8601",
+        parseSince,
+      ),
+      valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+    ],
+    run: runList,
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "get <request_id>",
+    summary: "show a v1 request; of a refused one also what was sent, secrets redacted",
+    examples: ["checkout requests get <request_id>", "checkout requests get <request_id> --json"],
+    options: [],
+    run: runGet,
+  });
+}
+
+async function runList(context: Context, options: ListOptions): Promise<Ending> {
+  const { status, method, path, orderId, since, limit } = options;
+  const { now } = context.world;
+  const from = since === undefined ? undefined : "at" in since ? since.at : now() - since.agoMs;
+  const query = { status, method, path, orderId, from, limit };
+  if (options.follow === true) return follow(context, options, query);
+  const listed = await callSandbox(context, options, { name: "listRequests", body: query });
+  if (!listed.ok) return listed;
+  const { requests } = listed.value;
+  const { requests: shown } = encodeAnswer("listRequests", listed.value);
+  return context.printer.result({ requests: shown }, () =>
+    requests.length === 0 ? "no matching requests" : requestLines(requests),
+  );
+}
+
+/** Shows what there is, and then one line for each request that comes, until Ctrl-C. */
+async function follow(
+  context: Context,
+  options: CommonOptions,
+  query: RequestOf<"listRequests">,
+): Promise<Ending> {
+  const { world, printer } = context;
+  const target = await controlTarget(context, options);
+  if (!target.ok) return target;
+  const interruption = new AbortController();
+  const unsubscribe = world.onStop(() => interruption.abort());
+  const { signal } = interruption;
+  try {
+    let waitMs = 0;
+    for (let { after = 0 } = query; ;) {
+      const body = { ...query, after, waitMs };
+      const listed = controlOutcome(
+        await callControl(world, target.value, { name: "listRequests", body, signal }),
+      );
+      if (signal.aborted) return DONE;
+      if (!listed.ok) return listed;
+      for (const request of listed.value.requests) {
+        const entry = { requests: [request], position: 0 };
+        const [shown] = encodeAnswer("listRequests", entry)["requests"] as readonly unknown[];
+        printer.line(shown, () => requestLine(request));
+      }
+      after = Math.max(after, listed.value.position);
+      waitMs = MAX_REQUEST_WAIT_MS;
+    }
+  } finally {
+    unsubscribe();
+  }
+}
+
+async function runGet(context: Context, options: CommonOptions, text = ""): Promise<Ending> {
+  const id = parseIdOf("request", text);
+  if (!id.ok) return id;
+  const shown = await callSandbox(context, options, {
+    name: "showRequest",
+    id: id.value,
+    body: undefined,
+    nextAfter: { not_found: "checkout requests list shows them" },
+  });
+  if (!shown.ok) return shown;
+  return context.printer.result(encodeAnswer("showRequest", shown.value), () => requestText(shown.value));
+}
+
+/** One a line; what is left out to fit 80 columns is in `requests get`. */
+function requestLines(requests: readonly RequestEntry[]): Promise<string> {
+  return table(
+    ["AT", "STATUS", "REQUEST", "ORDER ID", "CODE", "REQUEST ID"],
+    requests.map((request) => [
+      iso(request.at),
+      request.status,
+      `${request.method} ${request.path}`,
+      request.orderId,
+      request.code,
+      request.requestId,
+    ]),
+  );
+}
+
+function requestLine({
+  at,
+  status,
+  method,
+  path,
+  orderId,
+  code,
+  requestId,
+  durationMs,
+}: RequestEntry): string {
+  const facts = [
+    iso(at).slice(11),
+    status,
+    `${method} ${path}`,
+    `${durationMs.toFixed(1)} ms`,
+    orderId,
+    code,
+    requestId,
+  ];
+  return printable(facts.filter((fact) => fact !== null).join("  "));
+}
+
+function requestText(request: AnswerOf<"showRequest">): string {
+  const { refused } = request;
+  const fields = fieldLines([
+    ["request_id", request.requestId],
+    ["at", iso(request.at)],
+    ["request", `${request.method} ${request.path}`],
+    ["status", request.status],
+    ["code", request.code],
+    ["message", refused?.message ?? null],
+    ["order_id", request.orderId],
+    ["duration", `${request.durationMs.toFixed(1)} ms`],
+    ["decisions", request.decisions.length === 0 ? null : request.decisions.join(", ")],
+  ]);
+  if (refused === null) return fields;
+  const pairs = refused.headers.flatMap((name, index) =>
+    index % 2 === 0 ? [`> ${printable(`${name}: ${refused.headers[index + 1] ?? ""}`)}`] : [],
+  );
+  return [fields, "", ...pairs, ...(refused.body === "" ? [] : ["", `> ${jsonLine(refused.body)}`])].join(
+    "\n",
+  );
+}
+
+function parseStatus(text: string): string {
+  if (parseStatuses(text) === undefined) throw invalidOption("a status such as 404, or 4xx", text);
+  return text;
+}
+
+function parseSince(text: string): Since {
+  const agoMs = durationOf(text);
+  if (agoMs !== undefined) return { agoMs };
+  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) throw invalidOption("a span such as 10m, or a moment in ISO 8601", text);
+  return { at };
+}

@@ -1,0 +1,62 @@
+import * as z from "zod";
+import { ERROR_CODES } from "../errors.ts";
+import { parseStatuses } from "../request/logged-request.ts";
+import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+
+/** How long a request for the list waits at most for the next one, in milliseconds. */
+export const MAX_REQUEST_WAIT_MS = 20_000;
+
+const MAX_PAGE = 1000;
+
+const logged = z.object({
+  requestId: z.string(),
+  at: moment,
+  method: z.string(),
+  path: z.string(),
+  status: z.int(),
+  code: z.enum(ERROR_CODES).nullable(),
+  orderId: z.string().nullable(),
+  durationMs: z.number(),
+  decisions: z.array(z.int()),
+});
+/** A request of the log, as the control API tells it. */
+export type RequestEntry = DomainOf<typeof logged>;
+
+const refused = z.object({
+  message: z.string(),
+  headers: z.array(z.string()),
+  body: z.string(),
+});
+
+const query = z.strictObject({
+  /** `404` or `4xx`. */
+  status: z
+    .string()
+    .refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, or 4xx")
+    .optional(),
+  method: z.string().optional(),
+  path: z.string().optional(),
+  orderId: z.string().optional(),
+  after: wholeInQuery(0).optional(),
+  from: namedMoment.optional(),
+  limit: wholeInQuery(1, MAX_PAGE).optional(),
+  waitMs: wholeInQuery(0, MAX_REQUEST_WAIT_MS).optional(),
+});
+
+/** The operations on the request log (decision 86). */
+export const requestOperations = {
+  listRequests: storeOperation({
+    method: "GET",
+    path: "/requests",
+    summary: "Lists the store's newest v1 requests, oldest first; waits for one where there is none",
+    request: query,
+    /** `position` is that of the newest one seen: what comes later is after it. */
+    answer: z.object({ requests: z.array(logged), position: z.int() }),
+  }),
+  showRequest: storeOperation({
+    method: "GET",
+    path: "/requests/{id}",
+    summary: "Shows a v1 request; of one that was refused also its headers and body, secrets redacted",
+    answer: logged.extend({ refused: refused.nullable() }),
+  }),
+};

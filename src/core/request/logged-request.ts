@@ -1,0 +1,84 @@
+import type { ErrorCode } from "../errors.ts";
+import { cut, redactSecrets } from "../text.ts";
+
+/** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
+export type LoggedRequest = {
+  /** Counts the requests of a store from 1. */
+  readonly position: number;
+  /** The one that the caller got; a replay carries that of the first answer. */
+  readonly requestId: string;
+  /** Milliseconds by the real clock. */
+  readonly at: number;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** Null where it was not refused. */
+  readonly code: ErrorCode | null;
+  /** Of the body or of the checkout that was read; null where there is none. */
+  readonly orderId: string | null;
+  readonly durationMs: number;
+  /** Numbers of the decisions that the answer relied on. */
+  readonly decisions: readonly number[];
+  /** What else is kept of a refused request; null of one that succeeded, whose answer is with its key. */
+  readonly refused: RefusedRequest | null;
+};
+
+/** What was refused, and why. */
+export type RefusedRequest = {
+  /** The message of the refusal. */
+  readonly message: string;
+  /** Names and values alternating, in their order. */
+  readonly headers: readonly string[];
+  readonly body: string;
+};
+
+/** Which requests are wanted; what is null does not matter. */
+export type RequestFilter = {
+  /** The lowest and the highest status. */
+  readonly statuses: readonly [number, number] | null;
+  readonly method: string | null;
+  /** How the path begins. */
+  readonly path: string | null;
+  readonly orderId: string | null;
+  /** Only requests after this position. */
+  readonly after: number | null;
+  /** Only requests from this moment on, in milliseconds by the real clock. */
+  readonly from: number | null;
+  readonly limit: number;
+};
+
+/** How many requests of a store are kept. */
+export const DEFAULT_KEPT_REQUESTS = 10_000;
+
+const MAX_BODY_CODE_POINTS = 4096;
+const MAX_HEADER_CODE_POINTS = 512;
+const MAX_HEADERS = 64;
+const SECRET_HEADERS = /^(authorization|proxy-authorization|cookie)$/i;
+
+/** Statuses as people name them: `404`, `4xx`; undefined if it is neither. */
+export function parseStatuses(text: string): readonly [number, number] | undefined {
+  if (/^[1-5]xx$/i.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];
+  return /^[1-5]\d\d$/.test(text) ? [Number(text), Number(text)] : undefined;
+}
+
+/** Headers as they are kept: credentials only with their scheme, secrets elsewhere redacted, each cut. */
+export function keptHeaders(rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.slice(0, MAX_HEADERS * 2).map((text, index) => {
+    if (index % 2 === 0) return cut(redactSecrets(text), MAX_HEADER_CODE_POINTS);
+    if (!SECRET_HEADERS.test(rawHeaders[index - 1] ?? ""))
+      return cut(redactSecrets(text), MAX_HEADER_CODE_POINTS);
+    const [scheme = "", ...rest] = text.split(" ");
+    return rest.length === 0 ? "…" : `${cut(redactSecrets(scheme), 20)} …`;
+  });
+}
+
+/** A body as it is kept: text, redacted and cut. */
+export function keptBody(body: Uint8Array): string {
+  return cut(redactSecrets(Buffer.from(body).toString("utf8")), MAX_BODY_CODE_POINTS);
+}
+
+/** The `order_id` of a body, whatever else is wrong with it; null if it has none. */
+export function orderIdIn(body: Uint8Array): string | null {
+  const [, orderId] = /"order_id"\s*:\s*"([^"\\]{1,64})"/.exec(Buffer.from(body).toString("utf8")) ?? [];
+  return orderId === undefined ? null : redactSecrets(orderId);
+}

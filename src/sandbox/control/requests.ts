@@ -1,0 +1,49 @@
+import type { requestOperations } from "../../core/control/requests.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
+import { accept, refuse } from "../../core/outcome.ts";
+import { parseStatuses, type LoggedRequest } from "../../core/request/logged-request.ts";
+import type { ControlActs, Handlers } from "./handler.ts";
+
+const DEFAULT_PAGE = 100;
+
+/** What each operation on the request log does. */
+export const requestHandlers = {
+  listRequests: async (context, { storeId, body }) => {
+    const requests = await awaitRequests(context, storeId, body);
+    const position = requests.at(-1)?.position ?? body.after ?? 0;
+    return accept({ requests, position });
+  },
+  showRequest: async ({ requests }, { storeId, id }) => {
+    const found = requests.find(storeId, id);
+    if (found !== undefined) return accept(found);
+    return refuse(
+      "not_found",
+      `the request log of this store has no request ${id}; it keeps the newest ones`,
+    );
+  },
+} satisfies Pick<Handlers, keyof typeof requestOperations>;
+
+/** Oldest first. One that waits is answered when there is something, or nothing came in time. */
+async function awaitRequests(
+  { requests: log, world }: ControlActs,
+  storeId: string,
+  query: RequestOf<"listRequests">,
+): Promise<readonly LoggedRequest[]> {
+  const { status, waitMs = 0 } = query;
+  const filter = {
+    statuses: status === undefined ? null : (parseStatuses(status) ?? null),
+    method: query.method?.toUpperCase() ?? null,
+    path: query.path ?? null,
+    orderId: query.orderId ?? null,
+    after: query.after ?? null,
+    from: query.from ?? null,
+    limit: query.limit ?? DEFAULT_PAGE,
+  };
+  const until = world.monotonic() + waitMs;
+  for (;;) {
+    const found = log.list(storeId, filter);
+    const left = until - world.monotonic();
+    if (found.length > 0 || left <= 0) return found.toReversed();
+    await log.next(storeId, left);
+  }
+}

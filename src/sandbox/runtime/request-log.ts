@@ -1,0 +1,159 @@
+import {
+  keptBody,
+  keptHeaders,
+  orderIdIn,
+  type LoggedRequest,
+  type RequestFilter,
+} from "../../core/request/logged-request.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { cut, redactSecrets } from "../../core/text.ts";
+import type { RequestFile } from "../../store/request/request-file.ts";
+import type { StoredRequest } from "../../store/request/requests.ts";
+import { splitTarget } from "../../web/http.ts";
+import type { HttpRequest, World } from "../../world.ts";
+import type { Answer } from "../answer.ts";
+import type { AccessEntry } from "./access-log.ts";
+
+/** When a request was answered, by the real clock, and how long it took. */
+type Times = Pick<AccessEntry, "at" | "milliseconds">;
+
+/** What was asked, as far as it could be read. */
+type Asked = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
+
+type Noted = { readonly request: Asked; readonly answer: Answer; readonly times: Times };
+
+/** The log of what v1 was asked and what it answered: of each store the newest requests (decision 86). */
+export type RequestLog = {
+  /** Notes a request of v1 after its answer; other requests are not logged. Costs a place in a list. */
+  readonly note: (request: Asked, answer: Answer, times: Times) => void;
+  /** Newest first; everything that was answered is in it. */
+  readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
+  readonly find: (storeId: string, requestId: string) => LoggedRequest | undefined;
+  /** Resolves when a request of a store was logged, or time is up. */
+  readonly next: (storeId: string, waitMs: number) => Promise<void>;
+  /** Forgets what a store was asked until now. */
+  readonly forget: (storeId: string) => void;
+  /** Writes what was noted, and ends. */
+  readonly close: () => void;
+};
+
+/** Requests are written together: a commit for each would cost a create a seventh of its time. */
+const WRITE_AFTER_MS = 100;
+const WRITE_AT = 500;
+const MAX_PATH_CODE_POINTS = 200;
+const V1 = "/v1/";
+
+/**
+ * A request log that opens its file with its first request, so that a start does not wait for it. What goes wrong is
+ * reported, and costs the requests of that moment; a file that cannot be used is not asked again. No answer fails for it.
+ */
+export function createRequestLog(
+  world: Pick<World, "after" | "sleep">,
+  options: {
+    readonly open: () => Outcome<RequestFile, { readonly message: string }>;
+    /** The store of requests whose caller has no key of one. */
+    readonly firstStore: () => string | undefined;
+    /** How many requests of a store are kept. */
+    readonly kept: number;
+    readonly report: (error: unknown) => void;
+  },
+): RequestLog {
+  const arrivals = createArrivals(world);
+  const positions = new Map<string, number>();
+  let file: RequestFile | "unusable" | undefined;
+  let noted: Noted[] = [];
+
+  const opened = (): RequestFile | undefined => {
+    if (file === undefined) {
+      const result = options.open();
+      file = result.ok ? result.value : "unusable";
+      if (!result.ok) options.report(new Error(`requests are not logged: ${result.refusal.message}`));
+    }
+    return file === "unusable" ? undefined : file;
+  };
+  const placed = (requests: RequestFile, one: Noted): StoredRequest => {
+    const storeId = one.answer.logged?.storeId ?? options.firstStore() ?? "";
+    const position = (positions.get(storeId) ?? requests.last(storeId)) + 1;
+    positions.set(storeId, position);
+    return { ...asKept(one), storeId, position };
+  };
+  const write = (): void => {
+    const batch = noted;
+    noted = [];
+    const requests = batch.length === 0 ? undefined : opened();
+    if (requests === undefined) return;
+    try {
+      const stored = batch.map((one) => placed(requests, one));
+      requests.append(stored, options.kept);
+      arrivals.tell(new Set(stored.map(({ storeId }) => storeId)));
+    } catch (error) {
+      options.report(error);
+    }
+  };
+
+  return {
+    note: (request, answer, times) => {
+      if (file === "unusable" || !request.target.startsWith(V1)) return;
+      noted.push({ request, answer, times });
+      if (noted.length >= WRITE_AT) write();
+      else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
+    },
+    list: (storeId, filter) => {
+      write();
+      return opened()?.list(storeId, filter) ?? [];
+    },
+    find: (storeId, requestId) => {
+      write();
+      return opened()?.find(storeId, requestId);
+    },
+    next: arrivals.next,
+    forget: (storeId) => {
+      write();
+      opened()?.forget(storeId);
+    },
+    close: () => {
+      write();
+      if (file !== undefined && file !== "unusable") file.close();
+      file = "unusable";
+    },
+  };
+}
+
+/** Who waits for something of a store; each is woken by what concerns it. */
+function createArrivals({ sleep }: Pick<World, "sleep">) {
+  const waiting = new Map<string, Set<AbortController>>();
+  return {
+    tell: (storeIds: ReadonlySet<string>): void => {
+      for (const storeId of storeIds) waiting.get(storeId)?.forEach((one) => one.abort());
+    },
+    next: async (storeId: string, waitMs: number): Promise<void> => {
+      const arrival = new AbortController();
+      const ofStore = waiting.get(storeId) ?? new Set();
+      waiting.set(storeId, ofStore.add(arrival));
+      await sleep(waitMs, arrival.signal);
+      ofStore.delete(arrival);
+      if (ofStore.size === 0) waiting.delete(storeId);
+    },
+  };
+}
+
+function asKept({ request, answer, times }: Noted): Omit<StoredRequest, "position" | "storeId"> {
+  const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
+  const { orderId = null, decisions = [], refusal } = answer.logged ?? {};
+  const summary = {
+    requestId: answer.headers["X-Request-Id"] ?? "",
+    at: times.at,
+    durationMs: times.milliseconds,
+    method,
+    path: cut(redactSecrets(splitTarget(target).path), MAX_PATH_CODE_POINTS),
+    status: answer.status,
+    decisions,
+  };
+  if (refusal === undefined) return { ...summary, code: null, orderId, refused: null };
+  return {
+    ...summary,
+    code: refusal.code,
+    orderId: orderId ?? orderIdIn(body),
+    refused: { message: refusal.message, headers: keptHeaders(rawHeaders), body: keptBody(body) },
+  };
+}

@@ -1,0 +1,31 @@
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { openDatabase, type FileKind, type FileRefusal, type OpenOptions } from "../connection/database.ts";
+import { REQUESTS_DDL, requestsTable } from "./requests.ts";
+
+/**
+ * The kind of `requests.db`: "ckRQ" in its header. It is beside `sandbox.db`, so that this stays small and a full or
+ * broken log never touches a create (decision 86).
+ */
+const REQUESTS_FILE: FileKind = {
+  name: "checkout request log",
+  applicationId: 0x636b5251,
+  migrations: [REQUESTS_DDL],
+  aside: "the file",
+};
+
+/** An open request log. */
+export type RequestFile = ReturnType<typeof requestsTable> & { readonly close: () => void };
+
+/** Opens the request log, making it if it is not there. A power failure may take its last requests. */
+export function openRequestFile(
+  path: string,
+  options: Omit<OpenOptions, "kind">,
+): Outcome<RequestFile, FileRefusal> {
+  const opened = openDatabase(path, { ...options, kind: REQUESTS_FILE });
+  if (!opened.ok) return opened;
+  const connection = opened.value;
+  // Nothing that counts is in it, and a flush would stop the service for some milliseconds.
+  connection.pragma("synchronous = OFF");
+  connection.pragma("busy_timeout = 0");
+  return accept({ ...requestsTable(connection), close: () => connection.close() });
+}

@@ -1,0 +1,223 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DEFAULT_KEPT_REQUESTS, parseStatuses } from "../src/core/request/logged-request.ts";
+import { createRequestLog } from "../src/sandbox/runtime/request-log.ts";
+import { IN_MEMORY } from "../src/store/connection/database.ts";
+import { openRequestFile } from "../src/store/request/request-file.ts";
+import { eventually } from "./support/eventually.ts";
+import { createHarness, type Harness, type RunningSandbox } from "./support/harness.ts";
+
+type Entry = Readonly<Record<string, unknown>> & { readonly request_id: string };
+
+const ORDERS = "/v1/orders";
+
+test("every request of v1 is in the log, refused or not, with what the interface says of it", async () => {
+  const { sandbox, list, post } = await open();
+  const made = await post({ order_id: "order-1" });
+  await post({ order_id: "order-1" });
+  await post({ order_id: "order-1", amount_minor: 2 });
+  await post({ order_id: "order-2", currency: "XXX" }, { "Idempotency-Key": "another-key" });
+  await post({ order_id: "order-3" }, { Authorization: "Bearer wrong" });
+  await sandbox.request({ path: `/v1/checkout-sessions/${made.id}`, headers: { Host: "evil.example" } });
+  await sandbox.request({ path: `/v1/checkout-sessions/${made.id}`, headers: sandbox.auth });
+  await sandbox.request({ path: "/healthz" });
+  const entries = await list();
+  expect(
+    entries.map(({ method, path, status, code, order_id: orderId }) => [method, path, status, code, orderId]),
+  ).toEqual([
+    ["POST", ORDERS, 201, null, "order-1"],
+    ["POST", ORDERS, 201, null, "order-1"],
+    ["POST", ORDERS, 409, "idempotency_key_reused", "order-1"],
+    ["POST", ORDERS, 403, "capability_missing", "order-2"],
+    ["POST", ORDERS, 401, "credential_invalid", "order-3"],
+    ["GET", `/v1/checkout-sessions/${made.id}`, 403, "host_not_allowed", null],
+    ["GET", `/v1/checkout-sessions/${made.id}`, 200, null, "order-1"],
+  ]);
+  expect(entries.map(({ decisions }) => decisions)).toEqual([[], [5], [4, 5], [4], [4], [4], [9]]);
+});
+
+test("the list is narrowed by status, method, path, order, time and number", async () => {
+  const { harness, list, post } = await open();
+  for (const orderId of ["a", "b", "c"]) {
+    await post({ order_id: orderId }, { "Idempotency-Key": `key-key-${orderId}` });
+    harness.clock.advance(60_000);
+  }
+  await post({ order_id: "d", amount_minor: 0 });
+  const orders = async (...options: string[]): Promise<unknown> =>
+    (await list(...options)).map(({ order_id: orderId }) => orderId);
+  expect(await orders("--status", "4xx")).toEqual(["d"]);
+  expect(await orders("--status", "201")).toEqual(["a", "b", "c"]);
+  expect(await orders("--order-id", "b")).toEqual(["b"]);
+  expect(await orders("--limit", "2")).toEqual(["c", "d"]);
+  expect(await orders("--since", "90s")).toEqual(["c", "d"]);
+  expect(await orders("--since", new Date(harness.clock.now() - 130_000).toISOString())).toEqual([
+    "b",
+    "c",
+    "d",
+  ]);
+  expect(await orders("--method", "get")).toEqual([]);
+  expect(await orders("--path", "/v1/check")).toEqual([]);
+  expect([parseStatuses("6xx"), parseStatuses("4x"), parseStatuses("099")]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("no secret is in the log, wherever it was sent, and a refused request is shown with what was sent", async () => {
+  const { harness, ready, list, post } = await open();
+  const secrets = [ready.api_key ?? "", ready.signing_secret];
+  for (const secret of secrets) {
+    await post(
+      { order_id: "order-1", description: secret },
+      { Cookie: `a=${secret}`, "X-Other": `b ${secret}` },
+    );
+    await post({ order_id: secret }, { "Idempotency-Key": secret });
+    await post({ order_id: "order-1", [secret]: secret }, { Authorization: secret });
+  }
+  const entries = await list("--status", "4xx");
+  expect(entries).toHaveLength(6);
+  const shown = await Promise.all(
+    entries.map(async ({ request_id: id }) => (await harness.run(["requests", "get", id])).stdout),
+  );
+  expect(shown[0]).toContain("> Authorization: Bearer …");
+  expect(shown[0]).toContain('\\"order_id\\":\\"order-1\\"');
+  const folder = join(harness.cwd, ".checkout");
+  const files = ["requests.db", "requests.db-wal"].map((name) => readFileSync(join(folder, name), "latin1"));
+  for (const text of [...shown, JSON.stringify(entries), ...files])
+    for (const secret of secrets) expect(text).not.toContain(secret.slice(10));
+});
+
+test("-f shows what comes, each once, until it is stopped", async () => {
+  const { harness, post } = await open();
+  await post({ order_id: "first" });
+  const following = await harness.launch(["requests", "list", "-f", "--json"]);
+  const seen = (): string[] =>
+    following
+      .text()
+      .stdout.trim()
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => (JSON.parse(line) as Entry)["order_id"] as string);
+  await eventually("it is shown", () => expect(seen()).toHaveLength(1));
+  await post({ order_id: "second" }, { "Idempotency-Key": "second-key" });
+  harness.clock.advance(100);
+  await eventually("it is shown", () => expect(seen()).toHaveLength(2));
+  expect(seen()).toEqual(["first", "second"]);
+  expect((await following.stop()).code).toBe(0);
+});
+
+test("a log that cannot be used is told once, and costs no request", async () => {
+  const harness = createHarness();
+  mkdirSync(join(harness.cwd, ".checkout"), { mode: 0o700 });
+  writeFileSync(join(harness.cwd, ".checkout/requests.db"), "something else, long enough to be read", {
+    mode: 0o600,
+  });
+  const { sandbox, post, list } = await open(harness);
+  expect((await post({ order_id: "order-1" })).status).toBe(201);
+  harness.clock.advance(1000);
+  expect((await post({ order_id: "order-2" }, { "Idempotency-Key": "second-key" })).status).toBe(201);
+  expect(await list()).toEqual([]);
+  const { stderr } = await sandbox.stop();
+  expect(stderr.split("requests are not logged")).toHaveLength(2);
+  expect(readFileSync(join(harness.cwd, ".checkout/requests.db"), "utf8")).toContain("something else");
+});
+
+test("of each store the newest requests are kept, and who waits is woken by its own store alone", async () => {
+  const opened = openRequestFile(IN_MEMORY, {});
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const slept: AbortSignal[] = [];
+  const log = createRequestLog(
+    {
+      after: () => undefined,
+      sleep: (_ms, signal) =>
+        new Promise((resolve) => {
+          if (signal === undefined) throw new Error("a wait can be ended");
+          slept.push(signal);
+          signal.addEventListener("abort", () => resolve());
+        }),
+    },
+    { open: () => opened, firstStore: () => "a", kept: 3, report: (error) => expect(error).toBeUndefined() },
+  );
+  const filter = {
+    statuses: null,
+    method: null,
+    path: null,
+    orderId: null,
+    after: null,
+    from: null,
+    limit: 10,
+  };
+  const note = (storeId: string, at: number): void =>
+    log.note(
+      { method: "GET", target: "/v1/x" },
+      { status: 200, headers: {}, body: "", logged: { storeId, orderId: null, decisions: [] } },
+      { at, milliseconds: 1 },
+    );
+  const next = log.next("b", 1000);
+  for (let at = 1; at <= 5; at += 1) note("a", at);
+  expect(log.list("a", filter).map(({ at, position }) => [at, position])).toEqual([
+    [5, 5],
+    [4, 4],
+    [3, 3],
+  ]);
+  expect(slept.map(({ aborted }) => aborted)).toEqual([false]);
+  note("b", 9);
+  expect(log.list("b", filter).map(({ at }) => at)).toEqual([9]);
+  await next;
+  expect(log.list("a", { ...filter, after: 4 }).map(({ at }) => at)).toEqual([5]);
+  expect(DEFAULT_KEPT_REQUESTS).toBe(10_000);
+});
+
+test("a reset takes the requests of its store along, in a sandbox that runs and in a folder", async () => {
+  const { harness, sandbox, list, post } = await open();
+  await post({ order_id: "order-1" });
+  expect(await list()).toHaveLength(1);
+  expect((await harness.run(["sandbox", "reset", "--yes"])).code).toBe(0);
+  expect(await list()).toEqual([]);
+  await post({ order_id: "order-2" });
+  await sandbox.stop();
+  expect((await harness.run(["sandbox", "reset", "--yes"])).code).toBe(0);
+  await harness.start();
+  expect(await list()).toEqual([]);
+});
+
+test("a start makes no log, and the first request does", async () => {
+  const { harness, post } = await open();
+  const file = join(harness.cwd, ".checkout/requests.db");
+  expect(existsSync(file)).toBe(false);
+  await post({ order_id: "order-1" });
+  harness.clock.advance(100);
+  expect(existsSync(file)).toBe(true);
+});
+
+/** A sandbox, its list of requests, and creates by its key. */
+async function open(harness: Harness = createHarness()) {
+  const started = await harness.start();
+  const { ready } = started;
+  const auth = { Authorization: `Bearer ${ready.api_key ?? ""}` };
+  const sandbox: RunningSandbox & { readonly auth: Record<string, string> } = { ...started, auth };
+  const list = async (...options: string[]): Promise<Entry[]> => {
+    const { code, stdout, stderr } = await harness.run(["requests", "list", "--json", ...options]);
+    expect([code, stderr]).toEqual([0, ""]);
+    return (JSON.parse(stdout) as { requests: Entry[] }).requests;
+  };
+  const post = async (fields: object, headers: Record<string, string> = {}) => {
+    const terms = { amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" };
+    const answer = await sandbox.request({
+      method: "POST",
+      path: ORDERS,
+      headers: {
+        ...auth,
+        "Content-Type": "application/json",
+        "Idempotency-Key": "the-first-key",
+        ...headers,
+      },
+      body: JSON.stringify({ ...terms, ...fields }),
+    });
+    const body = JSON.parse(String(answer.body)) as { data?: { id: string } };
+    return { status: answer.status, id: body.data?.id ?? "" };
+  };
+  return { harness, sandbox, ready, list, post };
+}
