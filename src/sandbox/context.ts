@@ -1,6 +1,7 @@
 import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
 import type { AssumptionLog } from "./readiness/assumption-log.ts";
+import type { Arrivals } from "./runtime/arrivals.ts";
 
 /** What the verbs need: the state, time and ids, and the address that customers are sent to. */
 export type ServiceContext = {
@@ -13,6 +14,8 @@ export type ServiceContext = {
   readonly expectDue: (realTime: number) => void;
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
+  /** Wakes those who wait for an event of a store. */
+  readonly eventArrivals: Pick<Arrivals, "tell">;
   /** Records the gaps of the interface that integrations rely on. */
   readonly assumptions: AssumptionLog;
 };

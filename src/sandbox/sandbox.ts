@@ -8,6 +8,7 @@ import type { Store } from "../store/store.ts";
 import { checkRequest } from "../web/guard.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
+import { createArrivals } from "./runtime/arrivals.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
@@ -90,6 +91,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     idempotencyWatch: createIdempotencyWatch(options.store),
     retrieveWatch: createRetrieveWatch(),
     leases: createLeases(world, report("lease")),
+    eventArrivals: createArrivals(world),
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (realTime) => timekeeper.expect(realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),

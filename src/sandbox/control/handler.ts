@@ -5,6 +5,7 @@ import type { World } from "../../world.ts";
 import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
 import type { LeaseContext } from "../readiness/drill-lease.ts";
+import type { Arrivals } from "../runtime/arrivals.ts";
 import type { ClockContext } from "../runtime/clock.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
@@ -15,6 +16,7 @@ export type ControlActs = ClockContext &
   DrillsContext &
   LeaseContext &
   ConfigContext & {
+    readonly eventArrivals: Arrivals;
     readonly requests: Pick<RequestLog, "list" | "find" | "next" | "forget">;
     readonly world: Pick<World, "sleep" | "monotonic">;
     readonly wakeAll: () => Promise<void>;

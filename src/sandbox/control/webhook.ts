@@ -30,8 +30,6 @@ import type { ControlActs, Handlers } from "./handler.ts";
 
 /** Default length of a list. */
 const DEFAULT_PAGE = 100;
-/** Who waits for events looks again so soon. */
-const LOOK_AGAIN_MS = 25;
 
 /** The state that each action but a removal leaves an endpoint in. */
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } as const;
@@ -117,22 +115,26 @@ function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
   return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
-/** Without `since` the newest events. A request that waits is answered when there is something, or nothing came. */
+/**
+ * Without `since` the newest events. A request that waits is answered when there is something, or nothing came; each look
+ * reads only what came since the last one.
+ */
 async function awaitEvents(
-  { store, world }: ControlActs,
+  { store, world, eventArrivals }: ControlActs,
   storeId: string,
   query: RequestOf<"listEvents">,
 ): Promise<readonly StoredEvent[]> {
-  const { since: after, type = null, checkoutId = null, limit = DEFAULT_PAGE, waitMs = 0 } = query;
+  const { type = null, checkoutId = null, limit = DEFAULT_PAGE, waitMs = 0 } = query;
   const until = world.monotonic() + waitMs;
-  for (;;) {
+  for (let after = query.since; ;) {
     const events =
       after === undefined
         ? store.events.latest({ storeId, type, checkoutId, limit })
         : store.events.after({ storeId, after, type, checkoutId, limit });
     const left = until - world.monotonic();
     if (events.length > 0 || left <= 0) return events;
-    await world.sleep(Math.min(left, LOOK_AGAIN_MS));
+    after = store.events.lastPosition();
+    await eventArrivals.next(storeId, left);
   }
 }
 

@@ -13,6 +13,7 @@ import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
 import type { Answer } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
+import { createArrivals } from "./arrivals.ts";
 
 /** When a request was answered, by the real clock, and how long it took. */
 type Times = Pick<AccessEntry, "at" | "milliseconds">;
@@ -37,6 +38,15 @@ export type RequestLog = {
   readonly close: () => void;
 };
 
+type RequestLogOptions = {
+  readonly open: () => Outcome<RequestFile, { readonly message: string }>;
+  /** The store of requests whose caller has no key of one. */
+  readonly firstStore: () => string | undefined;
+  /** How many requests of a store are kept. */
+  readonly kept: number;
+  readonly report: (error: unknown) => void;
+};
+
 /** Requests are written together: a commit for each would cost a create a seventh of its time. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
@@ -49,14 +59,7 @@ const V1 = "/v1/";
  */
 export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
-  options: {
-    readonly open: () => Outcome<RequestFile, { readonly message: string }>;
-    /** The store of requests whose caller has no key of one. */
-    readonly firstStore: () => string | undefined;
-    /** How many requests of a store are kept. */
-    readonly kept: number;
-    readonly report: (error: unknown) => void;
-  },
+  options: RequestLogOptions,
 ): RequestLog {
   const arrivals = createArrivals(world);
   const positions = new Map<string, number>();
@@ -85,7 +88,7 @@ export function createRequestLog(
     try {
       const stored = batch.map((one) => placed(requests, one));
       requests.append(stored, options.kept);
-      arrivals.tell(new Set(stored.map(({ storeId }) => storeId)));
+      new Set(stored.map(({ storeId }) => storeId)).forEach(arrivals.tell);
     } catch (error) {
       options.report(error);
     }
@@ -115,24 +118,6 @@ export function createRequestLog(
       write();
       if (file !== undefined && file !== "unusable") file.close();
       file = "unusable";
-    },
-  };
-}
-
-/** Who waits for something of a store; each is woken by what concerns it. */
-function createArrivals({ sleep }: Pick<World, "sleep">) {
-  const waiting = new Map<string, Set<AbortController>>();
-  return {
-    tell: (storeIds: ReadonlySet<string>): void => {
-      for (const storeId of storeIds) waiting.get(storeId)?.forEach((one) => one.abort());
-    },
-    next: async (storeId: string, waitMs: number): Promise<void> => {
-      const arrival = new AbortController();
-      const ofStore = waiting.get(storeId) ?? new Set();
-      waiting.set(storeId, ofStore.add(arrival));
-      await sleep(waitMs, arrival.signal);
-      ofStore.delete(arrival);
-      if (ofStore.size === 0) waiting.delete(storeId);
     },
   };
 }

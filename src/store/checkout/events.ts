@@ -56,6 +56,7 @@ export function eventsTable(connection: Connection) {
   const selectLast = connection
     .prepare<[string], number | null>("SELECT max(sequence) FROM events WHERE checkout_id = ?")
     .pluck();
+  const selectNewest = connection.prepare<[], number | null>("SELECT max(position) FROM events").pluck();
   const selectOf = connection.prepare<[string], EventEntry>(
     "SELECT id, type, sequence, created_at AS createdAt FROM events WHERE checkout_id = ? ORDER BY sequence",
   );
@@ -80,6 +81,9 @@ export function eventsTable(connection: Connection) {
 
     /** How many events a checkout has: the sequence of its last one. */
     lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
+
+    /** The position of the newest event of all stores; 0 if there is none. */
+    lastPosition: (): number => selectNewest.get() ?? 0,
 
     find: (id: string): StoredEvent | undefined => select.get(id),
 
