@@ -1,3 +1,4 @@
+import type { StoreClock } from "../core/clock.ts";
 import type { Refusal } from "../core/outcome.ts";
 import { reliedOnByRefusal, type Relied } from "../core/readiness/assumptions.ts";
 import type { StorageUnavailable } from "../store/connection/group-commit.ts";
@@ -15,6 +16,8 @@ export type Answer = HttpResponse & {
 export type Logged = {
   /** The store of the caller's key; undefined where it has none. */
   readonly storeId: string | undefined;
+  /** The clock of that store. */
+  readonly clock?: StoreClock;
   readonly orderId: string | null;
   readonly decisions: Relied;
   readonly refusal?: Refusal;

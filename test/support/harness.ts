@@ -322,13 +322,26 @@ function createClock(start: number): Clock {
     now: () => Math.floor(now),
     monotonic: () => now - start,
     after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),
-    sleep: async (milliseconds) => {
-      advance(milliseconds);
-      // What fell due writes in the next turn of the loop, as it would in real time.
-      await new Promise((resolve) => setImmediate(resolve));
+    sleep: async (milliseconds, signal) => {
+      const until = now + milliseconds;
+      // One timer at a time, because what it does may end this sleep.
+      for (;;) {
+        const next = Math.min(...timers.map(({ at }) => at));
+        if (signal === undefined || next > until) break;
+        advance(Math.max(0, next - now));
+        await turns();
+        if (signal.aborted) return;
+      }
+      advance(Math.max(0, until - now));
+      await turns();
     },
     advance,
   };
+}
+
+/** What fell due writes in the next turns of the loop, as it would in real time. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Types the next answer once its question stands on the screen. */

@@ -9,6 +9,8 @@ export type LoggedRequest = {
   readonly requestId: string;
   /** Milliseconds by the real clock. */
   readonly at: number;
+  /** The same moment by the clock of the store. */
+  readonly storeAt: number;
   readonly method: string;
   readonly path: string;
   readonly status: number;

@@ -25,7 +25,7 @@ import { refuseBrowsers } from "../../web/guard.ts";
 import { headerLines } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
-import { answerRefusal, type Answer } from "../answer.ts";
+import { answerRefusal, type Answer, type Logged } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
 import { callerOf, isOwnCommand } from "./caller.ts";
 import type { IdempotencyWatch } from "../readiness/idempotency-watch.ts";
@@ -69,8 +69,8 @@ export const V1: Area<ApiContext> = {
   admit: (_context, request) => refuseBrowsers(request),
   refuse: (context, call, refusal) => {
     const answer = answerRefusal(call.requestId, refusal);
-    const storeId = noteRefusal(context, call, answer.logged.decisions);
-    return { ...answer, logged: { ...answer.logged, storeId } };
+    const caller = noteRefusal(context, call, answer.logged.decisions);
+    return { ...answer, logged: { ...answer.logged, ...caller } };
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
@@ -80,13 +80,13 @@ function noteRefusal(
   { store, world, assumptions, idempotencyWatch }: ApiContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
   decisions: Relied,
-): string | undefined {
+): Pick<Logged, "storeId" | "clock"> | undefined {
   const caller = callerOf(store, request);
   if (caller === undefined) return undefined;
   const { storeId, clock } = caller;
   if (!idempotencyWatch.isOwn(request))
     assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, world.now()) });
-  return storeId;
+  return { storeId, clock };
 }
 
 /** A route that creates an object, for credentials with a scope. */
@@ -130,7 +130,7 @@ async function create(
   const { requestId, body, replayed } = created.value;
   const headers = jsonHeaders(requestId);
   const orderId = content.value.request.order_id;
-  const logged = { storeId, orderId, decisions };
+  const logged = { storeId, clock, orderId, decisions };
   if (!replayed) return accept({ status: 201, headers, body, note: orderId, logged });
   return accept({
     status: 201,
@@ -159,7 +159,7 @@ async function retrieve(context: ApiContext, call: Call): Promise<Outcome<Answer
     context.assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, context.world.now()) });
   context.retrieveWatch.look(call.request, found.value);
   const body = successBody(requestId, checkoutJson(found.value, context.checkoutOrigin));
-  const logged = { storeId, orderId: found.value.orderId, decisions };
+  const logged = { storeId, clock, orderId: found.value.orderId, decisions };
   return accept({ status: 200, headers: jsonHeaders(requestId), body, note: found.value.status, logged });
 }
 

@@ -17,7 +17,7 @@ export type ControlActs = ClockContext &
   LeaseContext &
   ConfigContext & {
     readonly eventArrivals: Arrivals;
-    readonly requests: Pick<RequestLog, "list" | "find" | "next" | "forget">;
+    readonly requests: Pick<RequestLog, "list" | "find" | "last" | "next" | "forget">;
     readonly world: Pick<World, "sleep" | "monotonic">;
     readonly wakeAll: () => Promise<void>;
     /** What this sandbox says of itself. */

@@ -23,7 +23,10 @@ export const requestHandlers = {
   },
 } satisfies Pick<Handlers, keyof typeof requestOperations>;
 
-/** Oldest first. One that waits is answered when there is something, or nothing came in time. */
+/**
+ * Oldest first. One that waits is answered when there is something, or nothing came in time; each look reads only what
+ * came since the last one.
+ */
 async function awaitRequests(
   { requests: log, world }: ControlActs,
   storeId: string,
@@ -35,15 +38,15 @@ async function awaitRequests(
     method: query.method?.toUpperCase() ?? null,
     path: query.path ?? null,
     orderId: query.orderId ?? null,
-    after: query.after ?? null,
     from: query.from ?? null,
     limit: query.limit ?? DEFAULT_PAGE,
   };
   const until = world.monotonic() + waitMs;
-  for (;;) {
-    const found = log.list(storeId, filter);
+  for (let after = query.after ?? null; ;) {
+    const found = log.list(storeId, { ...filter, after });
     const left = until - world.monotonic();
     if (found.length > 0 || left <= 0) return found.toReversed();
+    after = log.last(storeId);
     await log.next(storeId, left);
   }
 }

@@ -81,7 +81,11 @@ function failureOf(error: unknown): Failure {
     return { kind: code, code, message: known.message, stack: undefined };
   }
   const code = "internal_error";
-  if (!(error instanceof Error)) return { kind: code, code, message: String(error), stack: undefined };
+  // A sentence of ours: what is told apart by its words is no bug.
+  if (!(error instanceof Error)) {
+    const message = String(error);
+    return { kind: message, code, message, stack: undefined };
+  }
   const { message, stack = message } = error;
   const places = stack.split("\n").filter((line) => /^\s+at /.test(line));
   return { kind: [code, ...places].join("\n"), code, message, stack };

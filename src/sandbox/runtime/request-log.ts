@@ -5,6 +5,7 @@ import {
   type LoggedRequest,
   type RequestFilter,
 } from "../../core/request/logged-request.ts";
+import { storeNow } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { cut, redactSecrets } from "../../core/text.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
@@ -30,6 +31,8 @@ export type RequestLog = {
   /** Newest first; everything that was answered is in it. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
   readonly find: (storeId: string, requestId: string) => LoggedRequest | undefined;
+  /** The position of a store's newest request; 0 if it has none. */
+  readonly last: (storeId: string) => number;
   /** Resolves when a request of a store was logged, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /** Forgets what a store was asked until now. */
@@ -44,7 +47,8 @@ type RequestLogOptions = {
   readonly firstStore: () => string | undefined;
   /** How many requests of a store are kept. */
   readonly kept: number;
-  readonly report: (error: unknown) => void;
+  /** Gets an error, or a sentence where it is no bug. */
+  readonly report: (problem: unknown) => void;
 };
 
 /** Requests are written together: a commit for each would cost a create a seventh of its time. */
@@ -70,7 +74,7 @@ export function createRequestLog(
     if (file === undefined) {
       const result = options.open();
       file = result.ok ? result.value : "unusable";
-      if (!result.ok) options.report(new Error(`requests are not logged: ${result.refusal.message}`));
+      if (!result.ok) options.report(`requests are not logged: ${result.refusal.message}`);
     }
     return file === "unusable" ? undefined : file;
   };
@@ -109,6 +113,7 @@ export function createRequestLog(
       write();
       return opened()?.find(storeId, requestId);
     },
+    last: (storeId) => positions.get(storeId) ?? opened()?.last(storeId) ?? 0,
     next: arrivals.next,
     forget: (storeId) => {
       write();
@@ -116,7 +121,11 @@ export function createRequestLog(
     },
     close: () => {
       write();
-      if (file !== undefined && file !== "unusable") file.close();
+      try {
+        if (file !== undefined && file !== "unusable") file.close();
+      } catch (error) {
+        options.report(error);
+      }
       file = "unusable";
     },
   };
@@ -124,10 +133,11 @@ export function createRequestLog(
 
 function asKept({ request, answer, times }: Noted): Omit<StoredRequest, "position" | "storeId"> {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
-  const { orderId = null, decisions = [], refusal } = answer.logged ?? {};
+  const { orderId = null, decisions = [], refusal, clock } = answer.logged ?? {};
   const summary = {
     requestId: answer.headers["X-Request-Id"] ?? "",
     at: times.at,
+    storeAt: clock === undefined ? times.at : storeNow(clock, times.at),
     durationMs: times.milliseconds,
     method,
     path: cut(redactSecrets(splitTarget(target).path), MAX_PATH_CODE_POINTS),

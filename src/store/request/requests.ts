@@ -12,6 +12,7 @@ CREATE TABLE requests (
   position    INTEGER NOT NULL,
   request_id  TEXT NOT NULL,
   at          INTEGER NOT NULL,
+  store_at    INTEGER NOT NULL,
   method      TEXT NOT NULL,
   path        TEXT NOT NULL,
   status      INTEGER NOT NULL,
@@ -34,33 +35,17 @@ type Row = Omit<StoredRequest, "decisions" | "refused"> & {
 };
 type ReadRow = Omit<Row, "storeId">;
 
-const COLUMNS = `position, request_id AS requestId, at, method, path, status, code, order_id AS orderId,
-  duration_ms AS durationMs, decisions, refused`;
+const COLUMNS = `position, request_id AS requestId, at, store_at AS storeAt, method, path, status, code,
+  order_id AS orderId, duration_ms AS durationMs, decisions, refused`;
 
 /** The requests of each store, the newest ones. */
 export function requestsTable(connection: Connection) {
   const insert = prepareByPosition<Row>(
     connection,
-    `INSERT INTO requests (store_id, position, request_id, at, method, path, status, code, order_id, duration_ms, decisions, refused)
-     VALUES (@storeId, @position, @requestId, @at, @method, @path, @status, @code, @orderId, @durationMs, @decisions, @refused)`,
+    `INSERT INTO requests (store_id, position, request_id, at, store_at, method, path, status, code, order_id, duration_ms, decisions, refused)
+     VALUES (@storeId, @position, @requestId, @at, @storeAt, @method, @path, @status, @code, @orderId, @durationMs, @decisions, @refused)`,
   );
-  const trim = connection.prepare<[string, number]>(
-    "DELETE FROM requests WHERE store_id = ? AND position <= ?",
-  );
-  const remove = connection.prepare<[string]>("DELETE FROM requests WHERE store_id = ?");
-  const selectLast = connection
-    .prepare<[string], number | null>("SELECT max(position) FROM requests WHERE store_id = ?")
-    .pluck();
-  const select = connection.prepare<[string, string], ReadRow>(
-    `SELECT ${COLUMNS} FROM requests WHERE store_id = ? AND request_id = ? ORDER BY position DESC LIMIT 1`,
-  );
-  const list = connection.prepare<Asked, ReadRow>(
-    `SELECT ${COLUMNS} FROM requests
-     WHERE store_id = @storeId AND position > @after AND at >= @from AND status BETWEEN @lowest AND @highest
-       AND (@method IS NULL OR method = @method) AND (@path IS NULL OR substr(path, 1, length(@path)) = @path)
-       AND (@orderId IS NULL OR order_id = @orderId)
-     ORDER BY position DESC LIMIT @limit`,
-  );
+  const { trim, remove, last, select, list } = statements(connection);
   const append = connection.transaction((requests: readonly StoredRequest[], kept: number) => {
     const newest = new Map<string, number>();
     for (const request of requests) {
@@ -84,7 +69,7 @@ export function requestsTable(connection: Connection) {
     },
 
     /** The position of a store's newest request; 0 if it has none. */
-    last: (storeId: string): number => selectLast.get(storeId) ?? 0,
+    last: (storeId: string): number => last.get(storeId) ?? 0,
 
     /** The newest request with an id. */
     find: (storeId: string, requestId: string): LoggedRequest | undefined => {
@@ -122,4 +107,26 @@ function fromRow({ decisions, refused, ...row }: ReadRow): LoggedRequest {
     // Written by us.
     refused: refused === null ? null : (JSON.parse(refused) as RefusedRequest),
   };
+}
+
+/** What is read and deleted. */
+function statements(connection: Connection) {
+  const trim = connection.prepare<[string, number]>(
+    "DELETE FROM requests WHERE store_id = ? AND position <= ?",
+  );
+  const remove = connection.prepare<[string]>("DELETE FROM requests WHERE store_id = ?");
+  const last = connection
+    .prepare<[string], number | null>("SELECT max(position) FROM requests WHERE store_id = ?")
+    .pluck();
+  const select = connection.prepare<[string, string], ReadRow>(
+    `SELECT ${COLUMNS} FROM requests WHERE store_id = ? AND request_id = ? ORDER BY position DESC LIMIT 1`,
+  );
+  const list = connection.prepare<Asked, ReadRow>(
+    `SELECT ${COLUMNS} FROM requests
+     WHERE store_id = @storeId AND position > @after AND at >= @from AND status BETWEEN @lowest AND @highest
+       AND (@method IS NULL OR method = @method) AND (@path IS NULL OR substr(path, 1, length(@path)) = @path)
+       AND (@orderId IS NULL OR order_id = @orderId)
+     ORDER BY position DESC LIMIT @limit`,
+  );
+  return { trim, remove, last, select, list };
 }
