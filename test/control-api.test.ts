@@ -164,6 +164,7 @@ test("every operation answers as it is described", async () => {
     pay: [`${STORE}/checkouts/${id}/pay`, { outcome: "declined" }],
     listRequests: [`${STORE}/requests?status=2xx`],
     showRequest: [`${STORE}/requests/<request>`],
+    explain: [`${STORE}/explain?id=order-1`],
     showClock: [`${STORE}/clock`],
     moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
     listReturnOrigins: [`${STORE}/return-origins`],

@@ -158,6 +158,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: "make an event happen, on a real order or session",
     load: async () => [(await import("./webhook/trigger.ts")).registerTrigger],
   },
+  explain: {
+    summary: "say what happened and why: of a request, an order, an event or a delivery",
+    load: async () => [(await import("./request/explain.ts")).registerExplain],
+  },
   assumptions: {
     summary: "list the gaps of the interface, and which your integration relied on",
     load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],

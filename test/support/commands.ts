@@ -19,6 +19,7 @@ export const COMMANDS: readonly string[] = [
   "deliveries list",
   "requests list",
   "requests get ID",
+  "explain ID",
   "checklist",
   "checklist --watch",
   "checklist run webhooks",

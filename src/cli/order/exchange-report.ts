@@ -3,6 +3,7 @@ import { formatAmount } from "../../core/money.ts";
 import type { CheckoutWire } from "../../core/checkout/wire.ts";
 import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
+import type { Settings } from "../settings.ts";
 
 /** Why an exchange brought no checkout, as far as it does not depend on the command. */
 export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>): Omit<Problem, "next"> {
@@ -18,6 +19,13 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
     code === "unreachable" ? `the service cannot be reached: ${exchange.message}` : exchange.message;
   const retryAfter = retryAfterMs === 0 ? {} : { retry_after_seconds: Math.ceil(retryAfterMs / 1000) };
   return { exitCode, code, message, details: { tries, ...retryAfter } };
+}
+
+/** The same refusal of the folder's sandbox, with the command that explains it. */
+export function withExplanation(problem: Problem, { sandbox }: Pick<Settings, "sandbox">): Problem {
+  const id = problem.details?.["request_id"];
+  if (sandbox === undefined || id === undefined) return problem;
+  return { ...problem, next: `${problem.next}; checkout explain ${id} says why` };
 }
 
 /** A checkout's fields, for people. */

@@ -6,6 +6,7 @@ import { openJournal } from "../../store/journal/journal.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { judgeCreate, type Created, type Noun } from "./create-report.ts";
+import { withExplanation } from "./exchange-report.ts";
 import { fail, fileProblem, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import type { ServiceOptions, Settings } from "../settings.ts";
@@ -42,7 +43,8 @@ export async function createManaged(
     const { target: targetName } = wanted.settings;
     const service = targetName === undefined ? address : { target: targetName };
     const where = { ...service, ...store, ...named };
-    return judgeCreate(context, { noun, request: intent.request, result, where });
+    const judged = judgeCreate(context, { noun, request: intent.request, result, where });
+    return judged.ok ? judged : fail(withExplanation(judged.refusal, wanted.settings));
   } finally {
     journal.value.close();
   }

@@ -2,7 +2,7 @@ import { errorRow } from "../../core/errors.ts";
 import type { Command } from "commander";
 import { retrieve } from "../../client/api/client.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
+import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-report.ts";
 import { fail, type Ending } from "../problem.ts";
 import { connectTo, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
@@ -46,5 +46,5 @@ async function runSessionsGet(context: Context, options: WaitOptions, id = ""): 
     ? "check the id; checkout whoami shows which service and store were asked"
     : (errorRow(problem.code)?.next ??
       "run the command again; checkout whoami shows which service was asked");
-  return fail({ ...problem, next });
+  return fail(withExplanation({ ...problem, next }, settings));
 }

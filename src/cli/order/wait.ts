@@ -7,7 +7,7 @@ import { STATUSES } from "../../core/checkout/checkout.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
-import { exchangeProblem } from "./exchange-report.ts";
+import { exchangeProblem, withExplanation } from "./exchange-report.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
@@ -54,19 +54,19 @@ export async function waitForEnd(
   const result = await whileWaiting(context, options, (watch) =>
     waitFor(context.world, target, { id, goal, waitMs, policy, ...watch }),
   );
-  return report(result, { goal, id });
+  return report(result, { goal, id, settings });
 }
 
 function report(
   result: WaitResult,
-  { goal, id }: { readonly goal: Goal; readonly id: string },
+  { goal, id, settings }: { readonly goal: Goal; readonly id: string; readonly settings: Settings },
 ): Outcome<CheckoutResponse, Problem> {
   if (result.end === "reached") return accept(result.response);
   if (result.end === "failed") {
     const problem = exchangeProblem(result.exchange);
     const next =
       errorRow(problem.code)?.next ?? "run it again; checkout whoami shows which service was asked";
-    return fail({ ...problem, next });
+    return fail(withExplanation({ ...problem, next }, settings));
   }
   if (result.end === "unreachable_goal") {
     const { status } = result.response.data;

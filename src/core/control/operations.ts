@@ -9,6 +9,7 @@ import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts"
 import { readinessOperations } from "./readiness.ts";
 import { sandboxOperations } from "./sandbox.ts";
 import { resetOperations } from "./reset.ts";
+import { explainOperations } from "./explain.ts";
 import { requestOperations } from "./requests.ts";
 import { webhookOperations } from "./webhook.ts";
 import { wireSchema } from "./wire-names.ts";
@@ -19,9 +20,10 @@ const operations = {
   ...webhookOperations,
   ...drillOperations,
   ...readinessOperations,
+  ...requestOperations,
+  ...explainOperations,
   ...resetOperations,
   ...configOperations,
-  ...requestOperations,
   describe: sandboxOperation({
     method: "GET",
     path: "/openapi.json",

@@ -7,6 +7,7 @@ import type { Handlers } from "./handler.ts";
 import { readinessHandlers } from "./readiness.ts";
 import { sandboxHandlers } from "./sandbox.ts";
 import { resetHandlers } from "./reset.ts";
+import { explainHandlers } from "./explain.ts";
 import { requestHandlers } from "./requests.ts";
 import { webhookHandlers } from "./webhook.ts";
 
@@ -18,9 +19,10 @@ export const CONTROL_HANDLERS: Handlers = {
   ...drillHandlers,
   ...readinessHandlers,
   ...sandboxHandlers,
+  ...requestHandlers,
+  ...explainHandlers,
   ...resetHandlers,
   ...configHandlers,
-  ...requestHandlers,
   describe: async () => {
     // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");

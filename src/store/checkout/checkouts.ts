@@ -61,6 +61,10 @@ export function checkoutsTable(connection: Connection) {
     `SELECT ${COLUMNS} FROM checkouts
      WHERE store_id = ? AND order_id = ? AND status IN ('created', 'pending', 'succeeded')`,
   );
+  const selectOfOrder = connection.prepare<OfOrder, Checkout>(
+    `SELECT ${COLUMNS} FROM checkouts WHERE store_id = @storeId AND order_id = @orderId
+     ORDER BY id DESC LIMIT @limit`,
+  );
 
   return {
     insert,
@@ -82,5 +86,10 @@ export function checkoutsTable(connection: Connection) {
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
     live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get(storeId, orderId),
+
+    /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
+    ofOrder: (wanted: OfOrder): Checkout[] => selectOfOrder.all(wanted),
   };
 }
+
+type OfOrder = { readonly storeId: string; readonly orderId: string; readonly limit: number };

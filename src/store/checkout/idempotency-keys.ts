@@ -37,6 +37,11 @@ export function idempotencyKeysTable(connection: Connection) {
   const remove = connection.prepare<Place>(
     "DELETE FROM idempotency_keys WHERE store_id = @storeId AND key = @key",
   );
+  const selectCheckout = connection
+    .prepare<[string, string], string>(
+      "SELECT checkout_id FROM idempotency_keys WHERE store_id = ? AND key = ?",
+    )
+    .pluck();
 
   return {
     /** Binds a key to its answer. */
@@ -49,5 +54,8 @@ export function idempotencyKeysTable(connection: Connection) {
       remove.run({ storeId, key });
       return undefined;
     },
+
+    /** The id of the checkout that a key made; undefined if it made none. */
+    checkoutOf: (storeId: string, key: string): string | undefined => selectCheckout.get(storeId, key),
   };
 }

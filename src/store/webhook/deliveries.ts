@@ -121,6 +121,10 @@ export function deliveriesTable(connection: Connection) {
     waits: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
+    /** The newest deliveries of a checkout, oldest first. */
+    ofCheckout: (checkoutId: string, limit: number): Delivery[] =>
+      sql.selectOfCheckout.all(checkoutId, limit).map(fromKnownRow).toReversed(),
+
     /** The newest matching deliveries, newest first. */
     list: (filter: DeliveryFilter): Delivery[] => sql.selectMany.all(filter).map(fromKnownRow),
   };
@@ -179,6 +183,9 @@ function prepare(connection: Connection) {
     ),
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
       "SELECT 1 FROM deliveries WHERE endpoint_id = @endpointId AND event_id = @eventId AND state = 'due' LIMIT 1",
+    ),
+    selectOfCheckout: connection.prepare<[string, number], Row<Delivery>>(
+      `SELECT ${COLUMNS} FROM deliveries WHERE checkout_id = ? ORDER BY rowid DESC LIMIT ?`,
     ),
     selectMany: connection.prepare<DeliveryFilter, Row<Delivery>>(
       `SELECT ${COLUMNS} FROM deliveries

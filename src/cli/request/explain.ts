@@ -1,0 +1,74 @@
+import { Option, type Command } from "commander";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import { EXPLAINED, type ExplainedKind } from "../../core/explain/explanation.ts";
+import { printable } from "../../core/text.ts";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox } from "../control-command.ts";
+import { fieldLines } from "../printer.ts";
+import { failUsage, type Ending } from "../problem.ts";
+import { table } from "../table.ts";
+
+type ExplainOptions = CommonOptions & { readonly as?: ExplainedKind };
+
+/** `checkout explain`. */
+export function registerExplain(parent: Command, registry: Registry): void {
+  register<ExplainOptions>(parent, registry, {
+    name: "explain <id>",
+    summary: "say what happened and why: of a request, a checkout, an order, an event or a delivery",
+    examples: [
+      "checkout explain order-1001",
+      "checkout explain <request_id>",
+      "checkout explain <delivery_id> --json",
+    ],
+    options: [new Option("--as <kind>", "what the id is, where it could be several").choices(EXPLAINED)],
+    run: runExplain,
+  });
+}
+
+async function runExplain(context: Context, options: ExplainOptions, id = ""): Promise<Ending> {
+  if (id === "")
+    return failUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
+  const explained = await callSandbox(context, options, {
+    name: "explain",
+    body: { id, as: options.as },
+    nextAfter: {
+      not_found:
+        "checkout requests list and checkout events list show ids; the log of requests keeps the newest 10,000",
+    },
+  });
+  if (!explained.ok) return explained;
+  return context.printer.result(encodeAnswer("explain", explained.value), () =>
+    explanationText(explained.value),
+  );
+}
+
+async function explanationText(explanation: AnswerOf<"explain">): Promise<string> {
+  const { summary, check, rule, decision, expected, received, differences, entries, next } = explanation;
+  const reasons = [
+    ["check", check],
+    ["expected", expected],
+    ["received", received],
+    ["stated by", rule === null ? null : `interface ${rule}`],
+    ["decided by", decision === null ? null : `decision ${decision}`],
+  ] as const;
+  const given = reasons.filter(([, text]) => text !== null);
+  const parts = [
+    printable(summary),
+    given.length === 0 ? "" : fieldLines(given),
+    differences.length === 0
+      ? ""
+      : await table(
+          ["DIFFERENCE", "FIRST REQUEST", "THIS REQUEST"],
+          differences.map(({ field, first, this: now }) => [field, first, now]),
+        ),
+    entries.map(entryLine).join("\n"),
+    next.map((command) => `  → ${printable(command)}`).join("\n"),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** What follows from another entry stands below it, further in. */
+function entryLine({ at, of, text }: AnswerOf<"explain">["entries"][number]): string {
+  return `${iso(at)}  ${of === null ? "" : "  "}${printable(text)}`;
+}

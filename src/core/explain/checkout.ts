@@ -1,0 +1,158 @@
+import type { Checkout, Status } from "../checkout/checkout.ts";
+import { iso } from "../clock.ts";
+import { formatAmount } from "../money.ts";
+import { likelyCause, type ToldDelivery } from "./delivery.ts";
+import type { Explanation } from "./explanation.ts";
+import { eventEntry, timelineOf, type CheckoutStory } from "./timeline.ts";
+
+const REFUSES_NOTHING = {
+  check: null,
+  rule: null,
+  decision: null,
+  expected: null,
+  received: null,
+  differences: [],
+} as const;
+
+/** The decision that has the states of a checkout. */
+const STATES = 10;
+
+/** A checkout with all that happened to it. */
+export type ToldCheckout = { readonly checkout: Checkout; readonly story: CheckoutStory };
+
+/** The whole story of a checkout. */
+export function explainCheckout({ checkout, story }: ToldCheckout): Explanation {
+  return {
+    ...REFUSES_NOTHING,
+    kind: "checkout",
+    id: checkout.id,
+    summary: summaryOf(checkout),
+    rule: RULE_OF_FINAL_STATES,
+    decision: STATES,
+    entries: timelineOf(story),
+    next: nextOf(checkout, story.deliveries),
+  };
+}
+
+/** The story of an order: of each of its checkouts, oldest first, and of requests that made none. */
+export function explainOrder(
+  orderId: string,
+  told: readonly ToldCheckout[],
+  requests: CheckoutStory["requests"],
+): Explanation {
+  const stories = told.map(({ story }) => story);
+  const all: CheckoutStory = {
+    requests,
+    attempts: stories.flatMap(({ attempts }) => attempts),
+    lateResults: stories.flatMap(({ lateResults }) => lateResults),
+    events: stories.flatMap(({ events }) => events),
+    deliveries: stories.flatMap(({ deliveries }) => deliveries),
+  };
+  const last = told.at(-1);
+  const tries = told.length > 1 ? ` (the newest of ${told.length} checkouts of this order_id)` : "";
+  const lastRequest = requests.at(-1);
+  const refused = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
+  return {
+    ...REFUSES_NOTHING,
+    kind: "order",
+    id: orderId,
+    summary:
+      last === undefined
+        ? `no checkout was made with this order_id; ${requests.length} requests were refused`
+        : `${summaryOf(last.checkout)}${tries}`,
+    decision: ONE_PURCHASE,
+    entries: timelineOf(all),
+    next: last === undefined ? refused : nextOf(last.checkout, last.story.deliveries),
+  };
+}
+
+/** The decision that an order_id is one purchase. */
+const ONE_PURCHASE = 8;
+/** The rule on what confirms a payment. */
+const RULE_OF_FINAL_STATES = 4;
+
+/** An event and each of its deliveries. */
+export function explainEvent(
+  event: CheckoutStory["events"][number],
+  deliveries: readonly ToldDelivery[],
+): Explanation {
+  const taken = deliveries.filter(({ state }) => state === "succeeded").length;
+  const went =
+    deliveries.length === 0
+      ? "no endpoint wanted it when it happened"
+      : `${taken} of ${deliveries.length} deliveries succeeded`;
+  return {
+    ...REFUSES_NOTHING,
+    kind: "event",
+    id: event.id,
+    summary: `${event.type}: ${went}`,
+    rule: RULE_OF_EVENTS,
+    decision: SCHEDULE,
+    entries: timelineOf({ attempts: [], lateResults: [], requests: [], events: [event], deliveries }),
+    next: [
+      ...helpOf(deliveries),
+      deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
+    ],
+  };
+}
+
+/** Events are immutable, their deliveries audited. */
+const RULE_OF_EVENTS = 31;
+/** The decision that has the schedule of deliveries. */
+const SCHEDULE = 13;
+
+/** A delivery, with the likely cause of each failure. */
+export function explainDelivery(event: CheckoutStory["events"][number], delivery: ToldDelivery): Explanation {
+  const last = delivery.tries.at(-1);
+  const cause = last && likelyCause(last)?.cause;
+  const tries = `${delivery.tries.length} ${delivery.tries.length === 1 ? "try" : "tries"}`;
+  return {
+    ...explainEvent(event, [delivery]),
+    kind: "delivery",
+    id: delivery.id,
+    summary: `delivery of ${event.type}: ${delivery.state} after ${tries}${cause === undefined ? "" : `; ${cause}`}`,
+    entries: [eventEntry(event), ...explainEvent(event, [delivery]).entries.slice(1)],
+  };
+}
+
+function summaryOf({
+  object,
+  orderId,
+  amountMinor,
+  currency,
+  paymentMethod,
+  status,
+  expiresAt,
+}: Checkout): string {
+  const what = object === "order" ? "order" : "checkout session of order";
+  const amount = formatAmount(amountMinor, currency);
+  return `${what} ${orderId}, ${amount} by ${paymentMethod}: ${status}, ${MEANING[status](iso(expiresAt))}`;
+}
+
+const MEANING: Readonly<Record<Status, (expires: string) => string>> = {
+  created: (expires) => `its payment page was not used yet; it expires at ${expires}`,
+  pending: (expires) => `the payer has begun; it expires at ${expires}`,
+  succeeded: () => "paid, and final",
+  failed: () => "not paid, and final: the same order_id may be created again with a new key",
+  cancelled: () =>
+    "the payer cancelled, and that is final: the same order_id may be created again with a new key",
+  expired: (expires) =>
+    `nobody paid before ${expires}, and that is final: the same order_id may be created again with a new key`,
+};
+
+function nextOf({ id, status }: Checkout, deliveries: readonly ToldDelivery[]): readonly string[] {
+  const pays = status === "created" || status === "pending";
+  return [...(pays ? [`checkout sandbox pay ${id}`] : []), ...helpOf(deliveries)];
+}
+
+/** What helps the first delivery that failed. */
+function helpOf(deliveries: readonly ToldDelivery[]): readonly string[] {
+  const failing = deliveries.find(({ state, tries }) => state !== "succeeded" && tries.length > 0);
+  const last = failing?.tries.at(-1);
+  const help = last && likelyCause(last)?.next;
+  if (failing === undefined || help === undefined) return [];
+  return [
+    `checkout explain ${failing.id}`,
+    help.replace("<endpoint_id>", failing.endpointId).replace("<event_id>", failing.eventId),
+  ];
+}

@@ -1,0 +1,143 @@
+import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
+import type { FaultKind } from "../webhook/fault.ts";
+import type { StoryEntry } from "./explanation.ts";
+
+/** A try of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
+type Try = {
+  readonly number: number;
+  readonly startedAt: number;
+  readonly url: string;
+  readonly status: number | null;
+  readonly error: DeliveryError | null;
+  readonly milliseconds: number | null;
+  readonly fault: FaultKind | null;
+};
+
+/** A delivery with its tries. */
+export type ToldDelivery = {
+  readonly id: string;
+  readonly eventId: string;
+  readonly endpointId: string;
+  readonly state: DeliveryState;
+  readonly nextAt: number;
+  readonly tries: readonly Try[];
+};
+
+/** The likely cause of a failed try, and the command that helps. */
+export type LikelyCause = { readonly cause: string; readonly next: string };
+
+const ERRORS: Readonly<Record<DeliveryError, LikelyCause>> = {
+  unreachable: {
+    cause: "nothing answers at this address: the receiver does not run, or runs on another port",
+    next: "checkout endpoints list",
+  },
+  timeout: {
+    cause: "the receiver took too long: answer 2xx first, and do the work after it",
+    next: "checkout deliveries list",
+  },
+  connection_lost: {
+    cause: "the receiver closed the connection without an answer: it crashed, or its server limits bodies",
+    next: "checkout deliveries list",
+  },
+  bad_answer: {
+    cause: "the answer is no HTTP: another program listens there, or it expects https",
+    next: "checkout endpoints list",
+  },
+  target_forbidden: {
+    cause: "deliveries go to this machine only (decision 14)",
+    next: "checkout sandbox start --allow-target <host>",
+  },
+  interrupted: {
+    cause: "the sandbox ended while it was sent; it is sent again",
+    next: "checkout deliveries list",
+  },
+};
+
+/** What an answer most likely means, the exact status before its hundreds. */
+const STATUSES: Readonly<Record<string, LikelyCause>> = {
+  "3xx": {
+    cause: "redirects are not followed: give the endpoint the address that it leads to",
+    next: "checkout endpoints add <url>",
+  },
+  "400": {
+    cause:
+      "the receiver refused it: most often its check of the signature, with another secret or a parsed body",
+    next: "checkout endpoints secret <endpoint_id>",
+  },
+  "401": {
+    cause: "the receiver refused the signature, or asks for a login that webhooks do not have",
+    next: "checkout endpoints secret <endpoint_id>",
+  },
+  "403": {
+    cause:
+      "the receiver refused the signature, or its protection against forged forms (CSRF) is on for this route",
+    next: "checkout endpoints secret <endpoint_id>",
+  },
+  "404": { cause: "the receiver has no such path", next: "checkout endpoints list" },
+  "405": { cause: "the path is there, but not for POST", next: "checkout endpoints list" },
+  "410": {
+    cause: "the receiver says that it is gone, so the endpoint was disabled",
+    next: "checkout endpoints enable <endpoint_id>",
+  },
+  "413": {
+    cause: "the receiver limits bodies to less than an event has",
+    next: "checkout events get <event_id>",
+  },
+  "415": {
+    cause: "the receiver does not take application/json on this route",
+    next: "checkout events get <event_id>",
+  },
+  "429": {
+    cause: "the receiver limits its rate; its Retry-After is honoured",
+    next: "checkout deliveries list",
+  },
+  "4xx": { cause: "the receiver refused it; its answer says why", next: "checkout deliveries list" },
+  "5xx": {
+    cause: "the receiver failed: look at its own log, and at the answer that it gave",
+    next: "checkout deliveries list",
+  },
+  other: { cause: "only a 2xx counts as taken", next: "checkout deliveries list" },
+};
+
+/** Why a try most likely failed; undefined where it did not, or has not ended. */
+export function likelyCause({
+  status,
+  error,
+  fault,
+}: Pick<Try, "status" | "error" | "fault">): LikelyCause | undefined {
+  if (fault !== null && (error !== null || status !== null) && !isSuccess(status))
+    return { cause: `the injected fault ${fault}`, next: "checkout endpoints trouble <endpoint_id> clear" };
+  if (error !== null) return ERRORS[error];
+  if (status === null || isSuccess(status)) return undefined;
+  return STATUSES[status] ?? STATUSES[`${String(status)[0] ?? ""}xx`] ?? STATUSES["other"];
+}
+
+/** The tries of a delivery, and the next one, below its event. */
+export function deliveryEntries(delivery: ToldDelivery): readonly StoryEntry[] {
+  const { id, eventId, state, nextAt, tries } = delivery;
+  const told = tries.map((one) => {
+    const { number, startedAt, url, status, error, milliseconds } = one;
+    const cause = likelyCause(one)?.cause;
+    const result = status ?? error ?? "under way";
+    const took = milliseconds === null ? "" : ` in ${milliseconds} ms`;
+    const text = `delivery to ${url}, try ${number}: ${result}${took}${cause === undefined ? "" : ` (${cause})`}`;
+    return {
+      at: startedAt,
+      what: "delivery",
+      id,
+      of: eventId,
+      status,
+      durationMs: milliseconds,
+      text,
+    } as const;
+  });
+  const rest = { what: "delivery", id, of: eventId, status: null, durationMs: null } as const;
+  if (state === "due" && tries.every((one) => one.status !== null || one.error !== null))
+    return [...told, { ...rest, at: nextAt, text: `the next try is due` }];
+  if (state === "dropped") return [...told, { ...rest, at: nextAt, text: "dropped: it is not delivered" }];
+  return told;
+}
+
+function isSuccess(status: number | null): boolean {
+  return status !== null && isTaken({ status, retryAfterMs: 0 });
+}

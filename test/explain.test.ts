@@ -1,0 +1,296 @@
+import { expect, test } from "vitest";
+import { ERROR_CODES } from "../src/core/errors.ts";
+import { checkOf } from "../src/core/explain/checks.ts";
+import { likelyCause } from "../src/core/explain/delivery.ts";
+import { DELIVERY_ERRORS } from "../src/core/webhook/delivery.ts";
+import type { Service } from "../src/world.ts";
+import { createHarness, type Harness } from "./support/harness.ts";
+
+type Explained = {
+  readonly kind: string;
+  readonly id: string;
+  readonly summary: string;
+  readonly check: string | null;
+  readonly rule: number | null;
+  readonly decision: number | null;
+  readonly expected: string | null;
+  readonly received: string | null;
+  readonly differences: readonly { readonly field: string; readonly first: string; readonly this: string }[];
+  readonly entries: readonly { readonly what: string; readonly text: string; readonly of: string | null }[];
+  readonly next: readonly string[];
+};
+
+const TERMS = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+const REFUSALS = [
+  {
+    name: "no key",
+    headers: { Authorization: "" },
+    check: "credential",
+    rule: 27,
+    received: "authorization: …",
+  },
+  {
+    name: "a foreign Host",
+    headers: { Host: "evil.example" },
+    check: "host and origin",
+    rule: null,
+    received: "host: evil.example",
+  },
+  {
+    name: "a field that is wrong",
+    body: { ...TERMS, amount_minor: "19.99" },
+    check: "content",
+    rule: 9,
+    received: '"19.99"',
+    expected: "amount_minor must be an integer from 1 to 9007199254740991, in minor units",
+  },
+  {
+    name: "both forms",
+    body: { ...TERMS, price_id: "price_coffee" },
+    check: "content",
+    rule: 10,
+    decision: 7,
+    received: null,
+  },
+  {
+    name: "a short key",
+    headers: { "Idempotency-Key": "short" },
+    check: "content",
+    rule: 19,
+    received: '5: "short"',
+  },
+  {
+    name: "a currency that is off",
+    body: { ...TERMS, currency: "XXX" },
+    headers: { "Idempotency-Key": "another-key" },
+    check: "store and capability",
+    rule: 10,
+    received: null,
+    next: "checkout admin enable-capability <name>",
+  },
+] as const;
+
+test.each(REFUSALS)("a refusal is explained: $name", async (row) => {
+  const { post, explain } = await open();
+  const body = "body" in row ? row.body : TERMS;
+  const { requestId } = await post(body, "headers" in row ? row.headers : {});
+  const explained = await explain(requestId);
+  expect(explained).toMatchObject({
+    kind: "request",
+    check: row.check,
+    rule: row.rule,
+    received: row.received,
+  });
+  if ("expected" in row) expect(explained.expected).toBe(row.expected);
+  if ("decision" in row) expect(explained.decision).toBe(row.decision);
+  if ("next" in row) expect(explained.next).toContain(row.next);
+});
+
+test("a conflict says field by field how the request differs from the first one", async () => {
+  const { post, explain } = await open();
+  const first = await post({ ...TERMS, description: "A bag" });
+  const other = await post({ ...TERMS, amount_minor: 2999, description: "A box" });
+  const reused = await explain(other.requestId);
+  expect(reused).toMatchObject({ check: "idempotency key", rule: 21, decision: 5 });
+  expect(reused.differences).toEqual([
+    { field: "amount_minor", first: "1999", this: "2999" },
+    { field: "description", first: "A bag", this: "A box" },
+  ]);
+  expect(reused.next).toEqual([`checkout explain ${first.id}`]);
+
+  const session = await post(TERMS, { "Idempotency-Key": "another-key" }, "/v1/checkout-sessions");
+  const conflict = await explain(session.requestId);
+  expect(conflict).toMatchObject({ check: "state of the order", decision: 8 });
+  expect(conflict.differences).toEqual([
+    { field: "path", first: "/v1/orders", this: "/v1/checkout-sessions" },
+    { field: "description", first: "A bag", this: null },
+  ]);
+
+  const priced = await post(
+    { order_id: "order-2", price_id: "price_coffee" },
+    { "Idempotency-Key": "priced-key" },
+  );
+  const bySum = await post({ ...TERMS, order_id: "order-2" }, { "Idempotency-Key": "priced-key" });
+  expect(priced.status).toBe(201);
+  expect((await explain(bySum.requestId)).differences).toEqual([
+    { field: "price_id", first: "price_coffee", this: null },
+    { field: "amount_minor", first: null, this: "1999" },
+    { field: "currency", first: null, this: "EUR" },
+    { field: "payment_method", first: null, this: "alipay_plus" },
+  ]);
+});
+
+test("an order is told from its first request to what its receiver answered", async () => {
+  const { harness, sandbox, post, explain } = await open();
+  let status = 500;
+  harness.occupy(
+    3000,
+    receiver(() => status),
+  );
+  expect((await harness.run(["endpoints", "add", "http://localhost:3000/hooks"])).code).toBe(0);
+  const { id } = await post(TERMS);
+  await harness.clock.sleep(100);
+  status = 204;
+  await harness.clock.sleep(10_000);
+  await post({ ...TERMS, amount_minor: 1 });
+  await harness.clock.sleep(100);
+  expect((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"])).code).toBe(0);
+  await harness.clock.sleep(100);
+  await sandbox.request({ path: `/v1/checkout-sessions/${id}`, headers: sandbox.auth });
+
+  for (const typed of ["order-1", id]) {
+    const story = await explain(typed);
+    expect(story.kind).toBe(typed === id ? "checkout" : "order");
+    expect(story.summary).toBe("order order-1, 19.99 EUR by alipay_plus: succeeded, paid, and final");
+    const lines = story.entries.map(
+      ({ of, text }) => `${of === null ? "" : "  "}${text.replace(/ in \d+ ms/, "")}`,
+    );
+    expect(lines).toEqual([
+      "POST /v1/orders: 201",
+      "order.created",
+      "  delivery to http://localhost:3000/hooks, try 1: 500 (the receiver failed: look at its own log, and at the answer that it gave)",
+      "  delivery to http://localhost:3000/hooks, try 2: 204",
+      "POST /v1/orders: 409 idempotency_key_reused",
+      "payment attempt 1 started",
+      "order.pending",
+      "  delivery to http://localhost:3000/hooks, try 1: 204",
+      "payment attempt 1 succeeded",
+      "order.succeeded",
+      "  delivery to http://localhost:3000/hooks, try 1: 204",
+      `GET /v1/checkout-sessions/${id}: 200`,
+    ]);
+  }
+});
+
+test("an event and a delivery say why they did not arrive, and what to type", async () => {
+  const { harness, post, explain } = await open();
+  const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
+  const { id: endpointId } = JSON.parse(added.stdout) as { id: string };
+  await post(TERMS);
+  await harness.clock.sleep(100);
+  const { stdout } = await harness.run(["deliveries", "list", "--json"]);
+  const { deliveries } = JSON.parse(stdout) as { deliveries: { id: string; event_id: string }[] };
+  const [delivery] = deliveries;
+  const told = await explain(delivery?.id ?? "");
+  expect(told.kind).toBe("delivery");
+  expect(told.summary).toContain(
+    "delivery of order.created: due after 1 try; nothing answers at this address",
+  );
+  expect(told.next).toContain("checkout endpoints list");
+  const event = await explain(delivery?.event_id ?? "");
+  expect([event.kind, event.rule, event.summary]).toEqual([
+    "event",
+    31,
+    "order.created: 0 of 1 deliveries succeeded",
+  ]);
+  expect(event.next.join("\n")).toContain(`checkout explain ${delivery?.id ?? ""}`);
+  harness.occupy(
+    3000,
+    receiver(() => 400),
+  );
+  await harness.clock.sleep(10_000);
+  expect((await explain(delivery?.id ?? "")).next).toContain(`checkout endpoints secret ${endpointId}`);
+});
+
+test("what the store does not have is not explained, and --as keeps to its kind", async () => {
+  const { harness, post, explain } = await open();
+  const { id } = await post(TERMS);
+  for (const args of [["order-9"], [id, "--as", "event"], ["019bc1f0-3d10-7000-8000-000000000009"]]) {
+    const { code, stderr } = await harness.run(["explain", ...args]);
+    expect([code, stderr.split("\n")[0]]).toEqual([1, expect.stringContaining("this store has no")]);
+  }
+  expect((await harness.run(["explain", ""])).code).toBe(2);
+  expect((await explain(id, "--as", "checkout")).kind).toBe("checkout");
+});
+
+test("a command that the sandbox refused names the command that explains it", async () => {
+  const { harness } = await open();
+  const typed = [
+    "orders",
+    "create",
+    "--order-id",
+    "o",
+    "--amount-minor",
+    "1",
+    "--payment-method",
+    "alipay_plus",
+  ];
+  const { code, stderr } = await harness.run([...typed, "--currency", "XXX"]);
+  expect(code).toBe(4);
+  const [, explains = ""] = /checkout (explain \S+) says why/.exec(stderr) ?? [];
+  const explained = await harness.run(explains.split(" "));
+  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
+});
+
+test("every command that an explanation names is there", async () => {
+  const harness = createHarness();
+  const statuses = [302, 400, 401, 403, 404, 405, 410, 413, 415, 418, 429, 500, 600];
+  const commands = [
+    ...ERROR_CODES.flatMap((code) => checkOf(code).next),
+    ...DELIVERY_ERRORS.map((error) => likelyCause({ status: null, error, fault: null })?.next ?? ""),
+    ...statuses.map((status) => likelyCause({ status, error: null, fault: null })?.next ?? ""),
+    likelyCause({ status: 400, error: null, fault: "bad_signature" })?.next ?? "",
+  ];
+  for (const command of new Set(commands)) {
+    const [program, ...words] = command.split(" ").filter((word) => !/^[<-]/.test(word));
+    const flags = command.split(" ").filter((word) => word.startsWith("--"));
+    const { code, stdout } = await harness.run([...words, "--help"]);
+    expect([program, command, code]).toEqual(["checkout", command, 0]);
+    for (const flag of flags) expect(stdout).toContain(flag);
+  }
+  expect(likelyCause({ status: 204, error: null, fault: null })).toBeUndefined();
+});
+
+test("no secret is in an explanation, wherever it was sent", async () => {
+  const { harness, ready, post } = await open();
+  const secrets = [ready.api_key ?? "", ready.signing_secret];
+  for (const secret of secrets) {
+    const sent = [
+      await post({ ...TERMS, order_id: secret }, { "Idempotency-Key": "another-key" }),
+      await post({ ...TERMS, [secret]: secret }, { Host: secret }),
+      await post(TERMS, { Authorization: secret }),
+      await post(TERMS, { "Content-Type": secret }),
+      await post(TERMS, { "Idempotency-Key": secret }),
+    ];
+    for (const { requestId } of sent) {
+      const shown = await harness.run(["explain", requestId]);
+      expect(shown.code).toBe(0);
+      expect(shown.stdout).not.toContain(secret.slice(10));
+    }
+  }
+});
+
+/** A receiver that answers each webhook with the status of that moment. */
+function receiver(status: () => number): Service {
+  const answer = () => Promise.resolve({ status: status(), headers: {}, body: "" });
+  return { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) };
+}
+
+/** A sandbox, creates by its key, and what is explained. */
+async function open(harness: Harness = createHarness()) {
+  const started = await harness.start();
+  const { ready } = started;
+  const auth = { Authorization: `Bearer ${ready.api_key ?? ""}` };
+  const post = async (body: object, headers: Record<string, string> = {}, path = "/v1/orders") => {
+    const answer = await started.request({
+      method: "POST",
+      path,
+      headers: {
+        ...auth,
+        "Content-Type": "application/json",
+        "Idempotency-Key": "the-first-key",
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+    const read = JSON.parse(String(answer.body)) as { request_id: string; data?: { id: string } };
+    return { status: answer.status, id: read.data?.id ?? "", requestId: read.request_id };
+  };
+  const explain = async (id: string, ...options: string[]): Promise<Explained> => {
+    const { code, stdout, stderr } = await harness.run(["explain", id, ...options, "--json"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    return JSON.parse(stdout) as Explained;
+  };
+  return { harness, sandbox: { ...started, auth }, ready, post, explain };
+}
