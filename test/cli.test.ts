@@ -2,9 +2,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import Database from "better-sqlite3";
+import type { Command, Option } from "commander";
 import { expect, test } from "vitest";
+import { variableOf } from "../src/cli/option-rules.ts";
 import { openPage } from "../src/cli/order/open-page.ts";
 import { createPrinter } from "../src/cli/printer.ts";
+import { createProgram } from "../src/cli/program.ts";
 import { whileWaiting } from "../src/cli/service-command.ts";
 import { table } from "../src/cli/table.ts";
 import { realWorld } from "../src/real-world.ts";
@@ -89,6 +92,108 @@ test("wrong command lines end with 2, say what was expected, and send nothing", 
       2,
       { ok: false, error: { code: "usage" }, exit_code: 2 },
     ]);
+  }
+});
+
+/** An option that checks its value, the command that has it, and arguments that this one cannot do without. */
+type Checking = {
+  readonly words: readonly string[];
+  readonly args: readonly string[];
+  readonly option: Option;
+};
+
+async function checkingOptions(): Promise<readonly Checking[]> {
+  const world = realWorld();
+  const tree = (argv: readonly string[]): Promise<Command> =>
+    createProgram({ world: { ...world, argv }, version: "0.0.0", exit: () => undefined });
+  const below = (command: Command, words: readonly string[]): Checking[] => {
+    const args = command.registeredArguments.filter(({ required }) => required).map(() => "x");
+    const checking = command.options.filter(({ parseArg }) => parseArg !== undefined);
+    return [
+      ...checking.map((option) => ({ words, args, option })),
+      ...command.commands.flatMap((child) => below(child, [...words, child.name()])),
+    ];
+  };
+  const names = (await tree([])).commands.map((command) => command.name());
+  const trees = await Promise.all(names.map(async (name) => [name, await tree([name])] as const));
+  return trees.flatMap(([name, program]) => {
+    const typed = program.commands.find((command) => command.name() === name);
+    return typed === undefined ? [] : below(typed, [name]);
+  });
+}
+
+test("a value that an option refuses is shown without the password of its address, and never twice", async () => {
+  const harness = createHarness();
+  const values = [
+    "http://user:hunter2@shop.example:99999/",
+    "http://user:hun@ter2@shop.example/a?b#c",
+    "http:\\\\user:hunter2@shop.example",
+    "ftp://hunter2@shop.example",
+    'http://user:"hunter2@shop.example',
+  ];
+  let refused = 0;
+  for (const { words, args, option } of await checkingOptions()) {
+    for (const [at, value] of values.entries()) {
+      if (!throws(() => option.parseArg?.(value, undefined))) continue;
+      refused += 1;
+      const flag = option.long ?? "";
+      const argv = [...words, ...(at % 2 === 0 ? [flag, value] : [`${flag}=${value}`, "--json"])];
+      const { code, stdout, stderr } = await harness.run(argv);
+      expect([argv, code, stdout]).toEqual([argv, 2, ""]);
+      expect(stderr).toContain(`option '${option.flags}' is invalid. `);
+      expect(stderr).not.toMatch(/hunter2|hun@|ter2/);
+    }
+    const [value = ""] = values;
+    const variable = variableOf(option);
+    if (variable === undefined || !throws(() => option.parseArg?.(value, undefined))) continue;
+    const { code, stderr } = await harness.run([...words, ...args], { env: { [variable]: value } });
+    expect([variable, code, stderr]).toEqual([variable, 2, expect.stringContaining(variable)]);
+    expect(stderr).not.toContain("hunter2");
+  }
+  expect(refused).toBeGreaterThan(100);
+});
+
+function throws(run: () => unknown): boolean {
+  try {
+    run();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+test("what may be a secret on a command line is in no error about it", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const address = "http://user:hunter2@shop.example/";
+  const rows: readonly (readonly [argv: string[], said: string])[] = [
+    [createOrder("o", "--api-key=hunter2"), "unknown option '--api-key'"],
+    [createOrder("o", "--api-key='hunter2'"), "unknown option '--api-key'"],
+    [createOrder("o", "-phunter2"), "unknown option '-p'"],
+    [["whoami", address], "got 1: http://…@shop.example/"],
+    [["orders", address], "unknown command 'http://…@shop.example/'"],
+    [
+      ["sandbox", "start", "--public-url", address],
+      "option '--public-url <origin>' is invalid. expected an http",
+    ],
+    [["sandbox", "start", "--port", "0", "--port", address], 'got "http://…@shop.example/"'],
+    [["listen", "--header", "Authorization hunter2"], "a header is NAME:VALUE"],
+    [["listen", "--header", "Checkout-Event-Id: hunter2"], "the header"],
+    [["listen", "--forward", address], "must not hold a user"],
+    [["listen", "--route", address], "a route is TYPE=URL"],
+    [["endpoints", "add", address], "must not hold a user"],
+    [["return-origins", "add", address], "no user name"],
+    [["sandbox", "clock", "advance", address], "got"],
+    [["sandbox", "wait", "--base-url", address], "--base-url"],
+    [["sessions", "get", "x", "--base-url", address], "--base-url"],
+  ];
+  for (const [argv, said] of rows) {
+    for (const more of [[], ["--json"]]) {
+      const { code, stderr } = await harness.run([...argv, ...more]);
+      const message = more.length === 0 ? stderr : (json(stderr)["error"] as { message: string }).message;
+      expect([argv, code === 0, message]).toEqual([argv, false, expect.stringContaining(said)]);
+      expect(stderr).not.toContain("hunter2");
+    }
   }
 });
 

@@ -1,9 +1,10 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
+import { printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import type { Ending } from "./problem.ts";
+import { EXIT, type Ending } from "./problem.ts";
 
 /** What a command gets beside its options. */
 export type Context = {
@@ -77,12 +78,12 @@ export function valueOption<Value>(
   description: string,
   parse: (text: string) => Value = (text) => text as Value,
 ): Option {
-  return new Option(flags, description).argParser((text: string) => parse(text));
+  return parsedOption(flags, description, parse);
 }
 
 /** An option that can be given more than once, or once with commas. */
 export function listOption(flags: string, description: string, parse: (text: string) => string): Option {
-  return new Option(flags, description).argParser((text: string, before: readonly string[] | undefined) => [
+  return parsedOption(flags, description, (text, before: readonly string[] | undefined) => [
     ...(before ?? []),
     ...text.split(",").map((part) => parse(part)),
   ]);
@@ -95,10 +96,35 @@ export function repeatedOption<Value>(
   parse: (text: string) => Outcome<Value>,
 ): Option {
   const valueOf = orInvalid(parse);
-  return new Option(flags, description).argParser((text: string, before: readonly Value[] | undefined) => [
+  return parsedOption(flags, description, (text, before: readonly Value[] | undefined) => [
     ...(before ?? []),
     valueOf(text),
   ]);
+}
+
+/** commander would repeat the whole value, which may hold a secret: what the parser says is enough. */
+function parsedOption<Value>(
+  flags: string,
+  description: string,
+  parse: (text: string, before: Value | undefined) => Value,
+): Option {
+  return new Option(flags, description).argParser((text: string, before: Value | undefined) => {
+    try {
+      return parse(text, before);
+    } catch (error) {
+      throw error instanceof InvalidArgumentError ? new RefusedValue(flags, error.message) : error;
+    }
+  });
+}
+
+/** A value that its option refuses, which is not repeated here. commander passes this error on as it is. */
+class RefusedValue extends CommanderError {
+  readonly why: string;
+
+  constructor(flags: string, why: string) {
+    super(EXIT.usage, "checkout.refusedValue", `error: option '${flags}' is invalid. ${why}`);
+    this.why = why;
+  }
 }
 
 /** A parser of the core as one of an option. */
@@ -115,9 +141,9 @@ export function switchOption(flags: string, description: string): Option {
   return new Option(flags, description);
 }
 
-/** What a parser throws: commander adds the option's name and ends with a usage error. */
+/** What a parser throws: its option's name is added, and it ends with a usage error. */
 export function invalidOption(expected: string, got: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Expected ${expected}; got ${JSON.stringify(got)}.`);
+  return new InvalidArgumentError(`Expected ${expected}; got ${printableLiteral(got)}.`);
 }
 
 function commonOptions(): Option[] {
@@ -163,13 +189,13 @@ function parseText(option: Option, text: string): Outcome<unknown, string> {
   if (isSwitch(option)) {
     if (/^(1|true|yes)$/i.test(text)) return accept(true);
     if (/^(0|false|no)$/i.test(text)) return accept(undefined);
-    return { ok: false, refusal: `must be 1 or 0; got ${JSON.stringify(text)}` };
+    return { ok: false, refusal: `must be 1 or 0; got ${printableLiteral(text)}` };
   }
   try {
     return accept(option.parseArg === undefined ? text : option.parseArg(text, undefined));
   } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    return { ok: false, refusal: error.message };
+    if (!(error instanceof RefusedValue)) throw error;
+    return { ok: false, refusal: error.why };
   }
 }
 

@@ -42,7 +42,17 @@ function usageOf(
 ): Problem {
   const next = ["checkout", ...words, "--help"].join(" ");
   if (error.code === "commander.help") return usageProblem("a command is missing", next);
-  return usageProblem(error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " "), next);
+  return usageProblem(
+    withoutValue(error.message)
+      .replace(/^error: /, "")
+      .replace(/\s*\n\s*/g, " "),
+    next,
+  );
+}
+
+/** An unknown option without the value behind it, which may be a secret: `--api-key=…` is what people try. */
+function withoutValue(message: string): string {
+  return message.replace(/^(error: unknown option '(?:--[^=]+(?==)|-[^-])).+(?=')/s, "$1");
 }
 
 /** The groups and the command that were typed, as far as there are such: a hint does not repeat a mistyped word. */

@@ -5,6 +5,10 @@ const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin)|whsec)(?:_|%5f))[\w%
 /** A shorter text behind the prefix is a name, such as svc_test_mode, and gives nothing away. */
 const MIN_SECRET_LENGTH = 16;
 const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
+/** A user name and a password in an address; a quotation mark ends the address. */
+const CREDENTIALS = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
+/** The same where the text is nothing but the address. */
+const CREDENTIALS_IN_VALUE = /(:[/\\]{1,2})[^/\\?#]*@/g;
 const MAX_LITERAL_CODE_POINTS = 60;
 
 /** Text from outside, safe for a terminal or a log: control, bidi and invisible characters appear as `\u{…}`. */
@@ -30,11 +34,11 @@ export function cut(text: string, maxCodePoints: number): string {
 }
 
 /**
- * Text with everything redacted that looks like an API key, a signing secret or a token: people paste them into the wrong
- * place.
+ * Text with everything redacted that looks like an API key, a signing secret or a token, because people paste them into the
+ * wrong place, and without user names and passwords of addresses.
  */
 export function redactSecrets(text: string): string {
-  return text.replace(SECRET, "$1…");
+  return text.replace(SECRET, "$1…").replace(CREDENTIALS, "$1…@");
 }
 
 /** What `holdsSecret` finds, in words. */
@@ -47,7 +51,8 @@ export function holdsSecret(text: string): boolean {
 
 /** A value from outside, safe for a message: quoted, escaped, redacted, at most 60 characters. */
 export function printableLiteral(value: unknown): string {
-  const text = redactSecrets(printable(JSON.stringify(value) ?? String(value)));
+  const safe = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
+  const text = redactSecrets(printable(JSON.stringify(safe) ?? String(safe)));
   const codePoints = Array.from(text);
   if (codePoints.length <= MAX_LITERAL_CODE_POINTS) return text;
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;

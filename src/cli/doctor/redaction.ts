@@ -8,7 +8,6 @@ import type { Scene } from "./scene.ts";
 /** Shorter values are no secrets, and would turn every text into dots. */
 const MIN_SECRET_LENGTH = 8;
 const SECRET_WORD = /(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD)(S)?(_|$)/i;
-const CREDENTIALS_IN_URL = /(\w:\/\/)[^\s/@"']+@/g;
 
 /** Whether a variable or a field of a file is one for a secret, by its name; a path to one is none. */
 export function isSecretName(name: string): boolean {
@@ -27,7 +26,7 @@ export function redactor(scene: Scene): (text: string) => string {
   const home = env["HOME"] ?? "";
   return (text) => {
     const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
-    const safe = redactSecrets(hidden).replaceAll(CREDENTIALS_IN_URL, "$1…@");
+    const safe = redactSecrets(hidden);
     return home.length > 1 ? safe.replaceAll(`${home}/`, "~/") : safe;
   };
 }

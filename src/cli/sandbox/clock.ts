@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
+import { printableLiteral } from "../../core/text.ts";
 import { decodeRequest, encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
@@ -75,7 +76,7 @@ function setTo(text: string): RequestOf<"moveClock"> | Problem {
 
 function wrong(expected: string, got: string): Problem {
   return usageProblem(
-    `expected ${expected}; got ${JSON.stringify(got)}`,
+    `expected ${expected}; got ${printableLiteral(got)}`,
     "correct it; the clock was not moved",
   );
 }
