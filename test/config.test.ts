@@ -482,6 +482,35 @@ test("a flag wins over a variable, that over the file, that over the default; a 
   });
 });
 
+test("the variable names the file of every command: whoami, --target, config and the start", async () => {
+  const harness = createHarness();
+  save(harness.cwd, { targets: { staging: { base_url: "https://a.example/v1", api_key: { env: "KEY" } } } });
+  const other = save(
+    tempFolder(),
+    {
+      sandbox: { rate_limit: "7/s" },
+      targets: { staging: { base_url: "https://b.example/v1", api_key: { env: "KEY" } } },
+    },
+    "other.json",
+  );
+  const env = { CHECKOUT_SANDBOX_CONFIG: other, KEY: "key" };
+  const config = { value: other, source: "CHECKOUT_SANDBOX_CONFIG" };
+  const who = await ask(harness, "whoami --target staging", { env });
+  expect(who.said).toMatchObject({ config, base_url: { value: "https://b.example/v1" } });
+  expect((await ask(harness, "config validate", { env })).said).toMatchObject({ file: other });
+  await harness.start([], { env });
+  expect((await ask(harness, "config diff", { env })).said).toMatchObject({ file: other, settings: [] });
+  for (const command of ["validate", "diff", "apply"])
+    expect((await harness.run(["config", command, "--help"])).stdout).toContain("[CHECKOUT_SANDBOX_CONFIG]");
+  const lost = { CHECKOUT_SANDBOX_CONFIG: "lost.json", KEY: "key" };
+  const path = join(harness.cwd, "lost.json");
+  expect((await ask(harness, "whoami", { env: lost })).said).toMatchObject({ config: { value: path } });
+  for (const words of ["config validate", "whoami --target staging"]) {
+    const { code, stderr } = await ask(harness, words, { env: lost });
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining(`there is no file ${path}`)]);
+  }
+});
+
 test("every setting of a start can stand in the file, or belongs to one machine or one call", async () => {
   const elsewhere = new Set(["config", "dir", "trustFolder", "adopt", "ephemeral", "logFormat", "quiet"]);
   const world = { ...realWorld(), argv: ["sandbox", "start"] };
@@ -665,7 +694,7 @@ test("a file in a folder of another user is not believed unless it is named", as
     const facts = files.look(at);
     return facts && { ...facts, isOwn: false };
   };
-  const world = { cwd: folder, files: { ...files, look } };
+  const world = { cwd: folder, files: { ...files, look }, env: {} };
   expect(nearestConfig(world)).toBe(path);
   expect(findConfig(world, {})).toMatchObject({ ok: false, refusal: { code: "config_refused" } });
   for (const options of [{ config: FILE }, { trustFolder: true }])

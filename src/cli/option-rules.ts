@@ -63,10 +63,11 @@ export type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**
  * An option that is a setting, not what one call means: its variable stands for it where the flag is not given. Of
- * `CHECKOUT_SANDBOX`, `--rate-limit` is CHECKOUT_SANDBOX_RATE_LIMIT.
+ * `CHECKOUT_SANDBOX`, `--rate-limit` is CHECKOUT_SANDBOX_RATE_LIMIT. `name` is that of the setting, where an option is
+ * called otherwise.
  */
-export function setting(owner: SettingOwner, option: Option): Option {
-  const variable = `${owner}_${option.name().toUpperCase().replaceAll("-", "_")}`;
+export function setting(owner: SettingOwner, option: Option, name = option.name()): Option {
+  const variable = `${owner}_${name.toUpperCase().replaceAll("-", "_")}`;
   VARIABLES.set(option, variable);
   option.description += ` [${variable}]`;
   return option;

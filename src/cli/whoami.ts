@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { redactKey } from "../core/credential.ts";
 import { shownProxy } from "../core/network/proxy.ts";
-import { nearestConfig } from "./config/find.ts";
-
+import { locateConfig } from "./config/find.ts";
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
@@ -27,7 +26,6 @@ async function runWhoami({ world, printer }: Context, options: ServiceOptions): 
   if (!named.ok) return named;
   const resolved = resolveSettings(world, named.value);
   if (!resolved.ok) return resolved;
-  const config = nearestConfig(world) ?? null;
   const { folder, baseUrl, apiKey, storeId, proxy, timeoutMs, retries } = resolved.value;
   const shown: Record<string, Sourced<string | number | null>> = {
     base_url: baseUrl,
@@ -35,7 +33,7 @@ async function runWhoami({ world, printer }: Context, options: ServiceOptions): 
     store_id: storeId,
     proxy: { ...proxy, value: proxy.value === null ? null : shownProxy(proxy.value) },
     dir: folder,
-    config: { value: config, source: config === null ? "not found" : "found upward" },
+    config: locateConfig(world),
     timeout_ms: timeoutMs,
     retries,
   };

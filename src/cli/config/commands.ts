@@ -17,6 +17,8 @@ import { callSandbox, controlOutcome, controlTarget } from "../control-command.t
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
+import { setting } from "../option-rules.ts";
+import { CONFIG_VARIABLE } from "./find.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
 
@@ -56,7 +58,12 @@ export function registerConfig(parent: Command, registry: Registry): void {
 }
 
 function fileOption() {
-  return valueOption("--file <file>", "the configuration (default: checkout.config.json, found upward)");
+  const option = valueOption(
+    "--file <file>",
+    "the configuration (default: checkout.config.json, found upward)",
+  );
+  // It is the same file as that of `sandbox start --config`.
+  return setting("CHECKOUT_SANDBOX", option, "config");
 }
 
 function pruneOption() {
@@ -128,16 +135,15 @@ async function load(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
 ): Promise<Outcome<LoadedConfig, Problem>> {
-  const config = file ?? (world.env["CHECKOUT_SANDBOX_CONFIG"] || undefined);
   const found = await loadConfig(world, {
-    ...(config === undefined ? {} : { config }),
+    ...(file === undefined ? {} : { config: file }),
     ...(trustFolder === undefined ? {} : { trustFolder }),
   });
   if (!found.ok) return found;
   if (found.value !== undefined) return accept(found.value);
   return failUsage(
     "there is no checkout.config.json here, or in a folder above",
-    "make one, or name one with --file",
+    `make one, or name one with --file or ${CONFIG_VARIABLE}`,
   );
 }
 

@@ -16,26 +16,45 @@ export function nearestConfig({ cwd, files }: Pick<World, "cwd" | "files">): str
   }
 }
 
+/** The variable that names the configuration of every command that is told none by a flag. */
+export const CONFIG_VARIABLE = "CHECKOUT_SANDBOX_CONFIG";
+
+/** The path of the configuration where no flag names one, and what it comes from. */
+export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
+  readonly value: string | null;
+  readonly source: string;
+} {
+  const named = world.env[CONFIG_VARIABLE] ?? "";
+  if (named !== "") return { value: resolve(world.cwd, named), source: CONFIG_VARIABLE };
+  const value = nearestConfig(world) ?? null;
+  return { value, source: value === null ? "not found" : "found upward" };
+}
+
 /**
  * The path of the configuration of a command: as named, or the nearest one. Refuses one that was found and is another
  * user's: it says where keys and events are sent.
  */
 export function findConfig(
-  world: Pick<World, "cwd" | "files">,
+  world: Pick<World, "cwd" | "files" | "env">,
   { config, trustFolder }: ConfigOptions,
 ): Outcome<string | undefined, Problem> {
-  if (config !== undefined) {
-    const path = resolve(world.cwd, config);
+  const located = locateConfig(world);
+  const isNamed = config !== undefined || located.source === CONFIG_VARIABLE;
+  const path = config === undefined ? (located.value ?? undefined) : resolve(world.cwd, config);
+  if (isNamed && path !== undefined) {
     if (world.files.exists(path)) return accept(path);
-    return failUsage(`there is no file ${path}`, "name the configuration, or leave it out to look for one");
+    const named = config === undefined ? ` (${CONFIG_VARIABLE})` : "";
+    return failUsage(
+      `there is no file ${path}${named}`,
+      "name the configuration, or leave it out to look for one",
+    );
   }
-  const path = nearestConfig(world);
   if (path === undefined || trustFolder === true || isOwn(world, path)) return accept(path);
   return fail({
     exitCode: EXIT.failed,
     code: "config_refused",
     message: `${path} belongs to another user, and a configuration says where keys and events are sent`,
-    next: "name it (--config, CHECKOUT_SANDBOX_CONFIG, or --file), or --trust-folder",
+    next: `name it (--config, --file, or ${CONFIG_VARIABLE}), or --trust-folder`,
   });
 }
 
