@@ -34,6 +34,46 @@ test("everything that the README shows is what the program prints", async () => 
   expect((await run(["sandbox", "status"], { cwd: background })).code).toBe(7);
 });
 
+/** How the shell blocks of the README begin. Those that only make a clone work are not run. */
+const SHELL_BLOCKS = [
+  ["npm ci && npx checkout sandbox start", "a clone"],
+  ["npx checkout endpoints add", "run by readiness.test.ts"],
+  ["npx checkout keys generate", "run here"],
+  ["npm ci && npm test", "a clone"],
+] as const;
+
+test("the network settings that the README shows make a sandbox with the generated secrets", async () => {
+  const blocks = Array.from(README.matchAll(/```sh\n([\s\S]*?)```/g), ([, block = ""]) => block);
+  expect(blocks.map((block, at) => block.startsWith(SHELL_BLOCKS[at]?.[0] ?? "?"))).toEqual(
+    SHELL_BLOCKS.map(() => true),
+  );
+  const lines = (blocks[2] ?? "")
+    .trimEnd()
+    .replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`)
+    .split("\n");
+  // In the place of the shell, so that a signal reaches it.
+  const script = [...lines.slice(0, -1), `exec ${lines.at(-1)} --json`].join("\n");
+  const cwd = tempFolder();
+  const sandbox = await launch(["-ec", script], { cwd, executable: "/bin/sh" });
+  const ready = JSON.parse(sandbox.output.stdout) as Readonly<Record<string, string>>;
+  const generated = readFileSync(join(cwd, "sandbox.env"), "utf8");
+  for (const secret of [ready["api_key"], ready["signing_secret"], ready["control_token"]])
+    expect(generated).toContain(`=${secret}\n`);
+  const created = await fetch(`${ready["base_url"]}/orders`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${ready["api_key"]}`,
+      "Content-Type": "application/json",
+      "Idempotency-Key": "the-key-of-the-order",
+    },
+    body: JSON.stringify({ order_id: "order-1", price_id: "price_coffee" }),
+  });
+  const { data } = (await created.json()) as { readonly data: { readonly checkout_url: string } };
+  const [, publicUrl = "?"] = /--public-url (\S+)/.exec(lines.at(-1) ?? "") ?? [];
+  expect([created.status, data.checkout_url]).toEqual([201, expect.stringContaining(`${publicUrl}/pay/`)]);
+  expect(await sandbox.stop("SIGTERM")).toBe(0);
+});
+
 test("the README names every command and every script that exists", async () => {
   const folder = tempFolder();
   const help = async (...words: string[]): Promise<string[]> => {
