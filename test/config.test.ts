@@ -482,6 +482,52 @@ test("a flag wins over a variable, that over the file, that over the default; a 
   });
 });
 
+/** Each setting of the file that is not as by default: as it is typed, in the file, and as a live sandbox has it. */
+const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown, live: string]>> = {
+  port: ["4998", 4998, "4999"],
+  rate_limit: ["5/s", "5/s", "1000/s"],
+  checkout_lifetime: ["90m", "90m", "1h"],
+  delivery_timeout: ["500ms", "500ms", "15s"],
+  allow_hosts: ["b.example,a.example:80", ["b.example", "a.example:80"], "none"],
+  allow_control_hosts: ["a.example", ["a.example"], "none"],
+  allow_targets: ["shop.example", ["shop.example"], "none"],
+  listen: ["127.0.0.3,127.0.0.2", ["127.0.0.3", "127.0.0.2"], "none"],
+  public_url: ["https://pay.example", "https://pay.example", "none"],
+};
+
+test("each setting is compared alike with what was typed and with the file, is told by the live one, and is exported", async () => {
+  const { properties } = configJsonSchema() as { properties: { sandbox: { properties: object } } };
+  expect(Object.keys(SETTINGS).toSorted()).toEqual(Object.keys(properties.sandbox.properties).toSorted());
+  const [harness, told] = [createHarness(), createHarness()];
+  await harness.start(["--port", "4999"]);
+  for (const [field, [typed, inFile, live]] of Object.entries(SETTINGS)) {
+    const option = field.replace(/s$/, Array.isArray(inFile) ? "" : "s");
+    const expected = Array.isArray(inFile) ? inFile.map(String).toSorted().join(",") : typed;
+    const flag = `--${option.replaceAll("_", "-")}`;
+    const again = await ask(harness, `sandbox start --reuse ${flag} ${typed}`);
+    expect([field, again.code, again.said]).toMatchObject([
+      field,
+      2,
+      { differences: [{ field: option, expected, live }] },
+    ]);
+    save(harness.cwd, { sandbox: { [field]: inFile } });
+    const differs = [{ field: `sandbox.${field}`, from: live, to: expected }];
+    const diff = await ask(harness, "config diff");
+    expect([field, diff.code, diff.said]).toMatchObject([field, 3, { settings: differs }]);
+
+    save(told.cwd, { sandbox: { [field]: inFile } });
+    const sandbox = await told.start();
+    expect([field, (await ask(told, "config diff")).said]).toMatchObject([field, { settings: [] }]);
+    const { stdout } = await told.run(["sandbox", "status"]);
+    const { sandbox: exported = {} } = JSON.parse((await told.run(["config", "export"])).stdout) as {
+      readonly sandbox?: object;
+    };
+    expect(exported).toEqual(field === "port" ? {} : { [field]: inFile });
+    if (field !== "port") expect(stdout.replaceAll(/ +/g, " ")).toContain(` ${field} ${expected}\n`);
+    await sandbox.stop();
+  }
+});
+
 test("the variable names the file of every command: whoami, --target, config and the start", async () => {
   const harness = createHarness();
   save(harness.cwd, { targets: { staging: { base_url: "https://a.example/v1", api_key: { env: "KEY" } } } });

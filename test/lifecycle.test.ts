@@ -212,6 +212,7 @@ test("status tells what runs where, and exits 0 or 7", async () => {
       started_at: expect.stringMatching(/^2026-01-15T12:00:00/) as string,
       log_file: join(ready.data_dir ?? "", "sandbox.log"),
       held_back: null,
+      settings: expect.objectContaining({ rate_limit: "1000/s" }) as object,
       problem: null,
     },
   ]);

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { ChangeEntry } from "../../core/control/config.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import { wireName } from "../../core/control/wire-names.ts";
 import type { WantedStore } from "../../core/config/schema.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { durationText } from "../../core/config/setting-text.ts";
-import { rateLimitText } from "../../core/rate-limit.ts";
+import { differentSettings } from "../../core/config/settings.ts";
 import {
   register,
   switchOption,
@@ -186,35 +186,11 @@ function secretsOf(stores: readonly WantedStore[]): string[] {
 /** The settings of the file that the live sandbox does not have. */
 function settingsOf(
   { config }: LoadedConfig,
-  { settings: live }: AnswerOf<"showConfig">,
+  { settings }: AnswerOf<"showConfig">,
 ): readonly SettingDifference[] {
-  const { port = 0, rateLimit, checkoutLifetime, deliveryTimeout, ...lists } = config.sandbox ?? {};
-  const pairs: readonly (readonly [field: string, from: string, to: string | undefined])[] = [
-    // 0 is any port, so every port is right.
-    ["port", String(live.port), port === 0 ? undefined : String(port)],
-    ["rate_limit", live.rateLimit, rateLimit && rateLimitText(rateLimit)],
-    ["checkout_lifetime", durationText(live.checkoutLifetimeMs), maybeDuration(checkoutLifetime)],
-    ["delivery_timeout", durationText(live.deliveryTimeoutMs), maybeDuration(deliveryTimeout)],
-    ["allow_hosts", listText(live.allowHosts), lists.allowHosts && listText(lists.allowHosts)],
-    [
-      "allow_control_hosts",
-      listText(live.allowControlHosts),
-      lists.allowControlHosts && listText(lists.allowControlHosts),
-    ],
-    ["allow_targets", listText(live.allowTargets), lists.allowTargets && listText(lists.allowTargets)],
-    ["listen", listText(live.listen), lists.listen && listText(lists.listen)],
-    ["public_url", live.publicUrl ?? "none", lists.publicUrl],
-  ];
-  return pairs.flatMap(([field, from, to]) =>
-    to === undefined || from === to ? [] : [{ field: `sandbox.${field}`, from, to }],
-  );
-}
-
-function maybeDuration(milliseconds: number | undefined): string | undefined {
-  return milliseconds === undefined ? undefined : durationText(milliseconds);
-}
-
-/** Hosts in one order: that of the file means nothing. */
-function listText(list: readonly string[]): string {
-  return list.toSorted().join(", ");
+  return differentSettings(config.sandbox ?? {}, settings).map(({ field, wanted, live }) => ({
+    field: `sandbox.${wireName(field)}`,
+    from: live,
+    to: wanted,
+  }));
 }

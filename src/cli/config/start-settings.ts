@@ -1,5 +1,5 @@
 import type { PlannedChange } from "../../core/config/plan.ts";
-import type { SandboxSettings } from "../../core/config/schema.ts";
+import { optionsOf } from "../../core/config/settings.ts";
 import { parseTarget } from "../../core/webhook/target.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context } from "../command.ts";
@@ -25,7 +25,7 @@ export async function withConfig<Options extends ServeOptions & ConfigOptions>(
   const { path, config, stores, refused } = found.value;
   const resolved = await stores();
   if (!resolved.ok) return resolved;
-  const settings = { ...serveOptionsOf(config.sandbox ?? {}), ...options };
+  const settings = { ...optionsOf(config.sandbox ?? {}), ...options };
   const target = checkTargets(found.value, settings);
   if (!target.ok) return target;
   const applied = (changes: readonly PlannedChange[]): void => {
@@ -34,24 +34,6 @@ export async function withConfig<Options extends ServeOptions & ConfigOptions>(
   };
   if (resolved.value.length === 0) return accept(settings);
   return accept({ ...settings, setup: { stores: resolved.value, problem: refused, applied } });
-}
-
-/** The settings of a file as the options of `sandbox start`. */
-function serveOptionsOf(sandbox: SandboxSettings): ServeOptions {
-  const { port, rateLimit, checkoutLifetime, deliveryTimeout, listen, publicUrl } = sandbox;
-  const { allowHosts: allowHost, allowControlHosts: allowControlHost, allowTargets: allowTarget } = sandbox;
-  const all = {
-    port,
-    rateLimit,
-    checkoutLifetime,
-    deliveryTimeout,
-    allowHost,
-    allowControlHost,
-    allowTarget,
-    listen,
-    publicUrl,
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
 /** Endpoints that this sandbox would never send to. */

@@ -1,12 +1,12 @@
+import { differentSettings, settingsIn } from "../../core/config/settings.ts";
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
-import { rateLimitText } from "../../core/rate-limit.ts";
+import { wireName } from "../../core/control/wire-names.ts";
 import { parseJson } from "../../core/json.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
 import { stateFile } from "../folder/files.ts";
 import { findStateFolder, makeStateFolder } from "../folder/state-folder.ts";
-import { durationText } from "../../core/config/setting-text.ts";
 import {
   DONE,
   EXIT,
@@ -109,16 +109,20 @@ function differencesOf(
   options: StartOptions,
   { settings, heldBack }: SandboxDescription,
 ): readonly Difference[] {
+  const found = differentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
+    field: wireName(option),
+    expected: wanted,
+    live,
+  }));
+  return [...found, ...otherDifferences(options, { settings, heldBack })];
+}
+
+/** The same for settings that no file has. */
+function otherDifferences(
+  options: StartOptions,
+  { settings, heldBack }: Pick<SandboxDescription, "settings" | "heldBack">,
+): readonly Difference[] {
   const rows: readonly (readonly [field: string, given: string | undefined, live: string])[] = [
-    ["port", options.port === 0 ? undefined : options.port?.toString(), String(settings.port)],
-    ["rate_limit", options.rateLimit && rateLimitText(options.rateLimit), settings.rateLimit],
-    ["checkout_lifetime", spanOf(options.checkoutLifetime), durationText(settings.checkoutLifetimeMs)],
-    ["delivery_timeout", spanOf(options.deliveryTimeout), durationText(settings.deliveryTimeoutMs)],
-    ["allow_host", listOf(options.allowHost), listText(settings.allowHosts)],
-    ["allow_control_host", listOf(options.allowControlHost), listText(settings.allowControlHosts)],
-    ["allow_target", listOf(options.allowTarget), listText(settings.allowTargets)],
-    ["listen", listOf(options.listen), listText(settings.listen)],
-    ["public_url", options.publicUrl, settings.publicUrl ?? "none"],
     ["log_format", options.logFormat, settings.logFormat],
     ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
     ["adopt", options.adopt === true ? "yes" : undefined, heldBack === null ? "yes" : "no"],
@@ -126,19 +130,6 @@ function differencesOf(
   return rows.flatMap(([field, expected, live]) =>
     expected === undefined || expected === live ? [] : [{ field, expected, live }],
   );
-}
-
-function spanOf(milliseconds: number | undefined): string | undefined {
-  return milliseconds === undefined ? undefined : durationText(milliseconds);
-}
-
-function listOf(values: readonly string[] | undefined): string | undefined {
-  return values && listText(values);
-}
-
-/** A list without order and repetition. */
-function listText(values: readonly string[]): string {
-  return [...new Set(values)].toSorted().join(",") || "none";
 }
 
 /** Starts a process of its own, and prints what it tells: its ready line, or the problem that it met. */

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
+import { changedSettingTexts, type ServedSettings } from "../../core/config/settings.ts";
+import { wireName } from "../../core/control/wire-names.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -33,6 +35,8 @@ type Status = {
   readonly started_at: string | null;
   readonly log_file: string | null;
   readonly held_back: string | null;
+  /** How it is served, by the names of the control API. */
+  readonly settings: Readonly<Record<string, unknown>> | null;
   /** Why it tells nothing, where it runs. */
   readonly problem: string | null;
 };
@@ -54,12 +58,14 @@ async function runStatus(context: Context, options: CommonOptions): Promise<Endi
   if (!found.ok) return found;
   const run = liveRun(world, found.value);
   if (!run.ok) return run;
-  const status = await statusOf(world, found.value, run.value);
-  await printer.result(status, () => statusText(context, status));
+  const { status, served } = await statusOf(world, found.value, run.value);
+  await printer.result(status, () => statusText(context, status, served));
   return accept(status.running ? EXIT.done : EXIT.unreachable);
 }
 
-async function statusOf(world: World, folder: string, run: Run | undefined): Promise<Status> {
+type Found = { readonly status: Status; readonly served?: ServedSettings };
+
+async function statusOf(world: World, folder: string, run: Run | undefined): Promise<Found> {
   const unknown = {
     running: false,
     data_dir: folder,
@@ -69,26 +75,35 @@ async function statusOf(world: World, folder: string, run: Run | undefined): Pro
     started_at: null,
     log_file: null,
     held_back: null,
+    settings: null,
     problem: null,
   };
-  if (run === undefined) return { ...unknown, state: "stopped" };
+  if (run === undefined) return { status: { ...unknown, state: "stopped" } };
   const { pid, version = null } = run;
   const known = { ...unknown, pid, version, base_url: baseUrlOf(run) ?? null };
-  if (run.port === null) return { ...known, state: "starting" };
+  if (run.port === null) return { status: { ...known, state: "starting" } };
   const live = await describeRun(world, run);
   if (live.ok) {
-    const { startedAt, logFile, heldBack } = live.value.description;
-    const told = { started_at: iso(startedAt), log_file: logFile, held_back: heldBack };
-    return { ...known, ...told, state: "running", running: true };
+    const { startedAt, logFile, heldBack, settings: served } = live.value.description;
+    const settings = Object.fromEntries(
+      Object.entries(served).map(([name, value]) => [wireName(name), value]),
+    );
+    const told = { started_at: iso(startedAt), log_file: logFile, held_back: heldBack, settings };
+    return { status: { ...known, ...told, state: "running", running: true }, served };
   }
   const isOlder = live.refusal.code === "other_version";
   const problem = live.refusal.message;
-  return { ...known, state: isOlder ? "running" : "not_responding", running: isOlder, problem };
+  return { status: { ...known, state: isOlder ? "running" : "not_responding", running: isOlder, problem } };
 }
 
-function statusText({ world, printer: { style } }: Context, status: Status): string {
+function statusText(
+  { world, printer: { style } }: Context,
+  status: Status,
+  served: ServedSettings | undefined,
+): string {
   const { state, log_file: logFile } = status;
   const folder = shortPath(world, status.data_dir);
+  const changed = served === undefined ? [] : changedSettingTexts(served);
   if (state === "stopped")
     return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})\n  ${style.cyan("→")} checkout sandbox start`;
   const heading = {
@@ -110,6 +125,7 @@ function statusText({ world, printer: { style } }: Context, status: Status): str
             ["Log", logFile === null ? "its terminal" : shortPath(world, logFile)],
             ["Deliveries", status.held_back === null ? "on" : `held back: ${status.held_back}`],
           ] as const)),
+      ...changed.map(([field, text]) => [wireName(field), text] as const),
       ...(status.problem === null ? [] : ([["Problem", status.problem]] as const)),
     ]),
   ].join("\n");

@@ -1,12 +1,9 @@
 import * as z from "zod";
-import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../checkout/checkout.ts";
 import type { AnswerOf } from "../control/operations.ts";
 import { wireSchema } from "../control/wire-names.ts";
-import { DEFAULT_RATE_LIMIT, rateLimitText } from "../rate-limit.ts";
-import { rateLimitOf } from "./setting-text.ts";
-import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../webhook/delivery.ts";
 import { ALL_EVENTS } from "../webhook/endpoint.ts";
-import { configFile, paymentMethodsOf, type ConfigFile, type SandboxSettings } from "./schema.ts";
+import { configFile, paymentMethodsOf, type ConfigFile } from "./schema.ts";
+import { changedSettings } from "./settings.ts";
 
 /** Where the schema is in a project that has this package. */
 const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
@@ -37,20 +34,4 @@ export function exportedConfig({ settings, stores }: AnswerOf<"showConfig">): st
     })),
   };
   return `${JSON.stringify(z.encode(wireSchema(configFile), config), null, 2)}\n`;
-}
-
-function changedSettings(settings: AnswerOf<"showConfig">["settings"]): SandboxSettings {
-  const { checkoutLifetimeMs, deliveryTimeoutMs, publicUrl } = settings;
-  const { allowHosts, allowControlHosts, allowTargets, listen } = settings;
-  const isDefaultRate = settings.rateLimit === rateLimitText(DEFAULT_RATE_LIMIT);
-  return {
-    ...(isDefaultRate ? {} : { rateLimit: rateLimitOf(settings.rateLimit) }),
-    ...(checkoutLifetimeMs === DEFAULT_CHECKOUT_LIFETIME_MS ? {} : { checkoutLifetime: checkoutLifetimeMs }),
-    ...(deliveryTimeoutMs === DEFAULT_DELIVERY_TIMEOUT_MS ? {} : { deliveryTimeout: deliveryTimeoutMs }),
-    ...(allowHosts.length === 0 ? {} : { allowHosts }),
-    ...(allowControlHosts.length === 0 ? {} : { allowControlHosts }),
-    ...(allowTargets.length === 0 ? {} : { allowTargets }),
-    ...(listen.length === 0 ? {} : { listen }),
-    ...(publicUrl === null ? {} : { publicUrl }),
-  };
 }

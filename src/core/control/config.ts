@@ -3,6 +3,7 @@ import { PAYMENT_METHODS } from "../checkout/checkout.ts";
 import { CHANGE_ACTIONS, CHANGE_KINDS } from "../config/plan.ts";
 import { resolvedStore } from "../config/schema.ts";
 import { sandboxOperation, type DomainOf } from "./operation.ts";
+import { servedSettings } from "./sandbox.ts";
 
 const shown = z.union([z.string(), z.number(), z.boolean()]).nullable();
 
@@ -15,19 +16,6 @@ const change = z.object({
 });
 /** A line of a plan, as the control API tells it. */
 export type ChangeEntry = DomainOf<typeof change>;
-
-/** How the sandbox is served. */
-const settings = z.object({
-  port: z.int(),
-  rateLimit: z.string(),
-  checkoutLifetimeMs: z.int(),
-  deliveryTimeoutMs: z.int(),
-  allowHosts: z.array(z.string()),
-  allowControlHosts: z.array(z.string()),
-  allowTargets: z.array(z.string()),
-  listen: z.array(z.string()),
-  publicUrl: z.string().nullable(),
-});
 
 const store = z.object({
   id: z.string(),
@@ -55,7 +43,7 @@ export const configOperations = {
     method: "GET",
     path: "/config",
     summary: "Shows how the sandbox is set up, as a checkout.config.json could have it, without secrets",
-    answer: z.object({ settings, stores: z.array(store) }),
+    answer: z.object({ settings: servedSettings, stores: z.array(store) }),
   }),
   applyConfig: sandboxOperation({
     method: "POST",

@@ -2,6 +2,22 @@ import * as z from "zod";
 import { moment, sandboxOperation, type DomainOf } from "./operation.ts";
 import { wireSchema } from "./wire-names.ts";
 
+/** How a sandbox is served, as far as a configuration can say it. */
+export const servedSettings = z.object({
+  port: z.int(),
+  /** As it is typed: `5/s` or `off`. */
+  rateLimit: z.string(),
+  checkoutLifetimeMs: z.int(),
+  deliveryTimeoutMs: z.int(),
+  allowHosts: z.array(z.string()),
+  allowControlHosts: z.array(z.string()),
+  allowTargets: z.array(z.string()),
+  /** Addresses beside loopback. */
+  listen: z.array(z.string()),
+  /** Null: payers reach the pages at this machine's address. */
+  publicUrl: z.string().nullable(),
+});
+
 const sandboxDescription = z.object({
   baseUrl: z.string(),
   /** Null while there is no portal. */
@@ -24,22 +40,7 @@ const sandboxDescription = z.object({
   /** Why no events are delivered (decision 71); null if they are. */
   heldBack: z.string().nullable(),
   /** How it is served. */
-  settings: z.object({
-    port: z.int(),
-    /** As it is typed: `5/s` or `off`. */
-    rateLimit: z.string(),
-    checkoutLifetimeMs: z.int(),
-    allowHosts: z.array(z.string()),
-    allowControlHosts: z.array(z.string()),
-    allowTargets: z.array(z.string()),
-    /** Addresses beside loopback. */
-    listen: z.array(z.string()),
-    /** Null: payers reach the pages at this machine's address. */
-    publicUrl: z.string().nullable(),
-    deliveryTimeoutMs: z.int(),
-    logFormat: z.enum(["text", "json"]),
-    quiet: z.boolean(),
-  }),
+  settings: servedSettings.extend({ logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });
 /** What a sandbox says of itself; its API key is shown only once (decision 15). */
 export type SandboxDescription = DomainOf<typeof sandboxDescription>;

@@ -1,0 +1,133 @@
+import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../checkout/checkout.ts";
+import type { AnswerOf } from "../control/operations.ts";
+import { DEFAULT_RATE_LIMIT, rateLimitText } from "../rate-limit.ts";
+import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../webhook/delivery.ts";
+import type { SandboxSettings } from "./schema.ts";
+import { durationText, rateLimitOf } from "./setting-text.ts";
+
+/** How a live sandbox is served, as it says it itself. */
+export type ServedSettings = AnswerOf<"showConfig">["settings"];
+
+/** The name of a setting in the file, in camelCase. */
+export type SettingField = keyof SandboxSettings;
+
+/** A setting of the start: its names, its value in a live sandbox, and how it is typed. */
+type Spec<Field extends SettingField> = {
+  /** Its option of `sandbox start`, in camelCase; default: as the field. */
+  readonly option?: string;
+  readonly live: (served: ServedSettings) => SandboxSettings[Field];
+  readonly text: (value: NonNullable<SandboxSettings[Field]>) => string;
+  /** Default: no value. */
+  readonly byDefault?: SandboxSettings[Field];
+};
+
+/** The same for any field: what was wanted and what is live as they are typed. */
+type Setting = {
+  readonly field: SettingField;
+  readonly option: string;
+  /** Undefined: nothing was asked for. */
+  readonly wanted: (settings: SandboxSettings) => string | undefined;
+  readonly live: (served: ServedSettings) => string;
+  readonly byDefault: string;
+  readonly value: (served: ServedSettings) => unknown;
+};
+
+/** A setting that is wanted and that a live sandbox has otherwise, both as they are typed. */
+export type DifferentSetting = Pick<Setting, "field" | "option"> & {
+  readonly wanted: string;
+  readonly live: string;
+};
+
+const NONE = "none";
+
+/** Each setting that a file can have, in the order in which they are shown. */
+const SETTINGS: readonly Setting[] = [
+  setting("port", { live: ({ port }) => port, text: String }),
+  setting("rateLimit", {
+    live: ({ rateLimit }) => rateLimitOf(rateLimit),
+    text: rateLimitText,
+    byDefault: DEFAULT_RATE_LIMIT,
+  }),
+  setting("checkoutLifetime", {
+    live: ({ checkoutLifetimeMs }) => checkoutLifetimeMs,
+    text: durationText,
+    byDefault: DEFAULT_CHECKOUT_LIFETIME_MS,
+  }),
+  setting("deliveryTimeout", {
+    live: ({ deliveryTimeoutMs }) => deliveryTimeoutMs,
+    text: durationText,
+    byDefault: DEFAULT_DELIVERY_TIMEOUT_MS,
+  }),
+  setting("allowHosts", { option: "allowHost", live: ({ allowHosts }) => allowHosts, text: listText }),
+  setting("allowControlHosts", {
+    option: "allowControlHost",
+    live: ({ allowControlHosts }) => allowControlHosts,
+    text: listText,
+  }),
+  setting("allowTargets", {
+    option: "allowTarget",
+    live: ({ allowTargets }) => allowTargets,
+    text: listText,
+  }),
+  setting("listen", { live: ({ listen }) => listen, text: listText }),
+  setting("publicUrl", { live: ({ publicUrl }) => publicUrl ?? undefined, text: String }),
+];
+
+/** The settings that are wanted and that a live sandbox has otherwise. Those that are not named are not compared. */
+export function differentSettings(
+  wanted: SandboxSettings,
+  served: ServedSettings,
+): readonly DifferentSetting[] {
+  const { port, ...rest } = wanted;
+  // 0 is any port, so every port is right.
+  const compared = port === undefined || port === 0 ? rest : wanted;
+  return SETTINGS.flatMap(({ field, option, wanted: wantedIn, live: liveIn }) => {
+    const [text, live] = [wantedIn(compared), liveIn(served)];
+    return text === undefined || text === live ? [] : [{ field, option, wanted: text, live }];
+  });
+}
+
+/** The settings of a live sandbox that are not as they are by default, without its port, which is this process's. */
+export function changedSettings(served: ServedSettings): SandboxSettings {
+  return Object.fromEntries(changed(served).map(({ field, value }) => [field, value(served)]));
+}
+
+/** The same as they are typed, each with its field. */
+export function changedSettingTexts(served: ServedSettings): readonly (readonly [SettingField, string])[] {
+  return changed(served).map(({ field, live }) => [field, live(served)]);
+}
+
+/** Settings by the names of their options. */
+export function optionsOf(settings: SandboxSettings): Readonly<Record<string, unknown>> {
+  const given = SETTINGS.filter(({ field }) => settings[field] !== undefined);
+  return Object.fromEntries(given.map(({ field, option }) => [option, settings[field]]));
+}
+
+/** The way back: the settings among the options of a start. */
+export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxSettings {
+  const given = SETTINGS.filter(({ option }) => options[option] !== undefined);
+  return Object.fromEntries(given.map(({ field, option }) => [field, options[option]]));
+}
+
+function changed(served: ServedSettings): readonly Setting[] {
+  return SETTINGS.filter(({ field, live, byDefault }) => field !== "port" && live(served) !== byDefault);
+}
+
+function setting<Field extends SettingField>(field: Field, spec: Spec<Field>): Setting {
+  const { option = field, live, text, byDefault } = spec;
+  const textOf = (value: SandboxSettings[Field] | null): string | undefined =>
+    value === undefined || value === null ? undefined : text(value);
+  return {
+    field,
+    option,
+    wanted: (settings) => textOf(settings[field]),
+    live: (served) => textOf(live(served)) ?? NONE,
+    byDefault: textOf(byDefault ?? null) ?? NONE,
+    value: live,
+  };
+}
+
+/** A list without order and repetition, which mean nothing. */
+function listText(values: readonly string[]): string {
+  return [...new Set(values)].toSorted().join(",") || NONE;
+}
