@@ -152,6 +152,54 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     /https:\/\//,
   ],
   [
+    "a schedule that begins late",
+    '{ "sandbox": { "delivery_schedule": ["5s", "10s"] } }',
+    "sandbox.delivery_schedule[0]:1:38",
+    /must be 0s: the first try is at once/,
+  ],
+  [
+    "a delay that is none",
+    '{ "sandbox": { "delivery_schedule": ["0s", "5s", "soon"] } }',
+    "sandbox.delivery_schedule[2]:1:50",
+    /must be a delay such as 500ms, 5s or 2h, from 1ms to 24h/,
+  ],
+  [
+    "a delay of nothing",
+    '{ "sandbox": { "delivery_schedule": ["0s", "0s"] } }',
+    "sandbox.delivery_schedule[1]:1:44",
+    /from 1ms to 24h/,
+  ],
+  [
+    "a delay of days",
+    '{ "sandbox": { "delivery_schedule": ["0s", "25h"] } }',
+    "sandbox.delivery_schedule[1]:1:44",
+    /from 1ms to 24h/,
+  ],
+  [
+    "a schedule of nothing",
+    '{ "sandbox": { "delivery_schedule": [] } }',
+    "sandbox.delivery_schedule:1:37",
+    /must have 1 to 20 delays/,
+  ],
+  [
+    "a schedule without end",
+    JSON.stringify({ sandbox: { delivery_schedule: ["0s", ...Array.from({ length: 20 }, () => "1s")] } }),
+    "sandbox.delivery_schedule:1:33",
+    /must have 1 to 20 delays/,
+  ],
+  [
+    "a schedule of weeks",
+    '{ "sandbox": { "delivery_schedule": ["0s", "24h", "24h", "24h", "24h", "1ms"] } }',
+    "sandbox.delivery_schedule:1:37",
+    /may take 96h in all.*disabled after 120h/,
+  ],
+  [
+    "a schedule in one text",
+    '{ "sandbox": { "delivery_schedule": "0s,5s" } }',
+    "sandbox.delivery_schedule:1:37",
+    /expected array, received string/,
+  ],
+  [
     "an event",
     withShop((shop) => (shop["endpoints"] = [{ url: "http://localhost/", events: ["paid"] }])),
     "stores[0].endpoints[0].events[0]:30:13",
@@ -227,7 +275,13 @@ test("the schema for editors takes and refuses what the reader does, and comment
   const validate = new Ajv2020({ strict: false }).compile(configJsonSchema());
   const whole = {
     $schema: "./schema.json",
-    sandbox: { port: 0, rate_limit: "off", checkout_lifetime: "30m", allow_hosts: ["a.example:80"] },
+    sandbox: {
+      port: 0,
+      rate_limit: "off",
+      checkout_lifetime: "30m",
+      delivery_schedule: ["0s", "5s"],
+      allow_hosts: ["a.example:80"],
+    },
     stores: [{ ...SHOP, api_keys: [{ env: "SHOP_KEY" }], signing_secret: { env: "SHOP_SECRET" } }, TEA],
     targets: { staging: { base_url: "https://pay.example/v1", api_key: { env: "STAGING_KEY" } } },
   };
@@ -237,6 +291,7 @@ test("the schema for editors takes and refuses what the reader does, and comment
   for (const wrong of [
     { shops: [] },
     { stores: [{ ...TEA, api_keys: ["x"] }] },
+    { sandbox: { delivery_schedule: [] } },
     { stores: [{ ...TEA, id: "a" }] },
   ]) {
     expect(validate(wrong)).toBe(false);
@@ -488,6 +543,7 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   rate_limit: ["5/s", "5/s", "1000/s"],
   checkout_lifetime: ["90m", "90m", "1h"],
   delivery_timeout: ["500ms", "500ms", "15s"],
+  delivery_schedule: ["0s,1s,90m", ["0s", "1s", "90m"], "0s,5s,5m,30m,2h,5h,10h,10h"],
   allow_hosts: ["b.example,a.example:80", ["b.example", "a.example:80"], "none"],
   allow_control_hosts: ["a.example", ["a.example"], "none"],
   allow_targets: ["shop.example", ["shop.example"], "none"],
@@ -502,7 +558,10 @@ test("each setting is compared alike with what was typed and with the file, is t
   await harness.start(["--port", "4999"]);
   for (const [field, [typed, inFile, live]] of Object.entries(SETTINGS)) {
     const option = field.replace(/s$/, Array.isArray(inFile) ? "" : "s");
-    const expected = Array.isArray(inFile) ? inFile.map(String).toSorted().join(",") : typed;
+    const expected =
+      Array.isArray(inFile) && field !== "delivery_schedule"
+        ? inFile.map(String).toSorted().join(",")
+        : typed;
     const flag = `--${option.replaceAll("_", "-")}`;
     const again = await ask(harness, `sandbox start --reuse ${flag} ${typed}`);
     expect([field, again.code, again.said]).toMatchObject([
@@ -526,6 +585,28 @@ test("each setting is compared alike with what was typed and with the file, is t
     if (field !== "port") expect(stdout.replaceAll(/ +/g, " ")).toContain(` ${field} ${expected}\n`);
     await sandbox.stop();
   }
+});
+
+test("a start tells each delay of a schedule that it does not take, and begins nothing", async () => {
+  const harness = createHarness();
+  const rows = [
+    ["5s,10s", /"5s" must be 0s: the first try is at once/],
+    ["0s,soon,25h", /"soon" must be a delay.*; "25h" must be a delay/],
+    ["", /must be 0s/],
+    ["0s,,5s", /"" must be a delay/],
+    [`0s${",1s".repeat(20)}`, /it must have 1 to 20 delays/],
+    ["0s,24h,24h,24h,24h,1s", /it may take 96h in all, and takes 345601s/],
+  ] as const;
+  for (const [typed, message] of rows) {
+    const { code, stderr } = await harness.run(["sandbox", "start", `--delivery-schedule=${typed}`]);
+    expect([typed, code, stderr]).toEqual([typed, 2, expect.stringMatching(message)]);
+    if (typed === "") continue;
+    const env = { CHECKOUT_SANDBOX_DELIVERY_SCHEDULE: typed };
+    const named = await harness.run(["sandbox", "start"], { env });
+    expect([named.code, named.stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect(named.stderr).toContain("CHECKOUT_SANDBOX_DELIVERY_SCHEDULE");
+  }
+  expect(existsSync(join(harness.cwd, ".checkout"))).toBe(false);
 });
 
 test("the variable names the file of every command: whoami, --target, config and the start", async () => {

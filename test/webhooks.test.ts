@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { afterTry, MAX_TRIES } from "../src/core/webhook/delivery.ts";
+import { afterTry, DEFAULT_DELIVERY_SCHEDULE } from "../src/core/webhook/delivery.ts";
 import { FAULT_KINDS } from "../src/core/webhook/fault.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received } from "./support/webhook-site.ts";
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
+const MAX_TRIES = DEFAULT_DELIVERY_SCHEDULE.length;
 const types = (got: readonly Received[]): string[] => got.map(({ event }) => event.type);
 
 test("each change of a checkout is delivered once, in its order, signed over the bytes that are stored", async () => {
@@ -84,7 +85,8 @@ test("the whole schedule runs on an advanced clock, each wait within a fifth of 
 
 test("what follows from an answer", () => {
   const at = (result: Parameters<typeof afterTry>[0], tries = 1, jitter = 0.5) => {
-    const verdict = afterTry(result, { tries, jitter, now: 1_000_000 });
+    const schedule = DEFAULT_DELIVERY_SCHEDULE;
+    const verdict = afterTry(result, { tries, schedule, jitter, now: 1_000_000 });
     return verdict.state === "due" ? verdict.nextAt - 1_000_000 : verdict;
   };
   const answer = (status: number, retryAfterMs = 0) => ({ status, retryAfterMs });
@@ -104,6 +106,54 @@ test("what follows from an answer", () => {
     [at(answer(500), 8), { state: "failed", gone: false }],
   ] as const;
   for (const [got, expected] of rows) expect(got).toEqual(expected);
+});
+
+/** Seconds from each try to the next, and the state after the last. */
+async function waitsOf(site: Awaited<ReturnType<typeof openWebhookSite>>) {
+  const [delivery] = await site.deliveries();
+  const times = (delivery?.attempts ?? []).map(({ started_at: at }) => Date.parse(at));
+  const waits = times.slice(1).map((at, index) => (at - (times[index] ?? 0)) / SECOND);
+  return { waits, tries: delivery?.tries, state: delivery?.state, nextAt: delivery?.next_at };
+}
+
+test("a schedule of one's own is followed to its end, each wait within a fifth of its delay", async () => {
+  const site = await openWebhookSite(["--delivery-schedule", "0s,10s,1m,500ms"]);
+  const shop = site.receiver(3000);
+  shop.answers = () => 500;
+  await site.addEndpoint(shop.url, ["order.created"]);
+  await site.order();
+  await site.advance(HOUR);
+  const { waits, ...end } = await waitsOf(site);
+  expect([shop.got.length, end]).toEqual([4, { tries: 4, state: "failed", nextAt: null }]);
+  for (const [index, delay] of [10, 60, 0.5].entries()) {
+    expect(waits[index]).toBeGreaterThanOrEqual(delay * 0.8);
+    expect(waits[index]).toBeLessThanOrEqual(delay * 1.2);
+  }
+});
+
+test("a delivery that waits while the schedule changes keeps its time, and then follows the new one by its tries", async () => {
+  const [before, shorter, longer] = ["0s,10m,10m,10m,10m", "0s,1m", "0s,1m,1m,1m,1m,1m,1m"];
+  for (const [now, tries] of [
+    [shorter, 3],
+    [longer, 7],
+  ] as const) {
+    const args = ["--delivery-schedule", before];
+    const site = await openWebhookSite(args);
+    const shop = site.receiver(3000);
+    shop.answers = () => 500;
+    await site.addEndpoint(shop.url, ["order.created"]);
+    await site.order();
+    await site.advance(13 * MINUTE);
+    const waiting = await waitsOf(site);
+    expect([waiting.tries, waiting.state]).toEqual([2, "due"]);
+    args[1] = now;
+    await site.restart();
+    expect(await waitsOf(site)).toEqual(waiting);
+    await site.advance(HOUR);
+    const { waits, ...end } = await waitsOf(site);
+    expect(end).toEqual({ tries, state: "failed", nextAt: null });
+    expect(waits.slice(2).every((wait) => wait >= 48 && wait <= 72)).toBe(true);
+  }
 });
 
 test("events of one checkout wait for each other, those of others do not", async () => {

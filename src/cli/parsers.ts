@@ -1,6 +1,8 @@
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
-import { durationOf, isHost, rateLimitOf } from "../core/config/setting-text.ts";
+import { durationOf, isHost, parseSchedule, rateLimitOf } from "../core/config/setting-text.ts";
+import { printableLiteral } from "../core/text.ts";
+import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import { invalidOption } from "./command.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -42,6 +44,17 @@ export function parseRateLimit(text: string): RateLimit | "off" {
   const limit = rateLimitOf(text);
   if (limit === undefined) throw invalidOption("a rate such as 5/s, or off", text);
   return limit;
+}
+
+/** `0s,5s,5m`: the delay before each try of a delivery (decision 13). */
+export function parseDeliverySchedule(text: string): DeliverySchedule {
+  const delays = text.split(",");
+  const schedule = parseSchedule(delays);
+  if (schedule.ok) return schedule.value;
+  const faults = schedule.refusal.map(({ at, message }) =>
+    at === undefined ? `it ${message}` : `${printableLiteral(delays[at])} ${message}`,
+  );
+  throw invalidOption(`delays such as 0s,5s,5m, where ${faults.join("; ")}`, text);
 }
 
 /** A whole number within bounds. */

@@ -6,6 +6,7 @@ import type { RateLimit } from "../core/rate-limit.ts";
 import { StorageUnavailable, asUnavailable } from "../store/connection/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { checkRequest } from "../web/guard.ts";
+import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createArrivals } from "./runtime/arrivals.ts";
@@ -44,6 +45,8 @@ export type SandboxOptions = {
   readonly allowTargets: readonly string[];
   /** Timeout for a receiver's whole answer. */
   readonly deliveryTimeoutMs: number;
+  /** Delays before the tries of a delivery. */
+  readonly deliveryScheduleMs: DeliverySchedule;
   /** Why nothing is sent to endpoints (decision 71); undefined if all may be. */
   readonly heldBack: string | undefined;
   readonly log: AccessLog;

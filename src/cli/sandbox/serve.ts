@@ -9,7 +9,11 @@ import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../../core/rate-limit.ts";
 import { MASTER_KEY_BYTES, type Run } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
-import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
+import {
+  DEFAULT_DELIVERY_SCHEDULE,
+  DEFAULT_DELIVERY_TIMEOUT_MS,
+  type DeliverySchedule,
+} from "../../core/webhook/delivery.ts";
 import {
   createAccessLog,
   SILENT_LOG,
@@ -57,6 +61,7 @@ export type ServeOptions = {
   /** The origin that payers reach the pages at. */
   readonly publicUrl?: string;
   readonly deliveryTimeout?: number;
+  readonly deliverySchedule?: DeliverySchedule;
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
   /** The stores of a configuration, which are set up before the sandbox is ready. */
@@ -267,6 +272,7 @@ function settingsOf(options: ServeOptions): Omit<SandboxDescription["settings"],
     listen: options.listen ?? [],
     publicUrl: options.publicUrl ?? null,
     deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
+    deliveryScheduleMs: options.deliverySchedule ?? DEFAULT_DELIVERY_SCHEDULE,
     logFormat: options.logFormat ?? "text",
     quiet: options.quiet ?? false,
   };

@@ -4,7 +4,7 @@ import { parseListenAddress } from "../../core/network/address.ts";
 import { parsePublicUrl } from "../../core/network/public-url.ts";
 import { accept } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
-import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
+import { DEFAULT_DELIVERY_SCHEDULE, DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
 import { parseTargetHost } from "../../core/webhook/target.ts";
 import {
   listOption,
@@ -21,13 +21,14 @@ import { setting } from "../option-rules.ts";
 import { findStateFolder } from "../folder/state-folder.ts";
 import {
   parseChoice,
+  parseDeliverySchedule,
   parseDuration,
   parseHost,
   parseLifetime,
   parseRateLimit,
   parseWhole,
 } from "../parsers.ts";
-import { durationText } from "../../core/config/setting-text.ts";
+import { durationText, scheduleText } from "../../core/config/setting-text.ts";
 import { DONE, type Ending } from "../problem.ts";
 import { banner } from "./ready.ts";
 import { DEFAULT_PORT, serveSandbox, type ServeOptions } from "./serve.ts";
@@ -51,6 +52,7 @@ export function registerSandboxStart(parent: Command, registry: Registry): void 
       "checkout sandbox start --detach --reuse",
       "checkout sandbox start --ephemeral --port 0 --json",
       "checkout sandbox start --rate-limit 5/s --allow-host checkout.local",
+      "checkout sandbox start --delivery-schedule 0s,1s,5s,30s",
       "checkout sandbox start --listen 0.0.0.0 --allow-host sandbox --public-url http://127.0.0.1:8080",
     ],
     options: [
@@ -124,6 +126,11 @@ export function servingSettings(): Option[] {
       "--delivery-timeout <duration>",
       `timeout for a receiver's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
       parseDuration,
+    ),
+    valueOption(
+      "--delivery-schedule <delays>",
+      `delay before each try of a delivery, 0s first (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
+      parseDeliverySchedule,
     ),
     valueOption(
       "--log-format <format>",

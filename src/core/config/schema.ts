@@ -14,8 +14,16 @@ import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePublicUrl } from "../network/public-url.ts";
 import { rateLimitText, type RateLimit } from "../rate-limit.ts";
-import { durationOf, durationText, isHost, parseBaseUrl, rateLimitOf } from "./setting-text.ts";
+import {
+  durationOf,
+  durationText,
+  isHost,
+  parseBaseUrl,
+  parseSchedule,
+  rateLimitOf,
+} from "./setting-text.ts";
 import { codePointLength, printable } from "../text.ts";
+import { MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
 import { parseEventTypes } from "../webhook/endpoint.ts";
 import { parseTargetHost } from "../webhook/target.ts";
 
@@ -77,6 +85,26 @@ const rateLimit = z.codec(
   { decode: (text) => rateLimitOf(text) ?? "off", encode: rateLimitText },
 );
 
+const deliverySchedule = z.codec(
+  z
+    .array(z.string())
+    .superRefine((texts, context) => {
+      const schedule = parseSchedule(texts);
+      for (const { at, message } of schedule.ok ? [] : schedule.refusal)
+        context.addIssue({ code: "custom", message, path: at === undefined ? [] : [at] });
+    })
+    .meta({ minItems: 1, maxItems: MAX_TRIES }),
+  z.custom<DeliverySchedule>(),
+  {
+    decode: (texts) => {
+      const schedule = parseSchedule(texts);
+      if (!schedule.ok) throw new Error("it was checked just now");
+      return schedule.value;
+    },
+    encode: (schedule) => schedule.map(durationText),
+  },
+);
+
 const host = z.string().refine(isHost, "must be HOST or HOST:PORT");
 
 /** How a sandbox is served. Fields that are left out are as they are by default. */
@@ -85,6 +113,7 @@ const sandbox = z.strictObject({
   rateLimit: rateLimit.optional(),
   checkoutLifetime: duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS).optional(),
   deliveryTimeout: duration(1, DAY_MS).optional(),
+  deliverySchedule: deliverySchedule.optional(),
   allowHosts: z.array(host).optional(),
   allowControlHosts: z.array(host).optional(),
   allowTargets: z.array(checked(parseTargetHost)).optional(),

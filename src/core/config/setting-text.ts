@@ -1,4 +1,12 @@
+import { accept, type Outcome } from "../outcome.ts";
 import type { RateLimit } from "../rate-limit.ts";
+import {
+  DISABLE_AFTER_MS,
+  MAX_DELAY_MS,
+  MAX_SCHEDULE_MS,
+  MAX_TRIES,
+  type DeliverySchedule,
+} from "../webhook/delivery.ts";
 
 const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -13,8 +21,46 @@ export function durationOf(text: string): number | undefined {
 
 /** A duration as it would be typed, in the largest unit up to hours that leaves no rest. */
 export function durationText(milliseconds: number): string {
+  if (milliseconds === 0) return "0s";
   const unit = (["h", "m", "s"] as const).find((one) => milliseconds % MILLISECONDS[one] === 0) ?? "ms";
   return `${milliseconds / MILLISECONDS[unit]}${unit}`;
+}
+
+/** What is wrong with a schedule, and with which of its delays; undefined where it is wrong as a whole. */
+export type ScheduleFault = { readonly at: number | undefined; readonly message: string };
+
+/**
+ * The delays before the tries of a delivery, such as `0s`, `5s`, `5m` (decision 13). Refuses with everything that is
+ * wrong with them.
+ */
+export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedule, readonly ScheduleFault[]> {
+  const delays = texts.map((text, at) => (at === 0 ? startOf(text) : durationOf(text)));
+  const faults: ScheduleFault[] = delays.flatMap((delay, at) => {
+    if (delay !== undefined && delay <= MAX_DELAY_MS) return [];
+    return [{ at, message: at === 0 ? "must be 0s: the first try is at once" : A_DELAY }];
+  });
+  if (texts.length === 0 || texts.length > MAX_TRIES)
+    faults.push({ at: undefined, message: `must have 1 to ${MAX_TRIES} delays, one for each try` });
+  const whole = delays.flatMap((delay) => delay ?? []);
+  const sum = whole.reduce((before, delay) => before + delay, 0);
+  if (faults.length === 0 && sum > MAX_SCHEDULE_MS)
+    faults.push({
+      at: undefined,
+      message: `may take ${durationText(MAX_SCHEDULE_MS)} in all, and takes ${durationText(sum)}: an endpoint is disabled after ${durationText(DISABLE_AFTER_MS)} without a success`,
+    });
+  return faults.length === 0 ? accept(whole) : { ok: false, refusal: faults };
+}
+
+const A_DELAY = `must be a delay such as 500ms, 5s or 2h, from 1ms to ${durationText(MAX_DELAY_MS)}`;
+
+/** The delay before the first try is none. */
+function startOf(text: string): 0 | undefined {
+  return /^0(ms|s|m|h|d)?$/.test(text) ? 0 : undefined;
+}
+
+/** A schedule as it is typed: `0s,5s,5m`. */
+export function scheduleText(schedule: DeliverySchedule): string {
+  return schedule.map(durationText).join(",");
 }
 
 /** `5/s` or `off`; the burst is twice the rate, as in the default. Undefined for any other text. */

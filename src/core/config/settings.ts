@@ -1,9 +1,9 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../checkout/checkout.ts";
 import type { AnswerOf } from "../control/operations.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText } from "../rate-limit.ts";
-import { DEFAULT_DELIVERY_TIMEOUT_MS } from "../webhook/delivery.ts";
+import { DEFAULT_DELIVERY_SCHEDULE, DEFAULT_DELIVERY_TIMEOUT_MS } from "../webhook/delivery.ts";
 import type { SandboxSettings } from "./schema.ts";
-import { durationText, rateLimitOf } from "./setting-text.ts";
+import { durationText, rateLimitOf, scheduleText } from "./setting-text.ts";
 
 /** How a live sandbox is served, as it says it itself. */
 export type ServedSettings = AnswerOf<"showConfig">["settings"];
@@ -57,6 +57,11 @@ const SETTINGS: readonly Setting[] = [
     live: ({ deliveryTimeoutMs }) => deliveryTimeoutMs,
     text: durationText,
     byDefault: DEFAULT_DELIVERY_TIMEOUT_MS,
+  }),
+  setting("deliverySchedule", {
+    live: ({ deliveryScheduleMs }) => deliveryScheduleMs,
+    text: scheduleText,
+    byDefault: DEFAULT_DELIVERY_SCHEDULE,
   }),
   setting("allowHosts", { option: "allowHost", live: ({ allowHosts }) => allowHosts, text: listText }),
   setting("allowControlHosts", {

@@ -9,6 +9,8 @@ export const servedSettings = z.object({
   rateLimit: z.string(),
   checkoutLifetimeMs: z.int(),
   deliveryTimeoutMs: z.int(),
+  /** Delay before each try of a delivery. */
+  deliveryScheduleMs: z.array(z.int()),
   allowHosts: z.array(z.string()),
   allowControlHosts: z.array(z.string()),
   allowTargets: z.array(z.string()),

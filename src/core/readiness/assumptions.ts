@@ -113,7 +113,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     number: 13,
     title: "Schedule",
     chosen: "A delivery that was not taken is tried again after 5 s, 5 min and so on, eight times in all.",
-    setting: "sandbox start --delivery-timeout",
+    setting: "sandbox start --delivery-schedule, --delivery-timeout",
     shownBy: "an endpoint took an event that it had not taken before",
   },
   {

@@ -1,5 +1,8 @@
-/** Delay before each try, counted from the one before, in milliseconds (decision 13). */
-const RETRY_BASES_MS = [
+/** Delay before each try, counted from the one before, in milliseconds. The first is 0: the first try is at once. */
+export type DeliverySchedule = readonly number[];
+
+/** The schedule of a sandbox that is told no other (decision 13). */
+export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
   0,
   5_000,
   5 * 60_000,
@@ -8,10 +11,14 @@ const RETRY_BASES_MS = [
   5 * 3_600_000,
   10 * 3_600_000,
   10 * 3_600_000,
-] as const;
+];
 
-/** Maximum number of tries; after the last one the delivery has failed. */
-export const MAX_TRIES = RETRY_BASES_MS.length;
+/** Maximum number of tries that a schedule may have. */
+export const MAX_TRIES = 20;
+/** Maximum delay before a try, in milliseconds. */
+export const MAX_DELAY_MS = 24 * 3_600_000;
+/** Maximum sum of a schedule, in milliseconds: with jitter it ends before its endpoint is disabled. */
+export const MAX_SCHEDULE_MS = 96 * 3_600_000;
 
 /** Default timeout for a receiver's whole answer, in milliseconds (decision 13). */
 export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
@@ -20,7 +27,7 @@ export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 export const KEPT_ANSWER_BYTES = 4096;
 
 /** An endpoint without a success for this long is disabled, in milliseconds (decision 13). */
-const DISABLE_AFTER_MS = 120 * 3_600_000;
+export const DISABLE_AFTER_MS = 120 * 3_600_000;
 
 /** Jitter: delays vary by up to a fifth, so that many deliveries are not repeated at once. */
 const JITTER = 0.2;
@@ -59,17 +66,25 @@ export function isTaken(result: DeliveryResult): boolean {
   return "status" in result && result.status >= 200 && result.status < 300;
 }
 
+/** A try that has ended: how many there were with it, a random number from 0 up to 1, and the time of the store's clock. */
+type EndOfTry = {
+  readonly tries: number;
+  readonly schedule: DeliverySchedule;
+  readonly jitter: number;
+  readonly now: number;
+};
+
 /**
- * Decides what follows from a try (decision 13). `tries` counts this one; `jitter` is a random number from 0 up to 1;
- * `now` is milliseconds by the store's clock.
+ * Decides what follows from a try (decision 13). Only the number of tries counts: one that was waiting while the schedule
+ * became shorter is the last.
  */
 export function afterTry(
   result: DeliveryResult,
-  { tries, jitter, now }: { readonly tries: number; readonly jitter: number; readonly now: number },
+  { tries, schedule, jitter, now }: EndOfTry,
 ): DeliveryVerdict {
   if (isTaken(result)) return { state: "succeeded" };
   if ("status" in result && result.status === 410) return { state: "failed", gone: true };
-  const base = RETRY_BASES_MS[tries];
+  const base = schedule[tries];
   if (base === undefined) return { state: "failed", gone: false };
   const asked = "status" in result ? result.retryAfterMs : 0;
   const wait =

@@ -7,6 +7,7 @@ import {
   KEPT_ANSWER_BYTES,
   type DeliveryError,
   type DeliveryResult,
+  type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
@@ -28,6 +29,7 @@ export type DispatchContext = ServiceContext &
   PostContext & {
     readonly world: Pick<World, "random" | "sleep" | "after">;
     readonly leases: Pick<Leases, "webhooksHeldBy">;
+    readonly deliveryScheduleMs: DeliverySchedule;
   };
 
 /** One try that has ended. Times are milliseconds by the store's clock. */
@@ -173,7 +175,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
   const tries = isPaused ? delivery.tries : delivery.tries + 1;
   const verdict = isPaused
     ? ({ state: "due", nextAt: now } as const)
-    : afterTry(outcome, { tries, jitter: world.random(), now });
+    : afterTry(outcome, { tries, schedule: context.deliveryScheduleMs, jitter: world.random(), now });
   const found = store.deliveries.find(delivery.id);
   if (found !== undefined && verdict.state === "succeeded") {
     const { storeId } = delivery;
