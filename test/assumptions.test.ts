@@ -55,11 +55,11 @@ test("the list is that of DECISIONS.md: every gap in the interface, and the tool
     number: Number(number),
     title,
   }));
-  const tools = new Set([37, 38]);
+  const tools = new Set([37, 38, 87]);
   expect(ASSUMPTIONS.map(({ number, title }) => ({ number, title }))).toEqual(
     headings.filter(({ number }) => number <= 20 || tools.has(number)),
   );
-  expect(ASSUMPTIONS).toHaveLength(22);
+  expect(ASSUMPTIONS).toHaveLength(23);
 });
 
 test("the settings are there to be typed", async () => {
@@ -74,6 +74,31 @@ test("the settings are there to be typed", async () => {
     const { code, stdout } = await harness.run([...words, "--help"]);
     expect([words, code]).toEqual([words, 0]);
     for (const flag of flags) expect(stdout).toContain(`${flag} `);
+  }
+});
+
+test("a path on a return origin is relied on where the page leads there, and the root is not that one", async () => {
+  for (const [path, relied] of [
+    ["/", [19]],
+    ["/thanks", [19, 87]],
+  ] as const) {
+    const { harness, send, create } = await shop();
+    await harness.run(["return-origins", "add", "http://localhost:3000", "--path", path]);
+    await harness.run(["return-origins", "add", "http://localhost:4000", "--path", "/other"]);
+    const order = idOf(await create({ order_id: "order-1", ...AMOUNT }));
+    const page = await send({ path: `/pay/${order}`, headers: { Accept: "text/html" } });
+    const [, token = ""] = /name="token" value="([^"]+)"/.exec(String(page.body)) ?? [];
+    const back = `http://localhost:3000${path}?order_id=order-1&amp;session_id=${order}`;
+    expect(String(page.body)).toContain(`href="${back}"`);
+    expect(await used(harness)).toEqual({});
+    const cancelled = await send({
+      path: `/pay/${order}/cancel`,
+      method: "POST",
+      headers: { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" },
+      body: `token=${token}`,
+    });
+    expect(cancelled.status).toBe(303);
+    expect(Object.keys(await used(harness)).map(Number)).toEqual(relied);
   }
 });
 
@@ -276,7 +301,7 @@ test("people see what was chosen, what changes it, and who relied on it", async 
   const { harness, sandbox, create } = await shop();
   const { requestId } = await create({ order_id: "order-1", price_id: "price_coffee" });
   const { stdout } = await harness.run(["assumptions"]);
-  expect(stdout.match(/^[✓ ] [ \d]\d {2}\S/gm)).toHaveLength(22);
+  expect(stdout.match(/^[✓ ] [ \d]\d {2}\S/gm)).toHaveLength(23);
   expect(stdout).toContain(
     [
       "✓  7  price_id",

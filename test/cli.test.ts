@@ -212,7 +212,12 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
     [["sandbox", "clock", "stop"], "checkout sandbox clock --help"],
     [
       ["return-origins", "add", "https://shop.example/thanks"],
-      "checkout return-origins add https://shop.example",
+      "checkout return-origins add https://shop.example --path /thanks",
+    ],
+    [["return-origins", "add", "https://shop.example/"], "checkout return-origins add https://shop.example"],
+    [
+      ["return-origins", "remove", "https://shop.example/thanks"],
+      "checkout return-origins remove https://shop.example",
     ],
     [
       ["return-origins", "remove", "https://Shop.example"],

@@ -152,6 +152,45 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     /https:\/\//,
   ],
   [
+    "an origin with a path of no kind",
+    withShop((shop) => (shop["return_origins"] = [{ origin: "https://shop.example", path: "thanks" }])),
+    "stores[0].return_origins[0].path:26:19",
+    /must begin with a slash/,
+  ],
+  [
+    "an origin in an object that is none",
+    withShop((shop) => (shop["return_origins"] = [{ origin: "http://shop.example" }])),
+    "stores[0].return_origins[0].origin:25:21",
+    /https:\/\//,
+  ],
+  [
+    "a path without an origin",
+    withShop((shop) => (shop["return_origins"] = [{ path: "/thanks" }])),
+    "stores[0].return_origins[0].origin:24:9",
+    /is missing/,
+  ],
+  [
+    "an origin with a misspelled path",
+    withShop((shop) => (shop["return_origins"] = [{ origin: "https://shop.example", pth: "/" }])),
+    "stores[0].return_origins[0].pth:26:11",
+    /did you mean path\?/,
+  ],
+  [
+    "an origin that is a number",
+    withShop((shop) => (shop["return_origins"] = [7])),
+    "stores[0].return_origins[0]:24:9",
+    /must be an origin, or \{ "origin"/,
+  ],
+  [
+    "an origin twice, with two paths",
+    withShop(
+      (shop) =>
+        (shop["return_origins"] = ["https://a.example", { origin: "https://a.example", path: "/thanks" }]),
+    ),
+    "stores[0].return_origins[1]:25:9",
+    /before/,
+  ],
+  [
     "a schedule that begins late",
     '{ "sandbox": { "delivery_schedule": ["5s", "10s"] } }',
     "sandbox.delivery_schedule[0]:1:38",
@@ -282,7 +321,15 @@ test("the schema for editors takes and refuses what the reader does, and comment
       delivery_schedule: ["0s", "5s"],
       allow_hosts: ["a.example:80"],
     },
-    stores: [{ ...SHOP, api_keys: [{ env: "SHOP_KEY" }], signing_secret: { env: "SHOP_SECRET" } }, TEA],
+    stores: [
+      {
+        ...SHOP,
+        return_origins: ["http://localhost:3000", { origin: "https://shop.example", path: "/thanks" }],
+        api_keys: [{ env: "SHOP_KEY" }],
+        signing_secret: { env: "SHOP_SECRET" },
+      },
+      TEA,
+    ],
     targets: { staging: { base_url: "https://pay.example/v1", api_key: { env: "STAGING_KEY" } } },
   };
   expect([validate(whole), validate.errors]).toEqual([true, null]);
@@ -291,6 +338,8 @@ test("the schema for editors takes and refuses what the reader does, and comment
   for (const wrong of [
     { shops: [] },
     { stores: [{ ...TEA, api_keys: ["x"] }] },
+    { stores: [{ ...TEA, return_origins: [{ path: "/thanks" }] }] },
+    { stores: [{ ...TEA, return_origins: [{ origin: "https://shop.example", pth: "/" }] }] },
     { sandbox: { delivery_schedule: [] } },
     { stores: [{ ...TEA, id: "a" }] },
   ]) {
@@ -609,6 +658,32 @@ test("a start tells each delay of a schedule that it does not take, and begins n
   expect(existsSync(join(harness.cwd, ".checkout"))).toBe(false);
 });
 
+test("paths of return origins are planned, applied and taken back to the root", async () => {
+  const harness = createHarness();
+  const [shop, local] = ["https://shop.example", "http://localhost:3000"];
+  const wanted = (origins: readonly unknown[]) =>
+    save(harness.cwd, { stores: [{ ...SHOP, return_origins: origins }] });
+  wanted([{ origin: shop, path: "/thanks" }, local]);
+  await harness.start();
+  const listed = async () => (await harness.run(["return-origins", "list"])).stdout;
+  expect(await listed()).toBe(`${shop}/thanks\n${local}\n`);
+  expect(await plan(harness, "config apply")).toEqual([]);
+  wanted([shop, { origin: local, path: "/back" }]);
+  const { said } = await ask(harness, "config diff");
+  const { changes } = said as unknown as { readonly changes: readonly object[] };
+  expect(changes).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: shop, differences: [{ field: "path", from: "/thanks", to: "/" }] }),
+      expect.objectContaining({ name: local, differences: [{ field: "path", from: "/", to: "/back" }] }),
+    ]),
+  );
+  expect(await plan(harness, "config apply")).toEqual([
+    `change return_origin ${shop}`,
+    `change return_origin ${local}`,
+  ]);
+  expect(await listed()).toBe(`${shop}\n${local}/back\n`);
+});
+
 test("the variable names the file of every command: whoami, --target, config and the start", async () => {
   const harness = createHarness();
   save(harness.cwd, { targets: { staging: { base_url: "https://a.example/v1", api_key: { env: "KEY" } } } });
@@ -851,7 +926,13 @@ const store = fc.record(
       currencies,
     }),
     return_origins: fc.uniqueArray(
-      fc.integer({ min: 3000, max: 3009 }).map((port) => `http://localhost:${port}`),
+      fc
+        .tuple(fc.integer({ min: 3000, max: 3009 }), fc.constantFrom("", "/thanks", "/back"))
+        .map(([port, path]) => {
+          const origin = `http://localhost:${port}`;
+          return path === "" ? origin : { origin, path };
+        }),
+      { selector: (one) => (typeof one === "string" ? one : one.origin) },
     ),
     endpoints: fc.uniqueArray(
       fc.record({

@@ -314,6 +314,10 @@ test("every refusal has its status and code, and both are described", async () =
     '{"action":"add","origin":"https://shop.example","status":"succeeded"}',
     '{"action":"add","origin":"http://shop.example"}',
     '{"action":"remove","origin":"https://shop.example/"}',
+    '{"action":"add","origin":"https://shop.example","path":"thanks"}',
+    '{"action":"add","origin":"https://shop.example","path":"/thanks?status=paid"}',
+    '{"action":"add","origin":"https://shop.example","path":null}',
+    '{"action":"remove","origin":"https://shop.example","path":"/thanks"}',
   ]) {
     await check("400 invalid_parameter", "changeReturnOrigins", { body });
   }
@@ -626,6 +630,33 @@ test("checkout return-origins: what it prints, and what it does not send", async
   const help = await harness.run(["return-origins", "add", "--help"]);
   expect(help.stdout).toContain("$ checkout return-origins add https://shop.example");
   expect((await harness.run(["--help"])).stdout).toContain("origins that customers may be sent back to");
+});
+
+test("an origin keeps the path that it was given, and another path is taken where one is named", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const run = async (words: string) => (await harness.run(["return-origins", ...words.split(" ")])).stdout;
+  const [shop, local] = ["https://shop.example", "http://localhost:3000"];
+  const second = `; payment pages link to the first one, ${shop}/thanks\n`;
+  const steps = [
+    [`add ${shop} --path /thanks`, `customers may be sent back to ${shop}/thanks\n`],
+    [`add ${shop}`, `customers may be sent back to ${shop}/thanks\n`],
+    [`add ${local}`, `customers may be sent back to ${local}${second}`],
+    [`add ${local} --path /a`, `customers may be sent back to ${local}/a${second}`],
+    ["list", `${shop}/thanks\n${local}/a\n`],
+    [`add ${local} --path /`, `customers may be sent back to ${local}${second}`],
+    ["list", `${shop}/thanks\n${local}\n`],
+  ] as const;
+  for (const [words, expected] of steps) expect([words, await run(words)]).toEqual([words, expected]);
+  const shown = JSON.parse(await run("list --json")) as object;
+  expect(shown).toMatchObject({ return_origins: [{ origin: shop, path: "/thanks" }, local] });
+  const summary = JSON.parse((await harness.run(["store", "show", "--json"])).stdout) as object;
+  expect(summary).toMatchObject({ return_origins: [{ origin: shop, path: "/thanks" }, local] });
+  await sandbox.stop();
+  await harness.start();
+  expect(await run("list")).toBe(`${shop}/thanks\n${local}\n`);
+  const refused = await harness.run(["return-origins", "add", shop, "--path", "thanks"]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("must begin with a slash")]);
 });
 
 test("checkout return-origins without a sandbox says so", async () => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseReturnOrigin, returnAddress } from "../src/core/checkout/return-origin.ts";
+import { parseReturnOrigin, parseReturnPath, returnAddress } from "../src/core/checkout/return-origin.ts";
 import { openDatabase } from "../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
 import { openStore } from "../src/store/store.ts";
@@ -323,7 +323,7 @@ test("what the core takes the table takes, and some of what it refuses the table
   const connection = opened.value;
   connection.exec(`INSERT INTO merchants VALUES ('m', 'm', 1);
     INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
-  const insert = connection.prepare<[string]>("INSERT INTO return_origins VALUES ('s', ?, 1)");
+  const insert = connection.prepare<[string]>("INSERT INTO return_origins VALUES ('s', ?, 1, '/')");
   for (const origin of GOOD) insert.run(origin);
   const refused = [
     "https://shop.example/",
@@ -341,6 +341,12 @@ test("what the core takes the table takes, and some of what it refuses the table
     `https://${"a".repeat(300)}.example`,
   ];
   for (const origin of refused) expect(() => insert.run(origin), origin).toThrow(/CHECK/);
+  const setPath = connection.prepare<[string]>("UPDATE return_origins SET path = ?");
+  for (const path of GOOD_PATHS) setPath.run(path);
+  for (const path of Object.values(REFUSED_PATHS).flat()) {
+    if (!parseReturnPath(path).ok && !SPELLED_OTHERWISE.has(path))
+      expect(() => setPath.run(path), path).toThrow(/CHECK/);
+  }
   connection.close();
 });
 
@@ -356,18 +362,101 @@ test("origins are kept for the store that they were added to", async () => {
   await write(() => stores.insertMerchant({ id: "m", name: "m", createdAt: 1 }));
   await write(() => stores.insert({ id: "s", merchantId: "m", name: "s", createdAt: 1 }));
   expect(returnOrigins.list("s")).toEqual([]);
-  await write(() => returnOrigins.insert({ storeId: "s", origin: "https://shop.example", createdAt: 1 }));
-  expect([returnOrigins.list("s"), returnOrigins.list("t")]).toEqual([["https://shop.example"], []]);
+  const [one, other] = ["https://shop.example", "https://other.example"].map((origin) => ({
+    origin,
+    path: "/thanks",
+  }));
+  if (one === undefined || other === undefined) throw new Error("there are two");
+  for (const origin of [one, other])
+    await write(() => returnOrigins.put({ ...origin, storeId: "s", createdAt: 1 }));
+  expect([returnOrigins.list("s"), returnOrigins.list("t")]).toEqual([[one, other], []]);
+  // What is there keeps its place and its time, and takes the path.
+  await write(() => returnOrigins.put({ ...one, path: "/back", storeId: "s", createdAt: 2 }));
+  expect(returnOrigins.of("s")).toEqual([
+    { ...one, path: "/back", storeId: "s", createdAt: 1 },
+    { ...other, storeId: "s", createdAt: 1 },
+  ]);
   close();
 });
 
-test("a customer goes back with the ids, and never with a status", () => {
-  const address = returnAddress("https://shop.example:8443", {
-    orderId: "Köln & 1/2?#=%+\u2028",
-    id: "0199a3c4-5d00-7000-8000-000000000001",
+const GOOD_PATHS = [
+  "/",
+  "/thanks",
+  "/thanks/",
+  "/a//b",
+  "/danke%20sch%C3%B6n",
+  "/a;b=c,d/~e!$&'()*+:@-._",
+  "/...",
+  `/${"a".repeat(255)}`,
+];
+
+/** What is refused as a path, by a part of the message that says why. */
+const REFUSED_PATHS: Readonly<Record<string, readonly string[]>> = {
+  "begin with a slash": [
+    "",
+    "thanks",
+    "https://evil.example/",
+    "javascript:alert(1)",
+    "@evil.example",
+    ".evil",
+  ],
+  "begin with one slash": ["//evil.example", "//"],
+  "no query": ["/?", "/thanks?status=paid", "/?order_id=1"],
+  "no fragment": ["/#", "/thanks#paid"],
+  "no backslash": ["/\\evil.example", "\\\\evil.example"],
+  "no blank, line break or control character": [" /", "/a b", "/a\n", "/\t", "/\r\nLocation: x", "/a\u0000"],
+  "plain ASCII": ["/danke-schön", "/\u202e", "/\ud800"],
+  "at most 256": [`/${"a".repeat(256)}`],
+  "as browsers write it: /b": ["/a/../b", "/./b", "/%2e/b", "/a/%2E%2e/b"],
+  "as browsers write it: ": ['/"', "/<b>", "/{id}"],
+};
+/** What only the parser knows, not the table. */
+const SPELLED_OTHERWISE = new Set([
+  ...(REFUSED_PATHS["as browsers write it: /b"] ?? []),
+  ...(REFUSED_PATHS["as browsers write it: "] ?? []),
+]);
+
+test("a path is taken as browsers write it, and everything else is refused, each for its own reason", () => {
+  for (const path of GOOD_PATHS) expect(parseReturnPath(path)).toEqual({ ok: true, value: path });
+  for (const [rule, paths] of Object.entries(REFUSED_PATHS)) {
+    for (const path of paths) {
+      const parsed = parseReturnPath(path);
+      const message = parsed.ok ? "taken" : parsed.refusal.message;
+      expect([path, message]).toEqual([path, expect.stringContaining(rule)]);
+      expect(message).toMatch(/^a return path must .*; got "/);
+      expect(message).not.toMatch(/[\p{Cc}\u2028\u202e]/u);
+    }
+  }
+});
+
+test("whatever path is taken leads to the origin that it was registered with, and to no other", () => {
+  const part = fc.constantFrom(..."/ // . .. %2e a @ : ? # \\ é ; * % %00 http:// evil.example".split(" "));
+  const text = fc.oneof(
+    fc.array(part, { maxLength: 8 }).map((parts) => parts.join("")),
+    fc.array(part, { maxLength: 8 }).map((parts) => `/${parts.join("")}`),
+    fc.string({ unit: "binary" }).map((rest) => `/${rest}`),
+  );
+  const checkout = { orderId: "order 1", id: "0199a3c4-5d00-7000-8000-000000000001" };
+  const check = fc.property(text, fc.constantFrom(...GOOD), (path, origin) => {
+    const parsed = parseReturnPath(path);
+    if (!parsed.ok) return;
+    const url = new URL(returnAddress({ origin, path: parsed.value }, checkout));
+    expect([url.origin, url.pathname, url.hash]).toEqual([origin, path, ""]);
+    expect([...url.searchParams.keys()]).toEqual(["order_id", "session_id"]);
   });
+  fc.assert(check, { seed: SEED, numRuns: 20_000 });
+});
+
+test("a customer goes back with the ids, and never with a status", () => {
+  const address = returnAddress(
+    { origin: "https://shop.example:8443", path: "/thanks" },
+    {
+      orderId: "Köln & 1/2?#=%+\u2028",
+      id: "0199a3c4-5d00-7000-8000-000000000001",
+    },
+  );
   expect(address).toBe(
-    "https://shop.example:8443/?order_id=K%C3%B6ln%20%26%201%2F2%3F%23%3D%25%2B%E2%80%A8&session_id=0199a3c4-5d00-7000-8000-000000000001",
+    "https://shop.example:8443/thanks?order_id=K%C3%B6ln%20%26%201%2F2%3F%23%3D%25%2B%E2%80%A8&session_id=0199a3c4-5d00-7000-8000-000000000001",
   );
   const { searchParams, origin } = new URL(address);
   expect(origin).toBe("https://shop.example:8443");

@@ -215,6 +215,25 @@ test("format 13 keeps what format 12 holds, and lets it go with a reset of its s
   migrated.close();
 });
 
+test("format 14 keeps the return origins of format 13, each with the root as its path", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 4) });
+  old.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
+    INSERT INTO return_origins VALUES ('s', 'https://shop.example', 2), ('s', 'http://localhost:3000', 1);`);
+  const select = "SELECT rowid, store_id, origin, created_at FROM return_origins ORDER BY rowid";
+  const before = old.prepare(select).all();
+  old.close();
+  const migrated = open(path, SANDBOX_FILE);
+  expect([before.length, migrated.prepare(select).all()]).toEqual([2, before]);
+  expect(migrated.prepare("SELECT DISTINCT path FROM return_origins").pluck().all()).toEqual(["/"]);
+  migrated.exec("UPDATE return_origins SET path = '/thanks'");
+  for (const wrong of ["thanks", "//evil.example", "/?paid", "/a b", ""])
+    expect(() => migrated.exec(`UPDATE return_origins SET path = '${wrong}'`)).toThrow(/CHECK/);
+  migrated.close();
+});
+
 test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
@@ -223,6 +242,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "08060b2d92e7fca1",
     "20934aba08d5560b",
     "ccfd7eb606cc70cd",
+    "f9db9c000c5f0cc1",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);
 });

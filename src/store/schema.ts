@@ -4,7 +4,7 @@ import { CHECKOUTS_DDL } from "./checkout/checkouts.ts";
 import { EVENTS_DDL } from "./checkout/events.ts";
 import { IDEMPOTENCY_KEYS_DDL } from "./checkout/idempotency-keys.ts";
 import { PRICES_DDL } from "./checkout/prices.ts";
-import { RETURN_ORIGINS_DDL } from "./checkout/return-origins.ts";
+import { RETURN_ORIGINS_DDL, RETURN_PATHS } from "./checkout/return-origins.ts";
 import { SETTLEMENTS_DDL } from "./checkout/settlements.ts";
 import { CREDENTIALS_DDL, KEYS_OF_DRILLS } from "./credentials.ts";
 import { ADMIN_ACTS_DDL } from "./readiness/admin-acts.ts";
@@ -61,6 +61,6 @@ const READINESS = [DRILLS_WITH_DUPLICATES, WAIVERS_DDL, KEYS_OF_DRILLS].join("")
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL],
+  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL, RETURN_PATHS],
   aside: "its folder",
 };

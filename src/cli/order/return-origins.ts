@@ -1,7 +1,21 @@
 import type { Command } from "commander";
 import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
-import { meantOrigin, parseReturnOrigin } from "../../core/checkout/return-origin.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import {
+  meantOrigin,
+  meantPath,
+  parseReturnOrigin,
+  parseReturnPath,
+  returnText,
+  type ReturnOrigin,
+} from "../../core/checkout/return-origin.ts";
+import {
+  orInvalid,
+  register,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { failUsage, type Ending } from "../problem.ts";
 
@@ -12,17 +26,26 @@ const NEXT_AFTER = {
   not_found: "checkout return-origins list shows them",
 };
 
+type AddOptions = CommonOptions & { readonly path?: string };
+
 /** `checkout return-origins add|list|remove`. */
 export function registerReturnOrigins(parent: Command, registry: Registry): void {
-  register<CommonOptions>(parent, registry, {
+  register<AddOptions>(parent, registry, {
     name: "add <origin>",
-    summary: "add an origin that customers may be sent back to",
+    summary: "add an origin that customers may be sent back to, or change its path",
     examples: [
       "checkout return-origins add https://shop.example",
-      "checkout return-origins add http://localhost:3000",
+      "checkout return-origins add http://localhost:3000 --path /thanks",
     ],
-    options: [],
-    run: (context, options, origin = "") => runChange(context, options, { action: "add", origin }),
+    options: [
+      valueOption(
+        "--path <path>",
+        "the page there that customers are sent back to (default: /)",
+        orInvalid(parseReturnPath),
+      ),
+    ],
+    run: (context, options, origin = "") =>
+      runChange(context, options, { action: "add", origin, path: options.path }),
   });
   register<CommonOptions>(parent, registry, {
     name: "list",
@@ -49,7 +72,7 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
   if (!listed.ok) return listed;
   const { returnOrigins: origins } = listed.value;
   return context.printer.result(encodeAnswer("listReturnOrigins", listed.value), () =>
-    origins.length === 0 ? NONE : origins.join("\n"),
+    origins.length === 0 ? NONE : origins.map(returnText).join("\n"),
   );
 }
 
@@ -60,24 +83,30 @@ async function runChange(
   request: RequestOf<"changeReturnOrigins">,
 ): Promise<Ending> {
   const origin = parseReturnOrigin(request.origin);
-  if (!origin.ok) {
-    const meant = meantOrigin(request.origin);
-    const next =
-      meant === undefined
-        ? "correct it; nothing was changed"
-        : `checkout return-origins ${request.action} ${meant}`;
-    return failUsage(origin.refusal.message, next);
-  }
+  if (!origin.ok) return failUsage(origin.refusal.message, nextAfterRefusal(request));
   const changed = await callSandbox(context, options, {
     name: "changeReturnOrigins",
     body: request,
     nextAfter: NEXT_AFTER,
   });
   if (!changed.ok) return changed;
-  const [linked = ""] = changed.value.returnOrigins;
   return context.printer.result(encodeAnswer("changeReturnOrigins", changed.value), () =>
     request.action === "add"
-      ? `customers may be sent back to ${origin.value}${linked === origin.value ? "" : `; payment pages link to the first one, ${linked}`}`
+      ? addedText(changed.value.returnOrigins, origin.value)
       : `customers are no longer sent back to ${origin.value}`,
   );
+}
+
+function nextAfterRefusal(request: RequestOf<"changeReturnOrigins">): string {
+  const meant = meantOrigin(request.origin);
+  if (meant === undefined) return "correct it; nothing was changed";
+  const path = request.action === "add" && request.path === undefined ? meantPath(request.origin) : undefined;
+  return `checkout return-origins ${request.action} ${meant}${path === undefined ? "" : ` --path ${path}`}`;
+}
+
+function addedText(all: readonly ReturnOrigin[], origin: string): string {
+  const [linked, added] = [all[0], all.find((one) => one.origin === origin)];
+  if (linked === undefined || added === undefined) throw new Error("what was added is listed");
+  const text = `customers may be sent back to ${returnText(added)}`;
+  return linked === added ? text : `${text}; payment pages link to the first one, ${returnText(linked)}`;
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { returnText } from "../../core/checkout/return-origin.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
@@ -49,7 +50,7 @@ async function summaryLines(summary: AnswerOf<"storeSummary">): Promise<string> 
     ["store", `${store.name} (${store.id})`],
     ["active", yesOrNo(store.active)],
     ...keys.map((key) => ["api_key", `…${key.lastFour}: ${key.scopes.join(", ")}`] as const),
-    ["return_origins", origins.length === 0 ? null : origins.join(", ")],
+    ["return_origins", origins.length === 0 ? null : origins.map(returnText).join(", ")],
     ["endpoints", endpoints],
   ]);
   const catalog = await table(

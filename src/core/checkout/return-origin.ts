@@ -3,6 +3,14 @@ import { LOOPBACK_NAMES } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
+/** Where customers of a store may be sent back to: an origin (decision 19), and the path on it (decision 88). */
+export type ReturnOrigin = { readonly origin: string; readonly path: string };
+
+/** The path of an origin that was registered without one. */
+export const ROOT_PATH = "/";
+
+/** Maximum length of a path, in characters. */
+const MAX_PATH_CHARACTERS = 256;
 /** `https://` and the longest host that DNS knows. */
 const MAX_ORIGIN_CHARACTERS = 261;
 const MAX_HOST_CHARACTERS = 253;
@@ -29,6 +37,16 @@ const TEXT_FAULTS: readonly Fault[] = [
   [/^null$/, "be an address: null is what browsers send for pages that have no origin"],
 ];
 
+const PATH_FAULTS: readonly Fault[] = [
+  [/[\s\p{Cc}]/u, "hold no blank, line break or control character"],
+  [/[^\x21-\x7e]/, "be plain ASCII, other characters percent-encoded"],
+  [/\\/, "hold no backslash: browsers read it as a slash"],
+  [/^[^/]|^$/, "begin with a slash"],
+  [/^\/\//, "begin with one slash: two begin a host"],
+  [/\?/, "have no query: order_id and session_id are added"],
+  [/#/, "have no fragment"],
+];
+
 const LABEL_FAULTS: readonly Fault[] = [
   [/^$/, "have no empty part between the dots of its host"],
   [/^.{64}/, "have at most 63 characters between the dots of its host"],
@@ -50,6 +68,30 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   return refuse("invalid_parameter", `a return origin must ${rule}; got ${got}; write ${instead}`);
 }
 
+/**
+ * Parses the path on an origin that customers are sent back to (decision 88), exactly as browsers write it. Refuses with
+ * `invalid_parameter`.
+ */
+export function parseReturnPath(text: string): Outcome<string> {
+  const rule =
+    text.length > MAX_PATH_CHARACTERS
+      ? `have at most ${MAX_PATH_CHARACTERS} characters`
+      : (firstRule(PATH_FAULTS, [text]) ?? spellingRule(text));
+  if (rule === undefined) return accept(text);
+  return refuse("invalid_parameter", `a return path must ${rule}; got ${printableLiteral(text)}`);
+}
+
+/** The path that stands behind a refused origin, if that is clear; undefined for the root too. */
+export function meantPath(text: string): string | undefined {
+  const path = meantOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
+  return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;
+}
+
+/** The address that customers are sent back to, without the ids; the root is left out. */
+export function returnText({ origin, path }: ReturnOrigin): string {
+  return `${origin}${path === ROOT_PATH ? "" : path}`;
+}
+
 /** The origin that a refused text clearly means; undefined if it is ambiguous. */
 export function meantOrigin(text: string): string | undefined {
   const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
@@ -58,8 +100,11 @@ export function meantOrigin(text: string): string | undefined {
 }
 
 /** Where a customer goes back to: never with a status, because a browser's return proves nothing (decision 19). */
-export function returnAddress(origin: string, checkout: Pick<Checkout, "orderId" | "id">): string {
-  return returnPage(`${origin}/`, checkout);
+export function returnAddress(
+  { origin, path }: ReturnOrigin,
+  checkout: Pick<Checkout, "orderId" | "id">,
+): string {
+  return returnPage(`${origin}${path}`, checkout);
 }
 
 /** The same for a page of the merchant's own, which may have a query but no fragment. */
@@ -87,6 +132,12 @@ function brokenRule(text: string): string | undefined {
   }
   // This is the rule; the checks above only name the reason.
   return originOf(text) === text ? undefined : "be written as browsers write it";
+}
+
+/** A path that a browser would send otherwise: with dots that lead elsewhere, or unencoded characters. */
+function spellingRule(path: string): string | undefined {
+  const { pathname } = new URL(path, "https://shop.example");
+  return pathname === path ? undefined : `be written as browsers write it: ${pathname}`;
 }
 
 function restRule(rest: string): string {

@@ -23,7 +23,12 @@ function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
     ...repeated(prices.map(({ id }, at) => [[...path, "prices", at, "id"], id])),
     ...repeated(list(capabilities.paymentMethods ?? [], "capabilities", "payment_methods")),
     ...repeated(list(capabilities.currencies ?? [], "capabilities", "currencies")),
-    ...repeated(list(returnOrigins, "return_origins")),
+    ...repeated(
+      list(
+        returnOrigins.map(({ origin }) => origin),
+        "return_origins",
+      ),
+    ),
     ...repeated(endpoints.map(({ url }, at) => [[...path, "endpoints", at, "url"], canonicalUrl(url)])),
   ];
 }

@@ -1,4 +1,5 @@
 import type { Capability } from "../checkout/checkout.ts";
+import type { ReturnOrigin } from "../checkout/return-origin.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
@@ -20,7 +21,7 @@ export type StoreState = {
   readonly merchant: { readonly id: string; readonly name: string };
   readonly capabilities: readonly Capability[];
   readonly prices: readonly WholePrice[];
-  readonly returnOrigins: readonly string[];
+  readonly returnOrigins: readonly ReturnOrigin[];
   /** Those with an address of their own, not a `checkout listen`. */
   readonly endpoints: readonly {
     readonly id: string;
@@ -73,7 +74,8 @@ export type PlannedChange = Omit<Change, "kind"> &
     | { readonly kind: "price"; readonly wanted?: WantedPrice }
     | { readonly kind: "api_key"; readonly apiKey: string }
     | { readonly kind: "endpoint"; readonly endpointId?: string; readonly events: readonly string[] }
-    | { readonly kind: "merchant" | "payment_method" | "currency" | "return_origin" }
+    | { readonly kind: "return_origin"; readonly path: string }
+    | { readonly kind: "merchant" | "payment_method" | "currency" }
   );
 
 /** How a plan is made. */
@@ -200,12 +202,17 @@ function originChanges(
 ): PlannedChange[] {
   if (returnOrigins === undefined) return [];
   const known = now?.returnOrigins ?? [];
-  const rest = known.filter((name) => !returnOrigins.includes(name));
+  const rest = known.filter(({ origin }) => !returnOrigins.some((wanted) => wanted.origin === origin));
   return [
-    ...returnOrigins.map((name) =>
-      head(known.includes(name) ? "keep" : "add", "return_origin", { storeId, name }),
+    ...returnOrigins.map(({ origin: name, path }): PlannedChange => {
+      const about = { storeId, name };
+      const before = known.find(({ origin }) => origin === name);
+      if (before === undefined) return { ...head("add", "return_origin", about), path };
+      return { ...compared("return_origin", about, [["path", before.path, path]]), path };
+    }),
+    ...rest.map(({ origin: name, path }) =>
+      Object.assign(surplus("return_origin", { storeId, name }, prune), { path }),
     ),
-    ...rest.map((name) => surplus("return_origin", { storeId, name }, prune)),
   ];
 }
 
@@ -262,7 +269,11 @@ function checkLists(wanted: WantedStore, { now, path, options }: Checked): Outco
       return refuseField("invalid_parameter", [...path, "endpoints", at, "url"], target.refusal.message);
   }
   const lists = [
-    ["return_origins", returnOrigins, now?.returnOrigins ?? []],
+    [
+      "return_origins",
+      returnOrigins.map(({ origin }) => origin),
+      (now?.returnOrigins ?? []).map(({ origin }) => origin),
+    ],
     [
       "endpoints",
       endpoints.map(({ url }) => canonicalUrl(url)),

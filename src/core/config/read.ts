@@ -125,10 +125,22 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
     const names = namesAt(path);
     return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, names) }));
   }
+  if (issue.code === "invalid_union") {
+    // One of the forms is meant, whatever is wrong with it.
+    const meant = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
+    const whole = [{ path, message: issue.message }];
+    return meant.length === 0
+      ? whole
+      : meant.flatMap((inner) => faultsOf({ ...inner, path: [...issue.path, ...inner.path] }, tree));
+  }
   const isMissing = issue.code === "invalid_type" && findNodeAtLocation(tree, [...path]) === undefined;
   if (isMissing) return [{ path, message: "is missing" }];
   if (issue.code === "invalid_key") return [{ path, message: issue.issues[0]?.message ?? issue.message }];
   return [{ path, message: issue.message.replace(/^Invalid input: /, "").replace(/^Too (small|big): /, "") }];
+}
+
+function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
+  return code === "invalid_type" && path.length === 0;
 }
 
 function unknownKey(key: string, names: readonly string[]): string {
@@ -152,8 +164,12 @@ function namesAt(path: FieldPath): string[] {
   return object instanceof z.ZodObject ? Object.keys(object.shape).map(wireName) : [];
 }
 
+/** The schema of the text itself: of several forms, that of an object. */
 function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
-  return schema instanceof z.ZodOptional ? schema.def.innerType : schema;
+  if (schema instanceof z.ZodOptional) return bare(schema.def.innerType);
+  if (schema instanceof z.ZodCodec) return bare(schema.def.in);
+  if (schema instanceof z.ZodUnion) return schema.def.options.find((option) => option instanceof z.ZodObject);
+  return schema;
 }
 
 /** A fault stands at its field's value; at the key of one that is unknown, at the object that lacks one. */

@@ -5,7 +5,7 @@ import {
   PAYMENT_METHODS,
   type PaymentMethod,
 } from "../checkout/checkout.ts";
-import { parseReturnOrigin } from "../checkout/return-origin.ts";
+import { parseReturnOrigin, parseReturnPath, ROOT_PATH } from "../checkout/return-origin.ts";
 import { isTestKey } from "../credential.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
 import type { DomainOf } from "../control/operation.ts";
@@ -107,6 +107,25 @@ const deliverySchedule = z.codec(
 
 const host = z.string().refine(isHost, "must be HOST or HOST:PORT");
 
+/** Where customers are sent back to: an origin alone for its root, or with the path on it. */
+export const returnOrigin = z.codec(
+  z.union(
+    [
+      checked(parseReturnOrigin),
+      z.strictObject({ origin: checked(parseReturnOrigin), path: checked(parseReturnPath).optional() }),
+    ],
+    { error: 'must be an origin, or { "origin": "https://shop.example", "path": "/thanks" }' },
+  ),
+  z.object({ origin: z.string(), path: z.string() }),
+  {
+    decode: (given) =>
+      typeof given === "string"
+        ? { origin: given, path: ROOT_PATH }
+        : { origin: given.origin, path: given.path ?? ROOT_PATH },
+    encode: ({ origin, path }) => (path === ROOT_PATH ? origin : { origin, path }),
+  },
+);
+
 /** How a sandbox is served. Fields that are left out are as they are by default. */
 const sandbox = z.strictObject({
   port: z.int().min(0).max(65_535).optional(),
@@ -162,7 +181,7 @@ const storeFields = {
       currencies: z.array(price.shape.currency).optional(),
     })
     .optional(),
-  returnOrigins: z.array(checked(parseReturnOrigin)).max(20).optional(),
+  returnOrigins: z.array(returnOrigin).max(20).optional(),
   endpoints: z.array(endpoint).max(20).optional(),
 };
 

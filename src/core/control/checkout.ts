@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { STATUSES } from "../checkout/checkout.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
+import { returnOrigin } from "../config/schema.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
 
 const status = z.enum(STATUSES);
@@ -47,9 +48,9 @@ const inspected = z.object({
   events: z.array(event),
 });
 
-const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(z.string()) });
+const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
 
-/** The operations on checkouts, and on where customers go back to (decisions 19, 38). */
+/** The operations on checkouts, and on where customers go back to (decisions 19, 38, 88). */
 export const checkoutOperations = {
   pay: storeOperation({
     method: "POST",
@@ -76,7 +77,11 @@ export const checkoutOperations = {
     method: "POST",
     path: "/return-origins",
     summary: "Adds an origin that the store's customers may be sent back to, or removes one",
-    request: z.strictObject({ action: z.enum(["add", "remove"]), origin: z.string() }),
+    request: z.discriminatedUnion("action", [
+      /** Without a path, an origin keeps the one that it has, or gets `/`. */
+      z.strictObject({ action: z.literal("add"), origin: z.string(), path: z.string().optional() }),
+      z.strictObject({ action: z.literal("remove"), origin: z.string() }),
+    ]),
     answer: returnOrigins,
     refusals: ["state_conflict"],
   }),

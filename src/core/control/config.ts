@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { PAYMENT_METHODS } from "../checkout/checkout.ts";
 import { CHANGE_ACTIONS, CHANGE_KINDS } from "../config/plan.ts";
-import { resolvedStore } from "../config/schema.ts";
+import { resolvedStore, returnOrigin } from "../config/schema.ts";
 import { sandboxOperation, type DomainOf } from "./operation.ts";
 import { servedSettings } from "./sandbox.ts";
 
@@ -33,7 +33,7 @@ const store = z.object({
   ),
   /** Those that are active. */
   capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
-  returnOrigins: z.array(z.string()),
+  returnOrigins: z.array(returnOrigin),
   endpoints: z.array(z.object({ url: z.string(), events: z.array(z.string()) })),
 });
 

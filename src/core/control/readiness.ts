@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { PAYMENT_METHODS } from "../checkout/checkout.ts";
+import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH } from "../readiness/admin-act.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
@@ -77,7 +78,7 @@ const storeSummary = z.object({
     }),
   ),
   apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
-  returnOrigins: z.array(z.string()),
+  returnOrigins: z.array(returnOrigin),
   endpoints: z.int().min(0),
 });
 

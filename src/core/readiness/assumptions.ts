@@ -1,4 +1,5 @@
 import type { CreateRequest } from "../checkout/create-request.ts";
+import { ROOT_PATH, type ReturnOrigin } from "../checkout/return-origin.ts";
 import { errorRow, type ErrorCode } from "../errors.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
@@ -182,6 +183,13 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     setting: null,
     shownBy: "the control API paid, declined or ended a checkout",
   },
+  {
+    number: 87,
+    title: "Return paths",
+    chosen: "Customers are sent back to the path that was registered with the origin, / by default.",
+    setting: "return-origins add <origin> --path",
+    shownBy: "a payer acted on a payment page whose way back has another path than /",
+  },
 ];
 
 /** Numbers of the decisions that were relied on. */
@@ -193,14 +201,14 @@ export const RETRIEVED_ORDER: Relied = [9];
 export const UNSTATED_MOVE: Relied = [10];
 /** Decisions that moving the clock relies on. */
 export const MOVED_CLOCK: Relied = [18];
-/** Decisions that a payer's page with a link back to the merchant relies on. */
-export const OFFERED_RETURN: Relied = [19];
 /** Decisions that paying through the control API relies on. */
 export const ACTED_AS_PAYER: Relied = [38];
 
 /** What most requests rely on. */
 export const NOTHING_RELIED_ON: Relied = [];
 const REPLAYED: Relied = [5];
+const OFFERED_RETURN: Relied = [19];
+const OFFERED_PATH: Relied = [19, 87];
 const TAKEN: Relied = [11, 12];
 const TAKEN_LATER: Relied = [11, 12, 13];
 
@@ -224,6 +232,11 @@ export function reliedOnByCreate(
     ...(isPriced ? [7] : NOTHING_RELIED_ON),
     ...(isReserved ? [37] : NOTHING_RELIED_ON),
   ];
+}
+
+/** Decisions that a payer's page with a link back to the merchant relies on. */
+export function reliedOnByReturn({ path }: ReturnOrigin): Relied {
+  return path === ROOT_PATH ? OFFERED_RETURN : OFFERED_PATH;
 }
 
 /** Decisions that an accepted delivery relied on; `tries` is the number of its tries. */

@@ -1,34 +1,37 @@
+import { ROOT_PATH, type ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** A store, and an origin that passed `parseReturnOrigin`. */
 export type OriginOfStore = { readonly storeId: string; readonly origin: string };
+/** The same with a path that passed `parseReturnPath`; without one an origin keeps the path that it has, or gets `/`. */
+export type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 /** Maximum number of return origins of one store. */
 const MAX_RETURN_ORIGINS = 20;
 
 /** Where the customers of a store may be sent back to, oldest first (decision 19). */
-export function listReturnOrigins({ store }: ServiceContext, storeId: string): string[] {
+export function listReturnOrigins({ store }: ServiceContext, storeId: string): ReturnOrigin[] {
   return store.returnOrigins.list(storeId);
 }
 
 /**
- * Adds a return origin to a store and returns all of them; an existing one is kept. Refuses with `not_found` if there
- * is no such store, and with `state_conflict` if it has 20.
+ * Adds a return origin to a store and returns all of them; an existing one keeps its place. Refuses with `not_found` if
+ * there is no such store, and with `state_conflict` if it has 20.
  */
 export function addReturnOrigin(
   context: ServiceContext,
-  { storeId, origin }: OriginOfStore,
-): Promise<Outcome<string[]>> {
+  { storeId, origin, path }: OriginToAdd,
+): Promise<Outcome<ReturnOrigin[]>> {
   return atStore(context, storeId, (store, createdAt) => {
     const registered = store.returnOrigins.list(storeId);
-    if (registered.includes(origin)) return accept(registered);
-    if (registered.length >= MAX_RETURN_ORIGINS) {
+    const known = registered.find((one) => one.origin === origin);
+    if (known === undefined && registered.length >= MAX_RETURN_ORIGINS) {
       return refuse("state_conflict", `a store may have ${MAX_RETURN_ORIGINS} return origins, and has them`);
     }
-    store.returnOrigins.insert({ storeId, origin, createdAt });
-    return accept([...registered, origin]);
+    store.returnOrigins.put({ storeId, origin, path: path ?? known?.path ?? ROOT_PATH, createdAt });
+    return accept(store.returnOrigins.list(storeId));
   });
 }
 
@@ -38,7 +41,7 @@ export function addReturnOrigin(
 export function removeReturnOrigin(
   context: ServiceContext,
   { storeId, origin }: OriginOfStore,
-): Promise<Outcome<string[]>> {
+): Promise<Outcome<ReturnOrigin[]>> {
   return atStore(context, storeId, (store) =>
     store.returnOrigins.remove(storeId, origin)
       ? accept(store.returnOrigins.list(storeId))

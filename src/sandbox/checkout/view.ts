@@ -1,4 +1,5 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Attempt } from "../../core/checkout/payment.ts";
 import type { LateResult } from "../../store/checkout/attempts.ts";
@@ -14,7 +15,7 @@ export type CheckoutView = {
   readonly lateResults: readonly LateResult[];
   readonly names: StoreNames;
   /** Where its customers may be sent back to (decision 19); null if the store has registered none. */
-  readonly returnOrigin: string | null;
+  readonly returnOrigin: ReturnOrigin | null;
   /** Milliseconds by the store's clock. */
   readonly now: number;
   readonly clockStands: boolean;

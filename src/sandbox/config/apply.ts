@@ -73,7 +73,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
       return undefined;
     case "return_origin":
       if (action === "remove") store.returnOrigins.remove(storeId, name);
-      else store.returnOrigins.insert({ storeId, origin: name, createdAt: now });
+      else store.returnOrigins.put({ storeId, origin: name, path: change.path, createdAt: now });
       return undefined;
     case "endpoint":
       changeEndpoint(context, change, now);

@@ -1,7 +1,7 @@
 import type { checkoutOperations } from "../../core/control/checkout.ts";
-import { parseReturnOrigin } from "../../core/checkout/return-origin.ts";
+import { parseReturnOrigin, parseReturnPath } from "../../core/checkout/return-origin.ts";
 import { checkoutUrl } from "../../core/checkout/wire.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import { ACTED_AS_PAYER } from "../../core/readiness/assumptions.ts";
 import { storeTime } from "../at-store.ts";
 import { payAs } from "../checkout/payments.ts";
@@ -33,11 +33,17 @@ export const checkoutHandlers = {
   changeReturnOrigins: async (context, { storeId, body }) => {
     const origin = parseReturnOrigin(body.origin);
     if (!origin.ok) return origin;
+    const path = body.action === "remove" ? accept(undefined) : parsePath(body.path);
+    if (!path.ok) return path;
     const change = body.action === "add" ? addReturnOrigin : removeReturnOrigin;
-    const left = await change(context, { storeId, origin: origin.value });
+    const left = await change(context, { storeId, origin: origin.value, path: path.value });
     return left.ok ? accept({ storeId, returnOrigins: left.value }) : left;
   },
 } satisfies Pick<Handlers, keyof typeof checkoutOperations>;
+
+function parsePath(text: string | undefined): Outcome<string | undefined> {
+  return text === undefined ? accept(undefined) : parseReturnPath(text);
+}
 
 function eventEntry({ id: eventId, ...event }: EventEntry) {
   return { ...event, eventId };

@@ -1,7 +1,8 @@
+import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** An origin that customers of a store may be sent back to (decision 19). Times are milliseconds by the store's clock. */
-export type ReturnOrigin = { readonly storeId: string; readonly origin: string; readonly createdAt: number };
+/** Where customers of a store may be sent back to (decision 19). Times are milliseconds by the store's clock. */
+export type RegisteredOrigin = ReturnOrigin & { readonly storeId: string; readonly createdAt: number };
 
 /** The DDL of return origins. */
 export const RETURN_ORIGINS_DDL = `
@@ -22,35 +23,43 @@ CREATE TABLE return_origins (
 ) STRICT;
 `;
 
+/** Format 14: the path on each origin (decision 88). */
+export const RETURN_PATHS = `
+ALTER TABLE return_origins ADD COLUMN path TEXT NOT NULL DEFAULT '/' CHECK (
+  octet_length(path) BETWEEN 1 AND 256 AND instr(path, char(0)) = 0
+  AND path GLOB '/*' AND path NOT GLOB '//*' AND path NOT GLOB '*[^!-~]*' AND path NOT GLOB '*[?#\\]*'
+);
+`;
+
 /** Where the customers of each store may be sent back to (decision 19). */
 export function returnOriginsTable(connection: Connection) {
-  const insert = connection.prepare<ReturnOrigin>(
-    `INSERT INTO return_origins (store_id, origin, created_at) VALUES (@storeId, @origin, @createdAt)
-     ON CONFLICT DO NOTHING`,
+  const put = connection.prepare<RegisteredOrigin>(
+    `INSERT INTO return_origins (store_id, origin, path, created_at) VALUES (@storeId, @origin, @path, @createdAt)
+     ON CONFLICT DO UPDATE SET path = excluded.path`,
   );
-  const remove = connection.prepare<Pick<ReturnOrigin, "storeId" | "origin">>(
+  const remove = connection.prepare<Pick<RegisteredOrigin, "storeId" | "origin">>(
     "DELETE FROM return_origins WHERE store_id = @storeId AND origin = @origin",
   );
   // By rowid and not by time: a store's clock can be put back.
-  const select = connection
-    .prepare<[string], string>("SELECT origin FROM return_origins WHERE store_id = ? ORDER BY rowid")
-    .pluck();
-  const selectWithTime = connection.prepare<[string], ReturnOrigin>(
-    `SELECT store_id AS storeId, origin, created_at AS createdAt FROM return_origins
+  const select = connection.prepare<[string], ReturnOrigin>(
+    "SELECT origin, path FROM return_origins WHERE store_id = ? ORDER BY rowid",
+  );
+  const selectWithTime = connection.prepare<[string], RegisteredOrigin>(
+    `SELECT store_id AS storeId, origin, path, created_at AS createdAt FROM return_origins
      WHERE store_id = ? ORDER BY rowid`,
   );
 
   return {
-    /** Adds an origin; one that is there already keeps its place. */
-    insert: (origin: ReturnOrigin): void => {
-      insert.run(origin);
+    /** Adds an origin with its path; one that is there already keeps its place and takes the path. */
+    put: (origin: RegisteredOrigin): void => {
+      put.run(origin);
     },
 
     /** The origins of a store, in the order in which they were added. */
-    list: (storeId: string): string[] => select.all(storeId),
+    list: (storeId: string): ReturnOrigin[] => select.all(storeId),
 
     /** The same, with the time at which each was added. */
-    of: (storeId: string): ReturnOrigin[] => selectWithTime.all(storeId),
+    of: (storeId: string): RegisteredOrigin[] => selectWithTime.all(storeId),
 
     /** Removes an origin; false if the store does not have it. */
     remove: (storeId: string, origin: string): boolean => remove.run({ storeId, origin }).changes > 0,

@@ -1,4 +1,4 @@
-import { OFFERED_RETURN } from "../../../core/readiness/assumptions.ts";
+import { reliedOnByReturn } from "../../../core/readiness/assumptions.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import type { Attempt } from "../../../core/checkout/payment.ts";
@@ -116,8 +116,13 @@ function showCheckout(_context: PagesContext, shown: PageContext): Outcome<strin
  * own page: a GET of the page comes from any site.
  */
 function noteReturn(context: PagesContext, { requestId }: Call, { storeId }: Checkout): void {
-  if (context.store.returnOrigins.list(storeId).length === 0) return;
-  context.assumptions.note(OFFERED_RETURN, { storeId, requestId, at: storeTime(context, storeId) });
+  const [offered] = context.store.returnOrigins.list(storeId);
+  if (offered === undefined) return;
+  context.assumptions.note(reliedOnByReturn(offered), {
+    storeId,
+    requestId,
+    at: storeTime(context, storeId),
+  });
 }
 
 function showWallet(render: (shown: PageContext, attempt: Attempt) => string): Show {
