@@ -184,7 +184,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     shownBy: "the control API paid, declined or ended a checkout",
   },
   {
-    number: 87,
+    number: 88,
     title: "Return paths",
     chosen: "Customers are sent back to the path that was registered with the origin, / by default.",
     setting: "return-origins add <origin> --path",
@@ -208,7 +208,7 @@ export const ACTED_AS_PAYER: Relied = [38];
 export const NOTHING_RELIED_ON: Relied = [];
 const REPLAYED: Relied = [5];
 const OFFERED_RETURN: Relied = [19];
-const OFFERED_PATH: Relied = [19, 87];
+const OFFERED_PATH: Relied = [19, 88];
 const TAKEN: Relied = [11, 12];
 const TAKEN_LATER: Relied = [11, 12, 13];
 
