@@ -169,6 +169,9 @@ test("every operation answers as it is described", async () => {
     moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
     listReturnOrigins: [`${STORE}/return-origins`],
     changeReturnOrigins: [`${STORE}/return-origins`, { action: "add", origin: "https://shop.example" }],
+    createKey: [`${STORE}/keys`, { scopes: ["orders:write"] }],
+    listKeys: [`${STORE}/keys`],
+    revokeKey: [`${STORE}/keys/<key>/revoke`, {}],
     reset: ["/__sandbox/reset", { store: "Sandbox Store" }],
     showConfig: ["/__sandbox/config"],
     applyConfig: [
@@ -183,9 +186,13 @@ test("every operation answers as it is described", async () => {
   let lease = "";
   let requestId = "";
   let subject = "";
+  let key = "";
   for (const name of OPERATION_NAMES) {
     const [template, request] = calls[name];
-    const path = template.replace("<lease>", lease).replace("<request>", requestId);
+    const path = template
+      .replace("<lease>", lease)
+      .replace("<request>", requestId)
+      .replace("<key>", key);
     if (request !== undefined) expect(described(name, "request", request)).toBe("");
     const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
     const answer = await call(path, body === undefined ? {} : { body });
@@ -194,6 +201,7 @@ test("every operation answers as it is described", async () => {
     if (!BARE.has(name)) expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
     if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
     if (name === "listRequests") requestId = firstIdIn(answer);
+    if (name === "createKey") key = String(answer.body.data?.["key_id"]);
     if (name === "openLease") lease = String(answer.body.data?.["id"]);
   }
 });
@@ -339,6 +347,7 @@ const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
   closeIdempotencyDrill: {},
   judgeIdempotencyDrill: {},
   endLease: {},
+  revokeKey: {},
 };
 const OTHER_STORE = "00000000-0000-7000-8000-0000000000aa";
 
@@ -381,11 +390,12 @@ async function openTwoStores() {
   const checkout = await createOrder(harness, "order-1");
   const make = async (path: string, body: object): Promise<string> => {
     const { data = {} } = (await call(path, { body: JSON.stringify(body) })).body;
-    return String(data["event_id"] ?? data["id"]);
+    return String(data["event_id"] ?? data["key_id"] ?? data["id"]);
   };
   const endpoint = await make(`${STORE}/endpoints`, { url: "http://localhost:3000/hooks" });
   const event = await make(`${STORE}/endpoints/${endpoint}/test`, {});
   const lease = await make(`${STORE}/leases`, { drill: "idempotency", timeout_ms: 60_000 });
+  const key = await make(`${STORE}/keys`, {});
   const ids: Readonly<Record<string, string>> = {
     checkouts: checkout,
     requests: firstIdIn(await call(`${STORE}/requests`)),
@@ -393,6 +403,7 @@ async function openTwoStores() {
     events: event,
     drills: lease,
     leases: lease,
+    keys: key,
   };
   /** Waits until all that was under way is written. */
   const settle = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createHarness } from "./support/harness.ts";
 
@@ -123,4 +124,161 @@ test("another secret than the store has is refused with its variable, and change
   // A control token is that of one run.
   const sandbox = await harness.start([], { env: { ...before, [CONTROL]: other[CONTROL] } });
   expect([sandbox.ready.api_key, sandbox.ready.signing_secret]).toEqual([before[API_KEY], before[SECRET]]);
+});
+
+/** A sandbox, its commands, and v1 as the holder of a key sees it. */
+async function openShop() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const type = async (line: string) => {
+    const { code, stdout, stderr } = await harness.run([...line.split(" "), "--json"]);
+    return { code, said: JSON.parse(stdout || stderr) as Record<string, never> };
+  };
+  const make = async (scopes = ""): Promise<{ readonly id: string; readonly apiKey: string }> => {
+    const { said } = await type(`keys create${scopes === "" ? "" : ` --scopes ${scopes}`}`);
+    return { id: String(said["key_id"]), apiKey: String(said["api_key"]) };
+  };
+  let orders = 0;
+  const asked = async (apiKey: string, what: "orders" | "checkout-sessions" | "get"): Promise<string> => {
+    const key = `a-purchase-${(orders += 1)}`;
+    const create = {
+      method: "POST",
+      path: `/v1/${what}`,
+      headers: { "Content-Type": "application/json", "Idempotency-Key": key },
+      body: JSON.stringify({ order_id: key, price_id: "price_coffee" }),
+    };
+    const get = { path: "/v1/checkout-sessions/0199a3c4-5d00-7000-8000-000000000001", headers: {} };
+    const call = what === "get" ? get : create;
+    const headers = { ...call.headers, Authorization: `Bearer ${apiKey}` };
+    const { status, body } = await sandbox.request({ ...call, headers });
+    const { error } = JSON.parse(String(body)) as { readonly error?: { readonly code: string } };
+    return `${status} ${error?.code ?? ""}`.trim();
+  };
+  return { harness, sandbox, type, make, asked };
+}
+
+const NO_SUCH_SESSION = "404 session_not_found";
+const ALL_SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"];
+
+test("a key may do what its scopes say, and no more", async () => {
+  const { make, asked } = await openShop();
+  const ways = { orders: "201", "checkout-sessions": "201", get: NO_SUCH_SESSION } as const;
+  const scopeOf = { orders: ALL_SCOPES[0], "checkout-sessions": ALL_SCOPES[1], get: ALL_SCOPES[2] } as const;
+  for (const scopes of [
+    "",
+    ...ALL_SCOPES,
+    "checkout_sessions:read,orders:write",
+    ALL_SCOPES.toReversed().join(),
+  ]) {
+    const { apiKey } = await make(scopes);
+    for (const way of ["orders", "checkout-sessions", "get"] as const) {
+      const may = scopes === "" || scopes.split(",").includes(scopeOf[way] ?? "");
+      expect([scopes, way, await asked(apiKey, way)]).toEqual([
+        scopes,
+        way,
+        may ? ways[way] : "403 scope_missing",
+      ]);
+    }
+  }
+});
+
+test("a key that is made is told once: it is in no file, no list and no log", async () => {
+  const { harness, sandbox, type } = await openShop();
+  const { code, said } = await type("keys create --scopes orders:write,checkout_sessions:read,orders:write");
+  const apiKey = String(said["api_key"]);
+  expect([code, said]).toEqual([
+    0,
+    {
+      key_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      api_key: expect.stringMatching(/^svc_test_[0-9A-Za-z]{33}$/) as string,
+      last_four: apiKey.slice(-4),
+      scopes: ["orders:write", "checkout_sessions:read"],
+    },
+  ]);
+  const listed = await type("keys list");
+  expect(listed.said).toMatchObject({
+    store_id: sandbox.ready.store_id,
+    kept_key_id: listed.said["keys"]?.[0]?.["key_id"],
+    keys: [
+      { last_four: sandbox.ready.api_key?.slice(-4), scopes: ALL_SCOPES, revoked_at: null },
+      { key_id: said["key_id"], scopes: ["orders:write", "checkout_sessions:read"], revoked_at: null },
+    ],
+  });
+  const shown = (await harness.run(["keys", "list"])).stdout.split("\n");
+  expect(shown[0]).toMatch(/^KEY +ENDS WITH +SCOPES +CREATED +REVOKED +KEPT IN$/);
+  expect(shown[1]).toMatch(/ – +credentials\.json$/);
+  expect(shown[2]).toMatch(/Z +– +–$/);
+  const told = [JSON.stringify(listed.said), (await harness.run(["store", "show", "--json"])).stdout];
+  const { stdout, stderr } = await sandbox.stop();
+  const folder = join(harness.cwd, ".checkout");
+  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
+  for (const text of [...told, ...files, stdout, stderr]) expect(text).not.toContain(apiKey.slice(9, 36));
+});
+
+test("a revoked key is refused at once, for good, and nothing else is", async () => {
+  const { harness, sandbox, type, make, asked } = await openShop();
+  const own = sandbox.ready.api_key ?? "";
+  const [one, other] = [await make(), await make()];
+  for (const key of [own, one.apiKey, other.apiKey]) expect(await asked(key, "get")).toBe(NO_SUCH_SESSION);
+  const revoked = await type(`keys revoke ${one.id.toUpperCase()}`);
+  expect(await asked(one.apiKey, "get")).toBe("401 credential_invalid");
+  expect(await asked(one.apiKey, "orders")).toBe("401 credential_invalid");
+  for (const key of [own, other.apiKey]) expect(await asked(key, "get")).toBe(NO_SUCH_SESSION);
+  expect([revoked.code, revoked.said]).toMatchObject([0, { key_id: one.id, keys_left: 2, kept: false }]);
+  // Once more changes nothing, the time neither.
+  harness.clock.advance(60_000);
+  expect(await type(`keys revoke ${one.id}`)).toEqual(revoked);
+  await sandbox.stop();
+  const later = await harness.start();
+  const headers = { Authorization: `Bearer ${one.apiKey}` };
+  expect((await later.request({ path: "/v1/checkout-sessions/x", headers })).status).toBe(401);
+});
+
+test("the key of the folder and the last one of a store can be revoked, and it is said", async () => {
+  const { harness, sandbox, type, make, asked } = await openShop();
+  const { said } = await type("keys list");
+  const kept = String(said["kept_key_id"]);
+  const text = await harness.run(["keys", "revoke", kept]);
+  expect(text.stdout).toContain("it is the key in credentials.json");
+  expect(text.stdout).toContain("nobody can call v1; make one: checkout keys create");
+  expect((await type(`keys revoke ${kept}`)).said).toMatchObject({ kept: true, keys_left: 0 });
+  expect(await asked(sandbox.ready.api_key ?? "", "orders")).toBe("401 credential_invalid");
+  const create = "orders create --order-id o-1 --price-id price_coffee".split(" ");
+  expect((await harness.run(create)).code).toBe(4);
+  const { apiKey } = await make();
+  expect((await harness.run(create, { env: { CHECKOUT_API_KEY: apiKey } })).code).toBe(0);
+});
+
+test("a key of a drill is neither listed nor revoked by its id, and what is no key is said", async () => {
+  const { harness, sandbox, type, asked } = await openShop();
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const control = async (path: string, request: object): Promise<Record<string, never>> => {
+    const headers = { Authorization: `Bearer ${token}` };
+    const sent = { method: "POST", path: `/__sandbox/stores/default/${path}`, headers };
+    const { body } = await sandbox.request({ ...sent, body: JSON.stringify(request) });
+    return JSON.parse(String(body)) as Record<string, never>;
+  };
+  const { data } = await control("leases", { drill: "idempotency", timeout_ms: 60_000 });
+  const apiKey = String(data?.["api_key"]);
+  expect(await asked(apiKey, "get")).toBe(NO_SUCH_SESSION);
+  expect((await type("keys list")).said["keys"]).toHaveLength(1);
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  const id = String(database.prepare("SELECT id FROM credentials WHERE for_drill = 1").pluck().get());
+  database.close();
+  const rows = [
+    [`keys revoke ${id}`, 1, "there is no API key", "checkout keys list shows them"],
+    ["keys revoke 0199a3c4-5d00-7000-8000-000000000001", 1, "there is no API key", "checkout keys list"],
+    ["keys revoke abcd", 2, "expected the id of an API key", "checkout keys list"],
+    ["keys create --scopes orders:read", 2, "orders:write or checkout_sessions:write", ""],
+    ["keys create --scopes orders:write,", 2, "checkout_sessions:read", ""],
+  ] as const;
+  for (const [line, code, message, next] of rows) {
+    const { stderr, ...result } = await harness.run(line.split(" "));
+    expect([line, result.code]).toEqual([line, code]);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(next);
+  }
+  expect(await asked(apiKey, "get")).toBe(NO_SUCH_SESSION);
+  await control(`leases/${String(data?.["id"])}/end`, {});
+  expect(await asked(apiKey, "get")).toBe("401 credential_invalid");
 });

@@ -137,6 +137,14 @@ const credential: Credential = {
   scopes: ["orders:write", "checkout_sessions:read"],
 };
 
+const shownKey = {
+  id: credential.id,
+  lastFour: "last",
+  scopes: credential.scopes,
+  createdAt: 5,
+  revokedAt: null,
+};
+
 function openInMemory(): Store {
   const opened = openStore(":memory:", {
     nativeBinding: undefined,
@@ -201,7 +209,7 @@ test("every table gives back what it was given, each value in its own field", as
     ],
     [store.clocks.of(storeId), { offsetMs: 3, frozenAt: 4 }],
     [store.capabilities.of(storeId).at(-1), { kind: "currency", name: "EUR", active: true }],
-    [store.credentials.of(storeId), [{ id: credential.id, lastFour: "last", scopes: credential.scopes }]],
+    [store.credentials.of(storeId), [shownKey]],
     [
       store.credentials.byApiKey("an API key"),
       { id: credential.id, storeId, scopes: credential.scopes, clock: { offsetMs: 3, frozenAt: 4 } },
@@ -265,5 +273,8 @@ test("a revoked key is unknown at once; those of drills are not shown, and are r
   expect(inForce()).toEqual(["merchant"]);
   await store.write(() => store.credentials.revoke("merchant", 4));
   expect(inForce()).toEqual([]);
+  // It stays in the list, with the time of its first revocation.
+  await store.write(() => store.credentials.revoke("merchant", 5));
+  expect(store.credentials.of(storeId)).toMatchObject([{ id: "merchant", revokedAt: 4 }]);
   store.close();
 });

@@ -116,6 +116,7 @@ export const FIND_ID = {
   endpoint: "checkout endpoints list shows them",
   event: "checkout events list shows them",
   request: "checkout requests list shows them",
+  "API key": "checkout keys list shows them",
   "order or session": "run its create command again: it prints the id and creates nothing new",
 } as const;
 

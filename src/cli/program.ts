@@ -115,7 +115,7 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [(await import("./config/commands.ts")).registerConfig],
   },
   keys: {
-    summary: "API keys, and the other secrets of a sandbox",
+    summary: "API keys of the store, and secrets for a new sandbox",
     load: async () => [(await import("./store/keys.ts")).registerKeys],
   },
   capabilities: {

@@ -4,8 +4,13 @@ import type { Connection } from "./connection/database.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import { remembered } from "./connection/remembered.ts";
 
-/** What may be shown of an API key. */
-export type ShownKey = Pick<Credential, "id" | "scopes"> & { readonly lastFour: string };
+/** What may be shown of an API key. Times are milliseconds by the real clock. */
+export type ShownKey = Pick<Credential, "id" | "scopes"> & {
+  readonly lastFour: string;
+  readonly createdAt: number;
+  /** null while it is in force. */
+  readonly revokedAt: number | null;
+};
 
 type NewCredential = Credential & {
   readonly keyHash: string;
@@ -46,8 +51,8 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
      FROM credentials JOIN stores ON stores.id = store_id WHERE key_hash = ? AND revoked_at IS NULL`,
   );
   const selectOf = connection.prepare<[string], Row<ShownKey>>(
-    `SELECT id, last_four AS lastFour, scopes FROM credentials
-     WHERE store_id = ? AND revoked_at IS NULL AND for_drill = 0 ORDER BY created_at, id`,
+    `SELECT id, last_four AS lastFour, scopes, created_at AS createdAt, revoked_at AS revokedAt FROM credentials
+     WHERE store_id = ? AND for_drill = 0 ORDER BY created_at, id`,
   );
   const selectOwner = connection.prepare<
     [string],
@@ -96,7 +101,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** The merchant's keys of a store that are not revoked, oldest first. */
+    /** The merchant's keys of a store, revoked ones too, oldest first. */
     of: (storeId: string): ShownKey[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };

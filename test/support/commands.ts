@@ -34,6 +34,7 @@ export const COMMANDS: readonly string[] = [
   ...["enable-capability EUR", "disable-capability EUR", "open-gate", "close-gate", "log"].map(
     (a) => `admin ${a}`,
   ),
+  ...["create", "list", "revoke ID"].map((a) => `keys ${a}`),
   "listen",
   "listen --print-secret",
   "trigger order.succeeded",

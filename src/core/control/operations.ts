@@ -5,6 +5,7 @@ import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./checkout.ts";
 import { clockOperations } from "./clock.ts";
 import { drillOperations } from "./drills.ts";
+import { keyOperations } from "./keys.ts";
 import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts";
 import { readinessOperations } from "./readiness.ts";
 import { sandboxOperations } from "./sandbox.ts";
@@ -16,6 +17,7 @@ import { wireSchema } from "./wire-names.ts";
 
 const operations = {
   ...checkoutOperations,
+  ...keyOperations,
   ...clockOperations,
   ...webhookOperations,
   ...drillOperations,

@@ -5,7 +5,8 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
 import type { Store } from "../../store/store.ts";
 import { storeTime } from "../at-store.ts";
-import { addKey, makeStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
+import { makeKey } from "../runtime/keys.ts";
+import { makeStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
 import { dropEndpoint, makeEndpoint } from "../webhook/endpoints.ts";
 import { configState } from "./state.ts";
 
@@ -61,7 +62,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
     case "api_key":
       // The first key of a new store came with it.
       if (store.credentials.ownerOf(hashKey(change.apiKey)) === undefined)
-        addKey(store, world, { storeId, apiKey: change.apiKey });
+        makeKey({ store, world }, { storeId, apiKey: change.apiKey });
       return undefined;
     case "payment_method":
     case "currency":

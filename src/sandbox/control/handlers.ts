@@ -4,6 +4,7 @@ import { checkoutHandlers } from "./checkout.ts";
 import { clockHandlers } from "./clock.ts";
 import { drillHandlers } from "./drills.ts";
 import type { Handlers } from "./handler.ts";
+import { keyHandlers } from "./keys.ts";
 import { readinessHandlers } from "./readiness.ts";
 import { sandboxHandlers } from "./sandbox.ts";
 import { resetHandlers } from "./reset.ts";
@@ -14,6 +15,7 @@ import { webhookHandlers } from "./webhook.ts";
 /** The whole control API. */
 export const CONTROL_HANDLERS: Handlers = {
   ...checkoutHandlers,
+  ...keyHandlers,
   ...clockHandlers,
   ...webhookHandlers,
   ...drillHandlers,

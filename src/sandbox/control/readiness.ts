@@ -7,6 +7,7 @@ import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { act } from "../readiness/administration.ts";
 import { readReadiness } from "../readiness/facts.ts";
+import { inForce } from "../runtime/keys.ts";
 import type { Handlers } from "./handler.ts";
 
 /** What each operation on launch readiness does. */
@@ -66,7 +67,7 @@ function summary(
     store: { id: details.id, name: details.store, active: details.active },
     capabilities: store.capabilities.of(storeId),
     prices: store.prices.of(storeId),
-    apiKeys: store.credentials.of(storeId),
+    apiKeys: inForce(store.credentials.of(storeId)),
     returnOrigins: store.returnOrigins.list(storeId),
     endpoints: store.endpoints.of(storeId).length,
   });

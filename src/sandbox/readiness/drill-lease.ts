@@ -1,7 +1,7 @@
 import { storeTime } from "../at-store.ts";
-import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES } from "../../core/credential.ts";
 import type { World } from "../../world.ts";
 import type { ServiceContext } from "../context.ts";
+import { makeKey } from "../runtime/keys.ts";
 import type { IdempotencyWatch } from "./idempotency-watch.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { RetrieveWatch } from "./retrieve-watch.ts";
@@ -53,20 +53,8 @@ async function openWatched(
   open: (undo: () => Promise<void>) => void,
 ): Promise<string> {
   const { storeId } = lease;
-  const apiKey = formatTestKey(world.randomBytes(API_KEY_RANDOM_BYTES));
-  const credentialId = world.uuid();
-  const lastFour = apiKey.slice(-4);
-  await store.write(() =>
-    store.credentials.insert({
-      id: credentialId,
-      storeId,
-      scopes: SCOPES,
-      keyHash: hashKey(apiKey),
-      lastFour,
-      createdAt: world.now(),
-      forDrill: true,
-    }),
-  );
+  const made = await store.write(() => makeKey({ store, world }, { storeId, forDrill: true }));
+  const { id: credentialId, lastFour, apiKey } = made;
   open(async () => {
     idempotencyWatch.forget(lease);
     await store.write(() => store.credentials.revoke(credentialId, world.now()));

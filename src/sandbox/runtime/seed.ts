@@ -1,5 +1,4 @@
 import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
-import { API_KEY_RANDOM_BYTES, formatTestKey, hashKey, SCOPES } from "../../core/credential.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,
@@ -12,6 +11,7 @@ import type { Price } from "../../store/checkout/prices.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreIdentity } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
+import { makeKey, newApiKey } from "./keys.ts";
 
 /** The currencies of a new store. */
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
@@ -144,7 +144,7 @@ export function makeStore(
   for (const method of paymentMethods)
     store.capabilities.insert(id, { kind: "payment_method", name: method });
   for (const currency of currencies) store.capabilities.insert(id, { kind: "currency", name: currency });
-  addKey(store, world, { storeId: id, apiKey });
+  makeKey({ store, world }, { storeId: id, apiKey });
   store.signingSecrets.insert(sealSecret(signingSecret, place, masterKey), {
     createdAt,
     endpointId: null,
@@ -156,29 +156,7 @@ export function makeStore(
   return made;
 }
 
-/** Gives a store an API key with every scope, within a transaction; only its hash is stored. */
-export function addKey(
-  store: Pick<Store, "credentials">,
-  world: Pick<World, "now" | "uuid">,
-  { storeId, apiKey }: { readonly storeId: string; readonly apiKey: string },
-): void {
-  const createdAt = world.now();
-  store.credentials.insert({
-    id: world.uuid(),
-    storeId,
-    scopes: SCOPES,
-    keyHash: hashKey(apiKey),
-    lastFour: apiKey.slice(-4),
-    createdAt,
-  });
-}
-
 const NOT_GIVEN: GivenSecrets = { apiKey: undefined, signingSecret: undefined };
-
-/** An API key that nobody can guess. */
-export function newApiKey({ randomBytes }: Pick<World, "randomBytes">): string {
-  return formatTestKey(randomBytes(API_KEY_RANDOM_BYTES));
-}
 
 /** A signing secret that nobody can guess. */
 export function newSigningSecret({ randomBytes }: Pick<World, "randomBytes">): string {

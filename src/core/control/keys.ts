@@ -1,0 +1,47 @@
+import * as z from "zod";
+import { SCOPES } from "../credential.ts";
+import { moment, storeOperation } from "./operation.ts";
+
+const scope = z.enum(SCOPES);
+const key = z.object({
+  keyId: z.uuid(),
+  lastFour: z.string(),
+  scopes: z.array(scope),
+  createdAt: moment,
+  /** null while it is in force. */
+  revokedAt: moment.nullable(),
+});
+
+/** The operations on the API keys of a store (decisions 15, 89). */
+export const keyOperations = {
+  createKey: storeOperation({
+    method: "POST",
+    path: "/keys",
+    summary: "Makes an API key of the store, by default with every scope; no other answer shows it again",
+    request: z.strictObject({ scopes: z.array(scope).min(1).max(SCOPES.length).optional() }),
+    answer: z.object({
+      keyId: z.uuid(),
+      apiKey: z.string(),
+      lastFour: z.string(),
+      scopes: z.array(scope),
+    }),
+  }),
+  listKeys: storeOperation({
+    method: "GET",
+    path: "/keys",
+    summary: "Lists the API keys of the store, revoked ones too, oldest first; those of drills are not shown",
+    answer: z.object({ storeId: z.uuid(), keys: z.array(key) }),
+  }),
+  revokeKey: storeOperation({
+    method: "POST",
+    path: "/keys/{id}/revoke",
+    summary: "Revokes an API key: v1 refuses it from now on; one that is revoked already stays as it is",
+    request: z.strictObject({}),
+    answer: key.extend({
+      storeId: z.uuid(),
+      revokedAt: moment,
+      /** How many keys of the store are left in force. */
+      keysLeft: z.int().min(0),
+    }),
+  }),
+};

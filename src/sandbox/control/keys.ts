@@ -1,0 +1,27 @@
+import type { keyOperations } from "../../core/control/keys.ts";
+import { SCOPES } from "../../core/credential.ts";
+import { accept } from "../../core/outcome.ts";
+import type { ShownKey } from "../../store/credentials.ts";
+import { atStore } from "../at-store.ts";
+import { makeKey, revokeKey } from "../runtime/keys.ts";
+import type { Handlers } from "./handler.ts";
+
+/** What each operation on API keys does. */
+export const keyHandlers = {
+  createKey: (context, { storeId, body: { scopes: wanted = SCOPES } }) =>
+    atStore(context, storeId, () => {
+      const scopes = SCOPES.filter((scope) => wanted.includes(scope));
+      const { id: keyId, ...made } = makeKey(context, { storeId, scopes });
+      return accept({ ...made, keyId });
+    }),
+  listKeys: async ({ store }, { storeId }) =>
+    accept({ storeId, keys: store.credentials.of(storeId).map(withKeyId) }),
+  revokeKey: async (context, { storeId, id }) => {
+    const revoked = await revokeKey(context, { storeId, id });
+    return revoked.ok ? accept({ ...withKeyId(revoked.value), storeId }) : revoked;
+  },
+} satisfies Pick<Handlers, keyof typeof keyOperations>;
+
+function withKeyId<Key extends ShownKey>({ id: keyId, ...key }: Key) {
+  return { ...key, keyId };
+}
