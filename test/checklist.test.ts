@@ -657,13 +657,26 @@ test("acts that would change nothing, and a gate without ground, are refused", (
     [[], "disable_capability", "JPY is inactive already", "JPY"],
     [[], "enable_capability", "no capability", "eur"],
     [[], "disable_capability", "no capability", "__proto__"],
+    [[], "approve_price", "", "new"],
+    [[], "approve_price", 'the price "tea" is approved already', "tea"],
+    [[], "approve_price", 'the price "old" is retired', "old"],
+    [[], "approve_price", "no price", "__proto__"],
+    [[], "approve_price", "no price", "Tea"],
+    [[], "revoke_price", "", "tea"],
+    [[], "revoke_price", 'the price "new" is not approved', "new"],
+    [[], "revoke_price", "no price", "EUR"],
   ];
   const capabilities = [
     { kind: "currency", name: "EUR", active: true },
     { kind: "currency", name: "JPY", active: false },
   ] as const;
+  const prices = [
+    { id: "new", approved: false, retired: false },
+    { id: "old", approved: false, retired: true },
+    { id: "tea", approved: true, retired: false },
+  ];
   for (const [acts, action, refused, subject = null] of rows) {
-    const standing = { active: true, capabilities, production: productionOf(acts) };
+    const standing = { active: true, capabilities, prices, production: productionOf(acts) };
     const decided = decideAct(standing, { action, subject });
     const said = decided.ok ? "" : decided.refusal.message;
     expect([acts.map((one) => one.action), action, said]).toEqual([
@@ -671,10 +684,10 @@ test("acts that would change nothing, and a gate without ground, are refused", (
       action,
       refused === "" ? "" : expect.stringContaining(refused),
     ]);
-    const code = refused.startsWith("no capability") ? "not_found" : "state_conflict";
+    const code = /^no (capability|price)/.test(refused) ? "not_found" : "state_conflict";
     if (!decided.ok) expect(decided.refusal.code).toBe(code);
   }
-  const inactive = { active: false, capabilities, production: productionOf([]) };
+  const inactive = { active: false, capabilities, prices, production: productionOf([]) };
   expect(decideAct(inactive, { action: "activate", subject: null }).ok).toBe(true);
   expect(decideAct(inactive, { action: "deactivate", subject: null }).ok).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { variableOf } from "../src/cli/option-rules.ts";
@@ -138,6 +139,12 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     withShop((shop) => (shop["prices"] = [{ ...PRICE, payment_method: "cash" }])),
     "stores[0].prices[0].payment_method:11:29",
     /alipay_plus or wechat_pay/,
+  ],
+  [
+    "a billing model",
+    withShop((shop) => (shop["prices"] = [{ ...PRICE, billing_model: "monthly" }])),
+    "stores[0].prices[0].billing_model:12:28",
+    /must be one_time/,
   ],
   [
     "a price twice",
@@ -502,6 +509,78 @@ test("what a file switches on or off is in the audit log of a store that was the
     "enable_capability GBP",
   ]);
   expect(new Set(acts.map(({ note }) => note))).toEqual(new Set(["by the configuration of the sandbox"]));
+});
+
+test("each price that a file approves, on new terms too, is in the audit log of a store that was there", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { store_id: id } = ready;
+  const approvals = async (prices: readonly object[]): Promise<string[]> => {
+    save(harness.cwd, { stores: [{ id, name: "Sandbox Store", prices }] });
+    const before = (await ask(harness, "admin log")).said as unknown as { readonly acts: readonly object[] };
+    expect((await ask(harness, "config apply")).code).toBe(0);
+    const { said } = await ask(harness, "admin log");
+    const { acts } = said as unknown as {
+      readonly acts: readonly Readonly<Record<"actor" | "action" | "subject" | "note", string>>[];
+    };
+    const added = acts.slice(before.acts.length);
+    for (const { actor, note } of added)
+      expect([actor, note]).toEqual(["administrator", "by the configuration of the sandbox"]);
+    return added.map(({ action, subject }) => `${action} ${subject}`);
+  };
+  const latte = { ...PRICE, id: "latte", approved: false };
+  expect(await approvals([PRICE, latte])).toEqual(["approve_price espresso"]);
+  expect(await approvals([PRICE, latte])).toEqual([]);
+  expect(await approvals([{ ...PRICE, description: "strong" }, latte])).toEqual([]);
+  expect(await approvals([PRICE, { ...latte, amount_minor: 301 }])).toEqual([]);
+  expect(await approvals([{ ...PRICE, amount_minor: 301 }, latte])).toEqual(["approve_price espresso"]);
+  expect(
+    await approvals([
+      { ...PRICE, approved: false },
+      { ...latte, approved: true },
+    ]),
+  ).toEqual(["revoke_price espresso", "approve_price latte"]);
+  expect(await approvals([{ ...PRICE, approved: false, retired: true }])).toEqual([]);
+  const create = "orders create --order-id order-1 --price-id espresso --json".split(" ");
+  expect(JSON.parse((await harness.run(create)).stderr)).toMatchObject({
+    error: { message: expect.stringContaining("which is retired") as string },
+  });
+  // One that a file makes has its prices from the beginning, as any new store.
+  save(harness.cwd, { stores: [SHOP] });
+  expect((await ask(harness, "config apply")).code).toBe(0);
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  expect(database.prepare("SELECT count(*) FROM admin_acts WHERE store_id <> ?").pluck().get(id)).toBe(0);
+  database.close();
+});
+
+test("a catalog that would not fit into a file is refused, whichever way it grows", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { store_id: id } = ready;
+  const prices = Array.from({ length: 197 }, (_, at) => ({ ...PRICE, id: `price-${at}` }));
+  const saveWith = (more: readonly object[]): string =>
+    save(harness.cwd, { stores: [{ id, name: "Sandbox Store", prices: [...prices, ...more] }] });
+  // With the three of a new store it is full.
+  saveWith([]);
+  expect((await ask(harness, "config apply")).code).toBe(0);
+  saveWith([PRICE]);
+  const { code, said } = await ask(harness, "config apply");
+  expect([code, said]).toMatchObject([
+    1,
+    {
+      field: "stores[0].prices",
+      error: { message: expect.stringMatching(/may have 200.*would have 201/) as string },
+    },
+  ]);
+  const add = "prices add more --amount-minor 1 --currency EUR --payment-method alipay_plus";
+  expect((await ask(harness, add)).said).toMatchObject({
+    error: { message: "a store may have 200 prices, and has them" },
+  });
+  const { stdout } = await harness.run(["config", "export"]);
+  save(harness.cwd, stdout);
+  expect((await ask(harness, "config diff")).code).toBe(0);
+  saveWith([PRICE]);
+  expect((await ask(harness, "config apply --prune")).code).toBe(0);
 });
 
 test("what a sandbox refuses is said with its place, and changes nothing", async () => {
@@ -918,6 +997,8 @@ const store = fc.record(
         payment_method: fc.constantFrom("alipay_plus", "wechat_pay"),
         description: words,
         approved: fc.boolean(),
+        billing_model: fc.constant("one_time"),
+        retired: fc.boolean(),
       }),
       { selector: ({ id }) => id, maxLength: 5 },
     ),
@@ -954,6 +1035,13 @@ const config = fc.array(store, { minLength: 1, maxLength: 3 }).map((stores) => (
 
 type Listed = Readonly<Record<string, unknown>>;
 
+/** Fields of a price, and what they say where they are left out. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  approved: true,
+  billing_model: "one_time",
+  retired: false,
+};
+
 /** What a file says, in an order that means nothing, and without what it may leave out. */
 function normalised(value: unknown): unknown {
   if (Array.isArray(value))
@@ -961,7 +1049,9 @@ function normalised(value: unknown): unknown {
       .map(normalised)
       .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([name, field]) => !(name === "approved" && field === true));
+  const isDefault = (name: string, field: unknown): boolean =>
+    Object.hasOwn(DEFAULTS, name) && DEFAULTS[name] === field;
+  const entries = Object.entries(value).filter(([name, field]) => !isDefault(name, field));
   return Object.fromEntries(
     entries
       .map(([name, field]) => [name, normalised(field)] as const)

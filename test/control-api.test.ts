@@ -172,6 +172,12 @@ test("every operation answers as it is described", async () => {
     createKey: [`${STORE}/keys`, { scopes: ["orders:write"] }],
     listKeys: [`${STORE}/keys`],
     revokeKey: [`${STORE}/keys/<key>/revoke`, {}],
+    listPrices: [`${STORE}/prices`],
+    addPrice: [
+      `${STORE}/prices`,
+      { id: "tea", amount_minor: 700, currency: "GBP", payment_method: "alipay_plus", approved: false },
+    ],
+    retirePrice: [`${STORE}/prices/retire`, { id: "price_ticket" }],
     reset: ["/__sandbox/reset", { store: "Sandbox Store" }],
     showConfig: ["/__sandbox/config"],
     applyConfig: [

@@ -390,12 +390,18 @@ const WITHOUT_RESETS = `
   DROP TABLE resets;
   DROP TABLE committed_resets;`;
 
+/** Takes back the columns that formats 14 and 15 added. */
+const WITHOUT_COLUMNS = `
+  ALTER TABLE return_origins DROP COLUMN path;
+  ALTER TABLE prices DROP COLUMN billing_model;
+  ALTER TABLE prices DROP COLUMN retired;`;
+
 test("a folder of the version before opens silently, delivers, and gets its record", async () => {
   const { harness, folder, received } = await delivering();
   for (const name of ["sandbox.db", "journal.db"]) {
     const database = new Database(join(folder, name));
     database.exec("DROP TABLE log_mark; DROP TABLE IF EXISTS home; DROP TABLE IF EXISTS waivers");
-    if (name === "sandbox.db") database.exec(WITHOUT_RESETS);
+    if (name === "sandbox.db") database.exec(WITHOUT_RESETS + WITHOUT_COLUMNS);
     if (name === "sandbox.db") database.exec("ALTER TABLE credentials DROP COLUMN for_drill");
     database.pragma("user_version = 10");
     database.close();

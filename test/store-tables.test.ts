@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Checkout } from "../src/core/checkout/checkout.ts";
 import type { StoredResponse } from "../src/core/checkout/idempotency-key.ts";
 import type { Attempt } from "../src/core/checkout/payment.ts";
+import type { Price } from "../src/core/checkout/price.ts";
 import type { Credential } from "../src/core/credential.ts";
 import type { AdminAct } from "../src/core/readiness/admin-act.ts";
 import type { Drill } from "../src/core/readiness/drills/drill.ts";
@@ -11,7 +12,6 @@ import type { SealedSecret } from "../src/core/sealed-secret.ts";
 import type { Endpoint } from "../src/core/webhook/endpoint.ts";
 import type { DeliveryFault } from "../src/core/webhook/fault.ts";
 import type { StoredEvent } from "../src/store/checkout/events.ts";
-import type { Price } from "../src/store/checkout/prices.ts";
 import type { AssumptionUse } from "../src/store/readiness/assumption-uses.ts";
 import type { IdempotencyUse } from "../src/store/readiness/idempotency-uses.ts";
 import { openStore, type Store } from "../src/store/store.ts";
@@ -53,7 +53,11 @@ const price: Price = {
   amountMinor: 450,
   currency: "EUR",
   paymentMethod: "alipay_plus",
+  billingModel: "one_time",
+  approved: true,
+  retired: false,
 };
+const otherPrice: Price = { ...price, id: "price_other", approved: false, retired: true };
 const endpoint: Endpoint = {
   id: endpointId,
   storeId,
@@ -168,7 +172,8 @@ test("every table gives back what it was given, each value in its own field", as
       keyHash: hash("sha256", "an API key"),
       createdAt: 5,
     });
-    store.prices.put(storeId, { ...price, approved: true });
+    store.prices.put(storeId, price);
+    store.prices.put(storeId, otherPrice);
     store.checkouts.insert(checkout);
     store.idempotencyKeys.insert({ ...response, storeId, key: "key-0001", checkoutId, createdAt: 6 });
     store.events.insert(event);
@@ -214,8 +219,8 @@ test("every table gives back what it was given, each value in its own field", as
       store.credentials.byApiKey("an API key"),
       { id: credential.id, storeId, scopes: credential.scopes, clock: { offsetMs: 3, frozenAt: 4 } },
     ],
-    [store.prices.approved(storeId, price.id), price],
-    [store.prices.of(storeId), [{ ...price, approved: true }]],
+    [store.prices.find(storeId, price.id), price],
+    [store.prices.of(storeId), [price, otherPrice]],
     [store.checkouts.find(storeId, checkoutId), checkout],
     [store.checkouts.findAny(checkoutId), checkout],
     [store.checkouts.live(storeId, "order-1"), checkout],

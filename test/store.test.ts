@@ -234,6 +234,53 @@ test("format 14 keeps the return origins of format 13, each with the root as its
   migrated.close();
 });
 
+test("format 15 keeps prices and the audit log of format 14, and takes approvals of prices", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 5) });
+  old.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
+    INSERT INTO prices VALUES ('s', 'tea', 'Tea', 700, 'EUR', 'alipay_plus', 1), ('s', 'mate', '', 1, 'JPY', 'wechat_pay', 0);
+    INSERT INTO admin_acts (store_id, actor, action, subject, note, at)
+      VALUES ('s', 'administrator', 'enable_capability', 'EUR', 'why', 1), ('s', 'merchant', 'request_production', NULL, NULL, 2);`);
+  const insert = `INSERT INTO admin_acts (store_id, actor, action, subject, at)
+    VALUES ('s', 'administrator', 'approve_price', 'tea', 3)`;
+  expect(() => old.exec(insert)).toThrow(/CHECK/);
+  const read = (file: Database.Database, name: string): object[] =>
+    file.prepare<[], object>(`SELECT * FROM ${name}`).all();
+  const [prices, acts] = [read(old, "prices"), read(old, "admin_acts")];
+  old.close();
+
+  const migrated = open(path, SANDBOX_FILE);
+  const added = { billing_model: "one_time", retired: 0 };
+  expect(read(migrated, "prices")).toEqual(prices.map((price) => Object.assign(price, added)));
+  expect(read(migrated, "admin_acts")).toEqual(acts);
+  for (const change of ["billing_model = 'monthly'", "retired = 2"])
+    expect(() => migrated.exec(`UPDATE prices SET ${change}`)).toThrow(/CHECK/);
+  migrated.exec(insert);
+  expect(read(migrated, "admin_acts").at(-1)).toMatchObject({ position: 3, action: "approve_price" });
+  // The log is as immutable as before, and goes with a reset of its store alone.
+  const other = `INSERT OR REPLACE INTO admin_acts (position, store_id, actor, action, at)
+    VALUES (1, 's', 'administrator', 'activate', 1)`;
+  for (const sql of ["UPDATE admin_acts SET at = 9", "DELETE FROM admin_acts", other])
+    expect(() => migrated.exec(sql)).toThrow(/immutable/);
+  migrated.exec("BEGIN; INSERT INTO resets VALUES ('s'); DELETE FROM admin_acts; DELETE FROM resets; COMMIT");
+  expect(read(migrated, "admin_acts")).toEqual([]);
+  expect(
+    migrated
+      .prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'admin_acts%' ORDER BY name")
+      .pluck()
+      .all(),
+  ).toEqual([
+    "admin_acts",
+    "admin_acts_are_added",
+    "admin_acts_are_immutable",
+    "admin_acts_are_kept",
+    "admin_acts_of_store",
+  ]);
+  migrated.close();
+});
+
 test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
@@ -243,6 +290,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "20934aba08d5560b",
     "ccfd7eb606cc70cd",
     "f9db9c000c5f0cc1",
+    "70cf94ed037eb99c",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);
 });

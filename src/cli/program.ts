@@ -118,6 +118,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "API keys of the store, and secrets for a new sandbox",
     load: async () => [(await import("./store/keys.ts")).registerKeys],
   },
+  prices: {
+    summary: "the catalog: prices that orders name by their id",
+    load: async () => [(await import("./store/prices.ts")).registerPrices],
+  },
   capabilities: {
     summary: "payment methods and currencies of the store",
     load: async () => [(await import("./store/show.ts")).registerCapabilities],

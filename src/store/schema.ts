@@ -3,11 +3,11 @@ import { ATTEMPTS_DDL } from "./checkout/attempts.ts";
 import { CHECKOUTS_DDL } from "./checkout/checkouts.ts";
 import { EVENTS_DDL } from "./checkout/events.ts";
 import { IDEMPOTENCY_KEYS_DDL } from "./checkout/idempotency-keys.ts";
-import { PRICES_DDL } from "./checkout/prices.ts";
 import { RETURN_ORIGINS_DDL, RETURN_PATHS } from "./checkout/return-origins.ts";
+import { PRICES_DDL, PRICES_WITH_BILLING } from "./checkout/prices.ts";
 import { SETTLEMENTS_DDL } from "./checkout/settlements.ts";
 import { CREDENTIALS_DDL, KEYS_OF_DRILLS } from "./credentials.ts";
-import { ADMIN_ACTS_DDL } from "./readiness/admin-acts.ts";
+import { ADMIN_ACTS_DDL, ADMIN_ACTS_ON_PRICES } from "./readiness/admin-acts.ts";
 import { ASSUMPTION_USES_DDL } from "./readiness/assumption-uses.ts";
 import { DRILLS_DDL, DRILLS_WITH_DUPLICATES } from "./readiness/drills.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
@@ -54,6 +54,9 @@ const TABLES = [
 /** Format 12: a drill of duplicates, drills that are waived, and API keys that are made for a drill. */
 const READINESS = [DRILLS_WITH_DUPLICATES, WAIVERS_DDL, KEYS_OF_DRILLS].join("");
 
+/** Format 14: prices with their billing model, which can be retired, and whose approvals are in the audit log. */
+const CATALOG = PRICES_WITH_BILLING + ADMIN_ACTS_ON_PRICES;
+
 /**
  * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change of the schema is a new
  * one at the end, written beside its table, with its test.
@@ -61,6 +64,6 @@ const READINESS = [DRILLS_WITH_DUPLICATES, WAIVERS_DDL, KEYS_OF_DRILLS].join("")
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL, RETURN_PATHS],
+  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL, RETURN_PATHS, CATALOG],
   aside: "its folder",
 };

@@ -34,7 +34,10 @@ export const COMMANDS: readonly string[] = [
   ...["enable-capability EUR", "disable-capability EUR", "open-gate", "close-gate", "log"].map(
     (a) => `admin ${a}`,
   ),
+  ...["approve-price price_coffee", "revoke-price price_coffee"].map((a) => `admin ${a}`),
   ...["create", "list", "revoke ID"].map((a) => `keys ${a}`),
+  "prices add tea --amount-minor 700 --currency EUR --payment-method alipay_plus",
+  ...["list", "retire price_coffee"].map((a) => `prices ${a}`),
   "listen",
   "listen --print-secret",
   "trigger order.succeeded",

@@ -16,7 +16,12 @@ type Act = {
   readonly summary: string;
   readonly request: (subject: string) => RequestOf<"adminAct">;
   readonly done: string;
+  /** Where its argument is found; default: it has none. */
+  readonly find?: string;
 };
+
+const FIND_CAPABILITY = "checkout capabilities list shows them";
+const FIND_PRICE = "checkout prices list shows them";
 
 const ACTS: readonly Act[] = [
   {
@@ -48,12 +53,28 @@ const ACTS: readonly Act[] = [
     summary: "enable a payment method or a currency of the store",
     request: (subject) => ({ action: "enable_capability", subject }),
     done: "is active",
+    find: FIND_CAPABILITY,
   },
   {
     name: "disable-capability <name>",
     summary: "disable a payment method or a currency of the store",
     request: (subject) => ({ action: "disable_capability", subject }),
     done: "is inactive",
+    find: FIND_CAPABILITY,
+  },
+  {
+    name: "approve-price <id>",
+    summary: "approve a price of the store's catalog, so that orders can name it",
+    request: (subject) => ({ action: "approve_price", subject }),
+    done: "is approved",
+    find: FIND_PRICE,
+  },
+  {
+    name: "revoke-price <id>",
+    summary: "revoke the approval of a price: no new order can name it",
+    request: (subject) => ({ action: "revoke_price", subject }),
+    done: "is not approved any more",
+    find: FIND_PRICE,
   },
   {
     name: "open-gate",
@@ -71,7 +92,6 @@ const ACTS: readonly Act[] = [
 
 const NEXT_AFTER: NextAfter = {
   state_conflict: "checkout checklist shows the status, checkout admin log what was done",
-  not_found: "checkout capabilities list shows them",
   credential_invalid: "the token is that of admin.json, or of CHECKOUT_SANDBOX_ADMIN_TOKEN at the start",
   scope_missing: "the token is that of admin.json, or of CHECKOUT_SANDBOX_ADMIN_TOKEN at the start",
 };
@@ -83,8 +103,8 @@ export function registerAdmin(parent: Command, registry: Registry): void {
       name: act.name,
       summary: act.summary,
       examples: [
-        `checkout admin ${act.name.replace("<name>", "wechat_pay")}`,
-        `checkout admin ${act.name.replace("<name>", "EUR")} --note "as agreed with the merchant"`,
+        `checkout admin ${typed(act.name, ["wechat_pay", "price_coffee"])}`,
+        `checkout admin ${typed(act.name, ["EUR", "price_ticket"])} --note "as agreed with the merchant"`,
       ],
       options: [valueOption("--note <text>", "note for the audit log", parseNote)],
       run: (context, options, subject = "") => runAct(context, options, { ...act, subject }),
@@ -99,16 +119,21 @@ export function registerAdmin(parent: Command, registry: Registry): void {
   });
 }
 
+/** A command with examples of its argument. */
+function typed(name: string, [capability, price]: readonly [string, string]): string {
+  return name.replace("<name>", capability).replace("<id>", price);
+}
+
 async function runAct(
   context: Context,
   options: ActOptions,
-  { request, done, subject }: Act & { readonly subject: string },
+  { request, done, find, subject }: Act & { readonly subject: string },
 ): Promise<Ending> {
   const wanted = { ...request(subject), ...(options.note === undefined ? {} : { note: options.note }) };
   const acted = await callSandbox(context, options, {
     name: "adminAct",
     body: wanted,
-    nextAfter: NEXT_AFTER,
+    nextAfter: find === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: find },
   });
   if (!acted.ok) return acted;
   const { printer } = context;

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { returnText } from "../../core/checkout/return-origin.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { formatAmount } from "../../core/money.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
+import { priceLines, yesOrNo } from "./prices.ts";
 import type { Ending } from "../problem.ts";
 
 /** `checkout store show`. */
@@ -53,17 +53,7 @@ async function summaryLines(summary: AnswerOf<"storeSummary">): Promise<string> 
     ["return_origins", origins.length === 0 ? null : origins.map(returnText).join(", ")],
     ["endpoints", endpoints],
   ]);
-  const catalog = await table(
-    ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
-    prices.map((price) => [
-      price.id,
-      formatAmount(price.amountMinor, price.currency),
-      price.paymentMethod,
-      yesOrNo(price.approved),
-      price.description,
-    ]),
-  );
-  return [fields, await capabilityLines(summary), catalog].join("\n\n");
+  return [fields, await capabilityLines(summary), await priceLines(prices)].join("\n\n");
 }
 
 function capabilityLines({ capabilities }: AnswerOf<"storeSummary">): Promise<string> {
@@ -71,8 +61,4 @@ function capabilityLines({ capabilities }: AnswerOf<"storeSummary">): Promise<st
     ["CAPABILITY", "KIND", "ACTIVE"],
     capabilities.map(({ name, kind, active }) => [name, kind, yesOrNo(active)]),
   );
-}
-
-function yesOrNo(is: boolean): string {
-  return is ? "yes" : "no";
 }

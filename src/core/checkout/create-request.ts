@@ -67,9 +67,11 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   return refuseIssues(parsed.error.issues, body);
 }
 
+const fields = { ...bySum.shape, ...byPrice.shape };
+
 /** What is wrong with the value of one field; undefined where nothing is. */
-export function fieldFault(field: keyof typeof bySum.shape, value: unknown): string | undefined {
-  const parsed = bySum.shape[field].safeParse(value);
+export function fieldFault(field: keyof typeof fields, value: unknown): string | undefined {
+  const parsed = fields[field].safeParse(value);
   return parsed.success ? undefined : mustBe(field, parsed.error.issues[0]?.message ?? "valid", value);
 }
 

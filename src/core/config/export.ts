@@ -19,10 +19,12 @@ export function exportedConfig({ settings, stores }: AnswerOf<"showConfig">): st
     ...(Object.keys(sandbox).length === 0 ? {} : { sandbox }),
     stores: stores.map(({ capabilities, prices, endpoints, ...store }) => ({
       ...store,
-      prices: prices.map(({ description, approved, ...price }) => ({
+      prices: prices.map(({ description, billingModel, approved, retired, ...price }) => ({
         ...price,
         ...(description === "" ? {} : { description }),
+        ...(billingModel === "one_time" ? {} : { billingModel }),
         ...(approved ? {} : { approved }),
+        ...(retired ? { retired } : {}),
       })),
       capabilities: {
         paymentMethods: paymentMethodsOf(capabilities.paymentMethods),

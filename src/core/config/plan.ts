@@ -1,5 +1,6 @@
 import type { Capability } from "../checkout/checkout.ts";
 import type { ReturnOrigin } from "../checkout/return-origin.ts";
+import { MAX_PRICES, type Price } from "../checkout/price.ts";
 import { hashKey } from "../credential.ts";
 import type { ErrorCode } from "../errors.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
@@ -8,20 +9,14 @@ import { canonicalUrl, conflictsIn } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import type { WantedPrice, WantedStore } from "./schema.ts";
 
-/** A price with what the file may leave out. */
-export type WholePrice = Omit<WantedPrice, "description" | "approved"> & {
-  readonly description: string;
-  readonly approved: boolean;
-};
-
 /** A store as it is now. */
 export type StoreState = {
   readonly id: string;
   readonly name: string;
   readonly merchant: { readonly id: string; readonly name: string };
   readonly capabilities: readonly Capability[];
-  readonly prices: readonly WholePrice[];
   readonly returnOrigins: readonly ReturnOrigin[];
+  readonly prices: readonly Price[];
   /** Those with an address of their own, not a `checkout listen`. */
   readonly endpoints: readonly {
     readonly id: string;
@@ -112,6 +107,12 @@ export function planOf(
   return accept([...planned, ...unmanaged]);
 }
 
+/** A price with what can be left out. */
+export function wholePrice(wanted: WantedPrice): Price {
+  const { description = "", billingModel = "one_time", approved = true, retired = false, ...rest } = wanted;
+  return { ...rest, description, billingModel, approved, retired };
+}
+
 type Place = { readonly now: StoreState | undefined; readonly state: ConfigState };
 type Checked = Place & { readonly path: FieldPath; readonly options: PlanOptions };
 
@@ -182,13 +183,15 @@ function priceChanges(
       const about = { storeId, name: wanted.id };
       const before = known.find(({ id }) => id === wanted.id);
       if (before === undefined) return { ...head("add", "price", about), wanted };
-      const { description = "", approved = true } = wanted;
+      const whole = wholePrice(wanted);
       const change = compared("price", about, [
-        ["amount_minor", before.amountMinor, wanted.amountMinor],
-        ["currency", before.currency, wanted.currency],
-        ["payment_method", before.paymentMethod, wanted.paymentMethod],
-        ["description", before.description, description],
-        ["approved", before.approved, approved],
+        ["amount_minor", before.amountMinor, whole.amountMinor],
+        ["currency", before.currency, whole.currency],
+        ["payment_method", before.paymentMethod, whole.paymentMethod],
+        ["description", before.description, whole.description],
+        ["billing_model", before.billingModel, whole.billingModel],
+        ["approved", before.approved, whole.approved],
+        ["retired", before.retired, whole.retired],
       ]);
       return { ...change, wanted };
     }),
@@ -262,7 +265,7 @@ function checkStore(wanted: WantedStore, { now, state, path, options }: Checked)
 }
 
 function checkLists(wanted: WantedStore, { now, path, options }: Checked): Outcome<void> {
-  const { returnOrigins = [], endpoints = [] } = wanted;
+  const { returnOrigins = [], endpoints = [], prices = [] } = wanted;
   for (const [at, { url }] of endpoints.entries()) {
     const target = parseTarget(url, options.targets);
     if (!target.ok)
@@ -271,19 +274,22 @@ function checkLists(wanted: WantedStore, { now, path, options }: Checked): Outco
   const lists = [
     [
       "return_origins",
+      MAX_IN_LIST,
       returnOrigins.map(({ origin }) => origin),
       (now?.returnOrigins ?? []).map(({ origin }) => origin),
     ],
     [
       "endpoints",
+      MAX_IN_LIST,
       endpoints.map(({ url }) => canonicalUrl(url)),
       (now?.endpoints ?? []).map(({ url }) => url),
     ],
+    ["prices", MAX_PRICES, prices.map(({ id }) => id), (now?.prices ?? []).map(({ id }) => id)],
   ] as const;
-  for (const [name, inFile, known] of lists) {
+  for (const [name, most, inFile, known] of lists) {
     const all = new Set(options.prune ? inFile : [...inFile, ...known]);
-    if (all.size <= MAX_IN_LIST || all.size === known.length) continue;
-    const why = `a store may have ${MAX_IN_LIST}, and would have ${all.size} with those that are not in the file`;
+    if (all.size <= most || all.size === known.length) continue;
+    const why = `a store may have ${most}, and would have ${all.size} with those that are not in the file`;
     return refuseField("state_conflict", [...path, name], `${why}; --prune removes them`);
   }
   return accept(undefined);

@@ -6,6 +6,7 @@ import {
   type PaymentMethod,
 } from "../checkout/checkout.ts";
 import { parseReturnOrigin, parseReturnPath, ROOT_PATH } from "../checkout/return-origin.ts";
+import { BILLING_MODELS, MAX_PRICES } from "../checkout/price.ts";
 import { isTestKey } from "../credential.ts";
 import { isSigningSecret } from "../sealed-secret.ts";
 import type { DomainOf } from "../control/operation.ts";
@@ -22,14 +23,13 @@ import {
   parseSchedule,
   rateLimitOf,
 } from "./setting-text.ts";
-import { codePointLength, printable } from "../text.ts";
 import { MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
+import { A_SECRET, codePointLength, holdsSecret, printable } from "../text.ts";
 import { parseEventTypes } from "../webhook/endpoint.ts";
 import { parseTargetHost } from "../webhook/target.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_STORES = 50;
-const MAX_PRICES = 200;
 const MAX_RETRIES = 100;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -42,6 +42,7 @@ const givenId = z
 const line = (minimum: number, maximum: number) =>
   z
     .string()
+    .refine((text) => !holdsSecret(text), `must be free of ${A_SECRET}`)
     .refine(
       (text) =>
         codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text,
@@ -151,13 +152,18 @@ const secret = z.strictObject(
   },
 );
 
-const price = z.strictObject({
+/** A catalog price as it is wanted: with what can be left out. */
+export const price = z.strictObject({
   id: line(1, 64),
   amountMinor: z.int().min(1),
   currency: z.string().regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR"),
   paymentMethod: z.enum(PAYMENT_METHODS, { error: `must be ${PAYMENT_METHODS.join(" or ")}` }),
   description: line(0, 128).optional(),
+  billingModel: z
+    .enum(BILLING_MODELS, { error: `must be ${BILLING_MODELS.join(" or ")}: a price is paid once` })
+    .optional(),
   approved: z.boolean().optional(),
+  retired: z.boolean().optional(),
 });
 
 const endpoint = z.strictObject({

@@ -1,7 +1,8 @@
 import * as z from "zod";
-import { STATUSES } from "../checkout/checkout.ts";
+import { PAYMENT_METHODS, STATUSES } from "../checkout/checkout.ts";
+import { BILLING_MODELS } from "../checkout/price.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
-import { returnOrigin } from "../config/schema.ts";
+import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
 
 const status = z.enum(STATUSES);
@@ -49,8 +50,25 @@ const inspected = z.object({
 });
 
 const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
+/** The longest name of a price or a capability, in UTF-16 units. */
+export const MAX_SUBJECT_LENGTH = 128;
 
-/** The operations on checkouts, and on where customers go back to (decisions 19, 38, 88). */
+
+/** A catalog price. */
+export const price = z.object({
+  id: z.string(),
+  description: z.string(),
+  amountMinor: z.int().min(1),
+  currency: z.string(),
+  paymentMethod: z.enum(PAYMENT_METHODS),
+  billingModel: z.enum(BILLING_MODELS),
+  approved: z.boolean(),
+  retired: z.boolean(),
+});
+/** A catalog price, as the control API tells it. */
+export type PriceEntry = DomainOf<typeof price>;
+
+/** The operations on checkouts, their prices, and where customers go back to (decisions 19, 38, 88, 89). */
 export const checkoutOperations = {
   pay: storeOperation({
     method: "POST",
@@ -66,6 +84,32 @@ export const checkoutOperations = {
     summary: "Shows an order or a session, with all that has happened to it",
     answer: inspected,
     refusals: ["session_not_found"],
+  }),
+  listPrices: storeOperation({
+    method: "GET",
+    path: "/prices",
+    summary: "Lists the store's catalog, with prices that are not approved or retired, by id",
+    answer: z.object({ storeId: z.uuid(), prices: z.array(price) }),
+  }),
+  addPrice: storeOperation({
+    method: "POST",
+    path: "/prices",
+    summary: "Adds a price to the catalog, approved unless it says otherwise; one that is there is kept",
+    request: wantedPrice.omit({ retired: true }),
+    answer: price.extend({
+      /** Whether it was not there before. */
+      added: z.boolean(),
+      /** The payment method and the currency, where the store may not be paid with them. */
+      missingCapabilities: z.array(z.string()),
+    }),
+    refusals: ["state_conflict"],
+  }),
+  retirePrice: storeOperation({
+    method: "POST",
+    path: "/prices/retire",
+    summary: "Retires a price: no checkout is created on it any more; one that is retired stays as it is",
+    request: z.strictObject({ id: z.string().min(1).max(MAX_SUBJECT_LENGTH) }),
+    answer: price,
   }),
   listReturnOrigins: storeOperation({
     method: "GET",

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { PAYMENT_METHODS } from "../checkout/checkout.ts";
 import { CHANGE_ACTIONS, CHANGE_KINDS } from "../config/plan.ts";
 import { resolvedStore, returnOrigin } from "../config/schema.ts";
+import { price } from "./checkout.ts";
 import { sandboxOperation, type DomainOf } from "./operation.ts";
 import { servedSettings } from "./sandbox.ts";
 
@@ -21,16 +21,7 @@ const store = z.object({
   id: z.string(),
   name: z.string(),
   merchant: z.object({ id: z.string(), name: z.string() }),
-  prices: z.array(
-    z.object({
-      id: z.string(),
-      amountMinor: z.int(),
-      currency: z.string(),
-      paymentMethod: z.enum(PAYMENT_METHODS),
-      description: z.string(),
-      approved: z.boolean(),
-    }),
-  ),
+  prices: z.array(price),
   /** Those that are active. */
   capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
   returnOrigins: z.array(returnOrigin),

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { PAYMENT_METHODS } from "../checkout/checkout.ts";
 import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH } from "../readiness/admin-act.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
 import { PAUSED_BY } from "../webhook/endpoint.ts";
+import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
 
@@ -67,28 +67,24 @@ const storeSummary = z.object({
   merchant: z.object({ id: z.uuid(), name: z.string() }),
   store: z.object({ id: z.uuid(), name: z.string(), active: z.boolean() }),
   capabilities: z.array(capability),
-  prices: z.array(
-    z.object({
-      id: z.string(),
-      description: z.string(),
-      amountMinor: z.int().min(1),
-      currency: z.string(),
-      paymentMethod: z.enum(PAYMENT_METHODS),
-      approved: z.boolean(),
-    }),
-  ),
+  prices: z.array(price),
   apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
   returnOrigins: z.array(returnOrigin),
   endpoints: z.int().min(0),
 });
 
-const capabilityAction = z.enum(["enable_capability", "disable_capability"]);
+/** The acts on one capability or price. */
+const actionOnOne = z.enum(["enable_capability", "disable_capability", "approve_price", "revoke_price"]);
 const actRequest = z.discriminatedUnion("action", [
   z.strictObject({
-    action: z.enum(ADMINISTRATOR_ACTIONS).exclude(capabilityAction.options),
+    action: z.enum(ADMINISTRATOR_ACTIONS).exclude(actionOnOne.options),
     note: note.optional(),
   }),
-  z.strictObject({ action: capabilityAction, subject: z.string().min(1).max(64), note: note.optional() }),
+  z.strictObject({
+    action: actionOnOne,
+    subject: z.string().min(1).max(MAX_SUBJECT_LENGTH),
+    note: note.optional(),
+  }),
 ]);
 
 const assumption = z.object({
@@ -142,7 +138,8 @@ export const readinessOperations = {
   adminAct: storeOperation({
     method: "POST",
     path: "/admin/acts",
-    summary: "Does what only an administrator can: approvals, activity, capabilities, the production gate",
+    summary:
+      "Does what only an administrator can: approvals, activity, capabilities, prices, the production gate",
     role: "administrator",
     request: actRequest,
     answer: act,

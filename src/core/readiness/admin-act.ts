@@ -1,4 +1,5 @@
 import type { Capability } from "../checkout/checkout.ts";
+import type { Price } from "../checkout/price.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 
@@ -10,6 +11,8 @@ export const ADMINISTRATOR_ACTIONS = [
   "deactivate",
   "enable_capability",
   "disable_capability",
+  "approve_price",
+  "revoke_price",
   "open_gate",
   "close_gate",
 ] as const;
@@ -23,7 +26,7 @@ export type AdminAct = {
   readonly storeId: string;
   readonly actor: "merchant" | "administrator";
   readonly action: AdministratorAction | "request_production";
-  /** The capability (`wechat_pay`, `EUR`); null if the action concerns none. */
+  /** The capability (`wechat_pay`, `EUR`) or the price; null if the action concerns none. */
   readonly subject: string | null;
   /** The note of the person who did it. */
   readonly note: string | null;
@@ -48,6 +51,7 @@ export type Production = {
 export type StoreStatus = {
   readonly active: boolean;
   readonly capabilities: readonly Capability[];
+  readonly prices: readonly Pick<Price, "id" | "approved" | "retired">[];
   readonly production: Production;
 };
 
@@ -75,10 +79,10 @@ function isRequested({ request, approval, gate }: Production): boolean {
 
 /**
  * Decides whether an act may be done. Refuses with `state_conflict` an act that would change nothing, and to open a
- * gate without approval or request; with `not_found` a capability that the store does not have.
+ * gate without approval or request; with `not_found` a capability or a price that the store does not have.
  */
 export function decideAct(
-  { active, capabilities, production }: StoreStatus,
+  { active, capabilities, prices, production }: StoreStatus,
   { action, subject }: Pick<AdminAct, "action" | "subject">,
 ): Outcome<void> {
   switch (action) {
@@ -98,6 +102,9 @@ export function decideAct(
     case "enable_capability":
     case "disable_capability":
       return decideCapability(capabilities, { subject, wanted: action === "enable_capability" });
+    case "approve_price":
+    case "revoke_price":
+      return decideApproval(prices, { subject, wanted: action === "approve_price" });
     case "open_gate":
       return decideOpening(production);
     case "close_gate":
@@ -121,6 +128,8 @@ function afterAct(before: Production, act: RecordedAct): Production {
     case "deactivate":
     case "enable_capability":
     case "disable_capability":
+    case "approve_price":
+    case "revoke_price":
       return before;
   }
 }
@@ -155,6 +164,20 @@ function decideCapability(
   return unless(
     found.active === wanted,
     `the capability ${found.name} is ${wanted ? "active" : "inactive"} already`,
+  );
+}
+
+function decideApproval(
+  prices: StoreStatus["prices"],
+  { subject, wanted }: { readonly subject: string | null; readonly wanted: boolean },
+): Outcome<void> {
+  const found = prices.find(({ id }) => id === subject);
+  const name = printableLiteral(subject);
+  if (found === undefined) return refuse("not_found", `the store has no price ${name}`);
+  if (wanted && found.retired) return refuse("state_conflict", `the price ${name} is retired`);
+  return unless(
+    found.approved === wanted,
+    wanted ? `the price ${name} is approved already` : `the price ${name} is not approved`,
   );
 }
 

@@ -10,8 +10,8 @@ import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import { recordEvent } from "../../core/checkout/event.ts";
 import { fingerprint, replay, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { priceForCheckout } from "../../core/checkout/price.ts";
 import { settlementOf } from "../../core/checkout/reserved-order-id.ts";
-import { printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import type { Store } from "../../store/store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -125,7 +125,7 @@ function answerUsed(
   return accept({ requestId: first, body, replayed: true });
 }
 
-/** What is bought: the amount as sent, or that of the catalog (decision 7). An unknown price is a 400. */
+/** What is bought: the amount as sent, or that of the catalog (decision 7). A price that cannot be named is a 400. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<Terms> {
   if (!("price_id" in request)) {
     return accept({
@@ -137,19 +137,9 @@ function resolveTerms(store: Store, storeId: string, request: CreateRequest): Ou
       priceId: null,
     });
   }
-  const price = store.prices.approved(storeId, request.price_id);
-  if (price === undefined) {
-    return refuse(
-      "invalid_parameter",
-      `price_id must name an approved price of this store; got ${printableLiteral(request.price_id)}`,
-    );
-  }
-  return accept({
-    orderId: request.order_id,
-    amountMinor: price.amountMinor,
-    currency: price.currency,
-    paymentMethod: price.paymentMethod,
-    description: request.description ?? price.description,
-    priceId: price.id,
-  });
+  const found = priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id));
+  if (!found.ok) return found;
+  const { id: priceId, amountMinor, currency, paymentMethod } = found.value;
+  const description = request.description ?? found.value.description;
+  return accept({ orderId: request.order_id, amountMinor, currency, paymentMethod, description, priceId });
 }

@@ -1,10 +1,11 @@
-import { planOf, type PlannedChange, type WholePrice } from "../../core/config/plan.ts";
-import type { WantedPrice, WantedStore } from "../../core/config/schema.ts";
+import { planOf, wholePrice, type PlannedChange } from "../../core/config/plan.ts";
+import type { WantedStore } from "../../core/config/schema.ts";
 import { hashKey } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
 import type { Store } from "../../store/store.ts";
 import { storeTime } from "../at-store.ts";
+import { noteApproval } from "../checkout/prices.ts";
 import { makeKey } from "../runtime/keys.ts";
 import { makeStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";
 import { dropEndpoint, makeEndpoint } from "../webhook/endpoints.ts";
@@ -69,8 +70,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
       if (!isNew) changeCapability(context, change, now);
       return undefined;
     case "price":
-      if (action === "remove") store.prices.remove(storeId, name);
-      else if (!isNew && change.wanted !== undefined) store.prices.put(storeId, wholePrice(change.wanted));
+      if (!isNew) changePrice(context, change, now);
       return undefined;
     case "return_origin":
       if (action === "remove") store.returnOrigins.remove(storeId, name);
@@ -96,11 +96,6 @@ function givenOf(wanted: WantedStore) {
   };
 }
 
-function wholePrice(price: WantedPrice): WholePrice {
-  const { description = "", approved = true, ...rest } = price;
-  return { ...rest, description, approved };
-}
-
 function changeMerchant({ stores }: Store, { name, differences }: PlannedChange): void {
   const [{ to } = { to: null }] = differences;
   if (typeof to === "string") stores.renameMerchant(name, to);
@@ -119,6 +114,22 @@ function changeCapability(
   const act = active ? "enable_capability" : "disable_capability";
   store.adminActs.insert({ storeId, actor: "administrator", action: act, subject, note: BY_CONFIG, at });
 }
+
+/** Every approval is in the audit log, that of other terms too, and so is every one that is taken back. */
+function changePrice({ store }: ConfigContext, change: PlannedChange, at: number): void {
+  if (change.kind !== "price") return;
+  const { action, storeId, name, differences, wanted } = change;
+  if (action === "remove") store.prices.remove(storeId, name);
+  if (action === "remove" || wanted === undefined) return;
+  const price = wholePrice(wanted);
+  store.prices.put(storeId, price);
+  const decided = differences.map(({ field }) => field).filter((field) => !NOT_APPROVED.has(field));
+  const isDecided = price.approved ? action === "add" || decided.length > 0 : decided.includes("approved");
+  if (isDecided) noteApproval(store, { storeId, price, note: BY_CONFIG, at });
+}
+
+/** Fields of a price that its approval does not cover. */
+const NOT_APPROVED: ReadonlySet<string> = new Set(["description", "retired"]);
 
 /** Says in the audit log where a change came from. */
 const BY_CONFIG = "by the configuration of the sandbox";

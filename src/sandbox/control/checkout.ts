@@ -2,9 +2,11 @@ import type { checkoutOperations } from "../../core/control/checkout.ts";
 import { parseReturnOrigin, parseReturnPath } from "../../core/checkout/return-origin.ts";
 import { checkoutUrl } from "../../core/checkout/wire.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { wholePrice } from "../../core/config/plan.ts";
 import { ACTED_AS_PAYER } from "../../core/readiness/assumptions.ts";
 import { storeTime } from "../at-store.ts";
 import { payAs } from "../checkout/payments.ts";
+import { addPrice, retirePrice } from "../checkout/prices.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
 import { viewCheckout } from "../checkout/view.ts";
 import type { EventEntry } from "../../store/checkout/events.ts";
@@ -28,6 +30,9 @@ export const checkoutHandlers = {
     const shown = { checkoutUrl: checkoutUrl(checkout, context.checkoutOrigin), livemode: false };
     return accept({ ...checkout, ...shown, attempts, lateResults, events });
   },
+  listPrices: async ({ store }, { storeId }) => accept({ storeId, prices: store.prices.of(storeId) }),
+  addPrice: (context, { storeId, body }) => addPrice(context, storeId, wholePrice(body)),
+  retirePrice: (context, { storeId, body: { id } }) => retirePrice(context, { storeId, id }),
   listReturnOrigins: async (context, { storeId }) =>
     accept({ storeId, returnOrigins: listReturnOrigins(context, storeId) }),
   changeReturnOrigins: async (context, { storeId, body }) => {

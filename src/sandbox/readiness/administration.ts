@@ -10,7 +10,7 @@ export type WantedAct = Omit<AdminAct, "at">;
 /**
  * Does an act of the administrator, or records a request of the merchant (decision 49): one transaction writes the
  * change and its row in the audit log. Refuses with `state_conflict` an act that would change nothing or is not allowed
- * yet, with `not_found` an unknown store or capability.
+ * yet, with `not_found` an unknown store, capability or price.
  */
 export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome<RecordedAct>> {
   const { storeId } = wanted;
@@ -20,6 +20,7 @@ export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome
     const standing = {
       active: details.active,
       capabilities: store.capabilities.of(storeId),
+      prices: store.prices.of(storeId),
       production: productionOf(store.adminActs.of(storeId)),
     };
     const allowed = decideAct(standing, wanted);
@@ -30,7 +31,7 @@ export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome
 }
 
 /** What an act changes in addition to the audit log; approvals, requests and the gate exist only as rows of the log. */
-function apply({ stores, capabilities }: Store, { storeId, action, subject }: WantedAct): void {
+function apply({ stores, capabilities, prices }: Store, { storeId, action, subject }: WantedAct): void {
   switch (action) {
     case "activate":
     case "deactivate":
@@ -38,6 +39,12 @@ function apply({ stores, capabilities }: Store, { storeId, action, subject }: Wa
     case "enable_capability":
     case "disable_capability":
       return capabilities.set(storeId, { name: subject ?? "", active: action === "enable_capability" });
+    case "approve_price":
+    case "revoke_price": {
+      const price = prices.find(storeId, subject ?? "");
+      if (price !== undefined) prices.put(storeId, { ...price, approved: action === "approve_price" });
+      return undefined;
+    }
     case "request_production":
     case "approve_credential":
     case "revoke_credential":

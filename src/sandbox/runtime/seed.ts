@@ -1,4 +1,5 @@
 import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
+import type { Price } from "../../core/checkout/price.ts";
 import {
   formatSigningSecret,
   NONCE_BYTES,
@@ -7,7 +8,6 @@ import {
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
-import type { Price } from "../../store/checkout/prices.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreIdentity } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
@@ -17,7 +17,7 @@ import { makeKey, newApiKey } from "./keys.ts";
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
 
 /** The catalog of a new store. */
-const SEEDED_PRICES: readonly (Price & { readonly approved: boolean })[] = [
+const SEEDED_PRICES: readonly Price[] = [
   price("price_coffee", "A coffee", { amountMinor: 450, currency: "EUR", paymentMethod: "alipay_plus" }),
   price("price_ticket", "A concert ticket", {
     amountMinor: 19_900,
@@ -57,7 +57,7 @@ export type GivenStore = {
   readonly merchant?: { readonly id: string; readonly name?: string | undefined } | undefined;
   readonly apiKey?: string | undefined;
   readonly signingSecret?: string | undefined;
-  readonly prices?: readonly (Price & { readonly approved: boolean })[] | undefined;
+  readonly prices?: readonly Price[] | undefined;
   readonly paymentMethods?: readonly string[] | undefined;
   readonly currencies?: readonly string[] | undefined;
 };
@@ -163,6 +163,10 @@ export function newSigningSecret({ randomBytes }: Pick<World, "randomBytes">): s
   return formatSigningSecret(randomBytes(SIGNING_SECRET_BYTES));
 }
 
-function price(id: string, description: string, terms: Omit<Price, "id" | "description">) {
-  return { id, description, ...terms, approved: true };
+function price(
+  id: string,
+  description: string,
+  terms: Pick<Price, "amountMinor" | "currency" | "paymentMethod">,
+): Price {
+  return { id, description, ...terms, billingModel: "one_time", approved: true, retired: false };
 }

@@ -1,13 +1,11 @@
-import type { Terms } from "../../core/checkout/checkout.ts";
+import type { Price } from "../../core/checkout/price.ts";
 import type { Connection } from "../connection/database.ts";
 
-/** A catalog price of a store: it sets amount, currency and method of a checkout (decision 7). */
-export type Price = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
-  readonly id: string;
-  readonly description: string;
-};
+/** As stored: what is so or not as a number. */
+type Row = Omit<Price, "approved" | "retired"> & { readonly approved: number; readonly retired: number };
 
-const COLUMNS = "id, description, amount_minor AS amountMinor, currency, payment_method AS paymentMethod";
+const COLUMNS =
+  "id, description, amount_minor AS amountMinor, currency, payment_method AS paymentMethod, billing_model AS billingModel, approved, retired";
 
 /** The DDL of catalog prices. */
 export const PRICES_DDL = `
@@ -23,36 +21,68 @@ CREATE TABLE prices (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * The migration that tells how a price is paid, and whether it is retired. The table is made again, because ALTER TABLE
+ * reads the whole schema anew: a millisecond of every start in a new folder.
+ */
+export const PRICES_WITH_BILLING = `
+CREATE TABLE prices_before AS SELECT * FROM prices;
+DROP TABLE prices;
+CREATE TABLE prices (
+  store_id       TEXT NOT NULL REFERENCES stores (id),
+  id             TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64),
+  description    TEXT NOT NULL,
+  amount_minor   INTEGER NOT NULL CHECK (amount_minor BETWEEN 1 AND 9007199254740991),
+  currency       TEXT NOT NULL CHECK (currency GLOB '[A-Z][A-Z][A-Z]'),
+  payment_method TEXT NOT NULL CHECK (payment_method IN ('alipay_plus', 'wechat_pay')),
+  approved       INTEGER NOT NULL CHECK (approved IN (0, 1)),
+  billing_model  TEXT NOT NULL CHECK (billing_model = 'one_time'),
+  retired        INTEGER NOT NULL CHECK (retired IN (0, 1)),
+  PRIMARY KEY (store_id, id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, approved, billing_model, retired)
+  SELECT store_id, id, description, amount_minor, currency, payment_method, approved, 'one_time', 0 FROM prices_before;
+DROP TABLE prices_before;
+`;
+
 /** The catalog of each store. */
 export function pricesTable(connection: Connection) {
-  const upsert = connection.prepare<Price & { readonly storeId: string; readonly approved: number }>(
-    `INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, approved)
-     VALUES (@storeId, @id, @description, @amountMinor, @currency, @paymentMethod, @approved)
+  const upsert = connection.prepare<Row & { readonly storeId: string }>(
+    `INSERT INTO prices (store_id, id, description, amount_minor, currency, payment_method, billing_model, approved, retired)
+     VALUES (@storeId, @id, @description, @amountMinor, @currency, @paymentMethod, @billingModel, @approved, @retired)
      ON CONFLICT (store_id, id) DO UPDATE SET description = excluded.description, currency = excluded.currency,
-       amount_minor = excluded.amount_minor, payment_method = excluded.payment_method, approved = excluded.approved`,
+       amount_minor = excluded.amount_minor, payment_method = excluded.payment_method,
+       billing_model = excluded.billing_model, approved = excluded.approved, retired = excluded.retired`,
   );
   const remove = connection.prepare<[string, string]>("DELETE FROM prices WHERE store_id = ? AND id = ?");
-  const selectApproved = connection.prepare<[string, string], Price>(
-    `SELECT ${COLUMNS} FROM prices WHERE store_id = ? AND id = ? AND approved = 1`,
+  const select = connection.prepare<[string, string], Row>(
+    `SELECT ${COLUMNS} FROM prices WHERE store_id = ? AND id = ?`,
   );
-  const selectOf = connection.prepare<[string], Price & { readonly approved: number }>(
-    `SELECT ${COLUMNS}, approved FROM prices WHERE store_id = ? ORDER BY id`,
+  const selectOf = connection.prepare<[string], Row>(
+    `SELECT ${COLUMNS} FROM prices WHERE store_id = ? ORDER BY id`,
   );
 
   return {
     /** Adds a price, or replaces the one of its id; checkouts keep the terms that they were created on. */
-    put: (storeId: string, price: Price & { readonly approved: boolean }): void => {
-      upsert.run({ ...price, storeId, approved: Number(price.approved) });
+    put: (storeId: string, price: Price): void => {
+      const { approved, retired } = price;
+      upsert.run({ ...price, storeId, approved: Number(approved), retired: Number(retired) });
     },
 
     /** Removes a price; checkouts of it stay. */
     remove: (storeId: string, id: string): void => void remove.run(storeId, id),
 
-    /** The approved price of this id, if the store has it. */
-    approved: (storeId: string, id: string): Price | undefined => selectApproved.get(storeId, id),
+    /** The price of this id, approved or not, retired or not; undefined if the store does not have it. */
+    find: (storeId: string, id: string): Price | undefined => {
+      const row = select.get(storeId, id);
+      return row && priceOf(row);
+    },
 
-    /** All prices of a store, approved or not. */
-    of: (storeId: string): (Price & { readonly approved: boolean })[] =>
-      selectOf.all(storeId).map((row) => Object.assign(row, { approved: row.approved === 1 })),
+    /** All prices of a store, approved or not, retired or not. */
+    of: (storeId: string): Price[] => selectOf.all(storeId).map(priceOf),
   };
+}
+
+function priceOf(row: Row): Price {
+  return { ...row, approved: row.approved === 1, retired: row.retired === 1 };
 }

@@ -1,0 +1,78 @@
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+import type { Terms } from "./checkout.ts";
+
+/** How a price is paid: the service creates one-time orders and no others (interface 1, 10). */
+export const BILLING_MODELS = ["one_time"] as const;
+
+/** What a price says of the checkouts that name it. */
+type PriceTerms = Pick<Terms, "amountMinor" | "currency" | "paymentMethod"> & {
+  readonly description: string;
+};
+
+/** A catalog price of a store: it sets amount, currency and method of a checkout (decisions 7, 89). */
+export type Price = PriceTerms & {
+  readonly id: string;
+  readonly billingModel: (typeof BILLING_MODELS)[number];
+  /** Whether an administrator has approved it. */
+  readonly approved: boolean;
+  /** Whether no checkout is created on it any more. */
+  readonly retired: boolean;
+};
+
+/** Maximum number of prices of a store, retired ones too. */
+export const MAX_PRICES = 200;
+
+const TERMS = [
+  ["amountMinor", "amount_minor"],
+  ["currency", "currency"],
+  ["paymentMethod", "payment_method"],
+  ["description", "description"],
+] as const satisfies readonly (readonly [keyof PriceTerms, string])[];
+
+/** The price that a create names. Refuses with `invalid_parameter` unless the store has it, approved and not retired. */
+export function priceForCheckout(id: string, price: Price | undefined): Outcome<Price> {
+  if (price?.approved === true && !price.retired) return accept(price);
+  return refuse(
+    "invalid_parameter",
+    `price_id must name an approved price of this store; got ${printableLiteral(id)}, ${whyNot(price)}`,
+  );
+}
+
+/**
+ * What adding a price comes to: a new one, or one that is there with the same terms, which stays as it is. Refuses with
+ * `state_conflict` an id that stands for other terms, or was retired; a price that is there and not approved, where an
+ * approved one is wanted; and one more than a store may have.
+ */
+export function decidePrice(
+  wanted: Price,
+  all: readonly Price[],
+): Outcome<{ readonly price: Price; readonly added: boolean }> {
+  const known = all.find(({ id }) => id === wanted.id);
+  if (known !== undefined) return decideKnown(wanted, known);
+  if (all.length >= MAX_PRICES)
+    return refuse("state_conflict", `a store may have ${MAX_PRICES} prices, and has them`);
+  return accept({ price: wanted, added: true });
+}
+
+function decideKnown(
+  wanted: Price,
+  known: Price,
+): Outcome<{ readonly price: Price; readonly added: boolean }> {
+  const there = `the price ${printableLiteral(known.id)} is there already`;
+  if (known.retired) return refuse("state_conflict", `${there}, retired; its id is not used again`);
+  const others = TERMS.filter(([field]) => known[field] !== wanted[field]).map(
+    ([field, name]) => `${name} ${printableLiteral(known[field])}, not ${printableLiteral(wanted[field])}`,
+  );
+  if (others.length > 0)
+    return refuse("state_conflict", `${there}, with ${others.join("; ")}; a price keeps its terms`);
+  if (wanted.approved && !known.approved)
+    return refuse("state_conflict", `${there}, and not approved: see checkout admin approve-price`);
+  return accept({ price: known, added: false });
+}
+
+function whyNot(price: Price | undefined): string {
+  if (price === undefined) return "which is not in its catalog: see checkout prices list";
+  if (price.retired) return "which is retired: take another one of checkout prices list";
+  return "which is not approved: see checkout admin approve-price";
+}

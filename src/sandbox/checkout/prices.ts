@@ -1,0 +1,60 @@
+import { decidePrice, type Price } from "../../core/checkout/price.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { printableLiteral } from "../../core/text.ts";
+import type { Store } from "../../store/store.ts";
+import { atStore } from "../at-store.ts";
+import type { ServiceContext } from "../context.ts";
+
+/** A price that was asked for, and what the store lacks to be paid by it. */
+type AddedPrice = Price & {
+  /** Whether it was not there before. */
+  readonly added: boolean;
+  /** The capabilities that a checkout of it would be refused for. */
+  readonly missingCapabilities: readonly string[];
+};
+
+/** Says in the audit log where an approval came from. */
+const BY_ADDING = "approved when it was added to the sandbox";
+
+/** Adds a price to the catalog of a store (decision 89). Refuses with `state_conflict` as `decidePrice` says. */
+export function addPrice(
+  context: ServiceContext,
+  storeId: string,
+  wanted: Price,
+): Promise<Outcome<AddedPrice>> {
+  return atStore(context, storeId, (store, at) => {
+    const decided = decidePrice(wanted, store.prices.of(storeId));
+    if (!decided.ok) return decided;
+    const { price, added } = decided.value;
+    if (added) store.prices.put(storeId, price);
+    if (added && price.approved) noteApproval(store, { storeId, price, note: BY_ADDING, at });
+    const { paymentMethods = [], currencies = [] } = store.stores.facts(storeId) ?? {};
+    const active = new Set([...paymentMethods, ...currencies]);
+    const missingCapabilities = [price.paymentMethod, price.currency].filter((name) => !active.has(name));
+    return accept({ ...price, added, missingCapabilities });
+  });
+}
+
+/** Retires a price: no checkout is created on it any more. Refuses with `not_found` if the store does not have it. */
+export function retirePrice(
+  context: ServiceContext,
+  { storeId, id }: { readonly storeId: string; readonly id: string },
+): Promise<Outcome<Price>> {
+  return atStore(context, storeId, ({ prices }) => {
+    const price = prices.find(storeId, id);
+    if (price === undefined) return refuse("not_found", `the store has no price ${printableLiteral(id)}`);
+    const retired = { ...price, retired: true };
+    if (!price.retired) prices.put(storeId, retired);
+    return accept(retired);
+  });
+}
+
+/** Writes into the audit log that a price is approved, or that it is not any more, by other ways than an act. */
+export function noteApproval(
+  { adminActs }: Pick<Store, "adminActs">,
+  approval: { readonly storeId: string; readonly price: Price; readonly note: string; readonly at: number },
+): void {
+  const { storeId, price, note, at } = approval;
+  const action = price.approved ? "approve_price" : "revoke_price";
+  adminActs.insert({ storeId, actor: "administrator", action, subject: price.id, note, at });
+}
