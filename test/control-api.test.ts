@@ -195,10 +195,7 @@ test("every operation answers as it is described", async () => {
   let key = "";
   for (const name of OPERATION_NAMES) {
     const [template, request] = calls[name];
-    const path = template
-      .replace("<lease>", lease)
-      .replace("<request>", requestId)
-      .replace("<key>", key);
+    const path = template.replace("<lease>", lease).replace("<request>", requestId).replace("<key>", key);
     if (request !== undefined) expect(described(name, "request", request)).toBe("");
     const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
     const answer = await call(path, body === undefined ? {} : { body });

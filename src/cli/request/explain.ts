@@ -1,10 +1,11 @@
-import { Option, type Command } from "commander";
+import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINED, type ExplainedKind } from "../../core/explain/explanation.ts";
 import { printable } from "../../core/text.ts";
-import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
+import { parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { failUsage, type Ending } from "../problem.ts";
 import { table } from "../table.ts";
@@ -21,7 +22,9 @@ export function registerExplain(parent: Command, registry: Registry): void {
       "checkout explain <request_id>",
       "checkout explain <delivery_id> --json",
     ],
-    options: [new Option("--as <kind>", "what the id is, where it could be several").choices(EXPLAINED)],
+    options: [
+      valueOption("--as <kind>", "what the id is, where it could be several", parseChoice(EXPLAINED)),
+    ],
     run: runExplain,
   });
 }

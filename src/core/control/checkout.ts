@@ -53,7 +53,6 @@ const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(retur
 /** The longest name of a price or a capability, in UTF-16 units. */
 export const MAX_SUBJECT_LENGTH = 128;
 
-
 /** A catalog price. */
 export const price = z.object({
   id: z.string(),
