@@ -11,7 +11,7 @@ export type ServiceContext = {
   /** Lifetime of new checkouts (decision 10). */
   readonly checkoutLifetimeMs: number;
   /** Called when something of a store is due at a time: milliseconds by the real clock. */
-  readonly expectDue: (realTime: number) => void;
+  readonly expectDue: (storeId: string, realTime: number) => void;
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
   /** Wakes those who wait for an event of a store. */

@@ -96,11 +96,11 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     leases: createLeases(world, report("lease")),
     eventArrivals: createArrivals(world),
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
-    expectDue: (realTime) => timekeeper.expect(realTime),
+    expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
-    wakeAll: async () => {
-      await timekeeper.wake();
-      dispatcher.wakeAll();
+    wakeStores: async (storeIds) => {
+      await timekeeper.wake(storeIds);
+      dispatcher.wakeStores(storeIds);
     },
     clockMutex: createMutex(),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
@@ -118,7 +118,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     service,
     start: async () => {
       await Promise.all([recoverDeliveries(context), revokeDrillKeys(context)]);
-      await context.wakeAll();
+      await context.wakeStores(context.store.clocks.storeIds());
     },
     stop: async (graceMs) => {
       timekeeper.stop();

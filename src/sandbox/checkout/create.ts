@@ -105,7 +105,7 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
   const settlement = settlementOf(checkout);
   if (settlement !== undefined) context.store.settlements.insert({ checkoutId, storeId, ...settlement });
   const realTime = realTimeOf(clock, settlement?.dueAt ?? expiresAt);
-  if (realTime !== undefined) context.expectDue(realTime);
+  if (realTime !== undefined) context.expectDue(storeId, realTime);
 }
 
 /**

@@ -10,7 +10,7 @@ export const clockHandlers = {
     const moved = await moveClock(context, storeId, body);
     if (!moved.ok) return moved;
     context.assumptions.note(MOVED_CLOCK, { storeId, requestId, at: moved.value.now });
-    await context.wakeAll();
+    await context.wakeStores([storeId]);
     return moved;
   },
 } satisfies Pick<Handlers, keyof typeof clockOperations>;

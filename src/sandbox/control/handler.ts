@@ -19,7 +19,8 @@ export type ControlActs = ClockContext &
     readonly eventArrivals: Arrivals;
     readonly requests: Pick<RequestLog, "list" | "find" | "last" | "next" | "forget">;
     readonly world: Pick<World, "sleep" | "monotonic">;
-    readonly wakeAll: () => Promise<void>;
+    /** Does what is due in these stores: their clocks were moved. */
+    readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
     /** What this sandbox says of itself. */
     readonly description: SandboxDescription;
     /** Stops this sandbox, as a signal does. */

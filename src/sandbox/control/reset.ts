@@ -9,7 +9,7 @@ export const resetHandlers = {
     const done = await withClocksStill(context, () => resetStores(context, body.store));
     if (!done.ok) return done;
     for (const { storeId } of done.value) context.requests.forget(storeId);
-    await context.wakeAll();
+    await context.wakeStores(done.value.map(({ storeId }) => storeId));
     return accept({ stores: done.value });
   },
 } satisfies Pick<Handlers, keyof typeof resetOperations>;

@@ -1,9 +1,9 @@
 import type { World } from "../../world.ts";
 
-/** A timer that runs work when it is due, and tries again after a failure. */
+/** A timer for many keys that runs the work of those that are due, and tries again after a failure. */
 export type Alarm = {
-  /** Sets the timer to this real time, if it is earlier. */
-  readonly expect: (realTime: number) => void;
+  /** The work of a key is due at this real time; of several times the earliest counts. */
+  readonly expect: (key: string, realTime: number) => void;
   readonly stop: () => void;
 };
 
@@ -13,26 +13,43 @@ const MAX_WAIT_MS = 60_000;
 /** Delay before the next try after a failure, such as a locked database. */
 const RETRY_MS = 1000;
 
-/** Keeps at most one timer; none while nothing is expected. */
+/** Keeps at most one timer; none while nothing is expected. What is not due costs nothing when it rings. */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
-  options: { readonly ring: () => Promise<void>; readonly report: (error: unknown) => void },
+  options: {
+    readonly ring: (keys: readonly string[]) => Promise<void>;
+    readonly report: (error: unknown) => void;
+  },
 ): Alarm {
+  const due = new Map<string, number>();
   let armedFor = Number.POSITIVE_INFINITY;
   let stopped = false;
 
-  const expect = (realTime: number): void => {
+  const expect = (key: string, realTime: number): void => {
+    due.set(key, Math.min(realTime, due.get(key) ?? realTime));
+    arm(realTime);
+  };
+
+  const arm = (realTime: number): void => {
     const at = Math.min(realTime, world.now() + MAX_WAIT_MS);
     if (at >= armedFor || stopped) return;
     armedFor = at;
     world.after(Math.max(0, at - world.now()), () => {
       // A timer for an earlier time has replaced this one.
-      if (armedFor !== at || stopped) return;
-      armedFor = Number.POSITIVE_INFINITY;
-      options.ring().catch((error: unknown) => {
-        options.report(error);
-        expect(world.now() + RETRY_MS);
-      });
+      if (armedFor === at && !stopped) ring();
+    });
+  };
+
+  const ring = (): void => {
+    armedFor = Number.POSITIVE_INFINITY;
+    const now = world.now();
+    const keys = [...due].filter(([, at]) => at <= now).map(([key]) => key);
+    for (const key of keys) due.delete(key);
+    if (due.size > 0) arm([...due.values()].reduce((first, at) => Math.min(first, at)));
+    if (keys.length === 0) return;
+    options.ring(keys).catch((error: unknown) => {
+      options.report(error);
+      for (const key of keys) expect(key, world.now() + RETRY_MS);
     });
   };
 

@@ -6,10 +6,10 @@ import type { ServiceContext } from "../context.ts";
 
 /** Settles and expires checkouts when they are due. Reads do not rely on it: they check the time themselves. */
 export type Timekeeper = {
-  /** Something is due at this real time. */
-  readonly expect: (realTime: number) => void;
-  /** Does what is due now, and sets the timer for the next item; for the start, and after a clock was moved. */
-  readonly wake: () => Promise<void>;
+  /** Something of a store is due at this real time. */
+  readonly expect: (storeId: string, realTime: number) => void;
+  /** Does what is due now in these stores, and sets the timer for the next item; for the start, and after a clock was moved. */
+  readonly wake: (storeIds: readonly string[]) => Promise<void>;
   readonly stop: () => void;
 };
 
@@ -18,12 +18,12 @@ export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
 ): Timekeeper {
-  const wake = async (): Promise<void> => {
+  const wake = async (storeIds: readonly string[]): Promise<void> => {
     const { store } = options.context();
     const next = await store.write(() =>
-      store.clocks.storeIds().map((storeId) => catchUp(options.context(), storeId, world.now())),
+      storeIds.map((storeId) => [storeId, catchUp(options.context(), storeId, world.now())] as const),
     );
-    for (const realTime of next) if (realTime !== undefined) alarm.expect(realTime);
+    for (const [storeId, realTime] of next) if (realTime !== undefined) alarm.expect(storeId, realTime);
   };
   const alarm = createAlarm(world, { ring: wake, report: options.report });
   return { expect: alarm.expect, wake, stop: alarm.stop };

@@ -6,10 +6,10 @@ export type Workers = {
   readonly idle: (keys?: readonly string[]) => Promise<void>;
 };
 
-/** Makes workers. `work` has to stop by itself; `onFailure` gets what it throws. */
+/** Makes workers. `work` has to stop by itself; `onFailure` gets what it throws, and for which key. */
 export function createWorkers(options: {
   readonly work: (key: string) => Promise<void>;
-  readonly onFailure: (error: unknown) => void;
+  readonly onFailure: (error: unknown, key: string) => void;
 }): Workers {
   const running = new Map<string, Promise<void>>();
   const wanted = new Set<string>();
@@ -23,7 +23,7 @@ export function createWorkers(options: {
     try {
       await options.work(key);
     } catch (error) {
-      options.onFailure(error);
+      options.onFailure(error, key);
     }
     running.delete(key);
     if (wanted.delete(key)) wake(key);

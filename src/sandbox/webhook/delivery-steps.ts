@@ -64,7 +64,7 @@ const MAX_HELD_AT_ONCE = 100;
 export function takeNext(
   context: DispatchContext,
   endpointId: string,
-  expect: (realTime: number) => void,
+  expect: (endpointId: string, realTime: number) => void,
 ): Started | undefined {
   const { store, world } = context;
   const endpoint = store.endpoints.find(endpointId);
@@ -78,7 +78,7 @@ export function takeNext(
     if (delivery === undefined) return undefined;
     if (delivery.nextAt > now) {
       const at = realTimeOf(clock, delivery.nextAt);
-      if (at !== undefined) expect(at);
+      if (at !== undefined) expect(endpointId, at);
       return undefined;
     }
     const event = store.events.find(delivery.eventId);
@@ -89,7 +89,7 @@ export function takeNext(
       return start(context, { endpoint, delivery, event, fault: fault?.kind ?? null }, now);
     }
   }
-  expect(world.now());
+  expect(endpointId, world.now());
   return undefined;
 }
 

@@ -17,8 +17,8 @@ import { createWorkers } from "../runtime/workers.ts";
 export type Dispatcher = {
   /** A delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
-  /** Checks all endpoints; for the start, and after a clock was moved. */
-  readonly wakeAll: () => void;
+  /** Checks all endpoints of these stores; for the start, and after a clock was moved. */
+  readonly wakeStores: (storeIds: readonly string[]) => void;
   /** Sends all due deliveries of a store, waits at most this long, and returns the tries in order. */
   readonly drain: (storeId: string, budgetMs: number) => Promise<readonly Dispatched[]>;
   /** Starts nothing new, and waits for running deliveries, at most this long. */
@@ -36,19 +36,16 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
 
   const workers = createWorkers({
     work: deliverAll,
-    onFailure: (error) => {
+    onFailure: (error, endpointId) => {
       report(error);
-      alarm.expect(world.now() + RETRY_MS);
+      alarm.expect(endpointId, world.now() + RETRY_MS);
     },
   });
   const wake = (endpointId: string): void => {
     // What is held back stays due, without a try.
     if (!stopped && context.heldBack === undefined) workers.wake(endpointId);
   };
-  const wakeAll = (): void => {
-    for (const storeId of store.clocks.storeIds()) for (const { id } of store.endpoints.of(storeId)) wake(id);
-  };
-  const alarm = createAlarm(world, { ring: async () => wakeAll(), report });
+  const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 
   /** One endpoint's work until nothing is due: the end of one try and the start of the next share a transaction. */
   async function deliverAll(endpointId: string): Promise<void> {
@@ -79,7 +76,9 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
 
   return {
     wake,
-    wakeAll,
+    wakeStores: (storeIds) => {
+      for (const storeId of storeIds) for (const { id } of store.endpoints.of(storeId)) wake(id);
+    },
     drain: async (storeId, budgetMs) => {
       const expected = countDue(context, storeId);
       if (expected.size === 0 || context.heldBack !== undefined) return [];
