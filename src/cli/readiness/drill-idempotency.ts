@@ -71,7 +71,9 @@ async function prepareDrill(
   return accept(async (signal) => {
     const wanted = { commandLine, commandTimeoutMs, target, signal };
     const drilled = await drillIdempotency(context.world, control, wanted);
-    const shown = controlOutcome(drilled, { not_found: "run it again; only one drill is run at a time" });
+    const shown = controlOutcome(drilled, {
+      not_found: "run it again; a store runs only one drill at a time",
+    });
     return shown.ok ? accept(resultOf(shown.value)) : shown;
   });
 }

@@ -94,22 +94,28 @@ type Moments = {
 /** Maximum number of creates that a drill keeps, so that a client in a loop does not fill the memory. */
 const MAX_SEEN = 100;
 
-/** Makes a watch without a drill. It is in memory, and lasts as long as the drill's lease; its result is stored. */
+/**
+ * Makes a watch without a drill: one drill at a time in each store. It is in memory, and lasts as long as the drill's
+ * lease; its result is stored.
+ */
 export function createIdempotencyWatch(store: Pick<Store, "credentials" | "checkouts">): IdempotencyWatch {
-  let watch: Watch | undefined;
+  const watches = new Map<string, Watch>();
+  const keep = (watch: Watch): void => void watches.set(watch.storeId, watch);
 
-  const watchOf = (drill: DrillRef): Outcome<Watch> =>
-    watch !== undefined && isSame(watch, drill) ? accept(watch) : unknown(drill);
+  const watchOf = (drill: DrillRef): Outcome<Watch> => {
+    const watch = watches.get(drill.storeId);
+    return watch?.id === drill.id ? accept(watch) : unknown(drill);
+  };
 
   return {
     begin: (drill) => {
-      watch?.moments.ended();
-      watch = { ...drill, ...NOTHING_SEEN, moments: momentsOfRun() };
+      watches.get(drill.storeId)?.moments.ended();
+      keep({ ...drill, ...NOTHING_SEEN, moments: momentsOfRun() });
     },
     beginRun: (drill, run) => {
       const known = watchOf(drill);
       if (!known.ok) return known;
-      watch = { ...known.value, moments: momentsOfRun(), current: run };
+      keep({ ...known.value, moments: momentsOfRun(), current: run });
       return accept(undefined);
     },
     awaitLoss: async (drill) => {
@@ -125,33 +131,38 @@ export function createIdempotencyWatch(store: Pick<Store, "credentials" | "check
       const { current, runs, moments } = known.value;
       const hasLost = lostIn(known.value) !== undefined;
       const ended = current === undefined ? runs : [...runs, { ...current, ...end }];
-      watch = { ...known.value, current: undefined, runs: ended };
+      keep({ ...known.value, current: undefined, runs: ended });
       moments.ended();
       return accept(hasLost);
     },
     look: (request, answered) => {
-      if (watch === undefined) return answered.outcome;
-      const sight = sightOf(watch, { request, ...answered, caller: callerOf(store, request) });
-      ({ watch } = sight);
-      return sight.answer;
+      if (watches.size === 0) return answered.outcome;
+      const caller = callerOf(store, request);
+      // Who has no key of ours may be the client of any drill; only one with a key can lose its answer.
+      const concerned = caller === undefined ? [...watches.values()] : (watches.get(caller.storeId) ?? []);
+      const sights = [concerned].flat().map((watch) => sightOf(watch, { request, ...answered, caller }));
+      for (const { watch } of sights) keep(watch);
+      return sights[0]?.answer ?? answered.outcome;
     },
-    isOwn: (request) => watch !== undefined && isReuse(watch, request),
+    isOwn: (request) => [...watches.values()].some((watch) => isReuse(watch, request)),
     close: (drill) => {
       const known = watchOf(drill);
       if (!known.ok) return known;
-      watch = { ...known.value, isClosed: true };
-      return accept(watch.reuse);
+      keep({ ...known.value, isClosed: true });
+      return accept(known.value.reuse);
     },
     conclude: (drill) => {
-      if (watch === undefined || !isSame(watch, drill) || !watch.isClosed) return unknown(drill);
-      const facts = factsOf(watch, store);
-      watch = undefined;
+      const known = watchOf(drill);
+      if (!known.ok || !known.value.isClosed) return unknown(drill);
+      const facts = factsOf(known.value, store);
+      watches.delete(drill.storeId);
       return accept(facts);
     },
     forget: (drill) => {
-      if (watch === undefined || !isSame(watch, drill)) return;
-      watch.moments.ended();
-      watch = undefined;
+      const known = watchOf(drill);
+      if (!known.ok) return;
+      known.value.moments.ended();
+      watches.delete(drill.storeId);
     },
   };
 }
@@ -286,10 +297,6 @@ function reuseOf(request: HttpRequest): Reuse {
   const parsed = body.ok ? parseCreateRequest(body.value) : body;
   if (!parsed.ok || idempotencyKey === undefined) throw new Error("a create that succeeded can be read");
   return { path: splitTarget(request.target).path, idempotencyKey, request: otherRequest(parsed.value) };
-}
-
-function isSame(watch: Watch, { storeId, id }: DrillRef): boolean {
-  return watch.id === id && watch.storeId === storeId;
 }
 
 function unknown({ id }: DrillRef): Outcome<never> {
