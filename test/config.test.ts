@@ -416,7 +416,7 @@ test("a start sets up what the file says, its first store is the sandbox's, and 
   const made = await harness.run("orders create --order-id order-1 --price-id espresso --json".split(" "));
   expect([made.code, JSON.parse(made.stdout)]).toMatchObject([0, { data: { amount_minor: 300 } }]);
   expect(await plan(harness, "config diff", { env })).toEqual([]);
-  const shown = await ask(harness, "store show");
+  const shown = await ask(harness, "stores show");
   expect(shown.said).toMatchObject({
     store: { name: "Coffee Shop" },
     prices: [{ ...PRICE, approved: true }],
@@ -904,7 +904,7 @@ test("two projects of one repository, each with its file and folder, at once on 
       store_id: { value: id },
     });
     expect(await plan(harness, "config diff", { cwd: folder })).toEqual([]);
-    expect((await ask(harness, "store show", { cwd: folder })).said).toMatchObject({ store: { id, name } });
+    expect((await ask(harness, "stores show", { cwd: folder })).said).toMatchObject({ store: { id, name } });
   }
   // The project around them has no file, and keeps its own sandbox.
   expect((await ask(harness, "whoami")).said).toMatchObject({

@@ -185,6 +185,9 @@ test("every operation answers as it is described", async () => {
       { stores: [{ id: "00000000-0000-4000-8000-000000000001", name: "Tea Shop" }], dry_run: true },
     ],
     describeConfig: ["/__sandbox/config.schema.json"],
+    createStore: ["/__sandbox/stores", { name: "Tea Shop", merchant: "new" }],
+    listStores: ["/__sandbox/stores"],
+    storeAccess: [`${STORE}/access`],
     describe: ["/__sandbox/openapi.json"],
     describeSandbox: ["/__sandbox/sandbox"],
     stopSandbox: ["/__sandbox/sandbox/stop", { pid: sandbox.ready.pid }],
@@ -530,7 +533,7 @@ test("without a token, and off the table, nothing is there", async () => {
   const code = ({ status, body }: Answer): string => `${status} ${body.error?.code}`;
   for (const path of [
     "",
-    "stores",
+    "stores/",
     "stores/default/",
     "stores/default/clock/",
     "stores/default/clockx",

@@ -119,7 +119,7 @@ test("a lost answer is found again by the same run, and by a later run", async (
 
   harness.setFault((_request, deliver) => deliver());
   const resume = problem.next.split(" ").slice(1);
-  expect(resume).toContain("--store-id");
+  expect(resume).toContain("--store");
   expect(resume).not.toContain("--base-url");
   const resumed = await harness.run([...resume, "--json"]);
   expect(JSON.parse(resumed.stdout)).toMatchObject({

@@ -70,7 +70,7 @@ test("v1 calls to another machine name the proxy; the control API, deliveries an
   const order = "orders create --order-id o-1 --price-id price_coffee";
   expect((await type("endpoints add http://app:3000/hooks")).code).toBe(0);
   expect((await type(order)).code).toBe(0);
-  expect((await type("store show")).code).toBe(0);
+  expect((await type("stores show")).code).toBe(0);
   harness.clock.advance(1000);
   const away = { CHECKOUT_BASE_URL: SERVICE.base, CHECKOUT_API_KEY: KEY };
   for (const line of [order, "checklist --probe --base-url https://pay.example/v1"]) {

@@ -527,7 +527,7 @@ test("the admin token is made once, kept, for its owner alone, and never shown",
     await type("admin open-gate --json"),
     await type("admin log"),
     await type("whoami --json"),
-    await type("store show --json"),
+    await type("stores show --json"),
     await type("checklist --json"),
     await type("checklist --markdown"),
   ];
@@ -582,7 +582,7 @@ test("an ephemeral sandbox takes the admin token from the environment", async ()
   await both.done("production request");
   // With the admin token alone nothing else can be done, and with the control token nothing of his.
   expect((await asAdministrator.type("production request")).code).toBe(7);
-  expect((await typist(harness, { ...where, CHECKOUT_CONTROL_TOKEN: token }).type("store show")).code).toBe(
+  expect((await typist(harness, { ...where, CHECKOUT_CONTROL_TOKEN: token }).type("stores show")).code).toBe(
     4,
   );
   const swapped = { ...where, CHECKOUT_ADMIN_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
@@ -667,7 +667,7 @@ test("the store is shown with what it may do and has, and with no secret", async
   await done("return-origins add https://shop.example");
   await done(`endpoints add ${HOOKS}`);
   await done("admin disable-capability JPY");
-  const text = await done("store show --json");
+  const text = await done("stores show --json");
   const shown = JSON.parse(text) as WireAnswerOf<"storeSummary">;
   const key = sandbox.ready.api_key ?? "";
   expect(shown).toMatchObject({
@@ -685,7 +685,7 @@ test("the store is shown with what it may do and has, and with no secret", async
   expect(shown.capabilities).toContainEqual({ kind: "currency", name: "JPY", active: false });
   expect(shown.capabilities[0]).toEqual({ kind: "payment_method", name: "alipay_plus", active: true });
   for (const secret of [key, sandbox.ready.signing_secret]) expect(text).not.toContain(secret);
-  const human = await done("store show");
+  const human = await done("stores show");
   expect(human).toMatch(/ {2}store +Sandbox Store \(\S{36}\)\n {2}active +yes\n/);
   expect(human).toMatch(/price_coffee +4\.50 EUR +alipay_plus +yes +A coffee/);
   expect(await done("capabilities list")).toMatch(
@@ -1066,7 +1066,7 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
       ["admin open-gate --note", 2, "argument missing"],
       [`admin deactivate --note ${"x".repeat(501)}`, 2, "a note of 1 to 500 characters"],
       [`production request --note ${"x".repeat(501)}`, 2, "a note of 1 to 500 characters"],
-      ["store", 2, "a command is missing"],
+      ["stores", 2, "a command is missing"],
       ["capabilities show", 2, "unknown command 'show'"],
       ["production", 2, "a command is missing"],
     ];
@@ -1079,7 +1079,7 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
   expect(JSON.parse(await done("admin log --json"))).toMatchObject({ acts: [] });
 
   const nowhere = createHarness();
-  for (const line of ["checklist", "admin log", "store show", "capabilities list", "production request"]) {
+  for (const line of ["checklist", "admin log", "stores show", "capabilities list", "production request"]) {
     const result = await nowhere.run([...line.split(" "), "--json"]);
     expect([line, result.code, JSON.parse(result.stderr)]).toMatchObject([
       line,

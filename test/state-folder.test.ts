@@ -28,7 +28,7 @@ const READERS = [
   ["whoami"],
   ["endpoints", "list"],
   ["sandbox", "clock", "show"],
-  ["store", "show"],
+  ["stores", "show"],
   ["checklist"],
   ["admin", "log"],
   ["events", "list"],

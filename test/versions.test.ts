@@ -46,7 +46,7 @@ test("a command that meets another version names both once, on stderr, and works
     "endpoints list",
     "trigger order.succeeded",
     "events list --since 0 --wait",
-    "store show",
+    "stores show",
     "admin log",
     ORDER,
   ];
@@ -57,7 +57,7 @@ test("a command that meets another version names both once, on stderr, and works
     expect([line, inJson.stderr]).toEqual([line, NOTE]);
     expect(() => json(inJson.stdout)).not.toThrow();
   }
-  const same = await harness.run(["store", "show"], { version: "0.2.0" });
+  const same = await harness.run(["stores", "show"], { version: "0.2.0" });
   expect([same.code, same.stderr]).toEqual([0, ""]);
 });
 
@@ -78,7 +78,7 @@ test("listen says it once for each version that it meets", async () => {
 });
 
 test.for([
-  ["store show", "storeSummary"],
+  ["stores show", "storeSummary"],
   ["admin log", "adminLog"],
   [`events replay ${UNKNOWN}`, "replayEvent"],
   ["events list --since 0 --wait", "listEvents"],
@@ -111,7 +111,7 @@ test("a thing that is not there is told apart, and so is an answer that cannot b
     const answer = await deliver();
     return answer.ok ? { ...answer, body: '{"ok":true,"data":{"other":1}}' } : answer;
   });
-  const odd = await typed(harness, "store show --json");
+  const odd = await typed(harness, "stores show --json");
   expect(json(odd.stderr.split("\n")[1] ?? "")).toMatchObject({ error: { code: "other_version" } });
 });
 
@@ -122,7 +122,7 @@ test("a sandbox that tells no version is an older one; who is not admitted hears
     const answer = await deliver();
     return answer.ok ? { ...answer, headers: {} } : answer;
   });
-  const shown = await typed(harness, "store show");
+  const shown = await typed(harness, "stores show");
   expect([shown.code, shown.stderr]).toEqual([0, NOTE.replace("0.2.0", "of an older version")]);
   for (const name of OPERATION_NAMES) {
     const path = pathOf(name, { storeId: "default", id: UNKNOWN });
@@ -140,7 +140,7 @@ test("a sandbox that tells no version is an older one; who is not admitted hears
 test("what another program tells as its version is shown as text, and cut", async () => {
   const harness = createHarness();
   await harness.start([], { version: `9\u001b[2J${"9".repeat(10_000)}` });
-  const { stderr } = await typed(harness, "store show");
+  const { stderr } = await typed(harness, "stores show");
   expect(stderr).toMatch(/^note: the sandbox is 9\\u\{1b\}\[2J9{1,60}…?, this command is 0\.3\.0; .*\n$/);
 });
 
@@ -150,7 +150,7 @@ test("the control API of a named sandbox is met the same way, and v1 of a named 
   const given = { CHECKOUT_SANDBOX_CONTROL_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
   const { ready } = await harness.start(["--ephemeral"], { version: "0.2.0", env: given });
   const env = { ...tokens, CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: ready.api_key ?? "" };
-  expect((await typed(harness, "store show", env)).stderr).toBe(NOTE);
+  expect((await typed(harness, "stores show", env)).stderr).toBe(NOTE);
   const created = await typed(harness, ORDER, env);
   expect([created.code, created.stderr]).toEqual([0, ""]);
 });

@@ -22,6 +22,8 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   /** Whole command lines, for the help. */
   readonly examples: readonly string[];
   readonly options: readonly Option[];
+  /** Whether it is about a store, which `--store` names. Default: it is. */
+  readonly ofStore?: false;
   /** Whether the first argument ends the options: what follows it is for another program. */
   readonly passThrough?: true;
   /** Options with the arguments beside them, in their order. */
@@ -31,8 +33,9 @@ export type CommandSpec<Options> = OptionRules<Options> & {
 /** Where commands are registered, and how the program learns their exit code. */
 export type Registry = Pick<Context, "world" | "version"> & { readonly exit: (code: number) => void };
 
-/** Options that every command has. */
+/** Options that every command has; `store` only those that are about one. */
 export type CommonOptions = {
+  readonly store?: string;
   readonly json?: boolean;
   readonly dir?: string;
   readonly trustFolder?: boolean;
@@ -54,7 +57,8 @@ export function registerOn<Options extends CommonOptions>(
   spec: Omit<CommandSpec<Options>, "name">,
 ): void {
   command.description(spec.summary);
-  for (const option of [...spec.options, ...commonOptions()]) command.addOption(option);
+  const ofStore = spec.ofStore === false ? [] : [storeOption()];
+  for (const option of [...spec.options, ...ofStore, ...commonOptions()]) command.addOption(option);
   if (spec.passThrough === true) command.passThroughOptions();
   command.addHelpText("after", `\nExamples:\n${spec.examples.map((line) => `  $ ${line}`).join("\n")}`);
   command.action(async () => {
@@ -144,6 +148,15 @@ export function switchOption(flags: string, description: string): Option {
 /** What a parser throws: its option's name is added, and it ends with a usage error. */
 export function invalidOption(expected: string, got: string): InvalidArgumentError {
   return new InvalidArgumentError(`Expected ${expected}; got ${printableLiteral(got)}.`);
+}
+
+/** The variable takes an id alone: names are those of one sandbox. */
+function storeOption(): Option {
+  const option = valueOption(
+    "--store <id|name>",
+    "the store (default: that of checkout stores use, or of the API key, or the first one)",
+  );
+  return setting("CHECKOUT", option, "store-id");
 }
 
 function commonOptions(): Option[] {

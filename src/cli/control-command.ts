@@ -1,11 +1,11 @@
-import { isLoopback, localOrigin } from "../core/loopback.ts";
+import { isLoopback, isSameServer, localOrigin } from "../core/loopback.ts";
 import {
   callControl,
   type ControlCall,
   type ControlResult,
   type ControlTarget,
 } from "../client/control/control.ts";
-import type { ControlRole } from "../core/control/operation.ts";
+import { NO_STORE, type ControlRole } from "../core/control/operation.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../core/control/operations.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
@@ -24,7 +24,14 @@ import {
   type Problem,
 } from "./problem.ts";
 import { noteVersion, onceThere, shownVersion } from "./service-command.ts";
-import { findStateFolder, liveRun, locateStateFolder, readAdminToken } from "./folder/state-folder.ts";
+import {
+  findStateFolder,
+  liveRun,
+  locateStateFolder,
+  readAdminToken,
+  readCredentials,
+} from "./folder/state-folder.ts";
+import { isStoreId, namedStore, oneStore, unknownStore, type NamedStore } from "./store/named-store.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
 const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
@@ -32,11 +39,89 @@ const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
   administrator: "CHECKOUT_ADMIN_TOKEN",
 };
 
+/** The sandbox that a command acts on, and the store in it. */
+export async function controlTarget(
+  context: Context,
+  options: CommonOptions,
+  role: ControlRole = "control",
+): Promise<Outcome<ControlTarget, Problem>> {
+  const target = await sandboxTarget(context, options, role);
+  return target.ok ? inStore(context, options, target.value) : target;
+}
+
+/**
+ * A sandbox with the store that a command is about (decision 90); without one where it is the first. Only a name has to
+ * be asked for.
+ */
+export async function inStore(
+  context: Context,
+  options: CommonOptions,
+  target: ControlTarget,
+): Promise<Outcome<ControlTarget, Problem>> {
+  const { world } = context;
+  const named = storeOfFolder(world, options, target);
+  if (!named.ok) return named;
+  if (named.value === undefined) return accept(target);
+  const { text, by, source } = named.value;
+  if (by !== "flag" && !isStoreId(text))
+    return failUsage(`${source} must be the id of a store; got ${printableLiteral(text)}`, STORES);
+  return withStore(context, options, { target, text });
+}
+
+/** A sandbox with the store that an argument names, by id or name. */
+export async function sandboxStore(
+  context: Context,
+  options: CommonOptions,
+  text: string,
+): Promise<Outcome<ControlTarget, Problem>> {
+  const target = await sandboxTarget(context, options);
+  return target.ok ? withStore(context, options, { target: target.value, text }) : target;
+}
+
+async function withStore(
+  context: Context,
+  options: CommonOptions,
+  { target, text }: { readonly target: ControlTarget; readonly text: string },
+): Promise<Outcome<ControlTarget, Problem>> {
+  if (isStoreId(text)) return accept({ ...target, storeId: text.toLowerCase() });
+  // Only the control token lists them; what acts as the administrator may not have it.
+  const asked = controlTargetNow(context, options);
+  if (!asked.ok || asked.value?.origin !== target.origin) return fail(unknownStore(text, []));
+  const listed = await callSandbox(context, asked.value, { name: "listStores", body: undefined });
+  if (!listed.ok) return listed;
+  const stores = listed.value.stores.map(({ storeId: id, name }) => ({ id, name }));
+  const found = oneStore(stores, text);
+  return found.ok ? accept({ ...target, storeId: found.value.id }) : found;
+}
+
+/** The store that is named for a sandbox; what the folder remembers counts only for its own. */
+function storeOfFolder(
+  world: World,
+  options: CommonOptions,
+  { origin }: ControlTarget,
+): Outcome<NamedStore | undefined, Problem> {
+  const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
+  const isElsewhere = URL.canParse(baseUrl) && !isSameServer(baseUrl, origin);
+  const found = findStateFolder(world, options);
+  const folder = found.ok ? found.value : locateStateFolder(world, options.dir);
+  const run = found.ok ? liveRun(world, folder) : accept(undefined);
+  const port = run.ok ? run.value?.port : undefined;
+  const isOwn = typeof port === "number" && isSameServer(localOrigin(port), origin);
+  const credentials = found.ok ? readCredentials(world, folder) : accept(undefined);
+  if (!credentials.ok) return credentials;
+  return namedStore(world, options, {
+    folder,
+    credentials: credentials.value ?? { stores: {} },
+    isOwn,
+    isElsewhere,
+  });
+}
+
 /**
  * The sandbox that a command acts on: the one that the environment names, or the live one of the folder once it is there.
  * Neither token is ever sent to another machine, and neither is the API key.
  */
-export async function controlTarget(
+export async function sandboxTarget(
   context: Context,
   options: CommonOptions,
   role: ControlRole = "control",
@@ -91,6 +176,8 @@ function adminTokenOf(
   return fail({ exitCode: EXIT.credential, code: "credential_missing", message, next });
 }
 
+const STORES = "checkout stores list shows them";
+
 /** What to do after a code. */
 export type NextAfter = Readonly<Partial<Record<ErrorCode, string>>>;
 
@@ -103,10 +190,9 @@ export async function callSandbox<Name extends OperationName>(
   where: Where,
   call: ControlCall<Name> & { readonly nextAfter?: NextAfter },
 ): Promise<Outcome<AnswerOf<Name>, Problem>> {
-  const target =
-    "origin" in where
-      ? accept(where)
-      : await controlTarget(context, where, CONTROL_OPERATIONS[call.name].role);
+  const { role, path } = CONTROL_OPERATIONS[call.name];
+  const find = path.includes("{store_id}") ? controlTarget : sandboxTarget;
+  const target = "origin" in where ? accept(where) : await find(context, where, role);
   if (!target.ok) return target;
   return controlOutcome(await callControl(context.world, target.value, call), call.nextAfter);
 }
@@ -145,7 +231,8 @@ export function controlOutcome<Value>(
   }
   const { code, message } = result.error;
   const hints: Readonly<Record<string, string | undefined>> = nextAfter;
-  const next = hints[code] ?? "correct it and run it again";
+  const hint = message.startsWith(NO_STORE) ? STORES : hints[code];
+  const next = hint ?? "correct it and run it again";
   return fail({ exitCode: exitCodeOfStatus(result.status), code, message, next });
 }
 

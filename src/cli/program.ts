@@ -106,9 +106,12 @@ const GROUPS: Readonly<Record<string, Entry>> = {
       (await import("./readiness/drill-idempotency.ts")).registerChecklistIdempotency,
     ],
   },
-  store: {
-    summary: "the store: ids, keys, capabilities, return origins",
-    load: async () => [(await import("./store/show.ts")).registerStore],
+  stores: {
+    summary: "the stores of the sandbox: make, list, show and choose them",
+    load: async () => [
+      (await import("./store/stores.ts")).registerStores,
+      (await import("./store/show.ts")).registerStoresShow,
+    ],
   },
   config: {
     summary: "the configuration of the sandbox, as a file",

@@ -35,17 +35,6 @@ export function targetOptions(): Option[] {
   return options.map((option) => setting("CHECKOUT", option));
 }
 
-/** Part of managed keys, for commands that create. */
-export function storeOption(): Option {
-  return setting(
-    "CHECKOUT",
-    valueOption(
-      "--store-id <id>",
-      "the store of the API key, if checkout cannot know it; managed keys depend on it",
-    ),
-  );
-}
-
 /** For commands that send. */
 export function showHeadersOption(): Option {
   return switchOption(
@@ -94,7 +83,8 @@ export async function connectTo(
   if (!named.ok) return named;
   const settings = await onceThere(context, named.value, {
     look: () => resolveSettings(context.world, named.value),
-    isThere: ({ lacksSandbox }) => lacksSandbox === undefined,
+    // What contradicts itself will do so when the sandbox is there, too.
+    isThere: ({ lacksSandbox, contradiction }) => lacksSandbox === undefined || contradiction !== undefined,
   });
   if (!settings.ok) return settings;
   const { sandbox } = settings.value;
@@ -117,15 +107,17 @@ export async function readTarget<Options extends ServiceOptions>(
 export function connectToSandbox(
   context: Context,
   options: ServiceOptions,
-  { origin }: ControlTarget,
+  { origin, storeId }: ControlTarget,
 ): Promise<Outcome<Connected, Problem>> {
   // The sandbox is meant, whatever service the environment names.
   const { target: _target, ...own } = options;
+  const found = storeId === undefined ? {} : { foundStore: storeId };
   const { env } = context.world;
   const named = env["CHECKOUT_BASE_URL"] || origin;
   const isNamed = URL.canParse(named) && isSameServer(named, origin);
-  const world = isNamed ? context.world : { ...context.world, env: { ...env, CHECKOUT_API_KEY: undefined } };
-  return connectTo({ ...context, world }, { ...own, baseUrl: `${origin}/v1` });
+  const others = { CHECKOUT_API_KEY: undefined, CHECKOUT_STORE_ID: undefined };
+  const world = isNamed ? context.world : { ...context.world, env: { ...env, ...others } };
+  return connectTo({ ...context, world }, { ...own, baseUrl: `${origin}/v1`, ...found });
 }
 
 /**

@@ -5,22 +5,25 @@ import { redactKey } from "../core/credential.ts";
 import { LOCAL_SANDBOX } from "../core/checkout/idempotency-key.ts";
 import { proxyFor } from "../core/network/proxy.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { firstKey, type Run } from "../core/state-files.ts";
+import { printable } from "../core/text.ts";
+import { ownerOf, type Credentials, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions } from "./command.ts";
 import { parseBaseUrl } from "../core/config/setting-text.ts";
-import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, type Problem } from "./problem.ts";
+import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, usageProblem, type Problem } from "./problem.ts";
+import { isStoreId, namedStore, oneStore, STORE_VARIABLE, type NamedStore } from "./store/named-store.ts";
 import { stateFile } from "./folder/files.ts";
 import { baseUrlOf, findStateFolder, liveRun, readCredentials } from "./folder/state-folder.ts";
 
 /** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {
   readonly baseUrl?: string;
-  readonly storeId?: string;
   readonly timeout?: number;
   readonly retries?: number;
   readonly showHeaders?: boolean;
   readonly target?: string;
+  /** The id of the store that the command acts on, once it was found. */
+  readonly foundStore?: string;
   /** What `--target` names, once it was read (`withTarget`). */
   readonly namedTarget?: TargetSettings;
 };
@@ -54,6 +57,11 @@ export type Settings = {
   readonly lacksSandbox: string | undefined;
   readonly apiKey: Sourced<string | null>;
   readonly storeId: Sourced<string | null>;
+  readonly storeName: Sourced<string | null>;
+  /** Why nothing can be sent, whatever sandbox runs: the store that is named is not that of the key. */
+  readonly contradiction: Problem | undefined;
+  /** Why nothing can be sent to the sandbox as it is: it has no such store. */
+  readonly lacksStore: Problem | undefined;
   /** What stands for the service in managed keys. */
   readonly service: string;
   /** The proxy of the environment for the service, with its user name and password; null where there is none. */
@@ -77,7 +85,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   if (!stored.ok) return stored;
   if (options.namedTarget !== undefined)
     return settingsOfTarget(world, options, { folder, target: options.namedTarget });
-  const kept = stored.value && firstKey(stored.value);
+  const credentials = stored.value ?? NO_CREDENTIALS;
   const { url: running, run } = sandbox.value ?? {};
   const baseUrl = resolveBaseUrl(world, options, { folder, running });
   if (!baseUrl.ok) return baseUrl;
@@ -86,19 +94,17 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   const named = given(world, "base-url", options.baseUrl) !== undefined;
   const isSandbox = (url: string | undefined): boolean =>
     address !== null && url !== undefined && isSameServer(url, address);
-  const apiKey = resolveApiKey(world, {
-    folder,
-    kept: !named || isSandbox(running) ? kept : undefined,
-  });
   const local = address === null || isLoopback(new URL(address).hostname);
-  // Whose key it is stays true while the sandbox is away: managed keys must not change with that.
-  const known = local && kept?.apiKey === apiKey.value ? kept?.storeId : undefined;
-  const ownSource = stateFile(folder, "credentials");
-  const storeId = given(world, "store-id", options.storeId) ?? {
-    value: known ?? null,
-    source: known === undefined ? "not set" : ownSource,
-  };
-  const isKeyKept = local && apiKey.value === null && kept !== undefined;
+  const identity = resolveIdentity(world, options, {
+    folder,
+    // Whose key it is stays true while the sandbox is away: managed keys must not change with that.
+    credentials: local ? credentials : NO_CREDENTIALS,
+    isOwn: !named || isSandbox(running),
+    local,
+  });
+  if (!identity.ok) return identity;
+  const { apiKey, storeId } = identity.value;
+  const isKeyKept = local && apiKey.value === null && Object.keys(credentials.stores).length > 0;
   const locate = (): string | undefined => {
     const found = findSandbox(world, folder);
     const url = found.ok ? found.value?.url : undefined;
@@ -111,11 +117,10 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
   return accept({
     folder: given(world, "dir", options.dir && folder) ?? byDefault(folder),
     baseUrl: baseUrl.value,
-    ...(!named || apiKey.source === ownSource ? { locate } : {}),
+    ...(!named || apiKey.source === stateFile(folder, "credentials") ? { locate } : {}),
     sandbox: isSandbox(running) ? run : undefined,
     lacksSandbox: running === undefined ? lackOf(address, isKeyKept) : undefined,
-    apiKey,
-    storeId,
+    ...identity.value,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     proxy: proxy.value,
     timeoutMs: given(world, "timeout", options.timeout) ?? byDefault(timeoutMs),
@@ -135,11 +140,8 @@ function settingsOfTarget(
   const address = parseBaseUrl(target.baseUrl) ?? target.baseUrl;
   const from = <Value>(value: Value | undefined): Sourced<Value> | undefined =>
     value === undefined ? undefined : { value, source: target.source };
-  const flagged = given(world, "store-id", options.storeId);
-  const storeId = (flagged?.source.startsWith("--") ? flagged : from(target.storeId)) ?? {
-    value: null,
-    source: "not set",
-  };
+  const flagged = given(world, "store", options.store);
+  const storeId = (flagged?.source.startsWith("--") ? flagged : from(target.storeId)) ?? NOT_SET;
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   const proxy = resolveProxy(world, address);
   if (!proxy.ok) return proxy;
@@ -153,6 +155,9 @@ function settingsOfTarget(
     apiKey: target.apiKey,
     proxy: proxy.value,
     storeId,
+    storeName: NOT_SET,
+    contradiction: undefined,
+    lacksStore: undefined,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : address,
     timeoutMs: given(world, "timeout", options.timeout) ?? from(target.timeoutMs) ?? byDefault(timeoutMs),
     retries: given(world, "retries", options.retries) ?? from(target.retries) ?? byDefault(retries),
@@ -177,15 +182,111 @@ function findSandbox(
   return accept(url === undefined ? undefined : { url, run: live.value });
 }
 
-/** The key of the environment, or else the one that the folder keeps for its sandbox. */
-function resolveApiKey(
+const NO_CREDENTIALS: Credentials = { stores: {} };
+const NOT_SET: Sourced<null> = { value: null, source: "not set" };
+
+/** Who the client is at the service: its key, and the store that this one is of. */
+type Identity = Pick<Settings, "apiKey" | "storeId" | "storeName" | "contradiction" | "lacksStore">;
+
+type IdentityScene = {
+  readonly folder: string;
+  readonly credentials: Credentials;
+  /** Whether the folder's sandbox is the service, or will be when it runs. */
+  readonly isOwn: boolean;
+  readonly local: boolean;
+};
+
+/** The key of the environment, or else the one that the folder keeps of the store that is meant, or of the first. */
+function resolveIdentity(
+  world: World,
+  options: ServiceOptions,
+  scene: IdentityScene,
+): Outcome<Identity, Problem> {
+  const { folder, credentials, isOwn } = scene;
+  const { foundStore } = options;
+  const named: Outcome<NamedStore | undefined, Problem> =
+    foundStore === undefined
+      ? namedStore(world, options, { folder, credentials, isOwn, isElsewhere: false })
+      : accept({ text: foundStore, by: "variable", source: "the store that this command acts on" });
+  if (!named.ok) return named;
+  const apiKey = world.env["CHECKOUT_API_KEY"] || undefined;
+  const identity =
+    apiKey === undefined
+      ? withKeptKey(scene, named.value)
+      : withOwnKey(world, scene, { apiKey, named: named.value });
+  const { storeId } = identity;
+  const name = storeId.value === null ? undefined : credentials.stores[storeId.value]?.name;
+  const storeName = name === undefined ? NOT_SET : { value: name, source: stateFile(folder, "credentials") };
+  return accept({ ...identity, storeName });
+}
+
+/** The folder's own key of the store that is named. */
+function withKeptKey(scene: IdentityScene, named: NamedStore | undefined): Omit<Identity, "storeName"> {
+  const { folder, credentials, isOwn } = scene;
+  const source = stateFile(folder, "credentials");
+  const meant = named && storeNamed(scene, named);
+  if (meant !== undefined && !meant.ok)
+    return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
+  const [first] = isOwn ? Object.keys(credentials.stores) : [];
+  const id = meant?.value ?? first;
+  if (id === undefined)
+    return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: undefined };
+  const kept = isOwn ? credentials.stores[id]?.api_key : undefined;
+  return {
+    apiKey: kept === undefined ? NOT_SET : { value: kept, source },
+    storeId: { value: id, source: named?.source ?? source },
+    contradiction: undefined,
+    lacksStore: isOwn && kept === undefined ? noKeyOf(id, source) : undefined,
+  };
+}
+
+/** The key of the environment, which decides what store it is whose orders are made. */
+function withOwnKey(
   { env }: World,
-  { folder, kept }: { readonly folder: string; readonly kept: ReturnType<typeof firstKey> },
-): Sourced<string | null> {
-  const fromEnvironment = env["CHECKOUT_API_KEY"] || undefined;
-  if (fromEnvironment !== undefined) return { value: fromEnvironment, source: "CHECKOUT_API_KEY" };
-  if (kept === undefined) return { value: null, source: "not set" };
-  return { value: kept.apiKey, source: stateFile(folder, "credentials") };
+  scene: IdentityScene,
+  { apiKey: value, named }: { readonly apiKey: string; readonly named: NamedStore | undefined },
+): Omit<Identity, "storeName"> {
+  const apiKey = { value, source: "CHECKOUT_API_KEY" };
+  const kept = ownerOf(scene.credentials, value);
+  // The two of the environment belong together.
+  const owner = kept ?? (named?.by === "flag" ? env[STORE_VARIABLE] || undefined : undefined);
+  const meant = named && storeNamed(scene, named);
+  if (meant !== undefined && !meant.ok)
+    return { apiKey, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
+  const id = meant?.value;
+  const isOther = id !== undefined && owner !== undefined && id !== owner;
+  // What the folder remembers says nothing of a key that it does not know.
+  const isKnown = named?.by !== "choice" || owner !== undefined;
+  const storeId = id !== undefined && isKnown ? { value: id, source: named?.source ?? "" } : NOT_SET;
+  const contradiction = isOther ? otherStore(owner, { id, source: named?.source ?? "" }) : undefined;
+  return { apiKey, storeId, contradiction, lacksStore: undefined };
+}
+
+/** The id of a store that is named. Names are known of the folder's sandbox alone; another service has ids of any form. */
+function storeNamed({ credentials, local }: IdentityScene, named: NamedStore): Outcome<string, Problem> {
+  const { text, by } = named;
+  if (by !== "flag" || !local) return accept(text);
+  if (isStoreId(text)) return accept(text.toLowerCase());
+  const stores = Object.entries(credentials.stores).map(([id, { name }]) => ({ id, name }));
+  const found = oneStore(stores, text);
+  return found.ok ? accept(found.value.id) : found;
+}
+
+function otherStore(
+  owner: string,
+  { id, source }: { readonly id: string; readonly source: string },
+): Problem {
+  const message = `CHECKOUT_API_KEY is a key of store ${printable(owner)}, not of store ${printable(id)} (${source})`;
+  return usageProblem(message, "unset one of the two; nothing was sent");
+}
+
+function noKeyOf(id: string, source: string): Problem {
+  return {
+    exitCode: EXIT.credential,
+    code: "credential_missing",
+    message: `${source} has no API key of store ${printable(id)}`,
+    next: "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores",
+  };
 }
 
 /** The proxy of the environment, where the service is not on this machine (decision 80). */
@@ -223,7 +324,10 @@ function resolveBaseUrl(
 /** The service of these settings; refuses where there is none, and where there is no API key for it. */
 export function targetOf(settings: Settings): Outcome<Target, Problem> {
   const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = settings;
+  const { contradiction, lacksStore } = settings;
+  if (contradiction !== undefined) return fail(contradiction);
   if (baseUrl.value === null || lacksSandbox !== "") return fail(noSandbox(folder.value, lacksSandbox));
+  if (lacksStore !== undefined) return fail(lacksStore);
   if (apiKey.value !== null && /^[\x21-\x7e]+$/.test(apiKey.value)) {
     const target = {
       baseUrl: baseUrl.value,

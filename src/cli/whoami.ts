@@ -5,7 +5,7 @@ import { locateConfig } from "./config/find.ts";
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
-import { readTarget, storeOption, targetOptions } from "./service-command.ts";
+import { readTarget, targetOptions } from "./service-command.ts";
 import { shortPath } from "./folder/state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
 
@@ -15,7 +15,7 @@ export function registerWhoami(parent: Command, registry: Registry): void {
     name: "whoami",
     summary: "show which service, store and key the commands use, and where each comes from",
     examples: ["checkout whoami", "CHECKOUT_BASE_URL=https://pay.example/v1 checkout whoami"],
-    options: [...targetOptions(), storeOption()],
+    options: targetOptions(),
     run: runWhoami,
   });
 }
@@ -26,11 +26,15 @@ async function runWhoami({ world, printer }: Context, options: ServiceOptions): 
   if (!named.ok) return named;
   const resolved = resolveSettings(world, named.value);
   if (!resolved.ok) return resolved;
-  const { folder, baseUrl, apiKey, storeId, proxy, timeoutMs, retries } = resolved.value;
+  const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved.value;
+  const { contradiction, lacksStore } = resolved.value;
+  const wrong = contradiction ?? lacksStore;
+  if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
   const shown: Record<string, Sourced<string | number | null>> = {
     base_url: baseUrl,
     api_key: { ...apiKey, value: apiKey.value === null ? null : redactKey(apiKey.value) },
     store_id: storeId,
+    store_name: storeName,
     proxy: { ...proxy, value: proxy.value === null ? null : shownProxy(proxy.value) },
     dir: folder,
     config: locateConfig(world),

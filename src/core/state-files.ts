@@ -26,6 +26,30 @@ export function firstKey({
   return first && { storeId: first[0], apiKey: first[1].api_key };
 }
 
+/** The store of credentials that a key is of; undefined where they do not have the key. */
+export function ownerOf({ stores }: Credentials, apiKey: string): string | undefined {
+  return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
+}
+
+/** The stores that are meant by an id, or else by a name, which several can have. */
+export function storesMeant<Named extends { readonly id: string; readonly name: string }>(
+  stores: readonly Named[],
+  text: string,
+): readonly Named[] {
+  const byId = stores.filter(({ id }) => id === text.toLowerCase());
+  return byId.length > 0 ? byId : stores.filter(({ name }) => name === text);
+}
+
+const chosenStore = z.object({ store_id: z.uuid() });
+
+/** `store.json`: the store that the commands of a folder act on where nothing else says which (decision 90). */
+export type ChosenStore = z.infer<typeof chosenStore>;
+
+/** Reads `store.json`; undefined if the text is invalid. */
+export function parseChosenStore(text: string): ChosenStore | undefined {
+  return parseAs(chosenStore, text);
+}
+
 const run = z.object({
   pid: z.int(),
   started: z.string(),

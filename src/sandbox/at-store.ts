@@ -1,3 +1,4 @@
+import { NO_STORE } from "../core/control/operation.ts";
 import type { Checkout } from "../core/checkout/checkout.ts";
 import { storeNow } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
@@ -78,7 +79,7 @@ export function checkoutOf(
 
 /** The refusal of a store that does not exist. */
 export function noStore(storeId: string): Outcome<never> {
-  return refuse("not_found", `there is no store ${storeId}`);
+  return refuse("not_found", `${NO_STORE} ${storeId}`);
 }
 
 /** What a store's clock shows now, in milliseconds; the real time where there is no such store. */

@@ -64,6 +64,8 @@ export type SandboxOptions = {
   /** The key for signing secrets and for the tokens of the pages' forms. */
   readonly masterKey: Uint8Array;
   readonly keepKey: StoreMaker["keepKey"];
+  readonly keepKeySoon: StoreMaker["keepKeySoon"];
+  readonly keepName: StoreMaker["keepName"];
   /** Called for our own failures, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };

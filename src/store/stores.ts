@@ -53,6 +53,9 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
   const insertMerchant = connection.prepare<Merchant>(
     `INSERT INTO merchants (id, name, created_at) VALUES (@id, @name, @createdAt) ON CONFLICT (id) DO NOTHING`,
   );
+  const selectMerchant = connection
+    .prepare<[string], string>("SELECT id FROM merchants WHERE id = ?")
+    .pluck();
   const insert = connection.prepare<Merchant & StoreIdentity>(
     `INSERT INTO stores (id, merchant_id, name, active, created_at)
      VALUES (@id, @merchantId, @name, 1, @createdAt)`,
@@ -87,6 +90,8 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     insertMerchant: (merchant: Merchant): void => {
       insertMerchant.run(merchant);
     },
+
+    hasMerchant: (id: string): boolean => selectMerchant.get(id) !== undefined,
 
     /** Adds an active store, which has no capability yet. */
     insert: (store: Merchant & StoreIdentity): void => {

@@ -1,12 +1,14 @@
 /**
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
- * `--million` measures a file with a million checkouts instead; `--json` prints one object.
+ * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores; `--json` prints one
+ * object.
  * Exits with 1 where a target is missed.
  */
 import { formatJson, formatTable, meets, type Figure } from "./figures.ts";
 import { measureIdle } from "./idle.ts";
 import { measureMillion } from "./million.ts";
 import { openBench, type Bench } from "./processes.ts";
+import { measureStores } from "./stores.ts";
 import { measureStartup } from "./startup.ts";
 import { measureThroughput } from "./throughput.ts";
 import { measureWebhooks } from "./webhooks.ts";
@@ -20,7 +22,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 try {
-  const figures = options.has("--million") ? await measureMillion(bench) : await measureAll(bench);
+  const measure = options.has("--million")
+    ? measureMillion
+    : options.has("--stores")
+      ? measureStores
+      : measureAll;
+  const figures = await measure(bench);
   process.stdout.write(options.has("--json") ? formatJson(figures) : formatTable(figures));
   process.exitCode = figures.every(meets) ? 0 : 1;
 } finally {

@@ -13,7 +13,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { callSandbox, controlOutcome, sandboxTarget } from "../control-command.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
@@ -29,6 +29,7 @@ type PruneOptions = FileOptions & { readonly prune?: boolean };
 export function registerConfig(parent: Command, registry: Registry): void {
   register<FileOptions>(parent, registry, {
     name: "validate",
+    ofStore: false,
     summary: "check the file, and the variables that it names; asks no sandbox",
     examples: ["checkout config validate", "checkout config validate --file shop.json"],
     options: [fileOption()],
@@ -36,6 +37,7 @@ export function registerConfig(parent: Command, registry: Registry): void {
   });
   register<PruneOptions>(parent, registry, {
     name: "diff",
+    ofStore: false,
     summary: "show what apply would change in the live sandbox; exit 0 nothing, 3 something",
     examples: ["checkout config diff", "checkout config diff --prune --json"],
     options: [fileOption(), pruneOption()],
@@ -43,6 +45,7 @@ export function registerConfig(parent: Command, registry: Registry): void {
   });
   register<PruneOptions>(parent, registry, {
     name: "apply",
+    ofStore: false,
     summary: "make the live sandbox be as the file says, in one transaction",
     examples: ["checkout config apply", "checkout config apply --prune"],
     options: [fileOption(), pruneOption()],
@@ -50,6 +53,7 @@ export function registerConfig(parent: Command, registry: Registry): void {
   });
   register<CommonOptions>(parent, registry, {
     name: "export",
+    ofStore: false,
     summary: "print the live sandbox as such a file, without secrets",
     examples: ["checkout config export > checkout.config.json"],
     options: [],
@@ -160,7 +164,7 @@ async function send(
 ): Promise<Outcome<Sent, Problem>> {
   const resolved = await file.stores();
   if (!resolved.ok) return resolved;
-  const target = await controlTarget(context, options);
+  const target = await sandboxTarget(context, options);
   if (!target.ok) return target;
   for (const secret of secretsOf(resolved.value)) context.printer.hide(secret);
   const served = controlOutcome(

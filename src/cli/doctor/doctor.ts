@@ -39,6 +39,7 @@ export function registerDoctor(variables: Scene["variables"]) {
   return (parent: Command, registry: Registry): void =>
     register<CommonOptions>(parent, registry, {
       name: "doctor",
+      ofStore: false,
       summary: "check everything that checkout depends on, with what to do; changes nothing",
       examples: ["checkout doctor", "checkout doctor --json"],
       options: [],

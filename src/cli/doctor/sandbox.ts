@@ -176,7 +176,7 @@ async function ask<Name extends Question>(
   body?: { readonly endpointId: string; readonly limit: number },
 ): Promise<Asked<AnswerOf<Name>>> {
   const healthy = await health();
-  const target = control();
+  const target = await control();
   if (target === undefined || healthy?.answer.ok === false)
     return { ok: false, finding: unknown("there is no sandbox to ask") };
   const call = { name, body, timeoutMs: PATIENCE_MS };

@@ -4,7 +4,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { CommonOptions, Context } from "../command.ts";
-import { controlTargetNow } from "../control-command.ts";
+import { controlTargetNow, inStore } from "../control-command.ts";
 import { stateFile } from "../folder/files.ts";
 import { serves } from "../folder/owner-file.ts";
 import { locateStateFolder } from "../folder/state-folder.ts";
@@ -27,8 +27,8 @@ export type Scene = {
   readonly trusted: () => Outcome<"nothing" | "vacant" | "used", Problem>;
   /** Undefined where the folder is not read. */
   readonly lock: () => Lock | undefined;
-  /** The control API that commands would call now; undefined where none is known. */
-  readonly control: () => ControlTarget | undefined;
+  /** The control API that commands would call now, and the store; undefined where none is known. */
+  readonly control: () => Promise<ControlTarget | undefined>;
   /** What the live sandbox of the folder answers to /healthz; undefined where there is none. */
   readonly health: () => Promise<{ readonly answer: OutboundResult; readonly ms: number } | undefined>;
   /** The variables that the program reads. */
@@ -85,10 +85,11 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
 }
 
 /** The version of the sandbox is a check of its own. */
-function controlOf(context: Context, options: CommonOptions): ControlTarget | undefined {
+async function controlOf(context: Context, options: CommonOptions): Promise<ControlTarget | undefined> {
   const target = controlTargetNow(context, options);
   if (!target.ok || target.value === undefined) return undefined;
-  return { ...target.value, onOtherVersion: () => undefined };
+  const found = await inStore(context, options, { ...target.value, onOtherVersion: () => undefined });
+  return found.ok ? found.value : undefined;
 }
 
 function once<Value>(find: () => Value): () => Value {

@@ -8,6 +8,7 @@ const FILES = {
   credentials: "credentials.json",
   admin: "admin.json",
   run: "run.json",
+  store: "store.json",
   log: "sandbox.log",
   olderLog: "sandbox.log.1",
 } as const;

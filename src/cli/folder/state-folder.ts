@@ -7,6 +7,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import {
   MASTER_KEY_BYTES,
   parseAdmin,
+  parseChosenStore,
   parseCredentials,
   parseRun,
   type Credentials,
@@ -92,6 +93,20 @@ export function writeCredentials(
   credentials: Credentials,
 ): void {
   world.files.write(stateFile(folder, "credentials"), `${JSON.stringify(credentials, null, 2)}\n`);
+}
+
+/** The id of the store that `checkout stores use` chose for a folder; undefined where it chose none. */
+export function readChosenStore(
+  world: Pick<World, "files">,
+  folder: string,
+): Outcome<string | undefined, Problem> {
+  const read = readWith(world, stateFile(folder, "store"), parseChosenStore);
+  return read.ok ? accept(read.value?.store_id) : read;
+}
+
+/** Chooses a store for a folder. A file of its own: the sandbox writes credentials.json, and two writers would lose a key. */
+export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
+  world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlTarget, controlTargetNow } from "../control-command.ts";
+import { callSandbox, controlTarget, controlTargetNow, inStore } from "../control-command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
@@ -71,17 +71,28 @@ async function runListen(context: Context, options: ListenOptions): Promise<Endi
 /** The sandbox of this folder; a service where a secret file names its secret, or the environment and no sandbox is here. */
 async function senderOf(context: Context, options: ListenOptions): Promise<Outcome<Sender, Problem>> {
   if (options.secretFile !== undefined) return serviceOf(context, options);
-  const locate = (): ControlTarget | undefined => {
-    const found = controlTargetNow(context, options);
-    return found.ok ? found.value : undefined;
-  };
   const given = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
   // A service may be meant, so a sandbox that is not there is not waited for.
-  const target = given ? controlTargetNow(context, options) : await controlTarget(context, options);
+  const target = given ? await targetIfThere(context, options) : await controlTarget(context, options);
   if (!target.ok) return target;
   if (target.value === undefined) return serviceOf(context, options);
+  // The same store as long as it listens, wherever the sandbox is by then.
+  const { storeId } = target.value;
+  const store = storeId === undefined ? {} : { storeId };
+  const locate = (): ControlTarget | undefined => {
+    const found = controlTargetNow(context, options);
+    return found.ok && found.value !== undefined ? { ...found.value, ...store } : undefined;
+  };
   const since = await sinceOf(context, options, target.value);
   return since.ok ? accept({ kind: "sandbox", locate, since: since.value }) : since;
+}
+
+async function targetIfThere(
+  context: Context,
+  options: ListenOptions,
+): Promise<Outcome<ControlTarget | undefined, Problem>> {
+  const found = controlTargetNow(context, options);
+  return found.ok && found.value !== undefined ? inStore(context, options, found.value) : found;
 }
 
 /** A service of which nothing is known but its secrets, and which cannot be asked for anything. */

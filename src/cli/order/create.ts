@@ -15,7 +15,7 @@ import { askForMissing, type CreateFields } from "../prompts.ts";
 import type { Settings } from "../settings.ts";
 import { stateFile } from "../folder/files.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
-import { connectTo, showHeadersOption, showRequest, storeOption, targetOptions } from "../service-command.ts";
+import { connectTo, showHeadersOption, showRequest, targetOptions } from "../service-command.ts";
 
 type CreateOptions = WaitOptions &
   CreateFields & {
@@ -66,7 +66,6 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       switchOption("--open", "open the checkout_url in the browser"),
       ...waitOptions(),
       ...targetOptions(),
-      storeOption(),
       showHeadersOption(),
     ],
     requires: [["until", "wait"]],

@@ -13,6 +13,7 @@ import { findStateFolder } from "../folder/state-folder.ts";
 export function registerIdempotency(parent: Command, registry: Registry): void {
   register<CommonOptions>(parent, registry, {
     name: "list",
+    ofStore: false,
     summary: "list the keys of creates, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     options: [],
@@ -20,6 +21,7 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
   });
   register<CommonOptions>(parent, registry, {
     name: "show <key>",
+    ofStore: false,
     summary: "show one key with the request it belongs to",
     examples: ["checkout idempotency show co-4f1d…-1"],
     options: [],
@@ -28,6 +30,7 @@ export function registerIdempotency(parent: Command, registry: Registry): void {
   });
   register<CommonOptions>(parent, registry, {
     name: "forget <key>",
+    ofStore: false,
     summary: "remove a key from the journal; the service still knows it",
     examples: ["checkout idempotency forget co-4f1d…-1"],
     options: [],

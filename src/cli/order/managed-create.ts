@@ -37,7 +37,7 @@ export async function createManaged(
       create(world, target, { intent, journal: journal.value, policy, ...watch }),
     );
     const named = options.dir === undefined ? {} : { dir: folder };
-    const store = target.storeId === null ? {} : { "store-id": target.storeId };
+    const store = target.storeId === null ? {} : { store: target.storeId };
     // The sandbox of the folder may be on another port by then, and is found again.
     const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
     const { target: targetName } = wanted.settings;

@@ -9,7 +9,6 @@ import type { Noun } from "../order/create-report.ts";
 import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
 import { parseId } from "../parsers.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
-import { storeOption } from "../service-command.ts";
 import type { ServiceOptions } from "../settings.ts";
 import { verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 
@@ -31,7 +30,6 @@ export function orderViewOptions() {
     valueOption("--order-view-command <command>", "the same, as a command that prints it"),
     valueOption("--paid-when <regex>", "pattern that matches the answer if the order is paid", parsePattern),
     valueOption("--checkout <id>", "an unpaid checkout that your shop created (default: a new one)", parseId),
-    storeOption(),
   ];
 }
 

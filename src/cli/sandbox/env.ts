@@ -10,7 +10,10 @@ import {
 import { findStateFolder } from "../folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
 import { fail, notRunning, type Ending } from "../problem.ts";
-import { findLive, readyOfLive } from "./live.ts";
+import { localOrigin } from "../../core/loopback.ts";
+import { inStore } from "../control-command.ts";
+import { accessOf, variablesOf } from "../store/variables.ts";
+import { findLive } from "./live.ts";
 
 const FORMATS = ["sh", "fish", "powershell", "dotenv", "json", "github"] as const;
 type Format = (typeof FORMATS)[number];
@@ -27,6 +30,7 @@ export function registerEnv(parent: Command, registry: Registry): void {
       "checkout env --format fish | source",
       "checkout env --format powershell | Out-String | Invoke-Expression",
       "checkout env --format dotenv > .env.test",
+      "checkout env --store 'Tea Shop' --format dotenv > .env.tea",
       'checkout env --format github >> "$GITHUB_ENV"',
     ],
     options: [
@@ -38,23 +42,23 @@ export function registerEnv(parent: Command, registry: Registry): void {
   });
 }
 
-async function runEnv({ world, printer }: Context, options: EnvOptions): Promise<Ending> {
+async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
+  const { world, printer, version } = context;
   const found = findStateFolder(world, options);
   if (!found.ok) return found;
   const live = await findLive(world, found.value);
   if (!live.ok) return live;
   if (live.value === undefined) return fail(notRunning(found.value));
-  const ready = readyOfLive(world, found.value, live.value);
-  if (!ready.ok) return ready;
-  const { base_url, api_key, store_id, signing_secret, control_token } = ready.value;
+  const { port, control_token: token } = live.value.run;
+  const target = await inStore(context, options, { origin: localOrigin(port ?? 0), token, version });
+  if (!target.ok) return target;
+  const access = await accessOf(context, options, target.value);
+  if (!access.ok) return access;
   const variables = {
-    CHECKOUT_BASE_URL: base_url,
-    ...(api_key === null ? {} : { CHECKOUT_API_KEY: api_key }),
-    CHECKOUT_STORE_ID: store_id,
-    CHECKOUT_SIGNING_SECRET: signing_secret,
-    ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: control_token } : {}),
+    ...variablesOf(access.value),
+    ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
-  if (api_key === null)
+  if (access.value.apiKey === null)
     printer.trace(
       "warning: CHECKOUT_API_KEY is left out: credentials.json does not hold the key of this store",
     );

@@ -1,44 +1,60 @@
 import type { Command } from "commander";
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
-import type { ProgramEnd, StopSignal } from "../../world.ts";
+import type { ProgramEnd, StopSignal, World } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
-import { setting } from "../option-rules.ts";
+import { callSandbox, inStore, sandboxTarget } from "../control-command.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import { ownWords, setting } from "../option-rules.ts";
+import { accessOf, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
-import { accept } from "../../core/outcome.ts";
-import { EXIT, fail, type Ending } from "../problem.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { serveSandbox, type Served, type ServeOptions } from "./serve.ts";
 import { configOption, servingSettings } from "./start.ts";
 
 type ExecOptions = CommonOptions & Omit<ServeOptions, "adopt"> & { readonly config?: string };
 
+/** What `--store` says for a store that is made for this command. */
+const FRESH = "new";
+
 /** `checkout exec -- npm test`. */
 export function registerExec(parent: Command, registry: Registry): void {
   register<ExecOptions>(parent, registry, {
     name: "exec <command> [arguments...]",
+    ofStore: false,
     summary: "run a command with a fresh sandbox of its own, and end with its exit code",
-    examples: ["checkout exec -- npm test", "checkout exec --rate-limit 5/s -- node --test"],
+    examples: [
+      "checkout exec -- npm test",
+      "checkout exec --rate-limit 5/s -- node --test",
+      "checkout exec --store new -- npm test",
+    ],
     options: [
+      valueOption(
+        "--store <new|id|name>",
+        "use the sandbox that runs: a fresh store of it, or one that is there (default: a fresh sandbox)",
+      ),
       // A variable that tells the port of the folder's sandbox must not make this one take that port.
       valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
       ...[configOption(), ...servingSettings()].map((option) => setting("CHECKOUT_SANDBOX", option)),
     ],
     passThrough: true,
-    run: runExec,
+    run: (context, options, program = "", ...args) =>
+      options.store === undefined
+        ? runExec(context, options, { program, args })
+        : runInStore(context, { ...options, store: options.store }, { program, args }),
   });
 }
+
+/** A program with its arguments. */
+type Program = { readonly program: string; readonly args: readonly string[] };
 
 /** What a shell adds to the number of the signal that ended a command. */
 const KILLED_BY = 128;
 const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
 
 /** Runs a program beside a sandbox in memory. stdout is the program's alone. */
-async function runExec(
-  context: Context,
-  options: ExecOptions,
-  program = "",
-  ...args: string[]
-): Promise<Ending> {
+async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<Ending> {
   const { world } = context;
   let stopped: StopSignal | undefined;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
@@ -58,6 +74,68 @@ async function runExec(
   if (ending.ok && ending.value !== EXIT.done && options.quiet !== true) showLog(context, log.text());
   if (ending.ok || reached || ending.refusal.exitCode === EXIT.usage) return ending;
   return fail({ ...ending.refusal, exitCode: EXIT.unreachable });
+}
+
+/** Runs a program in a store of a sandbox that runs, which goes on afterwards. */
+async function runInStore(
+  context: Context,
+  options: ExecOptions & { readonly store: string },
+  { program, args }: Program,
+): Promise<Ending> {
+  const { world } = context;
+  const settings = ["port", configOption().name(), ...servingSettings().map((option) => option.name())];
+  const given = settings.find((name) => isTyped(world, name));
+  if (given !== undefined) {
+    const message = `--store uses a sandbox that runs, which --${given} cannot change`;
+    return failUsage(message, "leave one of the two out");
+  }
+  let stopped: StopSignal | undefined;
+  world.onStop((signal) => (stopped ??= signal));
+  const target = await sandboxTarget(context, options);
+  if (!target.ok) return target;
+  const access =
+    options.store === FRESH
+      ? await freshStore(context, target.value)
+      : await knownStore(context, options, target.value);
+  if (!access.ok) return access;
+  if (access.value.apiKey === null) return fail(noKey(access.value));
+  if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
+  const env = {
+    ...cleared(),
+    ...variablesOf(access.value),
+    CHECKOUT_CONTROL_TOKEN: target.value.token,
+  };
+  return endingOf(program, await world.runProgram({ program, args, env }));
+}
+
+function isTyped({ argv }: Pick<World, "argv">, name: string): boolean {
+  return ownWords(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
+}
+
+async function freshStore(context: Context, target: ControlTarget): Promise<Outcome<StoreAccess, Problem>> {
+  const made = await callSandbox(context, target, { name: "createStore", body: { name: FRESH_NAME } });
+  return made.ok ? accept({ ...made.value, baseUrl: `${target.origin}/v1` }) : made;
+}
+
+/** The name of a store that is made for one command. */
+const FRESH_NAME = "checkout exec";
+
+async function knownStore(
+  context: Context,
+  options: ExecOptions,
+  target: ControlTarget,
+): Promise<Outcome<StoreAccess, Problem>> {
+  const found = await inStore(context, options, target);
+  return found.ok ? accessOf(context, options, found.value) : found;
+}
+
+function noKey({ storeId }: StoreAccess): Problem {
+  return {
+    exitCode: EXIT.credential,
+    code: "credential_missing",
+    message: `no file holds the API key of store ${storeId}, which was shown once`,
+    next: "checkout exec --store new makes a store of its own",
+  };
 }
 
 function endingOf(program: string, end: ProgramEnd): Ending {
@@ -95,10 +173,14 @@ const ELSEWHERE = [
   "CHECKOUT_TARGET",
 ] as const;
 
+function cleared(): Record<string, undefined> {
+  return Object.fromEntries(ELSEWHERE.map((name) => [name, undefined]));
+}
+
 /** What the program finds in its environment: this sandbox, and nothing of another one. */
 function environmentOf({ ready }: Served): Record<string, string | undefined> {
   return {
-    ...Object.fromEntries(ELSEWHERE.map((name) => [name, undefined])),
+    ...cleared(),
     CHECKOUT_BASE_URL: ready.base_url,
     CHECKOUT_API_KEY: ready.api_key ?? undefined,
     CHECKOUT_STORE_ID: ready.store_id,

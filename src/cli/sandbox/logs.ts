@@ -16,6 +16,7 @@ const LOOK_EVERY_MS = 200;
 export function registerSandboxLogs(parent: Command, registry: Registry): void {
   register<LogsOptions>(parent, registry, {
     name: "logs",
+    ofStore: false,
     summary: "print the log of a sandbox that was started with --detach",
     examples: ["checkout sandbox logs", "checkout sandbox logs --follow", "checkout sandbox logs --json"],
     options: [switchOption("-f, --follow", "go on with what is written from now on, until Ctrl-C")],

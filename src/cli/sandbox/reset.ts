@@ -34,6 +34,7 @@ type ResetOptions = CommonOptions & { readonly store?: string; readonly yes?: bo
 export function registerSandboxReset(parent: Command, registry: Registry): void {
   register<ResetOptions>(parent, registry, {
     name: "reset",
+    ofStore: false,
     summary: "delete everything that has happened; keys, prices, endpoints and other settings stay",
     examples: ["checkout sandbox reset --yes", "checkout sandbox reset --store <id> --yes --json"],
     options: [
@@ -61,7 +62,7 @@ async function runReset(context: Context, options: ResetOptions): Promise<Ending
 }
 
 const NEXT_AFTER = {
-  not_found: "checkout store show shows the store",
+  not_found: "checkout stores list shows them",
   state_conflict: "name it by its id",
 } as const;
 

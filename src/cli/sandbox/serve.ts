@@ -28,7 +28,6 @@ import { settleHome } from "../../sandbox/runtime/home.ts";
 import {
   seed,
   type BeforeSeed,
-  type NewStore,
   type SeededStore,
   type SeedRefusal,
   type StoreMaker,
@@ -43,6 +42,7 @@ import { stateFile } from "../folder/files.ts";
 import * as state from "../folder/state-folder.ts";
 import { EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { givenSecrets, otherSecret, type GivenSecrets } from "../store/given-secrets.ts";
+import { keptKeys } from "../store/kept-keys.ts";
 import { portProblem } from "./port-problem.ts";
 import { readyOf, type Ready } from "./ready.ts";
 
@@ -204,6 +204,8 @@ async function serveFolder(
       heldBack,
       requestStop: stop.resolve,
       keepKey: maker.keepKey,
+      keepKeySoon: maker.keepKeySoon,
+      keepName: maker.keepName,
       describe: (port: number) => describe(context, options, { port, place, seeded, store, heldBack }),
     };
     const listening = await listen(context, options, service);
@@ -350,9 +352,8 @@ function storeMaker(
   held: Held,
   { masterKey, given }: { readonly masterKey: Uint8Array; readonly given: GivenSecrets },
 ): StoreMaker {
-  const keepKey: StoreMaker["keepKey"] = (fresh, isFirst) => keepCredentials(world, held, { fresh, isFirst });
   const secrets = { apiKey: given.apiKey?.value, signingSecret: given.signingSecret?.value };
-  return { world, masterKey, given: secrets, keepKey };
+  return { world, masterKey, given: secrets, ...keptKeys(world, held?.path) };
 }
 
 /** What sets up the stores of the configuration, in the transaction of the seed. Loaded only where there is one. */
@@ -374,21 +375,6 @@ async function setUp(
   return { before, done: () => setup.applied(changes) };
 }
 
-/** Writes the merchant's copy of a new key beside those of the other stores. What was there before a first store is of none. */
-function keepCredentials(
-  world: World,
-  held: Held,
-  { fresh: { id, name, apiKey }, isFirst }: { readonly fresh: NewStore; readonly isFirst: boolean },
-): void {
-  if (held === undefined) return;
-  const kept = isFirst ? accept(undefined) : state.readCredentials(world, held.path);
-  // Nothing is committed then: the keys of other stores must not be lost with what cannot be read.
-  if (!kept.ok) throw new Error(kept.refusal.message);
-  state.writeCredentials(world, held.path, {
-    stores: { ...kept.value?.stores, [id]: { name, api_key: apiKey } },
-  });
-}
-
 function refusalProblem({ code, message }: Refusal): Problem {
   return { exitCode: EXIT.failed, code, message, next: "correct it and start again" };
 }
@@ -396,7 +382,16 @@ function refusalProblem({ code, message }: Refusal): Problem {
 /** A service without what follows from its port. */
 type PortlessService = Pick<
   SandboxOptions,
-  "store" | "log" | "requests" | "report" | "masterKey" | "heldBack" | "requestStop" | "keepKey"
+  | "store"
+  | "log"
+  | "requests"
+  | "report"
+  | "masterKey"
+  | "heldBack"
+  | "requestStop"
+  | "keepKey"
+  | "keepKeySoon"
+  | "keepName"
 > &
   Tokens & { readonly describe: (port: number) => SandboxDescription };
 

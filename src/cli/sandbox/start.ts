@@ -46,6 +46,7 @@ export type StartOptions = CommonOptions &
 export function registerSandboxStart(parent: Command, registry: Registry): void {
   register<StartOptions>(parent, registry, {
     name: "start",
+    ofStore: false,
     summary: "run the whole v1 service on this machine, until Ctrl-C",
     examples: [
       "checkout sandbox start",

@@ -45,6 +45,7 @@ type Status = {
 export function registerSandboxStatus(parent: Command, registry: Registry): void {
   register<CommonOptions>(parent, registry, {
     name: "status",
+    ofStore: false,
     summary: "show whether the sandbox of this folder runs, and where; exit 0 if it does, 7 if not",
     examples: ["checkout sandbox status", "checkout sandbox status --json"],
     options: [],
@@ -143,6 +144,7 @@ const MAX_HEALTH_BYTES = 64 * 1024;
 export function registerSandboxWait(parent: Command, registry: Registry): void {
   register<WaitOptions>(parent, registry, {
     name: "wait",
+    ofStore: false,
     summary: "wait until the sandbox is ready; exit 7 if it is not in time",
     examples: [
       "checkout sandbox wait",

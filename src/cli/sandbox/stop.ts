@@ -15,6 +15,7 @@ const LOOK_EVERY_MS = 20;
 export function registerSandboxStop(parent: Command, registry: Registry): void {
   register<CommonOptions>(parent, registry, {
     name: "stop",
+    ofStore: false,
     summary: "stop the sandbox of this folder, and wait until it has ended; exit 0 also if none runs",
     examples: ["checkout sandbox stop", "checkout sandbox stop --dir /tmp/shop/.checkout --json"],
     options: [],

@@ -51,6 +51,7 @@ export function registerKeys(parent: Command, registry: Registry): void {
   });
   register<CommonOptions>(parent, registry, {
     name: "generate",
+    ofStore: false,
     summary: "make secrets for a sandbox that is not there yet: an API key, a signing secret, both tokens",
     examples: ["checkout keys generate > sandbox.env", "checkout keys generate --json"],
     options: [],

@@ -2,18 +2,18 @@ import type { Command } from "commander";
 import { returnText } from "../../core/checkout/return-origin.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox, controlTarget, sandboxStore } from "../control-command.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";
 import type { Ending } from "../problem.ts";
 
-/** `checkout store show`. */
-export function registerStore(parent: Command, registry: Registry): void {
+/** `checkout stores show`. */
+export function registerStoresShow(parent: Command, registry: Registry): void {
   register<CommonOptions>(parent, registry, {
-    name: "show",
-    summary: "show the store: ids, keys, capabilities and return origins, without secrets",
-    examples: ["checkout store show", "checkout store show --json"],
+    name: "show [id]",
+    summary: "show a store: ids, keys, capabilities and return origins, without secrets",
+    examples: ["checkout stores show", "checkout stores show 'Tea Shop' --json"],
     options: [],
     run: runShow,
   });
@@ -30,8 +30,12 @@ export function registerCapabilities(parent: Command, registry: Registry): void 
   });
 }
 
-async function runShow(context: Context, options: CommonOptions): Promise<Ending> {
-  const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
+async function runShow(context: Context, options: CommonOptions, store?: string): Promise<Ending> {
+  const target = await (store === undefined
+    ? controlTarget(context, options)
+    : sandboxStore(context, options, store));
+  if (!target.ok) return target;
+  const shown = await callSandbox(context, target.value, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
   return context.printer.result(encodeAnswer("storeSummary", shown.value), () => summaryLines(shown.value));
 }

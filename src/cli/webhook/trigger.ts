@@ -15,7 +15,6 @@ import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
-import { storeOption } from "../service-command.ts";
 import type { ServiceOptions } from "../settings.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
@@ -52,7 +51,6 @@ export function registerTrigger(parent: Command, registry: Registry): void {
         "--price-id <id>",
         `the catalog price of a new order or session (default: ${DEFAULT_PRICE})`,
       ),
-      storeOption(),
     ],
     run: runTrigger,
   });

@@ -38,6 +38,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
   const payload = () => valueOption("--payload-file <file>", "the body, byte for byte; - is standard input");
   register<VerifyFlags>(parent, registry, {
     name: "verify",
+    ofStore: false,
     summary: "verify the signature of one webhook, and say why it fails; exit 0 or 1",
     examples: [
       "checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file secret.txt",
@@ -64,6 +65,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
   });
   register<SignFlags>(parent, registry, {
     name: "sign",
+    ofStore: false,
     summary: "print the three headers that a webhook with this body carries, for curl -H @FILE",
     examples: [
       "checkout webhooks sign --payload-file body.json --secret-file secret.txt > headers.txt",

@@ -32,22 +32,40 @@ const DAY_MS = 86_400_000;
 const MAX_STORES = 50;
 const MAX_RETRIES = 100;
 
+const UUID_LIKE = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** An id that the file gives, so that it is the same in every sandbox. */
-const givenId = z
+export const givenId = z
   .string()
   .regex(UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case");
+
+const isLine = (text: string, minimum: number, maximum: number): boolean =>
+  codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text;
 
 const line = (minimum: number, maximum: number) =>
   z
     .string()
     .refine((text) => !holdsSecret(text), `must be free of ${A_SECRET}`)
     .refine(
-      (text) =>
-        codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text,
+      (text) => isLine(text, minimum, maximum),
       `must have ${minimum} to ${maximum} characters, and no invisible ones`,
     );
+
+/** What `--store` reads as something else than the name of a store. */
+const NO_NAMES: ReadonlySet<string> = new Set(["default", "new"]);
+
+/** What the name of a store has to be, as a refusal says it. */
+export const STORE_NAME_RULE =
+  "must have 1 to 64 characters, no invisible ones, and be neither an id nor a secret, default or new";
+
+/** The name of a store. It is typed in place of the id, so it cannot be one. */
+export const storeName = z
+  .string()
+  .refine(
+    (text) => isLine(text, 1, 64) && !NO_NAMES.has(text) && !UUID_LIKE.test(text) && !holdsSecret(text),
+    STORE_NAME_RULE,
+  );
 
 /** A text that a parser of the core takes; its refusal is the message. */
 const checked = (parse: (text: string) => Outcome<unknown>) =>
@@ -178,7 +196,7 @@ const endpoint = z.strictObject({
 /** What is not secret of a store; a list that is left out is not looked at. */
 const storeFields = {
   id: givenId,
-  name: line(1, 64),
+  name: storeName,
   merchant: z.strictObject({ id: givenId, name: line(1, 64).optional() }).optional(),
   prices: z.array(price).max(MAX_PRICES).optional(),
   capabilities: z

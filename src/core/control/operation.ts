@@ -47,6 +47,8 @@ const ROOT = "/__sandbox";
 export const CONTROL_PREFIX = `${ROOT}/`;
 /** Stands for the id of the sandbox's first store. */
 export const DEFAULT_STORE = "default";
+/** How the refusal of a store begins that does not exist. */
+export const NO_STORE = "there is no store";
 
 /** The header of an answer that tells the version of the sandbox (decision 65). */
 export const VERSION_HEADER = "Checkout-Sandbox-Version";

@@ -12,6 +12,7 @@ import { sandboxOperations } from "./sandbox.ts";
 import { resetOperations } from "./reset.ts";
 import { explainOperations } from "./explain.ts";
 import { requestOperations } from "./requests.ts";
+import { storesOperations } from "./stores.ts";
 import { webhookOperations } from "./webhook.ts";
 import { wireSchema } from "./wire-names.ts";
 
@@ -26,6 +27,7 @@ const operations = {
   ...explainOperations,
   ...resetOperations,
   ...configOperations,
+  ...storesOperations,
   describe: sandboxOperation({
     method: "GET",
     path: "/openapi.json",

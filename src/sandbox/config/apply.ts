@@ -54,7 +54,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
   const now = storeTime(context, storeId);
   switch (change.kind) {
     case "store":
-      if (action === "change") store.stores.rename(storeId, name);
+      if (action === "change") renameStore(context, { id: storeId, name });
       else if (change.wanted !== undefined) return makeStore(store, context, givenOf(change.wanted));
       return undefined;
     case "merchant":
@@ -80,6 +80,14 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
       changeEndpoint(context, change, now);
       return undefined;
   }
+}
+
+function renameStore(
+  { store, keepName }: ConfigContext,
+  { id, name }: { readonly id: string; readonly name: string },
+): void {
+  store.stores.rename(id, name);
+  keepName({ id, name });
 }
 
 function givenOf(wanted: WantedStore) {

@@ -1,6 +1,7 @@
 import { isSameSecret } from "../../core/constant-time.ts";
 import {
   DEFAULT_STORE,
+  NO_STORE,
   OPERATION_HEADER,
   VERSION_HEADER,
   type ControlRole,
@@ -123,7 +124,7 @@ function findStore({ store }: ControlContext, storeId: string): Outcome<string> 
     return store.stores.names(storeId) === undefined ? noStore(storeId) : accept(storeId);
   }
   const first = store.stores.first();
-  return first === undefined ? refuse("not_found", "there is no store yet") : accept(first.id);
+  return first === undefined ? refuse("not_found", `${NO_STORE} yet`) : accept(first.id);
 }
 
 /** The fields of a query, each at most once. Refuses with `invalid_parameter`. */

@@ -10,6 +10,7 @@ import { sandboxHandlers } from "./sandbox.ts";
 import { resetHandlers } from "./reset.ts";
 import { explainHandlers } from "./explain.ts";
 import { requestHandlers } from "./requests.ts";
+import { storesHandlers } from "./stores.ts";
 import { webhookHandlers } from "./webhook.ts";
 
 /** The whole control API. */
@@ -25,6 +26,7 @@ export const CONTROL_HANDLERS: Handlers = {
   ...explainHandlers,
   ...resetHandlers,
   ...configHandlers,
+  ...storesHandlers,
   describe: async () => {
     // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");

@@ -1,8 +1,9 @@
 import { freeze, REAL_CLOCK, setTo, storeNow, type StoreClock } from "../../core/clock.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Dispatched } from "../webhook/delivery-steps.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { settleDue, type Move } from "../checkout/payments.ts";
+import { noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
@@ -50,7 +51,7 @@ export function moveClock(
 
 async function move(context: ClockContext, storeId: string, act: ClockAct): Promise<Outcome<ClockState>> {
   const { store, world } = context;
-  if (store.clocks.of(storeId) === undefined) return refuse("not_found", `there is no store ${storeId}`);
+  if (store.clocks.of(storeId) === undefined) return noStore(storeId);
   const goesOn = act.action === "advance" || act.action === "set";
   const until = world.monotonic() + DRAIN_BUDGET_MS;
   const delivered: Dispatched[] = [];

@@ -7,11 +7,14 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
-import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoreIdentity } from "../../store/stores.ts";
 import type { World } from "../../world.ts";
 import { makeKey, newApiKey } from "./keys.ts";
+
+/** The name of a store that is given none. */
+const DEFAULT_NAME = "Sandbox Store";
 
 /** The currencies of a new store. */
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
@@ -70,6 +73,10 @@ export type StoreMaker = {
   readonly given?: GivenSecrets;
   /** Gets a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
   readonly keepKey: (made: NewStore, isFirst: boolean) => void;
+  /** Gets a key before its store is made; resolves when it is kept, together with others of the same moment. */
+  readonly keepKeySoon: (made: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
+  /** Gets the new name of a store before it is committed. */
+  readonly keepName: (renamed: { readonly id: string; readonly name: string }) => void;
 };
 
 /** What is done before the first store is looked for, in the same transaction; what it makes is the first store. */
@@ -118,6 +125,32 @@ function showStore(
   return accept({ id, merchantId, apiKey, signingSecret });
 }
 
+/**
+ * Makes a store of an existing merchant, of the first store's where none is named, or of a new one. Its key is kept
+ * before the transaction, so that stores that are made at once share one write of the file. Refuses with `not_found`
+ * where there is no such merchant.
+ */
+export async function createStore(
+  { store, ...maker }: StoreMaker & { readonly store: Store },
+  {
+    name = DEFAULT_NAME,
+    merchant,
+  }: {
+    readonly name?: string | undefined;
+    readonly merchant?: { readonly id: string; readonly isNew: boolean } | undefined;
+  },
+): Promise<Outcome<NewStore>> {
+  const isThere = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
+  const noMerchant = (): Outcome<never> => refuse("not_found", `there is no merchant ${merchant?.id}`);
+  if (!isThere()) return noMerchant();
+  const given = { id: maker.world.uuid(), name, apiKey: newApiKey(maker.world) };
+  await maker.keepKeySoon(given);
+  const kept = { ...maker, keepKey: () => undefined };
+  return store.write(() =>
+    isThere() ? accept(makeStore(store, kept, { ...given, merchant })) : noMerchant(),
+  );
+}
+
 /** Makes a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
 export function makeStore(
   store: Store,
@@ -126,7 +159,7 @@ export function makeStore(
 ): NewStore {
   const createdAt = world.now();
   const first = store.stores.first();
-  const { name = "Sandbox Store", paymentMethods = PAYMENT_METHODS, currencies = SEEDED_CURRENCIES } = given;
+  const { name = DEFAULT_NAME, paymentMethods = PAYMENT_METHODS, currencies = SEEDED_CURRENCIES } = given;
   const id = given.id ?? world.uuid();
   const merchantId = given.merchant?.id ?? first?.merchantId ?? world.uuid();
   const secretId = world.uuid();

@@ -1,0 +1,60 @@
+import type { StoreMaker } from "../../sandbox/runtime/seed.ts";
+import type { Credentials } from "../../core/state-files.ts";
+import type { World } from "../../world.ts";
+import { readCredentials, writeCredentials } from "../folder/state-folder.ts";
+
+type Stores = Credentials["stores"];
+
+/** Writes the merchant's copy of keys and names into a folder; undefined: nothing is kept. */
+export function keptKeys(
+  world: Pick<World, "files" | "soon">,
+  folder: string | undefined,
+): Pick<StoreMaker, "keepKey" | "keepKeySoon" | "keepName"> {
+  if (folder === undefined)
+    return { keepKey: () => undefined, keepKeySoon: () => Promise.resolve(), keepName: () => undefined };
+  const read = (): Stores => {
+    const kept = readCredentials(world, folder);
+    // Nothing is committed then: the keys of other stores must not be lost with what cannot be read.
+    if (!kept.ok) throw new Error(kept.refusal.message);
+    return kept.value?.stores ?? {};
+  };
+  const write = (stores: Stores): void => writeCredentials(world, folder, { stores });
+  return {
+    keepKey: ({ id, name, apiKey }, isFirst) => {
+      // What was there before a first store is of none.
+      write({ ...(isFirst ? {} : read()), [id]: { name, api_key: apiKey } });
+    },
+    keepKeySoon: together(world, (added) => write({ ...read(), ...added })),
+    keepName: ({ id, name }) => {
+      const stores = read();
+      const kept = stores[id];
+      if (kept !== undefined) write({ ...stores, [id]: { ...kept, name } });
+    },
+  };
+}
+
+/** One write for all keys that come before it begins: each write flushes a file, which takes longer than a store. */
+function together({ soon }: Pick<World, "soon">, write: (added: Stores) => void): StoreMaker["keepKeySoon"] {
+  let next: { readonly added: Stores; readonly written: Promise<void> } | undefined;
+  return ({ id, name, apiKey }) => {
+    const entry = { [id]: { name, api_key: apiKey } };
+    if (next !== undefined) {
+      Object.assign(next.added, entry);
+      return next.written;
+    }
+    const added: Stores = entry;
+    const written = new Promise<void>((resolve, reject) =>
+      soon(() => {
+        next = undefined;
+        try {
+          write(added);
+          resolve();
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+      }),
+    );
+    next = { added, written };
+    return written;
+  };
+}

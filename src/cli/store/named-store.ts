@@ -1,0 +1,102 @@
+import { ownerOf, storesMeant, type Credentials } from "../../core/state-files.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printableLiteral } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+import { ownWords } from "../option-rules.ts";
+import { stateFile } from "../folder/files.ts";
+import { readChosenStore } from "../folder/state-folder.ts";
+import { idOf } from "../parsers.ts";
+import { EXIT, fail, type Problem } from "../problem.ts";
+
+/** A store as something names it, and what: a flag its id or its name, the rest its id. */
+export type NamedStore = {
+  readonly text: string;
+  readonly by: "flag" | "variable" | "choice" | "key";
+  /** `--store`, a variable, or a file. */
+  readonly source: string;
+};
+
+/** Where a store is looked for. */
+export type StoreScene = {
+  readonly folder: string;
+  /** The merchant's copy of its keys; empty where they are of no use. */
+  readonly credentials: Credentials;
+  /** Whether it is the sandbox of the folder: what the folder remembers is about no other one. */
+  readonly isOwn: boolean;
+  /** Whether the environment is about another service: its key and store are that one's. */
+  readonly isElsewhere: boolean;
+};
+
+/** The variable of `--store`. */
+export const STORE_VARIABLE = "CHECKOUT_STORE_ID";
+
+/**
+ * The store that a command is about, by rank: flag, environment, `checkout stores use`, the store of the API key in the
+ * environment (decision 90). Undefined where nothing names one: then it is the first.
+ */
+export function namedStore(
+  world: Pick<World, "argv" | "env" | "files">,
+  { store }: { readonly store?: string },
+  { folder, credentials, isOwn, isElsewhere }: StoreScene,
+): Outcome<NamedStore | undefined, Problem> {
+  if (store !== undefined && isTyped(world)) return accept({ text: store, by: "flag", source: "--store" });
+  const variable = (!isElsewhere && world.env[STORE_VARIABLE]) || undefined;
+  if (variable !== undefined) return accept({ text: variable, by: "variable", source: STORE_VARIABLE });
+  const chosen = isOwn ? readChosenStore(world, folder) : accept(undefined);
+  if (!chosen.ok) return chosen;
+  if (chosen.value !== undefined)
+    return accept({ text: chosen.value, by: "choice", source: stateFile(folder, "store") });
+  const owner = isElsewhere ? undefined : ownerOf(credentials, world.env["CHECKOUT_API_KEY"] ?? "");
+  if (owner === undefined) return accept(undefined);
+  return accept({ text: owner, by: "key", source: stateFile(folder, "credentials") });
+}
+
+function isTyped({ argv }: Pick<World, "argv">): boolean {
+  return ownWords(argv).some((word) => word === "--store" || word.startsWith("--store="));
+}
+
+/** The one store of a list that an id or a name means. Refuses none and several, with what there is. */
+export function oneStore<Named extends { readonly id: string; readonly name: string }>(
+  stores: readonly Named[],
+  text: string,
+): Outcome<Named, Problem> {
+  const meant = storesMeant(stores, text);
+  const [only, second] = meant;
+  if (only === undefined) return fail(unknownStore(text, stores));
+  return second === undefined ? accept(only) : fail(ambiguousStore(text, meant));
+}
+
+/** A store that nothing knows by this name: exit 2. */
+export function unknownStore(
+  text: string,
+  known: readonly { readonly id: string; readonly name: string }[],
+): Problem {
+  const shown = known.slice(0, MAX_SHOWN).map(({ name }) => printableLiteral(name));
+  const rest = known.length > MAX_SHOWN ? ", …" : "";
+  const there = known.length === 0 ? "" : `; there is ${shown.join(", ")}${rest}`;
+  return {
+    exitCode: EXIT.usage,
+    code: "store_unknown",
+    message: `there is no store ${printableLiteral(text)}${there}`,
+    next: "checkout stores list shows them; name it by its id where its name is not known here",
+  };
+}
+
+function ambiguousStore(text: string, meant: readonly { readonly id: string }[]): Problem {
+  const ids = meant.slice(0, MAX_SHOWN).map(({ id }) => id);
+  const rest = meant.length > MAX_SHOWN ? ", …" : "";
+  return {
+    exitCode: EXIT.usage,
+    code: "store_ambiguous",
+    message: `${meant.length} stores have the name ${printableLiteral(text)}: ${ids.join(", ")}${rest}`,
+    next: "name it by its id",
+  };
+}
+
+/** Most stores that a message names. */
+const MAX_SHOWN = 10;
+
+/** Whether a text is a store's id, and not a name that has to be looked up. */
+export function isStoreId(text: string): boolean {
+  return idOf(text) !== undefined;
+}

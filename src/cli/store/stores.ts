@@ -1,0 +1,143 @@
+import type { Command } from "commander";
+import { iso } from "../../core/clock.ts";
+import { NEW_MERCHANT } from "../../core/control/stores.ts";
+import { STORE_NAME_RULE } from "../../core/config/schema.ts";
+import { encodeAnswer, isRequestOf } from "../../core/control/operations.ts";
+import { localOrigin } from "../../core/loopback.ts";
+import {
+  invalidOption,
+  register,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { callSandbox, sandboxTarget } from "../control-command.ts";
+import { findStateFolder, liveRun, readCredentials, writeChosenStore } from "../folder/state-folder.ts";
+import { idOf } from "../parsers.ts";
+import { fieldLines } from "../printer.ts";
+import { failUsage, type Ending } from "../problem.ts";
+import { table } from "../table.ts";
+import { namedStore, oneStore } from "./named-store.ts";
+
+type CreateOptions = CommonOptions & { readonly name?: string; readonly merchant?: string };
+
+/** `checkout stores create|list|use`. */
+export function registerStores(parent: Command, registry: Registry): void {
+  register<CreateOptions>(parent, registry, {
+    name: "create",
+    ofStore: false,
+    summary: "make a store with an API key, a signing secret and a catalog of its own",
+    examples: [
+      "checkout stores create --name 'Tea Shop'",
+      "checkout stores create --name 'Tea Shop' --merchant new --json",
+    ],
+    options: [
+      valueOption("--name <name>", "1 to 64 characters; others may have it too (default: Sandbox Store)"),
+      valueOption(
+        "--merchant <id|new>",
+        "the merchant that it belongs to, or a new one (default: that of the first store)",
+        parseMerchant,
+      ),
+    ],
+    run: runCreate,
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "list",
+    ofStore: false,
+    summary: "list the stores of the sandbox, the first one first",
+    examples: ["checkout stores list", "checkout stores list --json"],
+    options: [],
+    run: runList,
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "use <id|name>",
+    ofStore: false,
+    summary: "let the commands of this folder act on a store, where nothing else says which",
+    examples: ["checkout stores use 'Tea Shop'", "checkout stores use <id>"],
+    options: [],
+    run: runUse,
+  });
+}
+
+function parseMerchant(text: string): string {
+  const id = text === NEW_MERCHANT ? text : idOf(text);
+  if (id === undefined) throw invalidOption(`the id of a merchant, or ${NEW_MERCHANT}`, text);
+  return id;
+}
+
+async function runCreate(context: Context, options: CreateOptions): Promise<Ending> {
+  const { name, merchant } = options;
+  const { printer } = context;
+  const body = { name, merchant };
+  if (!isRequestOf("createStore", body))
+    return failUsage(`--name ${STORE_NAME_RULE}`, "correct it; no store was made");
+  const made = await callSandbox(context, options, {
+    name: "createStore",
+    body,
+    nextAfter: { not_found: "checkout stores list shows the merchants" },
+  });
+  if (!made.ok) return made;
+  const store = made.value;
+  return printer.result(encodeAnswer("createStore", store), () =>
+    [
+      `${printer.style.green("✓")} store created`,
+      fieldLines([
+        ["store_id", store.storeId],
+        ["name", store.name],
+        ["merchant_id", store.merchantId],
+        ["api_key", store.apiKey],
+        ["signing_secret", store.signingSecret],
+      ]),
+      printer.style.dim(`  checkout stores use ${store.storeId} lets the commands of this folder act on it`),
+    ].join("\n"),
+  );
+}
+
+async function runList(context: Context, options: CommonOptions): Promise<Ending> {
+  const listed = await callSandbox(context, options, { name: "listStores", body: undefined });
+  if (!listed.ok) return listed;
+  return context.printer.result(encodeAnswer("listStores", listed.value), () =>
+    table(
+      ["STORE", "NAME", "MERCHANT", "ACTIVE", "CREATED"],
+      listed.value.stores.map(({ storeId, name, merchantId, active, createdAt }) => [
+        storeId,
+        name,
+        merchantId,
+        active ? "yes" : "no",
+        iso(createdAt),
+      ]),
+    ),
+  );
+}
+
+/** The folder remembers stores of its own sandbox alone. */
+async function runUse(context: Context, options: CommonOptions, text = ""): Promise<Ending> {
+  const { world, printer } = context;
+  const target = await sandboxTarget(context, options);
+  if (!target.ok) return target;
+  const found = findStateFolder(world, options);
+  if (!found.ok) return found;
+  const folder = found.value;
+  const run = liveRun(world, folder);
+  if (!run.ok) return run;
+  const { port = null } = run.value ?? {};
+  if (port === null || localOrigin(port) !== target.value.origin) {
+    const message = `CHECKOUT_BASE_URL names another sandbox than that of ${folder}`;
+    return failUsage(message, "unset it, or name a store of that one with CHECKOUT_STORE_ID");
+  }
+  const listed = await callSandbox(context, target.value, { name: "listStores", body: undefined });
+  if (!listed.ok) return listed;
+  const known = listed.value.stores.map(({ storeId: id, name }) => ({ id, name }));
+  const store = oneStore(known, text);
+  if (!store.ok) return store;
+  writeChosenStore(world, folder, store.value.id);
+  const credentials = readCredentials(world, folder);
+  if (!credentials.ok) return credentials;
+  const scene = { folder, credentials: credentials.value ?? { stores: {} }, isOwn: true, isElsewhere: false };
+  const now = namedStore(world, {}, scene);
+  if (now.ok && now.value?.by === "variable" && now.value.text !== store.value.id)
+    printer.trace(`note: ${now.value.source} names another store, and wins over this choice`);
+  const { id, name } = store.value;
+  return printer.result({ store_id: id, name }, () => `commands in this folder act on ${name} (${id})`);
+}
