@@ -264,6 +264,8 @@ test("what is no store of the sandbox is said so, with where the stores are", as
   expect([code, said.error.code]).toEqual([4, "credential_missing"]);
   const env = { CHECKOUT_STORE_ID: "Tea" };
   expect((await ask<Fault>(harness, "events list", { env })).code).toBe(2);
+  const elsewhere = "checklist --store Tea --base-url https://pay.example/v1";
+  expect((await ask<Fault>(harness, elsewhere)).code).toBe(2);
 });
 
 /** About the whole sandbox, or about no store that is there. */
@@ -362,6 +364,12 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
   expect((await ask(harness, "env --store Tea")).said).toEqual(variables(tea));
   const first = { ...ready, name: ready.store_name, api_key: ready.api_key ?? "" };
   expect((await ask(harness, "env")).said).toEqual(variables(first));
+  // What an environment holds of a state that is gone is what this command replaces.
+  const stale = { CHECKOUT_STORE_ID: UNKNOWN, CHECKOUT_API_KEY: tea.api_key };
+  expect((await ask(harness, "env", { env: stale })).said).toEqual(variables(first));
+  expect((await harness.run(["stores", "use", "Tea"])).code).toBe(0);
+  expect((await ask(harness, "env", { env: stale })).said).toEqual(variables(tea));
+  expect((await harness.run(["stores", "use", first.store_id])).code).toBe(0);
   harness.setProgram(() => Promise.resolve({ ending: "exited", exitCode: 5 }));
   expect((await harness.run("exec --store Tea -- npm test --store x".split(" "))).code).toBe(5);
   const env = { ...variables(first), CHECKOUT_DIR: ".checkout", CHECKOUT_ADMIN_TOKEN: "other" };

@@ -236,7 +236,7 @@ function withKeptKey(scene: IdentityScene, named: NamedStore | undefined): Omit<
     apiKey: kept === undefined ? NOT_SET : { value: kept, source },
     storeId: { value: id, source: named?.source ?? source },
     contradiction: undefined,
-    lacksStore: isOwn && kept === undefined ? noKeyOf(id, source) : undefined,
+    lacksStore: isOwn && kept === undefined ? noKeyOf(id, { source, named }) : undefined,
   };
 }
 
@@ -280,11 +280,14 @@ function otherStore(
   return usageProblem(message, "unset one of the two; nothing was sent");
 }
 
-function noKeyOf(id: string, source: string): Problem {
+function noKeyOf(
+  id: string,
+  { source, named }: { readonly source: string; readonly named: NamedStore | undefined },
+): Problem {
   return {
     exitCode: EXIT.credential,
     code: "credential_missing",
-    message: `${source} has no API key of store ${printable(id)}`,
+    message: `${source} has no API key of store ${printable(id)} (${named?.source ?? "the first one"})`,
     next: "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores",
   };
 }

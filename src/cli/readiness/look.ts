@@ -12,6 +12,7 @@ import { callSandbox, controlTarget, controlTargetNow } from "../control-command
 import { quote } from "../order/create-report.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
+import { isStoreTyped } from "../store/named-store.ts";
 import { resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
 
 /** What is judged, and by which items. */
@@ -46,7 +47,7 @@ async function placeOf(context: Context, options: LookOptions): Promise<Outcome<
   if (options.baseUrl !== undefined && service !== null) {
     const own = controlTargetNow(context, options);
     const isOwn = own.ok && own.value !== undefined && isSameServer(own.value.origin, service);
-    if (!isOwn) return elsewhere(options, { source: "service", service, settings: settings.value });
+    if (!isOwn) return elsewhere(context, options, { source: "service", service, settings: settings.value });
   }
   const control = await controlTarget(context, options);
   if (!control.ok) return control;
@@ -55,7 +56,15 @@ async function placeOf(context: Context, options: LookOptions): Promise<Outcome<
   return failUsage(message, "leave it out, or name a service with --base-url");
 }
 
-function elsewhere({ watch: again }: LookOptions, place: ServicePlace): Outcome<Place, Problem> {
+function elsewhere(
+  { world }: Context,
+  { watch: again }: LookOptions,
+  place: ServicePlace,
+): Outcome<Place, Problem> {
+  if (isStoreTyped(world)) {
+    const message = "--store names a store of a sandbox: another service has the one of its API key";
+    return failUsage(message, "leave it out, or leave out --base-url");
+  }
   if (again !== true) return accept(place);
   const message = "--watch works only with the sandbox of this folder: another service does not show changes";
   return failUsage(message, "leave it out, or leave out --base-url");

@@ -50,7 +50,10 @@ async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
   if (!live.ok) return live;
   if (live.value === undefined) return fail(notRunning(found.value));
   const { port, control_token: token } = live.value.run;
-  const target = await inStore(context, options, { origin: localOrigin(port ?? 0), token, version });
+  // What the environment says is what this command replaces.
+  const env = { ...world.env, CHECKOUT_STORE_ID: undefined, CHECKOUT_API_KEY: undefined };
+  const inFolder = { ...context, world: { ...world, env } };
+  const target = await inStore(inFolder, options, { origin: localOrigin(port ?? 0), token, version });
   if (!target.ok) return target;
   const access = await accessOf(context, options, target.value);
   if (!access.ok) return access;

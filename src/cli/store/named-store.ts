@@ -39,7 +39,8 @@ export function namedStore(
   { store }: { readonly store?: string },
   { folder, credentials, isOwn, isElsewhere }: StoreScene,
 ): Outcome<NamedStore | undefined, Problem> {
-  if (store !== undefined && isTyped(world)) return accept({ text: store, by: "flag", source: "--store" });
+  if (store !== undefined && isStoreTyped(world))
+    return accept({ text: store, by: "flag", source: "--store" });
   const variable = (!isElsewhere && world.env[STORE_VARIABLE]) || undefined;
   if (variable !== undefined) return accept({ text: variable, by: "variable", source: STORE_VARIABLE });
   const chosen = isOwn ? readChosenStore(world, folder) : accept(undefined);
@@ -51,7 +52,8 @@ export function namedStore(
   return accept({ text: owner, by: "key", source: stateFile(folder, "credentials") });
 }
 
-function isTyped({ argv }: Pick<World, "argv">): boolean {
+/** Whether `--store` stands on the command line, and not in a variable. */
+export function isStoreTyped({ argv }: Pick<World, "argv">): boolean {
   return ownWords(argv).some((word) => word === "--store" || word.startsWith("--store="));
 }
 
