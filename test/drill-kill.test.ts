@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { firstKey, parseCredentials } from "../src/core/state-files.ts";
+import { parseCredentials } from "../src/core/state-files.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { openControl, type Control } from "./support/control.ts";
 import { eventually } from "./support/eventually.ts";
@@ -167,10 +167,8 @@ async function expectNothingLeft(site: {
     expect((await control.call("readiness", {})).underway).toEqual([]),
   );
   await eventually(`${label}: the drill's key is revoked`, () => expect(keysOfDrills(cwd)).toBe(0));
-  const apiKey =
-    firstKey(
-      parseCredentials(readFileSync(join(cwd, ".checkout/credentials.json"), "utf8")) ?? { stores: {} },
-    )?.apiKey ?? "";
+  const credentials = parseCredentials(readFileSync(join(cwd, ".checkout/credentials.json"), "utf8"));
+  const apiKey = Object.values(credentials?.stores ?? {})[0]?.api_key ?? "";
   const order = `after-kill-${(creates += 1)}`;
   const { status } = await fetch(`${sandbox.ready.base_url}/orders`, {
     method: "POST",

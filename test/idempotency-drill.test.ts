@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { firstKey, parseCredentials } from "../src/core/state-files.ts";
+import { parseCredentials } from "../src/core/state-files.ts";
 import { expect, test } from "vitest";
 import { formatTestKey, hashKey } from "../src/core/credential.ts";
 import type { DrillStep } from "../src/core/readiness/drills/drill.ts";
@@ -371,12 +371,8 @@ test("the API key is in the command's environment alone, and the control API's t
     ...options,
     env: tokens,
   });
-  const apiKey =
-    firstKey(
-      parseCredentials(readFileSync(join(options.cwd, ".checkout/credentials.json"), "utf8")) ?? {
-        stores: {},
-      },
-    )?.apiKey ?? "";
+  const credentials = parseCredentials(readFileSync(join(options.cwd, ".checkout/credentials.json"), "utf8"));
+  const apiKey = Object.values(credentials?.stores ?? {})[0]?.api_key ?? "";
   const { processes, names, key } = JSON.parse(readFileSync(seen, "utf8")) as {
     readonly processes: string;
     readonly names: readonly string[];

@@ -475,3 +475,18 @@ test("a store whose key cannot be kept is not made, and the sandbox goes on", as
   await make(harness);
   expect(rows(harness, "SELECT id FROM stores")).toHaveLength(2);
 });
+
+test("the first store is that of the sandbox, also where its key is kept no more", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const path = join(harness.cwd, ".checkout/credentials.json");
+  writeFileSync(path, "");
+  const tea = await make(harness, "--name Tea");
+  const { said } = await ask<Record<string, { value: unknown }>>(harness, "whoami");
+  expect([said["store_id"]?.value, said["api_key"]?.value]).toEqual([ready.store_id, null]);
+  const create = "orders create --order-id o-1 --price-id price_coffee";
+  const refused = await ask<Fault>(harness, create);
+  expect([refused.code, refused.said.error.code]).toEqual([4, "credential_missing"]);
+  expect((await ask(harness, `${create} --store Tea`)).code).toBe(0);
+  expect(storeOf(harness, "o-1")).toEqual([tea.store_id]);
+});

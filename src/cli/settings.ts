@@ -101,6 +101,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     credentials: local ? credentials : NO_CREDENTIALS,
     isOwn: !named || isSandbox(running),
     local,
+    first: run?.store_id ?? Object.keys(credentials.stores)[0],
   });
   if (!identity.ok) return identity;
   const { apiKey, storeId } = identity.value;
@@ -194,6 +195,8 @@ type IdentityScene = {
   /** Whether the folder's sandbox is the service, or will be when it runs. */
   readonly isOwn: boolean;
   readonly local: boolean;
+  /** The sandbox's first store; while none runs, the first one that has a key. */
+  readonly first: string | undefined;
 };
 
 /** The key of the environment, or else the one that the folder keeps of the store that is meant, or of the first. */
@@ -222,13 +225,12 @@ function resolveIdentity(
 
 /** The folder's own key of the store that is named. */
 function withKeptKey(scene: IdentityScene, named: NamedStore | undefined): Omit<Identity, "storeName"> {
-  const { folder, credentials, isOwn } = scene;
+  const { folder, credentials, isOwn, first } = scene;
   const source = stateFile(folder, "credentials");
   const meant = named && storeNamed(scene, named);
   if (meant !== undefined && !meant.ok)
     return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: meant.refusal };
-  const [first] = isOwn ? Object.keys(credentials.stores) : [];
-  const id = meant?.value ?? first;
+  const id = meant?.value ?? (isOwn ? first : undefined);
   if (id === undefined)
     return { apiKey: NOT_SET, storeId: NOT_SET, contradiction: undefined, lacksStore: undefined };
   const kept = isOwn ? credentials.stores[id]?.api_key : undefined;

@@ -18,14 +18,6 @@ const oldCredentials = z
  */
 export type Credentials = z.infer<typeof credentials>;
 
-/** The first store of these credentials and its key; undefined where there is none. */
-export function firstKey({
-  stores,
-}: Credentials): { readonly storeId: string; readonly apiKey: string } | undefined {
-  const [first] = Object.entries(stores);
-  return first && { storeId: first[0], apiKey: first[1].api_key };
-}
-
 /** The store of credentials that a key is of; undefined where they do not have the key. */
 export function ownerOf({ stores }: Credentials, apiKey: string): string | undefined {
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
@@ -58,6 +50,8 @@ const run = z.object({
   // Sandboxes before decision 65 do not write it.
   version: z.string().optional(),
   folder: z.string().optional(),
+  /** The first store; sandboxes before decision 90 do not write it. */
+  store_id: z.string().optional(),
 });
 
 /**

@@ -215,7 +215,8 @@ async function serveFolder(
     if (!awake.ok) return awake;
     const { controlToken } = tokens;
     const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false });
-    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, port: listener.port, version });
+    const served = { port: listener.port, version, store_id: seeded.id };
+    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, ...served });
     try {
       return await use({ ready, heldBack, given, stopRequested: stop.promise });
     } finally {
