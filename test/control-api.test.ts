@@ -667,7 +667,7 @@ test("an origin keeps the path that it was given, and another path is taken wher
   for (const [words, expected] of steps) expect([words, await run(words)]).toEqual([words, expected]);
   const shown = JSON.parse(await run("list --json")) as object;
   expect(shown).toMatchObject({ return_origins: [{ origin: shop, path: "/thanks" }, local] });
-  const summary = JSON.parse((await harness.run(["store", "show", "--json"])).stdout) as object;
+  const summary = JSON.parse((await harness.run(["stores", "show", "--json"])).stdout) as object;
   expect(summary).toMatchObject({ return_origins: [{ origin: shop, path: "/thanks" }, local] });
   await sandbox.stop();
   await harness.start();

@@ -211,7 +211,7 @@ export function parseIdOf(what: keyof typeof FIND_ID, text: string): Outcome<str
   const id = idOf(text);
   if (id !== undefined) return accept(id);
   const example = "0199a3c4-5d00-7000-8000-000000000001";
-  const article = /^[aeiou]/.test(what) ? "an" : "a";
+  const article = /^[aeiou]/i.test(what) ? "an" : "a";
   const message = `expected the id of ${article} ${what}, such as ${example}; got ${printableLiteral(text)}`;
   return failUsage(message, FIND_ID[what]);
 }

@@ -9,8 +9,6 @@ import { keyOperations } from "./keys.ts";
 import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts";
 import { readinessOperations } from "./readiness.ts";
 import { sandboxOperations } from "./sandbox.ts";
-import { resetOperations } from "./reset.ts";
-import { explainOperations } from "./explain.ts";
 import { requestOperations } from "./requests.ts";
 import { storesOperations } from "./stores.ts";
 import { webhookOperations } from "./webhook.ts";
@@ -24,8 +22,6 @@ const operations = {
   ...drillOperations,
   ...readinessOperations,
   ...requestOperations,
-  ...explainOperations,
-  ...resetOperations,
   ...configOperations,
   ...storesOperations,
   describe: sandboxOperation({

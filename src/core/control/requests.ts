@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ERROR_CODES } from "../errors.ts";
+import { EXPLAINED } from "../explain/explanation.ts";
 import { parseStatuses } from "../request/logged-request.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
@@ -28,6 +29,19 @@ const refused = z.object({
   body: z.string(),
 });
 
+const MAX_ID = 64;
+
+const difference = z.object({ field: z.string(), first: z.string().nullable(), this: z.string().nullable() });
+const storyEntry = z.object({
+  at: moment,
+  what: z.enum(["request", "event", "delivery", "attempt", "late_result"]),
+  id: z.string().nullable(),
+  of: z.string().nullable(),
+  status: z.int().nullable(),
+  durationMs: z.number().nullable(),
+  text: z.string(),
+});
+
 const query = z.strictObject({
   /** `404` or `4xx`. */
   status: z
@@ -43,7 +57,7 @@ const query = z.strictObject({
   waitMs: wholeInQuery(0, MAX_REQUEST_WAIT_MS).optional(),
 });
 
-/** The operations on the request log (decision 86). */
+/** The operations on the request log, and the one that answers every "why" (decisions 86, 87). */
 export const requestOperations = {
   listRequests: storeOperation({
     method: "GET",
@@ -58,5 +72,25 @@ export const requestOperations = {
     path: "/requests/{id}",
     summary: "Shows a v1 request; of one that was refused also its headers and body, secrets redacted",
     answer: logged.extend({ refused: refused.nullable() }),
+  }),
+  explain: storeOperation({
+    method: "GET",
+    path: "/explain",
+    summary:
+      "Explains a request, a checkout, an event, a delivery or an order: what happened, why, what to do",
+    request: z.strictObject({ id: z.string().min(1).max(MAX_ID), as: z.enum(EXPLAINED).optional() }),
+    answer: z.object({
+      kind: z.enum(EXPLAINED),
+      id: z.string(),
+      summary: z.string(),
+      check: z.string().nullable(),
+      rule: z.int().nullable(),
+      decision: z.int().nullable(),
+      expected: z.string().nullable(),
+      received: z.string().nullable(),
+      differences: z.array(difference),
+      entries: z.array(storyEntry),
+      next: z.array(z.string()),
+    }),
   }),
 };

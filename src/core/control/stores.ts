@@ -54,4 +54,12 @@ export const storesOperations = {
     }),
     refusals: ["state_conflict"],
   }),
+  reset: sandboxOperation({
+    method: "POST",
+    path: "/reset",
+    summary: "Deletes everything that has happened in a store, or in all, and keeps what was set up",
+    request: z.strictObject({ store: z.string().min(1).optional() }),
+    answer: z.object({ stores: z.array(z.object({ storeId: z.uuid(), name: z.string() })) }),
+    refusals: ["not_found", "state_conflict"],
+  }),
 };

@@ -8,7 +8,6 @@ import { keyHandlers } from "./keys.ts";
 import { readinessHandlers } from "./readiness.ts";
 import { sandboxHandlers } from "./sandbox.ts";
 import { resetHandlers } from "./reset.ts";
-import { explainHandlers } from "./explain.ts";
 import { requestHandlers } from "./requests.ts";
 import { storesHandlers } from "./stores.ts";
 import { webhookHandlers } from "./webhook.ts";
@@ -23,7 +22,6 @@ export const CONTROL_HANDLERS: Handlers = {
   ...readinessHandlers,
   ...sandboxHandlers,
   ...requestHandlers,
-  ...explainHandlers,
   ...resetHandlers,
   ...configHandlers,
   ...storesHandlers,

@@ -2,6 +2,7 @@ import type { requestOperations } from "../../core/control/requests.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { parseStatuses, type LoggedRequest } from "../../core/request/logged-request.ts";
+import { explain } from "../explain/explain.ts";
 import type { ControlActs, Handlers } from "./handler.ts";
 
 const DEFAULT_PAGE = 100;
@@ -21,6 +22,7 @@ export const requestHandlers = {
       `the request log of this store has no request ${id}; it keeps the newest ones`,
     );
   },
+  explain: (context, { storeId, body }) => explain(context, storeId, body),
 } satisfies Pick<Handlers, keyof typeof requestOperations>;
 
 /**

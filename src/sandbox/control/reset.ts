@@ -1,4 +1,3 @@
-import type { resetOperations } from "../../core/control/reset.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { resetStores, type ResetStore } from "../runtime/reset.ts";
 import type { ControlActs, Handlers } from "./handler.ts";
@@ -12,7 +11,7 @@ export const resetHandlers = {
     await context.wakeStores(done.value.map(({ storeId }) => storeId));
     return accept({ stores: done.value });
   },
-} satisfies Pick<Handlers, keyof typeof resetOperations>;
+} satisfies Pick<Handlers, "reset">;
 
 /** Waits for moves of clocks that run: they would set a clock after its reset. */
 function withClocksStill(

@@ -27,7 +27,7 @@ export const storesHandlers = {
     const { merchantId, store: name } = details;
     return accept({ storeId, merchantId, name, signingSecret });
   },
-} satisfies Pick<Handlers, keyof typeof storesOperations>;
+} satisfies Pick<Handlers, Exclude<keyof typeof storesOperations, "reset">>;
 
 function entryOf({ id, store, merchant, merchantId, active, createdAt }: StoreDetails): StoreEntry {
   return { storeId: id, name: store, merchantId, merchantName: merchant, active, createdAt };
