@@ -115,6 +115,8 @@ test("every operation answers as it is described", async () => {
     readonly events: { event_id: string }[];
   };
   const eventId = listed.events[0]?.event_id ?? "";
+  const other = { id: "00000000-0000-4000-8000-000000000002", name: "To be deleted" };
+  await call("/__sandbox/config", { body: JSON.stringify({ stores: [other] }) });
   const leaseOf = async (drill: string): Promise<string> => {
     const body = JSON.stringify({ drill, timeout_ms: 60_000 });
     return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
@@ -179,6 +181,7 @@ test("every operation answers as it is described", async () => {
     ],
     retirePrice: [`${STORE}/prices/retire`, { id: "price_ticket" }],
     reset: ["/__sandbox/reset", { store: "Sandbox Store" }],
+    deleteStore: ["/__sandbox/stores/00000000-0000-4000-8000-000000000002/delete", {}],
     showConfig: ["/__sandbox/config"],
     applyConfig: [
       "/__sandbox/config",

@@ -208,7 +208,7 @@ test("a key that is made is told once: it is in no file, no list and no log", as
   expect(shown[0]).toMatch(/^KEY +ENDS WITH +SCOPES +CREATED +REVOKED +KEPT IN$/);
   expect(shown[1]).toMatch(/ – +credentials\.json$/);
   expect(shown[2]).toMatch(/Z +– +–$/);
-  const told = [JSON.stringify(listed.said), (await harness.run(["store", "show", "--json"])).stdout];
+  const told = [JSON.stringify(listed.said), (await harness.run(["stores", "show", "--json"])).stdout];
   const { stdout, stderr } = await sandbox.stop();
   const folder = join(harness.cwd, ".checkout");
   const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));

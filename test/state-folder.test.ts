@@ -17,6 +17,9 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { makeStateFolder } from "../src/cli/folder/state-folder.ts";
 import { realWorld } from "../src/real-world.ts";
+import { FIRST_FORMAT, type FileKind } from "../src/store/connection/database.ts";
+import { JOURNAL_FILE } from "../src/store/journal/journal.ts";
+import { SANDBOX_FILE } from "../src/store/schema.ts";
 import type { PathFacts, Service } from "../src/world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -376,36 +379,28 @@ test("a state that was copied or moved delivers nothing, and says so, until it i
   }
 });
 
-/** Takes back what format 13 added, so that the file is one of the format before. */
-const WITHOUT_RESETS = `
-  ${["checkouts", "events", "deliveries", "delivery_attempts", "admin_acts", "drills"]
-    .map(
-      (table) => `DROP TRIGGER ${table}_are_kept;
-        CREATE TRIGGER ${table}_are_kept BEFORE DELETE ON ${table} BEGIN SELECT RAISE(ABORT, 'kept'); END;`,
-    )
-    .join("")}
-  DROP INDEX idempotency_keys_of_checkout;
-  DROP INDEX deliveries_of_checkout;
-  DROP INDEX faults_of_event;
-  DROP TABLE resets;
-  DROP TABLE committed_resets;`;
-
-/** Takes back the columns that formats 14 and 15 added. */
-const WITHOUT_COLUMNS = `
-  ALTER TABLE return_origins DROP COLUMN path;
-  ALTER TABLE prices DROP COLUMN billing_model;
-  ALTER TABLE prices DROP COLUMN retired;`;
+/** Puts a file of the first format in the place of a newer one, with its rows; columns that came later are left out. */
+function makeOld(path: string, kind: FileKind): void {
+  const old = new Database(`${path}.old`);
+  old.pragma(`application_id = ${kind.applicationId}`);
+  old.exec(kind.migrations[0] ?? "");
+  old.pragma(`user_version = ${FIRST_FORMAT}`);
+  old.pragma("foreign_keys = OFF");
+  old.prepare("ATTACH ? AS newer").run(path);
+  const tables = old.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
+  for (const table of tables) {
+    const columns = (old.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name).join();
+    old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`);
+  }
+  old.close();
+  for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
+  renameSync(`${path}.old`, path);
+}
 
 test("a folder of the version before opens silently, delivers, and gets its record", async () => {
   const { harness, folder, received } = await delivering();
-  for (const name of ["sandbox.db", "journal.db"]) {
-    const database = new Database(join(folder, name));
-    database.exec("DROP TABLE log_mark; DROP TABLE IF EXISTS home; DROP TABLE IF EXISTS waivers");
-    if (name === "sandbox.db") database.exec(WITHOUT_RESETS + WITHOUT_COLUMNS);
-    if (name === "sandbox.db") database.exec("ALTER TABLE credentials DROP COLUMN for_drill");
-    database.pragma("user_version = 10");
-    database.close();
-  }
+  makeOld(join(folder, "sandbox.db"), SANDBOX_FILE);
+  makeOld(join(folder, "journal.db"), JOURNAL_FILE);
   const first = await harness.start(["--port", "0", "--quiet"]);
   await harness.run(CREATE.map((word) => (word === "o-1" ? "o-2" : word)));
   await pass(harness);

@@ -217,7 +217,13 @@ test("every table gives back what it was given, each value in its own field", as
     [store.credentials.of(storeId), [shownKey]],
     [
       store.credentials.byApiKey("an API key"),
-      { id: credential.id, storeId, scopes: credential.scopes, clock: { offsetMs: 3, frozenAt: 4 } },
+      {
+        id: credential.id,
+        storeId,
+        scopes: credential.scopes,
+        clock: { offsetMs: 3, frozenAt: 4 },
+        isErased: false,
+      },
     ],
     [store.prices.find(storeId, price.id), price],
     [store.prices.of(storeId), [price, otherPrice]],

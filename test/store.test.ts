@@ -281,6 +281,51 @@ test("format 15 keeps prices and the audit log of format 14, and takes approvals
   migrated.close();
 });
 
+test("format 16 keeps what format 15 holds, and what an erasure needs is there", async () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 6) });
+  const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
+  old.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('r', 'm', 'r', 1, 1), ('s', 'm', 's', 1, 1);
+    INSERT INTO endpoints VALUES ('${id(1)}', 's', 'url', 'http://localhost/', '*', 'enabled', NULL, NULL, 1, 2);
+    INSERT INTO checkouts VALUES ('${id(2)}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
+    INSERT INTO events VALUES (7, '${id(3)}', 's', '${id(2)}', 'order.created', 1, '{}', 1);`);
+  const read = (file: Database.Database): unknown[] =>
+    ["stores", "endpoints", "checkouts", "events"].map((name) =>
+      file.prepare(`SELECT rowid, * FROM ${name}`).all(),
+    );
+  const before = read(old);
+  old.close();
+  const migrated = open(path, SANDBOX_FILE);
+  expect(read(migrated)).toEqual(before);
+  for (const sql of [
+    "INSERT INTO erasures VALUES ('s', 'other')",
+    "INSERT INTO erasures VALUES ('unknown', 'reset')",
+    "INSERT INTO event_floor VALUES (2, 1)",
+  ])
+    expect(() => migrated.exec(sql)).toThrow(/CHECK|FOREIGN KEY/);
+  migrated.close();
+  const store = openSandboxStore(path);
+  const erasure = { storeId: "s", kind: "delete" } as const;
+  await store.write(() => store.erasures.begin(erasure));
+  expect(await store.write(() => store.erasures.eraseSome([erasure]))).toEqual([]);
+  await store.write(() =>
+    store.events.insert({
+      id: id(3),
+      storeId: "r",
+      checkoutId: null,
+      type: "webhook.test",
+      sequence: 1,
+      body: "{}",
+      createdAt: 1,
+    }),
+  );
+  expect(store.events.find(id(3))?.position).toBe(8);
+  expect(store.clocks.storeIds()).toEqual(["r"]);
+  store.close();
+});
+
 test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
@@ -291,6 +336,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "ccfd7eb606cc70cd",
     "f9db9c000c5f0cc1",
     "70cf94ed037eb99c",
+    "f91bda3627818201",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);
 });

@@ -107,10 +107,11 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     ],
   },
   stores: {
-    summary: "the stores of the sandbox: make, list, show and choose them",
+    summary: "the stores of the sandbox: make, list, show, choose and delete them",
     load: async () => [
       (await import("./store/stores.ts")).registerStores,
       (await import("./store/show.ts")).registerStoresShow,
+      (await import("./store/delete-store.ts")).registerStoresDelete,
     ],
   },
   config: {

@@ -29,6 +29,8 @@ export type Area<Context, Caller = void> = {
   readonly find: Router<AreaRoute<Context, Caller>>;
   /** Refusals before routing, so that they do not show whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
+  /** The store that a request is about, while that is not being erased; undefined where it is about none. */
+  readonly storeOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
     call: { readonly request: HttpRequest; readonly requestId: string },
@@ -38,15 +40,27 @@ export type Area<Context, Caller = void> = {
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
 };
 
-/** Answers a request in its area: caller, route, handler; a refusal has the format of the area. */
-export async function answerIn<Context extends Pick<ServiceContext, "world">, Caller>(
+/**
+ * Answers a request in its area: caller, route, handler; a refusal has the format of the area. Waits while its store is
+ * being erased.
+ */
+export async function answerIn<Context extends Pick<ServiceContext, "world" | "storeGate">, Caller>(
   area: Area<Context, Caller>,
   context: Context,
   request: HttpRequest,
 ): Promise<Answer> {
-  const requestId = context.world.uuid();
-  const outcome = await answerFound(area, context, { request, requestId });
-  return outcome.ok ? outcome.value : area.refuse(context, { request, requestId }, outcome.refusal);
+  const { storeGate, world } = context;
+  const requestId = world.uuid();
+  const visit = { storeOf: () => area.storeOf(context, request) };
+  const waits = storeGate.enter(visit);
+  const entered = waits === undefined ? undefined : await waits;
+  if (entered?.ok === false) return area.refuse(context, { request, requestId }, entered.refusal);
+  try {
+    const outcome = await answerFound(area, context, { request, requestId });
+    return outcome.ok ? outcome.value : area.refuse(context, { request, requestId }, outcome.refusal);
+  } finally {
+    storeGate.leave(visit);
+  }
 }
 
 function answerFound<Context, Caller>(

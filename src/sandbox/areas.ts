@@ -51,6 +51,7 @@ const REST: Area<ServiceContext> = {
   routes: HEALTH,
   find: createRouter(HEALTH, { owner: "the API is under /v1; this server" }),
   admit: () => accept(undefined),
+  storeOf: () => undefined,
   refuse: (_context, { requestId }, refusal) => answerRefusal(requestId, refusal),
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };

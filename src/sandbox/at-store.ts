@@ -16,7 +16,7 @@ export type EndpointRef = { readonly storeId: string; readonly endpointId: strin
 
 /**
  * Opens a verb on a store: one transaction with one `now`, milliseconds by the store's clock. Refuses with `not_found`
- * where there is no such store.
+ * where there is no such store, or it is being erased.
  */
 export function atStore<Value>(
   context: Tables,
@@ -50,7 +50,9 @@ export function atCheckout<Value>(
 ): Promise<Outcome<Value>> {
   return context.store.write(() => {
     const found = checkoutOf(context.store, ref);
-    return found.ok ? work(found.value, storeTime(context, found.value.storeId)) : found;
+    if (!found.ok) return found;
+    const now = timeIn(context, found.value.storeId);
+    return now === undefined ? noStore(found.value.storeId) : work(found.value, now);
   });
 }
 

@@ -2,6 +2,7 @@ import type { Store } from "../store/store.ts";
 import type { World } from "../world.ts";
 import type { AssumptionLog } from "./readiness/assumption-log.ts";
 import type { Arrivals } from "./runtime/arrivals.ts";
+import type { StoreGate } from "./runtime/store-gate.ts";
 
 /** What the verbs need: the state, time and ids, and the address that customers are sent to. */
 export type ServiceContext = {
@@ -16,6 +17,8 @@ export type ServiceContext = {
   readonly wakeDispatcher: (endpointId: string) => void;
   /** Wakes those who wait for an event of a store. */
   readonly eventArrivals: Pick<Arrivals, "tell">;
+  /** Keeps requests out of a store that is being erased. */
+  readonly storeGate: StoreGate;
   /** Records the gaps of the interface that integrations rely on. */
   readonly assumptions: AssumptionLog;
 };

@@ -23,7 +23,9 @@ import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/rate-limiter.ts";
 import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
+import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
+import { createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
 /** What a sandbox needs. */
@@ -66,6 +68,7 @@ export type SandboxOptions = {
   readonly keepKey: StoreMaker["keepKey"];
   readonly keepKeySoon: StoreMaker["keepKeySoon"];
   readonly keepName: StoreMaker["keepName"];
+  readonly forgetStore: ErasureContext["forgetStore"];
   /** Called for our own failures, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };
@@ -86,6 +89,7 @@ type Context = AreasContext & DispatchContext;
 export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
+  const eventArrivals = createArrivals(world);
   const context: Context = {
     ...options,
     world,
@@ -96,7 +100,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     idempotencyWatch: createIdempotencyWatch(options.store),
     retrieveWatch: createRetrieveWatch(),
     leases: createLeases(world, report("lease")),
-    eventArrivals: createArrivals(world),
+    eventArrivals,
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
@@ -104,6 +108,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
       await timekeeper.wake(storeIds);
       dispatcher.wakeStores(storeIds);
     },
+    storeGate: createStoreGate(world, eventArrivals.tell),
     clockMutex: createMutex(),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };

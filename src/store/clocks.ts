@@ -1,21 +1,27 @@
 import type { StoreClock } from "../core/clock.ts";
 import type { Connection } from "./connection/database.ts";
 
-/** The clock of each store (decision 18), two columns of `stores`. `changed` is called after every change. */
+/**
+ * The clock of each store (decision 18), two columns of `stores`. A store that is being erased has none: no time passes
+ * there, so nothing happens in it (decision 91). `changed` is called after every change.
+ */
 export function clocksTable(connection: Connection, changed: () => void) {
   const select = connection.prepare<[string], StoreClock>(
-    "SELECT clock_offset AS offsetMs, clock_frozen_at AS frozenAt FROM stores WHERE id = ?",
+    `SELECT clock_offset AS offsetMs, clock_frozen_at AS frozenAt FROM stores
+     WHERE id = ? AND NOT EXISTS (SELECT 1 FROM erasures WHERE store_id = stores.id)`,
   );
-  const selectStores = connection.prepare<[], string>("SELECT id FROM stores ORDER BY id").pluck();
+  const selectStores = connection
+    .prepare<[], string>("SELECT id FROM stores WHERE id NOT IN (SELECT store_id FROM erasures) ORDER BY id")
+    .pluck();
   const update = connection.prepare<StoreClock & { readonly storeId: string }>(
     "UPDATE stores SET clock_offset = @offsetMs, clock_frozen_at = @frozenAt WHERE id = @storeId",
   );
 
   return {
-    /** The ids of all stores: each has a clock. */
+    /** The ids of all stores that have a clock. */
     storeIds: (): string[] => selectStores.all(),
 
-    /** The clock of a store; undefined if there is no such store. */
+    /** The clock of a store; undefined if there is no such store, or it is being erased. */
     of: (storeId: string): StoreClock | undefined => select.get(storeId),
 
     set: (storeId: string, clock: StoreClock): void => {

@@ -12,6 +12,13 @@ export type ShownKey = Pick<Credential, "id" | "scopes"> & {
   readonly revokedAt: number | null;
 };
 
+/** A credential with what a request needs to know of its store. */
+export type CredentialInStore = Credential & {
+  readonly clock: StoreClock;
+  /** Whether the store is being erased: then nothing in it can be read or written. */
+  readonly isErased: boolean;
+};
+
 type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
@@ -46,8 +53,12 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at, for_drill)
      VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @createdAt, @forDrill)`,
   );
-  const selectByHash = connection.prepare<[string], Row<Credential> & StoreClock>(
-    `SELECT credentials.id, store_id AS storeId, scopes, clock_offset AS offsetMs, clock_frozen_at AS frozenAt
+  const selectByHash = connection.prepare<
+    [string],
+    Row<Credential> & StoreClock & { readonly erased: number }
+  >(
+    `SELECT credentials.id, store_id AS storeId, scopes, clock_offset AS offsetMs, clock_frozen_at AS frozenAt,
+       EXISTS (SELECT 1 FROM erasures WHERE erasures.store_id = stores.id) AS erased
      FROM credentials JOIN stores ON stores.id = store_id WHERE key_hash = ? AND revoked_at IS NULL`,
   );
   const selectOf = connection.prepare<[string], Row<ShownKey>>(
@@ -64,15 +75,12 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const revokeDrills = connection.prepare<[number]>(
     "UPDATE credentials SET revoked_at = ? WHERE for_drill = 1 AND revoked_at IS NULL",
   );
-  const byApiKey = remembered(
-    scheduler,
-    (apiKey): (Credential & { readonly clock: StoreClock }) | undefined => {
-      const row = selectByHash.get(hashKey(apiKey));
-      if (row === undefined) return undefined;
-      const { id, storeId, offsetMs, frozenAt } = row;
-      return { id, storeId, scopes: scopesOf(row), clock: { offsetMs, frozenAt } };
-    },
-  );
+  const byApiKey = remembered(scheduler, (apiKey): CredentialInStore | undefined => {
+    const row = selectByHash.get(hashKey(apiKey));
+    if (row === undefined) return undefined;
+    const { id, storeId, offsetMs, frozenAt, erased } = row;
+    return { id, storeId, scopes: scopesOf(row), clock: { offsetMs, frozenAt }, isErased: erased === 1 };
+  });
 
   return {
     insert: (credential: NewCredential): void => {
@@ -80,7 +88,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       insert.run({ ...credential, scopes: scopes.join(" "), forDrill: Number(forDrill) });
     },
 
-    /** The credential of an API key and the clock of its store; undefined for an unknown or revoked key. */
+    /** The credential of an API key with its store; undefined for an unknown or revoked key. */
     byApiKey,
 
     /** The store of a key, revoked or not, by its hash; undefined for one that was never here. */

@@ -10,8 +10,8 @@ import { CREDENTIALS_DDL, KEYS_OF_DRILLS } from "./credentials.ts";
 import { ADMIN_ACTS_DDL, ADMIN_ACTS_ON_PRICES } from "./readiness/admin-acts.ts";
 import { ASSUMPTION_USES_DDL } from "./readiness/assumption-uses.ts";
 import { DRILLS_DDL, DRILLS_WITH_DUPLICATES } from "./readiness/drills.ts";
+import { ERASURES_DDL, RESETS_DDL } from "./erasures.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
-import { RESETS_DDL } from "./resets.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
@@ -64,6 +64,6 @@ const CATALOG = PRICES_WITH_BILLING + ADMIN_ACTS_ON_PRICES;
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL, RETURN_PATHS, CATALOG],
+  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL, RETURN_PATHS, CATALOG, ERASURES_DDL],
   aside: "its folder",
 };

@@ -31,7 +31,7 @@ import { returnOriginsTable } from "./checkout/return-origins.ts";
 import { SANDBOX_FILE } from "./schema.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
-import { resetsTable } from "./resets.ts";
+import { erasuresTable } from "./erasures.ts";
 import { storesTable } from "./stores.ts";
 import { faultsTable } from "./webhook/faults.ts";
 
@@ -85,7 +85,7 @@ function tables(connection: Connection, scheduler: Scheduler) {
   return {
     stores,
     credentials,
-    resets: resetsTable(connection, forgetAll),
+    erasures: erasuresTable(connection, forgetAll),
     capabilities: capabilitiesTable(connection, stores.facts.forget),
     clocks: clocksTable(connection, forgetClocks),
     signingSecrets: signingSecretsTable(connection),

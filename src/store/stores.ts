@@ -75,7 +75,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
         WHERE store_id = stores.id AND kind = 'payment_method' AND active = 1) AS paymentMethods,
        (SELECT group_concat(name, ' ') FROM capabilities
         WHERE store_id = stores.id AND kind = 'currency' AND active = 1) AS currencies
-     FROM stores WHERE id = ?`,
+     FROM stores WHERE id = ? AND NOT EXISTS (SELECT 1 FROM erasures WHERE store_id = stores.id)`,
   );
 
   const facts = remembered(scheduler, (storeId): StoreRecord | undefined => {
@@ -111,7 +111,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       facts.forget();
     },
 
-    /** The facts that a create is decided by. */
+    /** The facts that a create is decided by; undefined for a store that is being erased. */
     facts,
   };
 }

@@ -31,6 +31,7 @@ export const COMMANDS: readonly string[] = [
   "stores create",
   "stores list",
   "stores use ID",
+  "stores delete ID --yes",
   "capabilities list",
   "production request",
   ...["approve-credential", "revoke-credential", "activate", "deactivate"].map((a) => `admin ${a}`),

@@ -109,6 +109,16 @@ export function writeChosenStore(world: Pick<World, "files">, folder: string, st
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }
 
+/** Takes a deleted store out of the files of a folder: its key, and that it was chosen. What cannot be read stays as it is. */
+export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
+  const chosen = readChosenStore(world, folder);
+  if (chosen.ok && chosen.value === storeId) world.files.remove(stateFile(folder, "store"));
+  const kept = readCredentials(world, folder);
+  if (!kept.ok || kept.value?.stores[storeId] === undefined) return;
+  const { [storeId]: _dropped, ...stores } = kept.value.stores;
+  writeCredentials(world, folder, { stores });
+}
+
 /**
  * The key that signing secrets are sealed with, beside the database and never in it (decision 16). It is made for an
  * empty database, so one that is missing beside any other has been lost.

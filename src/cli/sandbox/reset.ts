@@ -2,9 +2,11 @@ import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
-import { resetStores, type ResetStore } from "../../sandbox/runtime/reset.ts";
+import { finishErasures, resetStores, type ErasedStore } from "../../sandbox/runtime/erase.ts";
+import { createStoreGate } from "../../sandbox/runtime/store-gate.ts";
+import type { Erasure } from "../../store/erasures.ts";
+import { openStore, type Store } from "../../store/store.ts";
 import { openRequestFile } from "../../store/request/request-file.ts";
-import { openStore } from "../../store/store.ts";
 import {
   register,
   switchOption,
@@ -91,11 +93,8 @@ async function resetFolder(
     const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world });
     if (!opened.ok) return fail(fileProblem("database", opened.refusal));
     try {
-      const done = await resetStores({ store: opened.value }, options.store);
-      if (done.ok) {
-        forgetRequests(context, folder, done.value);
-        return accept({ stores: done.value });
-      }
+      const done = await eraseIn(context, folder, { store: opened.value, wanted: options.store });
+      if (done.ok) return accept({ stores: done.value });
       const { code, message } = done.refusal;
       const exitCode = exitCodeOfStatus(errorRow(code)?.status);
       return fail({
@@ -113,13 +112,33 @@ async function resetFolder(
 }
 
 /** The log of requests is a file of its own, and a broken one is no reason to fail. */
-function forgetRequests({ world, printer }: Context, folder: string, stores: readonly ResetStore[]): void {
+function forgetRequests({ world, printer }: Context, folder: string, storeId: string): void {
   const path = stateFile(folder, "requests");
   if (!world.files.exists(path)) return;
   const log = openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
   if (!log.ok) return printer.trace(`warning: the log of requests was not emptied: ${log.refusal.message}`);
-  for (const { storeId } of stores) log.value.forget(storeId);
+  log.value.forget(storeId);
   log.value.close();
+}
+
+/** What was interrupted before is ended first. Nobody else uses the stores. */
+async function eraseIn(
+  context: Context,
+  folder: string,
+  { store, wanted }: { readonly store: Store; readonly wanted: string | undefined },
+): Promise<Outcome<readonly ErasedStore[]>> {
+  const forgetStore = ({ storeId, kind }: Erasure): void => {
+    forgetRequests(context, folder, storeId);
+    if (kind === "delete") state.dropStore(context.world, folder, storeId);
+  };
+  const erasing = {
+    store,
+    forgetStore,
+    storeGate: createStoreGate(context.world, () => undefined),
+    assumptions: { forget: () => undefined },
+  };
+  await finishErasures(erasing);
+  return resetStores(erasing, wanted);
 }
 
 function nothingThere(folder: string): Problem {

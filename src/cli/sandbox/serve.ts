@@ -20,6 +20,7 @@ import {
   type LogFormat,
   type LogStream,
 } from "../../sandbox/runtime/access-log.ts";
+import { finishErasures } from "../../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { createRequestLog, type RequestLog } from "../../sandbox/runtime/request-log.ts";
 import { openRequestFile } from "../../store/request/request-file.ts";
@@ -35,6 +36,7 @@ import {
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/group-commit.ts";
+import type { Erasure } from "../../store/erasures.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
@@ -183,9 +185,14 @@ async function serveFolder(
   const requests = requestLogOf(world, held, { store, report: failures.report });
   try {
     const { before, done } = await setUp(options, { ...maker, store });
-    const made = await retryWhileLocked(() =>
-      Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]),
-    );
+    const forgetStore = (erasure: Erasure): void => {
+      requests.forget(erasure.storeId);
+      forgetInFolder(world, held, erasure);
+    };
+    const made = await retryWhileLocked(async () => {
+      await finishErasures({ store, forgetStore, assumptions: NO_ASSUMPTIONS });
+      return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
+    });
     if (!made.ok) return made;
     const [seeding, heldBack] = made.value;
     if (!seeding.ok) return refusedSeed(seeding.refusal, { held, given, setup: options.setup });
@@ -206,6 +213,7 @@ async function serveFolder(
       keepKey: maker.keepKey,
       keepKeySoon: maker.keepKeySoon,
       keepName: maker.keepName,
+      forgetStore,
       describe: (port: number) => describe(context, options, { port, place, seeded, store, heldBack }),
     };
     const listening = await listen(context, options, service);
@@ -376,6 +384,14 @@ async function setUp(
   return { before, done: () => setup.applied(changes) };
 }
 
+/** Forgets what the files beside the database keep of a store. */
+function forgetInFolder(world: World, held: Held, { storeId, kind }: Erasure): void {
+  if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
+}
+
+/** Nothing is noted before the sandbox answers. */
+const NO_ASSUMPTIONS = { forget: () => undefined };
+
 function refusalProblem({ code, message }: Refusal): Problem {
   return { exitCode: EXIT.failed, code, message, next: "correct it and start again" };
 }
@@ -393,6 +409,7 @@ type PortlessService = Pick<
   | "keepKey"
   | "keepKeySoon"
   | "keepName"
+  | "forgetStore"
 > &
   Tokens & { readonly describe: (port: number) => SandboxDescription };
 

@@ -37,8 +37,9 @@ export type ControlResult<Value> =
 type Received = Extract<OutboundResult, { ok: true }>;
 
 const TIMEOUT_MS = 30_000;
-/** Moving the clock delivers events, and receivers may be slow. */
-const CLOCK_TIMEOUT_MS = 600_000;
+/** Moving the clock delivers events, and receivers may be slow; a store may hold any number of rows. */
+const LONG_TIMEOUT_MS = 600_000;
+const LONG: ReadonlySet<OperationName> = new Set(["moveClock", "reset", "deleteStore"]);
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** An operation with its input. */
@@ -46,7 +47,7 @@ export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
   readonly body: RequestOf<Name>;
-  /** Timeout for the whole answer; default: 30 s, for a clock that moves 10 min. */
+  /** Timeout for the whole answer; default: 30 s, 10 min for what may take long. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 };
@@ -67,7 +68,7 @@ export function controlRequest<Name extends OperationName>(
     name,
     id = "",
     body,
-    timeoutMs = name === "moveClock" ? CLOCK_TIMEOUT_MS : TIMEOUT_MS,
+    timeoutMs = LONG.has(name) ? LONG_TIMEOUT_MS : TIMEOUT_MS,
     signal,
   }: ControlCall<Name>,
 ): OutboundRequest {

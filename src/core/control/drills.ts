@@ -131,6 +131,8 @@ export const drillOperations = {
     summary:
       "Waits until a create of the run is made, and its answer kept from the client, or until the run has ended",
     answer: z.object({ lost: z.boolean() }),
+    // The merchant's command that runs meanwhile may reset the store.
+    entersStore: false,
   }),
   listRetrieves: storeOperation({
     method: "GET",

@@ -20,6 +20,11 @@ export type Operation<Request extends z.ZodType = z.ZodType, Answer extends z.Zo
   readonly bare: boolean;
   /** Whether the answer, once it is whole, stays open until the lease that it tells of ends (decision 66). */
   readonly lasting: boolean;
+  /**
+   * Whether it waits while its store is being erased, and an erasure waits for it (decision 91). False for one that erases,
+   * and for one that only waits for something outside of the store.
+   */
+  readonly entersStore: boolean;
   /** Its own refusals, beside those that every operation has. */
   readonly refusals: readonly ErrorCode[];
 };
@@ -38,6 +43,8 @@ type Row<Request, Answer> = {
   readonly bare?: boolean;
   /** Default: the answer ends when it is whole. */
   readonly lasting?: boolean;
+  /** Default: it does. */
+  readonly entersStore?: boolean;
   /** Beside `not_found`, which everything in a store can be. */
   readonly refusals?: readonly ErrorCode[];
 };
@@ -77,6 +84,7 @@ export function sandboxOperation<Answer extends z.ZodType, Request extends z.Zod
     role: "control",
     bare: false,
     lasting: false,
+    entersStore: true,
     refusals: [],
     ...row,
     request,

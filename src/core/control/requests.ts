@@ -62,6 +62,8 @@ export const requestOperations = {
   listRequests: storeOperation({
     method: "GET",
     path: "/requests",
+    // It reads only the log, which is no part of the store.
+    entersStore: false,
     summary: "Lists the store's newest v1 requests, oldest first; waits for one where there is none",
     request: query,
     /** `position` is that of the newest one seen: what comes later is after it. */

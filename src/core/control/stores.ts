@@ -16,6 +16,8 @@ const listed = z.object({
 /** A store of the sandbox, as the control API lists it. */
 export type StoreEntry = DomainOf<typeof listed>;
 
+const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
+
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one. */
 export const storesOperations = {
   createStore: sandboxOperation({
@@ -59,7 +61,16 @@ export const storesOperations = {
     path: "/reset",
     summary: "Deletes everything that has happened in a store, or in all, and keeps what was set up",
     request: z.strictObject({ store: z.string().min(1).optional() }),
-    answer: z.object({ stores: z.array(z.object({ storeId: z.uuid(), name: z.string() })) }),
+    answer: z.object({ stores: z.array(erasedStore) }),
     refusals: ["not_found", "state_conflict"],
+  }),
+  deleteStore: storeOperation({
+    method: "POST",
+    path: "/delete",
+    summary: "Deletes a store with everything that belongs to it; the first store stays",
+    request: z.strictObject({}),
+    answer: erasedStore,
+    entersStore: false,
+    refusals: ["state_conflict"],
   }),
 };

@@ -1,6 +1,6 @@
 import { COMMAND_AGENT } from "../../core/own-agent.ts";
-import type { StoreClock } from "../../core/clock.ts";
-import { parseAuthorization, type Credential } from "../../core/credential.ts";
+import { parseAuthorization } from "../../core/credential.ts";
+import type { CredentialInStore } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
@@ -9,7 +9,7 @@ import type { HttpRequest } from "../../world.ts";
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: HttpRequest,
-): (Credential & { readonly clock: StoreClock }) | undefined {
+): CredentialInStore | undefined {
   const presented = parseAuthorization(headerLines(request, "authorization"));
   if (!presented.ok || presented.value.kind === "live") return undefined;
   return store.credentials.byApiKey(presented.value.apiKey);

@@ -6,14 +6,8 @@ import {
   type Relied,
 } from "../../core/readiness/assumptions.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
-import { storeNow, type StoreClock } from "../../core/clock.ts";
-import {
-  parseAuthorization,
-  refuseUnknownKey,
-  requireScope,
-  type Credential,
-  type Scope,
-} from "../../core/credential.ts";
+import { storeNow } from "../../core/clock.ts";
+import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "../../core/credential.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
@@ -33,6 +27,8 @@ import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
+import { refuseErased } from "../runtime/store-gate.ts";
+import type { CredentialInStore } from "../../store/credentials.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
@@ -67,6 +63,7 @@ export const V1: Area<ApiContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, { owner: "v1" }),
   admit: (_context, request) => refuseBrowsers(request),
+  storeOf: ({ store }, request) => callerOf(store, request)?.storeId,
   refuse: (context, call, refusal) => {
     const answer = answerRefusal(call.requestId, refusal);
     const caller = noteRefusal(context, call, answer.logged.decisions);
@@ -164,17 +161,14 @@ async function retrieve(context: ApiContext, call: Call): Promise<Outcome<Answer
 }
 
 /** Credential, rate, environment and scope (decision 3). */
-function authorize(
-  context: ApiContext,
-  request: HttpRequest,
-  scope: Scope,
-): Outcome<Credential & { readonly clock: StoreClock }> {
+function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Outcome<CredentialInStore> {
   const presented = parseAuthorization(headerLines(request, "authorization"));
   if (!presented.ok) return presented;
   if (presented.value.kind === "live") return refuseLive(context);
   const { apiKey } = presented.value;
   const credential = context.store.credentials.byApiKey(apiKey);
   if (credential === undefined) return refuseUnknownKey(apiKey);
+  if (credential.isErased) return refuseErased();
   // With a frozen clock the bucket would never refill (decision 17).
   const realNow = context.world.now();
   const { clock } = credential;

@@ -5,6 +5,7 @@ import {
   OPERATION_HEADER,
   VERSION_HEADER,
   type ControlRole,
+  type Operation,
 } from "../../core/control/operation.ts";
 import {
   CONTROL_OPERATIONS,
@@ -21,7 +22,7 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
-import { headerLines } from "../../web/http.ts";
+import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
@@ -38,18 +39,28 @@ export type ControlContext = ControlActs & {
   readonly version: string;
 };
 
+type ControlRoute = AreaRoute<ControlContext, ControlRole> & Pick<Operation, "entersStore">;
+
 const ID = "[0-9a-f-]{36}";
 const SEGMENTS = { store_id: `${DEFAULT_STORE}|${ID}`, id: ID };
 
-const ROUTES: readonly AreaRoute<ControlContext, ControlRole>[] = OPERATION_NAMES.map(routeOf);
+const ROUTES: readonly ControlRoute[] = OPERATION_NAMES.map(routeOf);
+
+const find = createRouter(ROUTES, { owner: "the control API", segments: SEGMENTS });
 
 /** Everything under `/__sandbox/`: browser, token, route, role, store, body. */
 export const CONTROL: Area<ControlContext, ControlRole> = {
   routes: ROUTES,
-  find: createRouter(ROUTES, { owner: "the control API", segments: SEGMENTS }),
+  find,
   admit: (context, request) => {
     const allowed = refuseBrowsers(request);
     return allowed.ok ? identify(context, request) : allowed;
+  },
+  storeOf: (context, request) => {
+    const found = find(request.method, splitTarget(request.target).path);
+    if (!found.ok || !found.value.route.entersStore) return undefined;
+    const storeId = findStore(context, found.value.params["store_id"] ?? "");
+    return storeId.ok && storeId.value !== "" ? storeId.value : undefined;
   },
   refuse: (context, { requestId }, refusal) => {
     const answer = answerRefusal(requestId, refusal);
@@ -63,12 +74,13 @@ export const CONTROL: Area<ControlContext, ControlRole> = {
 const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
 /** Every answer of an operation names it, a refusal too: so a thing that is not there differs from an unknown operation. */
-function routeOf(name: OperationName): AreaRoute<ControlContext, ControlRole> {
-  const { method, path, role } = CONTROL_OPERATIONS[name];
+function routeOf(name: OperationName): ControlRoute {
+  const { method, path, role, entersStore } = CONTROL_OPERATIONS[name];
   return {
     methods: [method],
     path,
     role,
+    entersStore,
     answer: async (context, call) => {
       const outcome = await answerAs(name, context, call);
       const answer = outcome.ok ? outcome.value : answerRefusal(call.requestId, outcome.refusal);

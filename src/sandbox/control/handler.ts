@@ -6,6 +6,7 @@ import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
 import type { LeaseContext } from "../readiness/drill-lease.ts";
 import type { Arrivals } from "../runtime/arrivals.ts";
+import type { ErasureContext } from "../runtime/erase.ts";
 import type { ClockContext } from "../runtime/clock.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
@@ -15,7 +16,8 @@ export type ControlActs = ClockContext &
   EndpointsContext &
   DrillsContext &
   LeaseContext &
-  ConfigContext & {
+  ConfigContext &
+  ErasureContext & {
     readonly eventArrivals: Arrivals;
     readonly requests: Pick<RequestLog, "list" | "find" | "last" | "next" | "forget">;
     readonly world: Pick<World, "sleep" | "monotonic">;

@@ -7,7 +7,6 @@ import type { Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys.ts";
 import { readinessHandlers } from "./readiness.ts";
 import { sandboxHandlers } from "./sandbox.ts";
-import { resetHandlers } from "./reset.ts";
 import { requestHandlers } from "./requests.ts";
 import { storesHandlers } from "./stores.ts";
 import { webhookHandlers } from "./webhook.ts";
@@ -22,7 +21,6 @@ export const CONTROL_HANDLERS: Handlers = {
   ...readinessHandlers,
   ...sandboxHandlers,
   ...requestHandlers,
-  ...resetHandlers,
   ...configHandlers,
   ...storesHandlers,
   describe: async () => {

@@ -3,6 +3,7 @@ import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { noStore } from "../at-store.ts";
+import { deleteStore, resetStores } from "../runtime/erase.ts";
 import { createStore } from "../runtime/seed.ts";
 import type { Handlers } from "./handler.ts";
 
@@ -27,7 +28,20 @@ export const storesHandlers = {
     const { merchantId, store: name } = details;
     return accept({ storeId, merchantId, name, signingSecret });
   },
-} satisfies Pick<Handlers, Exclude<keyof typeof storesOperations, "reset">>;
+  reset: async (context, { body }) => {
+    const done = await resetStores(context, body.store);
+    if (!done.ok) return done;
+    await context.wakeStores(done.value.map(({ storeId }) => storeId));
+    return accept({ stores: done.value });
+  },
+  deleteStore: async (context, { storeId }) => {
+    const deleted = await deleteStore(context, storeId);
+    // What a drill holds there is undone by its end, and so its command hears of it.
+    if (deleted.ok)
+      for (const { id } of context.leases.of(storeId)) await context.leases.end({ storeId, id });
+    return deleted;
+  },
+} satisfies Pick<Handlers, keyof typeof storesOperations>;
 
 function entryOf({ id, store, merchant, merchantId, active, createdAt }: StoreDetails): StoreEntry {
   return { storeId: id, name: store, merchantId, merchantName: merchant, active, createdAt };

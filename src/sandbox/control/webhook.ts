@@ -120,7 +120,7 @@ function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
  * reads only what came since the last one.
  */
 async function awaitEvents(
-  { store, world, eventArrivals }: ControlActs,
+  { store, world, eventArrivals, storeGate }: ControlActs,
   storeId: string,
   query: RequestOf<"listEvents">,
 ): Promise<readonly StoredEvent[]> {
@@ -132,7 +132,7 @@ async function awaitEvents(
         ? store.events.latest({ storeId, type, checkoutId, limit })
         : store.events.after({ storeId, after, type, checkoutId, limit });
     const left = until - world.monotonic();
-    if (events.length > 0 || left <= 0) return events;
+    if (events.length > 0 || left <= 0 || storeGate.isClosed(storeId)) return events;
     after = store.events.lastPosition();
     await eventArrivals.next(storeId, left);
   }

@@ -1,6 +1,8 @@
 import htmx from "htmx.org/dist/htmx.min.js?raw";
+import type { Checkout } from "../../core/checkout/checkout.ts";
 import { ERRORS } from "../../core/errors.ts";
 import { accept, type Refusal } from "../../core/outcome.ts";
+import type { Store } from "../../store/store.ts";
 import { splitTarget } from "../../web/http.ts";
 import { languageOf } from "../../web/language.ts";
 import { assetResponse, pageResponse } from "../../web/page.ts";
@@ -31,6 +33,7 @@ export const PAGES: Area<PagesContext> = {
     segments: { checkout_id: UUID, attempt: "[1-9]" },
   }),
   admit: () => accept(undefined),
+  storeOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
   refuse: (context, { request, requestId }, refusal) => {
     const leadsBack = checkoutAbove(context, splitTarget(request.target).path);
     return refusalPage(request, requestId, { refusal, leadsBack });
@@ -57,7 +60,11 @@ function refusalPage(
 
 /** The page of the checkout that a path belongs to; undefined if there is no such checkout. */
 function checkoutAbove({ store }: PagesContext, path: string): string | undefined {
-  const [, id = ""] = WITHIN_CHECKOUT.exec(path.toLowerCase()) ?? [];
-  const checkout = store.checkouts.findAny(id);
+  const checkout = checkoutAt(store, path);
   return checkout && checkoutPath(checkout);
+}
+
+function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Checkout | undefined {
+  const [, id = ""] = WITHIN_CHECKOUT.exec(path.toLowerCase()) ?? [];
+  return checkouts.findAny(id);
 }

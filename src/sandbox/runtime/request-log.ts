@@ -117,18 +117,24 @@ export function createRequestLog(
     next: arrivals.next,
     forget: (storeId) => {
       write();
-      opened()?.forget(storeId);
+      reporting(options, () => opened()?.forget(storeId));
     },
     close: () => {
       write();
-      try {
-        if (file !== undefined && file !== "unusable") file.close();
-      } catch (error) {
-        options.report(error);
-      }
+      const last = file;
+      reporting(options, () => last !== undefined && last !== "unusable" && last.close());
       file = "unusable";
     },
   };
+}
+
+/** No answer, and no erasure, fails for the log. */
+function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => unknown): void {
+  try {
+    work();
+  } catch (error) {
+    report(error);
+  }
 }
 
 function asKept({ request, answer, times }: Noted): Omit<StoredRequest, "position" | "storeId"> {

@@ -176,7 +176,9 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
   const verdict = isPaused
     ? ({ state: "due", nextAt: now } as const)
     : afterTry(outcome, { tries, schedule: context.deliveryScheduleMs, jitter: world.random(), now });
-  const found = store.deliveries.find(delivery.id);
+  // What was sent before a reset of the store says nothing of what is there after it.
+  const isThere = store.clocks.of(delivery.storeId) !== undefined;
+  const found = isThere ? store.deliveries.find(delivery.id) : undefined;
   if (found !== undefined && verdict.state === "succeeded") {
     const { storeId } = delivery;
     context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
@@ -197,7 +199,6 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
-  // What was sent before a reset of the store says nothing of the endpoint after it.
   if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
   else if (found !== undefined)
     judgeEndpoint(

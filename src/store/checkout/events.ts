@@ -50,8 +50,10 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
 export function eventsTable(connection: Connection) {
   const insert = prepareByPosition<Omit<StoredEvent, "position">>(
     connection,
-    `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
-     VALUES (@id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
+    // Above every position that was ever given: one that reads on from a position misses nothing after a reset.
+    `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
+     VALUES ((SELECT position + 1 FROM event_floor
+              WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
   );
   const selectLast = connection
     .prepare<[string], number | null>("SELECT max(sequence) FROM events WHERE checkout_id = ?")

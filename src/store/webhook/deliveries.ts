@@ -182,7 +182,8 @@ function prepare(connection: Connection) {
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
     ),
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
-      "SELECT 1 FROM deliveries WHERE endpoint_id = @endpointId AND event_id = @eventId AND state = 'due' LIMIT 1",
+      // The plus keeps the planner from an index of the endpoint, which may have any number of deliveries.
+      "SELECT 1 FROM deliveries WHERE event_id = @eventId AND +endpoint_id = @endpointId AND state = 'due' LIMIT 1",
     ),
     selectOfCheckout: connection.prepare<[string, number], Row<Delivery>>(
       `SELECT ${COLUMNS} FROM deliveries WHERE checkout_id = ? ORDER BY rowid DESC LIMIT ?`,

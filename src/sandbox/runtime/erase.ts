@@ -1,0 +1,104 @@
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { Erasure } from "../../store/erasures.ts";
+import type { Store } from "../../store/store.ts";
+import { noStore } from "../at-store.ts";
+import type { ServiceContext } from "../context.ts";
+import type { StoreGate } from "./store-gate.ts";
+
+/** A store that was reset or deleted. */
+export type ErasedStore = { readonly storeId: string; readonly name: string };
+
+/** What an erasure needs: the tables, and everything that keeps something of a store elsewhere. */
+export type ErasureContext = {
+  readonly store: Pick<Store, "write" | "erasures" | "stores">;
+  readonly storeGate: Pick<StoreGate, "alone">;
+  readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
+  /** Forgets what other files keep of a store; runs again after a start if it was interrupted. */
+  readonly forgetStore: (erasure: Erasure) => void;
+};
+
+/**
+ * Deletes everything that has happened in a store, named by its id or its name, or in all of them; what was set up stays.
+ * Requests of these stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` where several stores have
+ * the name, or requests of one stay open.
+ */
+export async function resetStores(
+  context: ErasureContext,
+  wanted: string | undefined,
+): Promise<Outcome<readonly ErasedStore[]>> {
+  const { store, storeGate } = context;
+  const chosen = choose(context, wanted);
+  if (!chosen.ok) return chosen;
+  const ids = chosen.value.map(({ storeId }) => storeId);
+  return storeGate.alone(ids, async () => {
+    const erasures = await store.write(() => {
+      // Some may have been deleted while this one waited.
+      const there = ids.filter((id) => store.stores.names(id) !== undefined);
+      const begun = there.map((storeId) => ({ storeId, kind: "reset" }) as const);
+      for (const erasure of begun) store.erasures.begin(erasure);
+      return begun;
+    });
+    await finishErasures(context, erasures);
+    // One whose deletion had been interrupted is gone now.
+    const left = chosen.value.filter(({ storeId }) => store.stores.names(storeId) !== undefined);
+    return left.length === 0 && wanted !== undefined ? noStore(wanted) : accept(left);
+  });
+}
+
+/**
+ * Deletes a store with everything that belongs to it, and its merchant if that has no other one; nothing of it remains.
+ * Requests of it wait meanwhile, and then there is no such store. Refuses with `not_found`, and with `state_conflict` for
+ * the first store, or while requests of it stay open.
+ */
+export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
+  const { store, storeGate } = context;
+  return storeGate.alone([storeId], async () => {
+    const begun = await store.write(() => beginDeletion(context, storeId));
+    if (!begun.ok) return begun;
+    await finishErasures(context, [{ storeId, kind: "delete" }]);
+    return begun;
+  });
+}
+
+function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<ErasedStore> {
+  const found = store.stores.names(storeId);
+  if (found === undefined) return noStore(storeId);
+  if (store.stores.first()?.id === storeId) {
+    return refuse(
+      "state_conflict",
+      "the first store of a sandbox is never deleted; checkout sandbox reset empties it",
+    );
+  }
+  store.erasures.begin({ storeId, kind: "delete" });
+  return accept({ storeId, name: found.store });
+}
+
+/**
+ * Ends erasures that were begun, in several transactions, so that other stores are answered in between. By default all of
+ * them: for a start, before any request is answered.
+ */
+export async function finishErasures(
+  { store, assumptions, forgetStore }: Omit<ErasureContext, "storeGate">,
+  erasures: readonly Erasure[] = store.erasures.pending(),
+): Promise<void> {
+  for (const erasure of erasures) forgetStore(erasure);
+  for (let left = erasures; left.length > 0;) {
+    const some = left;
+    left = await store.write(() => {
+      const unfinished = store.erasures.eraseSome(some);
+      for (const { storeId } of some) assumptions.forget(storeId);
+      return unfinished;
+    });
+  }
+}
+
+function choose({ store }: ErasureContext, wanted: string | undefined): Outcome<readonly ErasedStore[]> {
+  const all = store.stores.all().map(({ id: storeId, store: name }) => ({ storeId, name }));
+  if (wanted === undefined) return accept(all);
+  const byId = all.filter(({ storeId }) => storeId === wanted.toLowerCase());
+  const found = byId.length > 0 ? byId : all.filter(({ name }) => name === wanted);
+  const ids = found.map(({ storeId }) => storeId);
+  if (ids.length > 1)
+    return refuse("state_conflict", `several stores have the name ${wanted}: ${ids.join(", ")}`);
+  return ids.length === 0 ? noStore(wanted) : accept(found);
+}

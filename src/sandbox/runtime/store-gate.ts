@@ -1,0 +1,128 @@
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+
+/** An open request. It is asked for its store only when one is erased, because that is seldom. */
+export type Visit = {
+  /** Undefined where it is about no store, or about one that is not there. */
+  readonly storeOf: () => string | undefined;
+};
+
+/** Keeps the requests of a store and its erasure apart (decision 91). */
+export type StoreGate = {
+  /**
+   * Lets a request in: at once, or with a promise where its store is closed. Refuses with `storage_unavailable` if it does
+   * not open in time.
+   */
+  readonly enter: (visit: Visit) => Promise<Outcome<void>> | undefined;
+  readonly leave: (visit: Visit) => void;
+  /** Whether a store is closed. A request that waits for something in it then answers without it. */
+  readonly isClosed: (storeId: string) => boolean;
+  /**
+   * Closes stores, waits until their open requests have ended, and runs work. Refuses with `state_conflict` if they take
+   * too long; the stores then open again.
+   */
+  readonly alone: <Value>(
+    storeIds: readonly string[],
+    work: () => Promise<Outcome<Value>>,
+  ) => Promise<Outcome<Value>>;
+};
+
+/** How long a request waits for its store, and an erasure for the requests of it. */
+const MAX_WAIT_MS = 10_000;
+
+/** The refusal of a request whose store is being erased. */
+export function refuseErased(): Outcome<never> {
+  const message = "this store is being reset or deleted; try again with the same key";
+  return refuse("storage_unavailable", message, { retryAfterSeconds: 1 });
+}
+
+/** A gate at which no store is closed. `closes` is called with each store that is closed: who waits for something in it looks again. */
+export function createStoreGate(
+  world: Pick<World, "after" | "monotonic">,
+  closes: (storeId: string) => void,
+): StoreGate {
+  const open = new Set<Visit>();
+  /** The closed stores, each with the promise that it opens. */
+  const closed = new Map<string, Promise<void>>();
+  const watchers = new Set<(visit: Visit) => void>();
+
+  const opening = ({ storeOf }: Visit): Promise<void> | undefined => {
+    const storeId = closed.size === 0 ? undefined : storeOf();
+    return storeId === undefined ? undefined : closed.get(storeId);
+  };
+  const enter = (visit: Visit): Promise<Outcome<void>> | undefined => {
+    const opens = opening(visit);
+    if (opens !== undefined) return enterLater(visit, opens);
+    open.add(visit);
+    return undefined;
+  };
+
+  async function enterLater(visit: Visit, opens: Promise<void>): Promise<Outcome<void>> {
+    const until = world.monotonic() + MAX_WAIT_MS;
+    for (let next: Promise<void> | undefined = opens; next !== undefined; next = opening(visit))
+      if (!(await comesWithin(world, until - world.monotonic(), next))) return refuseErased();
+    open.add(visit);
+    return accept(undefined);
+  }
+
+  /** Resolves when the open requests of these stores have ended; false where some go on for too long. */
+  async function emptied(storeIds: ReadonlySet<string>): Promise<boolean> {
+    const inside = new Set([...open].filter(({ storeOf }) => storeIds.has(storeOf() ?? "")));
+    if (inside.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const watch = (visit: Visit): void => {
+      inside.delete(visit);
+      if (inside.size === 0) resolve();
+    };
+    watchers.add(watch);
+    try {
+      return await comesWithin(world, MAX_WAIT_MS, promise);
+    } finally {
+      watchers.delete(watch);
+    }
+  }
+
+  return {
+    enter,
+    leave: (visit) => {
+      open.delete(visit);
+      for (const watch of watchers) watch(visit);
+    },
+    isClosed: (storeId) => closed.has(storeId),
+    alone: async (storeIds, work) => {
+      for (let other = firstOf(closed, storeIds); other !== undefined; other = firstOf(closed, storeIds))
+        await other;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      for (const storeId of storeIds) closed.set(storeId, promise);
+      storeIds.forEach(closes);
+      try {
+        return (await emptied(new Set(storeIds))) ? await work() : stillOpen();
+      } finally {
+        for (const storeId of storeIds) closed.delete(storeId);
+        resolve();
+      }
+    },
+  };
+}
+
+function firstOf(
+  closed: ReadonlyMap<string, Promise<void>>,
+  storeIds: readonly string[],
+): Promise<void> | undefined {
+  return closed.get(storeIds.find((storeId) => closed.has(storeId)) ?? "");
+}
+
+/** Whether an event comes within some milliseconds. */
+function comesWithin(
+  { after }: Pick<World, "after">,
+  milliseconds: number,
+  event: Promise<void>,
+): Promise<boolean> {
+  const timeIsUp = new Promise<false>((resolve) => after(Math.max(0, milliseconds), () => resolve(false)));
+  return Promise.race([event.then(() => true), timeIsUp]);
+}
+
+function stillOpen(): Outcome<never> {
+  const message = `requests of the store are still open after ${MAX_WAIT_MS / 1000} s; nothing was deleted`;
+  return refuse("state_conflict", message, { retryAfterSeconds: 1 });
+}

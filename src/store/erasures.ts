@@ -1,0 +1,210 @@
+import type { Connection } from "./connection/database.ts";
+
+/** The trigger that keeps the rows of a table, but for those of a store that is being reset. */
+function keptUnlessReset(table: string, said: string, storeOfRow = "OLD.store_id"): string {
+  return `
+DROP TRIGGER ${table}_are_kept;
+CREATE TRIGGER ${table}_are_kept BEFORE DELETE ON ${table}
+  WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = ${storeOfRow})
+  BEGIN SELECT RAISE(ABORT, '${said}'); END;`;
+}
+
+/**
+ * The migration that brings resets. A row of `resets` names a store whose rows may be deleted, and cannot be committed:
+ * it refers to a row that cannot exist, which is checked at the commit. The indexes are those of references that a
+ * deletion follows; without them it would take the square of the number of rows.
+ */
+export const RESETS_DDL = `
+CREATE TABLE committed_resets (store_id TEXT PRIMARY KEY CHECK (false)) STRICT;
+CREATE TABLE resets (
+  store_id TEXT PRIMARY KEY REFERENCES committed_resets (store_id) DEFERRABLE INITIALLY DEFERRED
+) STRICT;
+CREATE INDEX idempotency_keys_of_checkout ON idempotency_keys (checkout_id);
+CREATE INDEX deliveries_of_checkout ON deliveries (checkout_id) WHERE checkout_id IS NOT NULL;
+CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
+${[
+  keptUnlessReset("checkouts", "checkouts are never deleted"),
+  keptUnlessReset("events", "events are immutable"),
+  keptUnlessReset("deliveries", "deliveries are audited"),
+  keptUnlessReset(
+    "delivery_attempts",
+    "delivery attempts are audited",
+    "(SELECT store_id FROM deliveries WHERE id = OLD.delivery_id)",
+  ),
+  keptUnlessReset("admin_acts", "the audit log is immutable"),
+  keptUnlessReset("drills", "what a drill has shown is immutable"),
+  keptUnlessReset("waivers", "a waiver is immutable"),
+].join("")}
+`;
+
+/**
+ * The migration that brings erasures: stores whose rows are being deleted, in several transactions. The indexes are those
+ * that lead to the rows of a store, and from a deleted row to those that refer to it: what a deletion costs depends on
+ * its own store alone.
+ */
+export const ERASURES_DDL = `
+CREATE TABLE erasures (
+  store_id TEXT PRIMARY KEY REFERENCES stores (id),
+  kind     TEXT NOT NULL CHECK (kind IN ('reset', 'delete'))
+) STRICT, WITHOUT ROWID;
+-- The highest position of an event that may be gone: the next one is above it.
+CREATE TABLE event_floor (
+  id       INTEGER PRIMARY KEY CHECK (id = 1),
+  position INTEGER NOT NULL
+) STRICT;
+CREATE INDEX checkouts_of_store ON checkouts (store_id);
+CREATE INDEX events_of_store ON events (store_id);
+CREATE INDEX deliveries_of_store ON deliveries (store_id);
+CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id);
+CREATE INDEX faults_of_store ON faults (store_id);
+CREATE INDEX faults_of_endpoint ON faults (endpoint_id);
+CREATE INDEX credentials_of_store ON credentials (store_id);
+CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
+CREATE INDEX stores_of_merchant ON stores (merchant_id);
+DROP INDEX endpoints_of_store;
+CREATE INDEX endpoints_of_store ON endpoints (store_id);
+`;
+
+/** A store whose rows are being deleted. `reset`: what has happened in it; `delete`: the store itself too. */
+export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
+
+/** Rows of one table that go together with those that belong to them; each statement takes a store and a number. */
+type Step = { readonly parts: readonly string[]; readonly sql: string };
+
+/**
+ * What has happened in a store, each table before those that it refers to. A statement deletes so many rows, or the rows
+ * that belong to so many.
+ */
+export const HAPPENED: readonly Step[] = [
+  { parts: [], sql: "DELETE FROM settlements WHERE store_id = ? LIMIT ?" },
+  { parts: [], sql: "DELETE FROM idempotency_keys WHERE store_id = ? LIMIT ?" },
+  { parts: [], sql: "DELETE FROM idempotency_uses WHERE store_id = ? LIMIT ?" },
+  { parts: [], sql: "DELETE FROM assumption_uses WHERE store_id = ? LIMIT ?" },
+  { parts: [], sql: "DELETE FROM faults WHERE store_id = ? LIMIT ?" },
+  {
+    parts: [
+      `DELETE FROM delivery_attempts WHERE delivery_id IN
+         (SELECT id FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
+    ],
+    sql: "DELETE FROM deliveries WHERE store_id = ? ORDER BY rowid LIMIT ?",
+  },
+  { parts: [], sql: "DELETE FROM events WHERE store_id = ? LIMIT ?" },
+  {
+    parts: [
+      `DELETE FROM late_results WHERE checkout_id IN
+         (SELECT id FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
+      `DELETE FROM attempts WHERE checkout_id IN
+         (SELECT id FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
+    ],
+    sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
+  },
+  { parts: [], sql: "DELETE FROM drills WHERE store_id = ? LIMIT ?" },
+  { parts: [], sql: "DELETE FROM waivers WHERE store_id = ? LIMIT ?" },
+  { parts: [], sql: "DELETE FROM admin_acts WHERE store_id = ? LIMIT ?" },
+];
+
+/** What follows in the transaction of the last of these rows; each statement takes a store. */
+export const AT_LAST: Readonly<Record<Erasure["kind"], readonly string[]>> = {
+  reset: [
+    "UPDATE endpoints SET failing_since = NULL WHERE store_id = ?",
+    "UPDATE stores SET clock_offset = 0, clock_frozen_at = NULL WHERE id = ?",
+    "DELETE FROM erasures WHERE store_id = ?",
+  ],
+  delete: [
+    "DELETE FROM signing_secrets WHERE store_id = ?",
+    "DELETE FROM endpoints WHERE store_id = ?",
+    "DELETE FROM credentials WHERE store_id = ?",
+    "DELETE FROM prices WHERE store_id = ?",
+    "DELETE FROM capabilities WHERE store_id = ?",
+    "DELETE FROM return_origins WHERE store_id = ?",
+    "DELETE FROM erasures WHERE store_id = ?",
+    "DELETE FROM stores WHERE id = ?",
+  ],
+};
+
+/** The merchant of a deleted store goes with its last one. */
+export const LONE_MERCHANT =
+  "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
+
+/** How many rows go in one transaction, about: other writes wait for it. */
+const ROWS_AT_ONCE = 2500;
+/** How many rows go at once that others belong to: a delivery has a row for each try. */
+const OWNERS_AT_ONCE = 250;
+
+/** The stores that are being erased. `changed` is called after each change. */
+export function erasuresTable(connection: Connection, changed: () => void) {
+  const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
+  // A start must not wait for what is seldom needed.
+  let prepared: ReturnType<typeof prepare> | undefined;
+  const statements = (): ReturnType<typeof prepare> => (prepared ??= prepare(connection));
+
+  return {
+    /** The stores that are being erased: after a start, those whose erasure was interrupted. */
+    pending: (): Erasure[] => selectPending.all(),
+
+    /**
+     * Begins an erasure. From its commit on nothing happens in the store until the last row is gone. One that is to be
+     * deleted stays so.
+     */
+    begin: (erasure: Erasure): void => {
+      statements().begin.run(erasure);
+      statements().keepPositions.run();
+      changed();
+    },
+
+    /** Deletes some rows of stores that are being erased, and returns the erasures that are still to be ended. */
+    eraseSome: (erasures: readonly Erasure[]): readonly Erasure[] => {
+      let left = ROWS_AT_ONCE;
+      const unfinished = erasures.filter((erasure) => {
+        if (left > 0) left = eraseFrom(statements(), erasure, left);
+        return left <= 0;
+      });
+      changed();
+      return unfinished;
+    },
+  };
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+/** Deletes rows of a store, and ends its erasure with the last one. Returns how many more may go: none where some stay. */
+function eraseFrom(statements: Statements, { storeId, kind }: Erasure, most: number): number {
+  let left = most;
+  statements.open.run(storeId);
+  for (const { parts, erase } of statements.happened) {
+    for (let gone = OWNERS_AT_ONCE, wanted = OWNERS_AT_ONCE; gone === wanted && left > 0;) {
+      wanted = parts.length === 0 ? left : Math.min(left, OWNERS_AT_ONCE);
+      for (const part of parts) left -= part.run(storeId, wanted).changes;
+      gone = erase.run(storeId, wanted).changes;
+      left -= gone;
+    }
+  }
+  if (left > 0) {
+    const merchantId = statements.merchantOf.get(storeId);
+    for (const last of statements.atLast[kind]) last.run(storeId);
+    if (kind === "delete" && merchantId !== undefined) statements.loneMerchant.run(merchantId);
+  }
+  statements.close.run(storeId);
+  return left;
+}
+
+function prepare(connection: Connection) {
+  const ofStore = (sql: string) => connection.prepare<[string]>(sql);
+  const some = (sql: string) => connection.prepare<[string, number]>(sql);
+  return {
+    begin: connection.prepare<Erasure>(
+      `INSERT INTO erasures (store_id, kind) VALUES (@storeId, @kind)
+       ON CONFLICT (store_id) DO UPDATE SET kind = excluded.kind WHERE kind = 'reset'`,
+    ),
+    keepPositions: connection.prepare(
+      `INSERT INTO event_floor (id, position) SELECT 1, max(position) FROM events HAVING max(position) IS NOT NULL
+       ON CONFLICT (id) DO UPDATE SET position = max(position, excluded.position)`,
+    ),
+    open: ofStore("INSERT INTO resets (store_id) VALUES (?)"),
+    close: ofStore("DELETE FROM resets WHERE store_id = ?"),
+    happened: HAPPENED.map(({ parts, sql }) => ({ parts: parts.map(some), erase: some(sql) })),
+    merchantOf: connection.prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?").pluck(),
+    atLast: { reset: AT_LAST.reset.map(ofStore), delete: AT_LAST.delete.map(ofStore) },
+    loneMerchant: ofStore(LONE_MERCHANT),
+  };
+}
