@@ -4,6 +4,7 @@
  * object.
  * Exits with 1 where a target is missed.
  */
+import { measureErasure } from "./erasure.ts";
 import { formatJson, formatTable, meets, type Figure } from "./figures.ts";
 import { measureIdle } from "./idle.ts";
 import { measureMillion } from "./million.ts";
@@ -41,7 +42,15 @@ async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {
   const throughput = await measureThroughput(bench, sandbox);
   const idleAfterLoad = await measureIdle(sandbox, "after load");
   const webhooks = await measureWebhooks(bench);
-  return [...throughput, ...webhooks, ...startup, ...idleAtFirst, ...idleAfterLoad.map(withoutTarget)];
+  const erasure = await measureErasure(bench);
+  return [
+    ...throughput,
+    ...webhooks,
+    ...erasure,
+    ...startup,
+    ...idleAtFirst,
+    ...idleAfterLoad.map(withoutTarget),
+  ];
 }
 
 /** The targets are those of a service that did nothing yet; what it keeps of a load is shown beside them. */

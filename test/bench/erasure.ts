@@ -1,0 +1,192 @@
+import Database from "better-sqlite3";
+import type { Erasure } from "../../src/store/erasures.ts";
+import { IN_MEMORY } from "../../src/store/connection/database.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import { median, medianRatio, type Figure } from "./figures.ts";
+import type { Bench } from "./processes.ts";
+
+/** Each order has a row of four tables. */
+const ORDERS = 500;
+const ORDERS_BESIDE = 25_000;
+const ROUNDS = 15;
+/** Beside the bare work: triggers that let nothing else go, references that are followed, slices, and two commits. */
+const MAX_RATIO = 2.5;
+const STORES = {
+  erased: "00000000-0000-4000-8000-00000000000a",
+  beside: "00000000-0000-4000-8000-00000000000b",
+};
+const RESET: Erasure = { storeId: STORES.erased, kind: "reset" };
+const BODY = "x".repeat(500);
+
+/** Something that fills a store with orders, and deletes them; it tells how long that took, in milliseconds. */
+type Subject = {
+  readonly fill: (storeId: string, orders: number) => Promise<void>;
+  readonly reset: () => Promise<number>;
+};
+
+/**
+ * A reset of 2,000 rows against a bare transaction that deletes the same rows without triggers and references, on disk and
+ * in memory, alone and beside 100,000 rows of another store.
+ */
+export async function measureErasure({ newPath }: Bench): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const place of ["on disk", "in memory"])
+    for (const orders of [0, ORDERS_BESIDE]) {
+      const path = (): string => (place === "on disk" ? newPath("erasure.db") : IN_MEMORY);
+      const subjects = [openOurs(path()), openBare(path())] as const;
+      for (const { fill } of subjects) await fill(STORES.beside, orders);
+      const [ours, bare]: [number[], number[]] = [[], []];
+      for (let round = 0; round < ROUNDS; round += 1) {
+        for (const { fill } of subjects) await fill(STORES.erased, ORDERS);
+        ours.push(await subjects[0].reset());
+        bare.push(await subjects[1].reset());
+      }
+      const beside = orders === 0 ? "" : `, beside ${(orders * 4).toLocaleString("en")}`;
+      figures.push({
+        name: `reset of ${(ORDERS * 4).toLocaleString("en")} rows, ${place}${beside}`,
+        value: median(ours),
+        unit: "ms",
+        baseline: `${median(bare).toFixed(2)} ms of bare SQLite`,
+        ratio: medianRatio(ours, bare),
+        target: { atMost: MAX_RATIO },
+      });
+    }
+  return figures;
+}
+
+const scheduler = {
+  soon: (run: () => void): void => void setImmediate(run),
+  after: (milliseconds: number, run: () => void): void => void setTimeout(run, milliseconds).unref(),
+};
+/** Counts orders over all runs: no two have the same id. */
+let serial = 0;
+
+function openOurs(path: string): Subject {
+  const opened = openStore(path, { scheduler });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const store = opened.value;
+  const made = store.write(() => {
+    store.stores.insertMerchant({ id: "m", name: "m", createdAt: 1 });
+    for (const id of Object.values(STORES)) {
+      store.stores.insert({ id, merchantId: "m", name: "s", createdAt: 1 });
+      const endpoint = {
+        kind: "url",
+        url: "http://localhost/",
+        eventTypes: ["*"],
+        state: "enabled",
+      } as const;
+      store.endpoints.insert({
+        ...endpoint,
+        id,
+        storeId: id,
+        reason: null,
+        failingSince: null,
+        createdAt: 1,
+      });
+    }
+  });
+  return {
+    fill: async (storeId, orders) => {
+      await made;
+      await store.write(() => {
+        for (let order = 0; order < orders; order += 1) addOrder(store, storeId);
+      });
+    },
+    reset: async () => {
+      const startedAt = performance.now();
+      await store.write(() => store.erasures.begin(RESET));
+      for (let left: readonly Erasure[] = [RESET]; left.length > 0;) {
+        const some = left;
+        left = await store.write(() => store.erasures.eraseSome(some));
+      }
+      return performance.now() - startedAt;
+    },
+  };
+}
+
+function addOrder(store: Store, storeId: string): void {
+  serial += 1;
+  const id = `0199a3c4-5d00-7000-8000-${String(serial).padStart(12, "0")}`;
+  const [createdAt, sequence, checkoutId] = [1, 1, id];
+  store.checkouts.insert({
+    id,
+    storeId,
+    object: "order",
+    orderId: `order-${serial}`,
+    amountMinor: 1,
+    currency: "EUR",
+    paymentMethod: "alipay_plus",
+    description: null,
+    priceId: null,
+    status: "created",
+    createdAt,
+    expiresAt: 2,
+  });
+  store.idempotencyKeys.insert({
+    storeId,
+    key: keyOf(serial),
+    fingerprint: "f".repeat(64),
+    status: 201,
+    requestId: id,
+    body: BODY,
+    checkoutId,
+    createdAt,
+  });
+  store.events.insert({ id, storeId, checkoutId, type: "order.created", sequence, body: BODY, createdAt });
+  store.deliveries.insert({
+    id,
+    storeId,
+    endpointId: storeId,
+    eventId: id,
+    checkoutId,
+    sequence,
+    cause: "event",
+    inOrder: true,
+    nextAt: 1,
+    createdAt,
+  });
+}
+
+/** Scattered, as those of real clients are. */
+function keyOf(number: number): string {
+  return `${(Math.imul(number, 2_654_435_761) >>> 0).toString(16)}-bench-${number}`;
+}
+
+const TABLES = ["deliveries", "events", "idempotency_keys", "checkouts"] as const;
+
+function openBare(path: string): Subject {
+  const database = new Database(path);
+  database.pragma("journal_mode = WAL");
+  database.pragma("synchronous = FULL");
+  for (const migration of SANDBOX_FILE.migrations) database.exec(migration);
+  database.pragma("foreign_keys = OFF");
+  for (const table of ["checkouts", "events", "deliveries"]) database.exec(`DROP TRIGGER ${table}_are_kept`);
+  const inserts = [
+    "INSERT INTO checkouts VALUES (@id, @storeId, 'order', @key, 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)",
+    "INSERT INTO idempotency_keys VALUES (@storeId, @key, @fingerprint, 201, @id, @body, @id, 1)",
+    `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
+     VALUES (@id, @storeId, @id, 'order.created', 1, @body, 1)`,
+    "INSERT INTO deliveries VALUES (@id, @storeId, @storeId, @id, @id, 1, 'event', 1, 'due', 0, 1, 1)",
+  ].map((sql) => database.prepare(sql));
+  const deletes = TABLES.map((table) => database.prepare(`DELETE FROM ${table} WHERE store_id = ?`));
+  const fill = database.transaction((storeId: string, orders: number) => {
+    for (let order = 0; order < orders; order += 1) {
+      serial += 1;
+      const id = `0199a3c4-5d00-7000-8000-${String(serial).padStart(12, "0")}`;
+      const row = { id, storeId, key: keyOf(serial), fingerprint: "f".repeat(64), body: BODY };
+      for (const insert of inserts) insert.run(row);
+    }
+  });
+  const reset = database.transaction(() => {
+    for (const sql of deletes) sql.run(STORES.erased);
+  });
+  return {
+    fill: async (storeId, orders) => fill(storeId, orders),
+    reset: async () => {
+      const startedAt = performance.now();
+      reset.immediate();
+      return performance.now() - startedAt;
+    },
+  };
+}
