@@ -269,7 +269,7 @@ test("what is no store of the sandbox is said so, with where the stores are", as
 });
 
 /** About the whole sandbox, or about no store that is there. */
-const OF_NO_STORE = /^(config|sandbox logs|stores (create|list|use))/;
+const OF_NO_STORE = /^(config|sandbox logs|stores (create|list|use|delete))/;
 
 /** What shows only what would be sent, and drills that nobody can be asked about. */
 const ASKS_NOTHING = /--dry-run|run (duplicates|browser-return)/;

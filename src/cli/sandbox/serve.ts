@@ -178,11 +178,8 @@ async function serveFolder(
   const opened = openState(world, held);
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
-  const format = options.logFormat ?? "text";
-  const lines = options.quiet === true ? SILENT_LOG : createAccessLog(world, { format, stream: log });
-  const failures = createFailureLog(world, { format, stream: log });
+  const { lines, failures, requests } = openLogs(world, options, { held, store, stream: log });
   const maker = storeMaker(world, held, { masterKey, given });
-  const requests = requestLogOf(world, held, { store, report: failures.report });
   try {
     const { before, done } = await setUp(options, { ...maker, store });
     const forgetStore = (erasure: Erasure): void => {
@@ -325,6 +322,20 @@ function openState(world: World, held: Held): Outcome<{ store: Store; masterKey:
   if (masterKey.ok) return accept({ store, masterKey: masterKey.value });
   store.close();
   return masterKey;
+}
+
+/** The lines of requests, our failures, and what v1 was asked. */
+function openLogs(
+  world: World,
+  { logFormat: format = "text", quiet = false }: ServeOptions,
+  { held, store, stream }: { readonly held: Held; readonly store: Store; readonly stream: LogStream },
+) {
+  const failures = createFailureLog(world, { format, stream });
+  return {
+    lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream }),
+    failures,
+    requests: requestLogOf(world, held, { store, report: failures.report }),
+  };
 }
 
 function requestLogOf(
