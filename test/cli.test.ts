@@ -203,7 +203,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
   const created = json((await harness.run(createOrder("o-1~failed", "--wait", "--json"))).stdout);
   const { id } = created["data"] as { readonly id: string };
   const unknown = "0199a3c4-5d00-7000-8000-000000000001";
-  const again = "run its create command again: it prints the id and creates nothing new";
+  const again = "checkout orders list and checkout sessions list show them";
   const rows: readonly (readonly [argv: string[], next: string])[] = [
     [["refund"], "checkout --help"],
     [["orders", "crate", "--order-id", "x"], "checkout orders --help"],

@@ -241,7 +241,7 @@ test("every table gives back what it was given, each value in its own field", as
     [store.deliveries.find(deliveryId), { ...delivery, state: "due", tries: 0 }],
     [store.deliveries.list(filter), [{ ...delivery, state: "due", tries: 0 }]],
     [store.deliveryAttempts.of(deliveryId), [{ ...sent, ...end }]],
-    [store.faults.of(storeId), [fault]],
+    [store.faults.of(endpointId), [fault]],
     [store.adminActs.of(storeId), [{ ...act, number: 1 }]],
     [recorded, { ...act, number: 1 }],
     [store.drills.latest(storeId, "webhook"), drill],

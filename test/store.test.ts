@@ -281,9 +281,9 @@ test("format 15 keeps prices and the audit log of format 14, and takes approvals
   migrated.close();
 });
 
-test("format 16 keeps what format 15 holds, and what an erasure needs is there", async () => {
+test("format 17 keeps what format 16 holds, and what an erasure needs is there", async () => {
   const path = join(tempFolder(), "sandbox.db");
-  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 6) });
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 7) });
   const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
   old.exec(`
     INSERT INTO merchants VALUES ('m', 'm', 1);
@@ -326,6 +326,30 @@ test("format 16 keeps what format 15 holds, and what an erasure needs is there",
   store.close();
 });
 
+test("the format with the indexes of lists keeps what is there, and one open or paid checkout of an order", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("checkouts_of_kind"));
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, at) });
+  old.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
+  const insert = (status: string, last: number) =>
+    `INSERT INTO checkouts VALUES ('0199a3c4-5d00-7000-8000-00000000000${last}', 's', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, '${status}', 1, 2)`;
+  for (const [last, status] of ["failed", "cancelled", "expired", "succeeded"].entries())
+    old.exec(insert(status, last));
+  const read = (file: Database.Database): unknown[] => file.prepare("SELECT rowid, * FROM checkouts").all();
+  const before = read(old);
+  old.close();
+  const migrated = open(path, SANDBOX_FILE);
+  expect(read(migrated)).toEqual(before);
+  for (const status of ["created", "pending", "succeeded"])
+    expect(() => migrated.exec(insert(status, 5))).toThrow(/UNIQUE/);
+  for (const [last, status] of ["failed", "cancelled", "expired"].entries())
+    migrated.exec(insert(status, 5 + last));
+  expect(migrated.pragma("integrity_check", { simple: true })).toBe("ok");
+  migrated.close();
+});
+
 test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
@@ -336,6 +360,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "ccfd7eb606cc70cd",
     "f9db9c000c5f0cc1",
     "70cf94ed037eb99c",
+    "a241c849bb57a22d",
     "f91bda3627818201",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);

@@ -324,7 +324,8 @@ test("deliveries are listed with their last try, by endpoint, event, checkout an
   const [one, two] = [await shop.add(good.url), await shop.add(bad.url)];
   const [order, other] = [await shop.order(), await shop.order()];
   await shop.advance(1);
-  const rows = (await shop.type("deliveries list")).stdout.split("\n");
+  const wide = await shop.harness.run(["deliveries", "list"], { columns: 200 });
+  const rows = wide.stdout.split("\n");
   expect(rows[0]).toMatch(/^LAST TRY +RESULT +TRIES +STATE +NEXT TRY +CAUSE +TYPE +EVENT +ENDPOINT$/);
   expect(
     rows.slice(1, -1).map((row) =>

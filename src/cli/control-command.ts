@@ -203,7 +203,7 @@ export const FIND_ID = {
   event: "checkout events list shows them",
   request: "checkout requests list shows them",
   "API key": "checkout keys list shows them",
-  "order or session": "run its create command again: it prints the id and creates nothing new",
+  "order or session": "checkout orders list and checkout sessions list show them",
 } as const;
 
 /** An id that was typed. What cannot be one is a usage error, sandbox or no sandbox. */

@@ -32,7 +32,19 @@ export function idOf(text: string): string | undefined {
   return UUID.test(id) ? id : undefined;
 }
 
-/** The same for options. */
+/** Whether a text can be the last 8 characters of an id, as tables show it. */
+export function isShortId(text: string): boolean {
+  return /^[0-9a-f]{8}$/i.test(text);
+}
+
+/** An id, whole or short, as an option. */
+export function parseAnyId(text: string): string {
+  const id = isShortId(text) ? text.toLowerCase() : idOf(text);
+  if (id !== undefined) return id;
+  throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001, or its last 8 characters", text);
+}
+
+/** A whole id as an option. */
 export function parseId(text: string): string {
   const id = idOf(text);
   if (id === undefined) throw invalidOption("an id such as 0199a3c4-5d00-7000-8000-000000000001", text);

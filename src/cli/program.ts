@@ -62,13 +62,18 @@ const GROUPS: Readonly<Record<string, Entry>> = {
   },
   orders: {
     summary: "one-time orders",
-    load: async () => [(await import("./order/create.ts")).registerOrdersCreate],
+    load: async () => [
+      (await import("./order/create.ts")).registerOrdersCreate,
+      (await import("./order/orders-get.ts")).registerOrdersGet,
+      (await import("./order/list.ts")).registerOrdersList,
+    ],
   },
   sessions: {
     summary: "hosted checkout sessions",
     load: async () => [
       (await import("./order/create.ts")).registerSessionsCreate,
       (await import("./order/sessions-get.ts")).registerSessionsGet,
+      (await import("./order/list.ts")).registerSessionsList,
     ],
   },
   "return-origins": {

@@ -21,16 +21,23 @@ export function targetOptions(): Option[] {
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
   const options = [
     valueOption(
-      "--base-url <url>",
-      "the service, with its version segment (default: the live sandbox of this folder)",
-    ),
-    valueOption("--target <name>", "a service that checkout.config.json names"),
-    valueOption(
       "--timeout <duration>",
       `timeout of each try (default: ${durationText(timeoutMs)})`,
       parseDuration,
     ),
     valueOption("--retries <n>", `retries after the first try (default: ${retries})`, parseWhole(0, 100)),
+  ];
+  return [...serviceOptions(), ...options.map((option) => setting("CHECKOUT", option))];
+}
+
+/** Which service is meant. */
+export function serviceOptions(): Option[] {
+  const options = [
+    valueOption(
+      "--base-url <url>",
+      "the service, with its version segment (default: the live sandbox of this folder)",
+    ),
+    valueOption("--target <name>", "a service that checkout.config.json names"),
   ];
   return options.map((option) => setting("CHECKOUT", option));
 }

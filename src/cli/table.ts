@@ -2,22 +2,78 @@ import { printable } from "../core/text.ts";
 
 /** Text of which each character takes one place: ASCII, and the marks of our own. */
 const PLAIN = /^[ -~–→…]*$/;
+const GAP = "  ";
+/** Where a terminal does not know how wide it is. */
+const USUAL_WIDTH = 80;
+/** A column is not cut below this. */
+const MIN_CUT_WIDTH = 8;
+
+/** How a table is made to fit; what it does not show is in the JSON. */
+export type Fit = {
+  /** The places of a line; 0 where they are not known. */
+  readonly width: number;
+  /** The columns that are left out, one after the other, until the rest fits. If it never does, the widest is cut. */
+  readonly drop: readonly string[];
+};
+
+type Row = readonly string[];
+type WidthOf = (text: string) => number;
 
 /** Rows in columns, with a header. Everything from outside is escaped; emoji and combining marks do not shift a column. */
 export async function table(
   header: readonly string[],
   rows: readonly (readonly (string | number | null)[])[],
+  fit?: Fit,
 ): Promise<string> {
   const cells = [header, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "–"))))];
   const widthOf = await measureFor(cells.flat());
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ""))));
+  const fitting = fit === undefined ? cells : fitted(cells, fit, widthOf);
+  const widths = widthsOf(fitting, widthOf);
   const pad = (cell: string, column: number): string =>
     cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell)));
-  return cells.map((row) => row.map(pad).join("  ").trimEnd()).join("\n");
+  return fitting.map((row) => row.map(pad).join(GAP).trimEnd()).join("\n");
+}
+
+/** An id as tables show it; commands take it in place of the whole one. The beginnings of ids of one minute are equal. */
+export function shortId(id: string): string {
+  return id.slice(-8);
+}
+
+function fitted(cells: readonly Row[], { width, drop }: Fit, widthOf: WidthOf): readonly Row[] {
+  const places = width === 0 ? USUAL_WIDTH : width;
+  let left = cells;
+  for (const name of drop) {
+    if (tableWidth(left, widthOf) <= places) return left;
+    const column = left[0]?.indexOf(name) ?? -1;
+    left = left.map((row) => row.filter((_, at) => at !== column));
+  }
+  const excess = tableWidth(left, widthOf) - places;
+  if (excess <= 0) return left;
+  const widths = widthsOf(left, widthOf);
+  const widest = widths.indexOf(Math.max(...widths));
+  const room = Math.max(MIN_CUT_WIDTH, (widths[widest] ?? 0) - excess);
+  return left.map((row) => row.map((cell, at) => (at === widest ? cutTo(cell, room, widthOf) : cell)));
+}
+
+/** A text with a mark where it was cut, in so many places. */
+function cutTo(text: string, room: number, widthOf: WidthOf): string {
+  if (widthOf(text) <= room) return text;
+  const characters = Array.from(text);
+  while (characters.length > 0 && widthOf(characters.join("")) >= room) characters.pop();
+  return `${characters.join("")}…`;
+}
+
+function widthsOf(cells: readonly Row[], widthOf: WidthOf): number[] {
+  return (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ""))));
+}
+
+function tableWidth(cells: readonly Row[], widthOf: WidthOf): number {
+  const widths = widthsOf(cells, widthOf);
+  return widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
 }
 
 /** How many places a text takes on a terminal. The tables of Unicode are loaded where they are needed: that takes 20 ms. */
-async function measureFor(texts: readonly string[]): Promise<(text: string) => number> {
+async function measureFor(texts: readonly string[]): Promise<WidthOf> {
   if (texts.every((text) => PLAIN.test(text))) return (text) => text.length;
   const { default: stringWidth } = await import("string-width");
   return stringWidth;

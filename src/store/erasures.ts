@@ -52,17 +52,12 @@ CREATE TABLE event_floor (
   id       INTEGER PRIMARY KEY CHECK (id = 1),
   position INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX checkouts_of_store ON checkouts (store_id);
-CREATE INDEX events_of_store ON events (store_id);
 CREATE INDEX deliveries_of_store ON deliveries (store_id);
-CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id);
 CREATE INDEX faults_of_store ON faults (store_id);
 CREATE INDEX faults_of_endpoint ON faults (endpoint_id);
 CREATE INDEX credentials_of_store ON credentials (store_id);
 CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 CREATE INDEX stores_of_merchant ON stores (merchant_id);
-DROP INDEX endpoints_of_store;
-CREATE INDEX endpoints_of_store ON endpoints (store_id);
 `;
 
 /** A store whose rows are being deleted. `reset`: what has happened in it; `delete`: the store itself too. */

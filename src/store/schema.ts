@@ -1,7 +1,8 @@
 import { CAPABILITIES_DDL } from "./capabilities.ts";
 import { ATTEMPTS_DDL } from "./checkout/attempts.ts";
+import { CHECKOUT_LISTS_DDL } from "./checkout/checkout-lists.ts";
 import { CHECKOUTS_DDL } from "./checkout/checkouts.ts";
-import { EVENTS_DDL } from "./checkout/events.ts";
+import { EVENT_LISTS_DDL, EVENTS_DDL } from "./checkout/events.ts";
 import { IDEMPOTENCY_KEYS_DDL } from "./checkout/idempotency-keys.ts";
 import { RETURN_ORIGINS_DDL, RETURN_PATHS } from "./checkout/return-origins.ts";
 import { PRICES_DDL, PRICES_WITH_BILLING } from "./checkout/prices.ts";
@@ -14,9 +15,9 @@ import { ERASURES_DDL, RESETS_DDL } from "./erasures.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
-import { DELIVERIES_DDL } from "./webhook/deliveries.ts";
+import { DELIVERIES_DDL, DELIVERY_LISTS_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_ATTEMPTS_DDL } from "./webhook/delivery-attempts.ts";
-import { ENDPOINTS_DDL } from "./webhook/endpoints.ts";
+import { ALL_ENDPOINTS_DDL, ENDPOINTS_DDL } from "./webhook/endpoints.ts";
 import { FAULTS_DDL } from "./webhook/faults.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 import type { FileKind } from "./connection/database.ts";
@@ -54,8 +55,11 @@ const TABLES = [
 /** Format 12: a drill of duplicates, drills that are waived, and API keys that are made for a drill. */
 const READINESS = [DRILLS_WITH_DUPLICATES, WAIVERS_DDL, KEYS_OF_DRILLS].join("");
 
-/** Format 14: prices with their billing model, which can be retired, and whose approvals are in the audit log. */
+/** Format 15: prices with their billing model, which can be retired, and whose approvals are in the audit log. */
 const CATALOG = PRICES_WITH_BILLING + ADMIN_ACTS_ON_PRICES;
+
+/** Format 16: every list of the control API is read by an index. */
+const LISTS = [CHECKOUT_LISTS_DDL, EVENT_LISTS_DDL, DELIVERY_LISTS_DDL, ALL_ENDPOINTS_DDL].join("");
 
 /**
  * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change of the schema is a new
@@ -64,6 +68,15 @@ const CATALOG = PRICES_WITH_BILLING + ADMIN_ACTS_ON_PRICES;
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,
-  migrations: [TABLES, LOG_MARK_DDL + HOME_DDL, READINESS, RESETS_DDL, RETURN_PATHS, CATALOG, ERASURES_DDL],
+  migrations: [
+    TABLES,
+    LOG_MARK_DDL + HOME_DDL,
+    READINESS,
+    RESETS_DDL,
+    RETURN_PATHS,
+    CATALOG,
+    LISTS,
+    ERASURES_DDL,
+  ],
   aside: "its folder",
 };

@@ -3,6 +3,7 @@ import { adminActsTable } from "./readiness/admin-acts.ts";
 import { assumptionUsesTable } from "./readiness/assumption-uses.ts";
 import { attemptsTable } from "./checkout/attempts.ts";
 import { capabilitiesTable } from "./capabilities.ts";
+import { checkoutLists } from "./checkout/checkout-lists.ts";
 import { checkoutsTable } from "./checkout/checkouts.ts";
 import { clocksTable } from "./clocks.ts";
 import { credentialsTable } from "./credentials.ts";
@@ -23,6 +24,7 @@ import { NO_FILES, watchFiles } from "./connection/file-watch.ts";
 import { marker } from "./connection/log-mark.ts";
 import { createGroupCommit, filesLost } from "./connection/group-commit.ts";
 import type { Scheduler, StorageUnavailable } from "./connection/group-commit.ts";
+import { lazily } from "./connection/lazily.ts";
 import { homeTable } from "./home.ts";
 import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
 import { idempotencyUsesTable } from "./readiness/idempotency-uses.ts";
@@ -91,6 +93,7 @@ function tables(connection: Connection, scheduler: Scheduler) {
     signingSecrets: signingSecretsTable(connection),
     prices: pricesTable(connection),
     checkouts: checkoutsTable(connection),
+    checkoutLists: lazily(() => checkoutLists(connection)),
     idempotencyKeys: idempotencyKeysTable(connection),
     events: eventsTable(connection),
     attempts: attemptsTable(connection),

@@ -10,6 +10,9 @@ export const COMMANDS: readonly string[] = [
   `sessions create ${ORDER}`,
   "sessions get ID",
   "sessions get ID --wait",
+  "orders get ID",
+  "orders list",
+  "sessions list",
   ...["add http://localhost:3000", "list", "remove http://localhost:3000"].map((a) => `return-origins ${a}`),
   ...["add http://localhost:3000/h", "list", "remove ID", "enable ID", "disable ID"].map(
     (a) => `endpoints ${a}`,

@@ -29,6 +29,8 @@ export type CommandOptions = {
   readonly typed?: readonly (readonly [question: string, answer: string])[];
   /** Whether stdout is a terminal. */
   readonly terminal?: boolean;
+  /** How many places a line of stdout has; default: it does not say. */
+  readonly columns?: number;
   /** The version that this program says it has. */
   readonly version?: string;
   /** Who started it detached. */
@@ -128,6 +130,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     const stdin = new PassThrough();
     answerQuestions(output, stdin, command.typed ?? []);
     if (command.terminal === true) Object.assign(output.stdout, { isTTY: true });
+    if (command.columns !== undefined) Object.assign(output.stdout, { columns: command.columns });
     return {
       ...clock,
       argv,

@@ -3,6 +3,9 @@ import type { Command } from "commander";
 import { retrieve } from "../../client/api/client.ts";
 import { register, type Context, type Registry } from "../command.ts";
 import { checkoutFields, exchangeProblem, withExplanation } from "./exchange-report.ts";
+import { accept } from "../../core/outcome.ts";
+import { isShortId } from "../parsers.ts";
+import { checkoutIdOf } from "./short-id.ts";
 import { fail, type Ending } from "../problem.ts";
 import { connectTo, showHeadersOption, targetOptions, whileWaiting } from "../service-command.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
@@ -23,10 +26,15 @@ export function registerSessionsGet(parent: Command, registry: Registry): void {
 }
 
 /** Retrieves once, or until the checkout has ended; exit 1 where the id is unknown. */
-async function runSessionsGet(context: Context, options: WaitOptions, id = ""): Promise<Ending> {
+async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<Ending> {
   const service = await connectTo(context, options);
   if (!service.ok) return service;
   const { target, settings } = service.value;
+  // Only the sandbox knows short ids; another service is asked for what was typed.
+  const isShort = settings.sandbox !== undefined && isShortId(text);
+  const named = isShort ? await checkoutIdOf(context, options, text) : accept(text);
+  if (!named.ok) return named;
+  const { value: id } = named;
   if (options.wait === true) {
     const ended = await waitForEnd(context, options, { target, settings, id });
     if (!ended.ok) return ended;

@@ -2,10 +2,11 @@ import type { Command } from "commander";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, FIND_ID, parseIdOf } from "../control-command.ts";
+import { callSandbox, FIND_ID } from "../control-command.ts";
 import { moveLines } from "./move-lines.ts";
 import { parseChoice } from "../parsers.ts";
 import type { Ending } from "../problem.ts";
+import { checkoutIdOf } from "../order/short-id.ts";
 
 type PayOptions = CommonOptions & { readonly outcome: PayOutcome };
 
@@ -26,7 +27,7 @@ export function registerSandboxPay(parent: Command, registry: Registry): void {
 
 async function runPay(context: Context, options: PayOptions, typed = ""): Promise<Ending> {
   const { outcome } = options;
-  const id = parseIdOf("order or session", typed);
+  const id = await checkoutIdOf(context, options, typed);
   if (!id.ok) return id;
   const paid = await callSandbox(context, options, {
     name: "pay",

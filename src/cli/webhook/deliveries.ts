@@ -4,8 +4,10 @@ import { encodeAnswer } from "../../core/control/operations.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { deliveryLines } from "./report.ts";
-import { parseChoice, parseId, parseWhole } from "../parsers.ts";
+import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
+import { calledAs, widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";
+import { checkoutIdOf } from "../order/short-id.ts";
 
 type ListOptions = CommonOptions & {
   readonly endpoint?: string;
@@ -13,6 +15,7 @@ type ListOptions = CommonOptions & {
   readonly checkout?: string;
   readonly state?: DeliveryState;
   readonly limit?: number;
+  readonly before?: string;
 };
 
 /** `checkout deliveries list`. */
@@ -28,21 +31,28 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
     options: [
       valueOption("--endpoint <id>", "only to this endpoint", parseId),
       valueOption("--event <event_id>", "only of this event", parseId),
-      valueOption("--checkout <id>", "only of this order or session", parseId),
+      valueOption("--checkout <id>", "only of this order or session", parseAnyId),
       valueOption("--state <state>", DELIVERY_STATES.join(", "), parseChoice(DELIVERY_STATES)),
       valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
+      valueOption("--before <id>", "go on from here: next_before of the list before", parseId),
     ],
     run: runList,
   });
 }
 
 async function runList(context: Context, options: ListOptions): Promise<Ending> {
-  const { endpoint, event, checkout, state, limit } = options;
-  const body = { endpointId: endpoint, eventId: event, checkoutId: checkout, state, limit };
+  const { endpoint, event, checkout, state, limit, before } = options;
+  const of = checkout === undefined ? undefined : await checkoutIdOf(context, options, checkout);
+  if (of?.ok === false) return of;
+  const body = { endpointId: endpoint, eventId: event, checkoutId: of?.value, state, limit, before };
   const listed = await callSandbox(context, options, { name: "listDeliveries", body });
   if (!listed.ok) return listed;
-  const { deliveries } = listed.value;
-  return context.printer.result(encodeAnswer("listDeliveries", listed.value), () =>
-    deliveries.length === 0 ? "no matching deliveries" : deliveryLines(deliveries),
-  );
+  const { deliveries, nextBefore } = listed.value;
+  const { world, printer } = context;
+  return printer.result(encodeAnswer("listDeliveries", listed.value), async () => {
+    if (deliveries.length === 0) return "no matching deliveries";
+    const rows = await deliveryLines(deliveries, widthOf(world.stdout));
+    if (nextBefore === null) return rows;
+    return `${rows}\n${printer.style.dim(`more: ${calledAs(world)} deliveries list --before ${nextBefore}, with the same filters`)}`;
+  });
 }

@@ -14,12 +14,13 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget, parseIdOf } from "../control-command.ts";
+import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
-import { idOf, parseChoice, parseId, parseWhole } from "../parsers.ts";
-import { fieldLines } from "../printer.ts";
+import { idOf, parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
+import { fieldLines, widthOf } from "../printer.ts";
 import { fail, type Ending, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
+import { checkoutIdOf, eventIdOf } from "../order/short-id.ts";
 import {
   eventOnceDelivered,
   NEXT_AFTER_EVENT,
@@ -54,7 +55,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
     ],
     options: [
       valueOption("--type <type>", "only this event type", parseChoice(EVENT_TYPES)),
-      valueOption("--checkout <id>", "only events of this order or session", parseId),
+      valueOption("--checkout <id>", "only events of this order or session", parseAnyId),
       valueOption("--since <event>", "only events after this one: an event_id or a position", parseSince),
       valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
       ...webhookWaitOptions("wait for the next matching event; with --since only if there is none yet"),
@@ -90,9 +91,12 @@ export function registerEvents(parent: Command, registry: Registry): void {
 async function runList(context: Context, options: ListOptions): Promise<Ending> {
   const after = await positionOf(context, options);
   if (!after.ok) return after;
+  const of =
+    options.checkout === undefined ? undefined : await checkoutIdOf(context, options, options.checkout);
+  if (of?.ok === false) return of;
   const query: RequestOf<"listEvents"> = {
     type: options.type,
-    checkoutId: options.checkout,
+    checkoutId: of?.value,
     since: after.value,
     limit: options.limit,
   };
@@ -103,7 +107,7 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   if (!listed.ok) return listed;
   const { events } = listed.value;
   return context.printer.result(encodeAnswer("listEvents", listed.value), () =>
-    events.length === 0 ? "no matching events" : eventLines(events),
+    events.length === 0 ? "no matching events" : eventLines(events, widthOf(context.world.stdout)),
   );
 }
 
@@ -141,7 +145,7 @@ async function nextEvents(
 }
 
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<Ending> {
-  const id = parseIdOf("event", text);
+  const id = await eventIdOf(context, options, text);
   if (!id.ok) return id;
   const waits = options.wait === true;
   const shown = waits
@@ -167,7 +171,7 @@ function showEvent(
 }
 
 async function runReplay(context: Context, options: ReplayOptions, text = ""): Promise<Ending> {
-  const id = parseIdOf("event", text);
+  const id = await eventIdOf(context, options, text);
   if (!id.ok) return id;
   const replayed = await callSandbox(context, options, {
     name: "replayEvent",

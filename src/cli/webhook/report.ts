@@ -5,15 +5,21 @@ import type { DeliveryEntry, DispatchedEntry, EventEntry } from "../../core/cont
 import { isTaken } from "../../core/webhook/delivery.ts";
 import { checkoutWire } from "../../core/checkout/wire.ts";
 import { moveLines } from "../sandbox/move-lines.ts";
-import { table } from "../table.ts";
+import { shortId, table } from "../table.ts";
 
 const COLUMNS = ["LAST TRY", "RESULT", "TRIES", "STATE", "NEXT TRY", "CAUSE"];
 
-/** Deliveries of any events with their last try, one a line. */
-export function deliveryLines(deliveries: readonly DeliveryEntry[]): Promise<string> {
+/** Deliveries of any events with their last try, one a line, in lines of so many places. */
+export function deliveryLines(deliveries: readonly DeliveryEntry[], width: number): Promise<string> {
   return table(
     [...COLUMNS, "TYPE", "EVENT", "ENDPOINT"],
-    deliveries.map((delivery) => [...cells(delivery), delivery.type, delivery.eventId, addressOf(delivery)]),
+    deliveries.map((delivery) => [
+      ...cells(delivery),
+      delivery.type,
+      shortId(delivery.eventId),
+      addressOf(delivery),
+    ]),
+    { width, drop: ["CAUSE", "TYPE", "TRIES", "LAST TRY"] },
   );
 }
 
@@ -26,11 +32,12 @@ export async function deliveryLinesOfEvent(deliveries: readonly DeliveryEntry[])
   );
 }
 
-/** Events, one a line, in their order. */
-export function eventLines(events: readonly EventEntry[]): Promise<string> {
+/** Events, one a line, in their order, in lines of so many places. */
+export function eventLines(events: readonly EventEntry[], width: number): Promise<string> {
   return table(
     ["AT", "TYPE", "ORDER ID", "EVENT"],
-    events.map((event) => [iso(event.createdAt), event.type, orderIdOf(event), event.eventId]),
+    events.map((event) => [iso(event.createdAt), event.type, orderIdOf(event), shortId(event.eventId)]),
+    { width, drop: ["AT"] },
   );
 }
 

@@ -3,7 +3,7 @@ import { PAYMENT_METHODS, STATUSES } from "../checkout/checkout.ts";
 import { BILLING_MODELS } from "../checkout/price.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
-import { moment, storeOperation, type DomainOf } from "./operation.ts";
+import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
 const status = z.enum(STATUSES);
 
@@ -32,12 +32,48 @@ const lateResult = z.object({
 });
 const event = z.object({ eventId: z.uuid(), type: z.string(), sequence: z.int().min(1), createdAt: moment });
 
-const inspected = z.object({
+const object = z.enum(["order", "checkout_session"]);
+const paymentMethod = z.enum(PAYMENT_METHODS);
+
+const MAX_PAGE = 200;
+/** The longest description. */
+const MAX_TEXT = 512;
+
+const listed = z.object({
   id: z.uuid(),
-  object: z.enum(["order", "checkout_session"]),
+  object,
   orderId: z.string(),
   amountMinor: z.int(),
   currency: z.string(),
+  paymentMethod,
+  status,
+  description: z.string().nullable(),
+  priceId: z.string().nullable(),
+  createdAt: moment,
+  expiresAt: moment,
+});
+/** An order or a session in a list, as the control API tells it. */
+export type CheckoutEntry = DomainOf<typeof listed>;
+
+const checkoutsQuery = z.strictObject({
+  /** An id or its last 8 characters; or else an order_id or its beginning; or else a text in descriptions. */
+  q: z.string().min(1).max(MAX_TEXT).optional(),
+  status: status.optional(),
+  object: object.optional(),
+  paymentMethod: paymentMethod.optional(),
+  orderId: z.string().min(1).max(MAX_TEXT).optional(),
+  /** The id of the last one of the part before: `next_before` of its answer. */
+  before: z.uuid().optional(),
+  limit: wholeInQuery(1, MAX_PAGE).optional(),
+});
+
+const inspected = z.object({
+  id: z.uuid(),
+  object,
+  orderId: z.string(),
+  amountMinor: z.int(),
+  currency: z.string(),
+  paymentMethod,
   status,
   checkoutUrl: z.url({ protocol: /^https?$/ }),
   livemode: z.boolean(),
@@ -76,6 +112,20 @@ export const checkoutOperations = {
     request: z.strictObject({ outcome: z.enum(PAY_OUTCOMES) }),
     answer: z.object({ id: z.uuid(), status, late: z.boolean(), moves: z.array(move) }),
     refusals: ["session_not_found", "state_conflict"],
+  }),
+  listCheckouts: storeOperation({
+    method: "GET",
+    path: "/checkouts",
+    summary:
+      "Lists orders and sessions, newest first; a search says how many of the newest it looked through",
+    request: checkoutsQuery,
+    answer: z.object({
+      checkouts: z.array(listed),
+      nextBefore: z.uuid().nullable(),
+      searched: z.int().nullable(),
+      searchedBackTo: moment.nullable(),
+    }),
+    refusals: ["session_not_found"],
   }),
   inspectCheckout: storeOperation({
     method: "GET",

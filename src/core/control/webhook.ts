@@ -134,6 +134,8 @@ const deliveriesQuery = z.strictObject({
   eventId: z.uuid().optional(),
   checkoutId: z.uuid().optional(),
   state: z.enum(DELIVERY_STATES).optional(),
+  /** The id of the last one of the part before: `next_before` of its answer. */
+  before: z.uuid().optional(),
   limit: wholeInQuery(1, MAX_PAGE).optional(),
 });
 
@@ -233,6 +235,6 @@ export const webhookOperations = {
     path: "/deliveries",
     summary: "Lists deliveries with their attempts, newest first",
     request: deliveriesQuery,
-    answer: deliveries,
+    answer: deliveries.extend({ nextBefore: z.uuid().nullable() }),
   }),
 };

@@ -5,6 +5,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { wholePrice } from "../../core/config/plan.ts";
 import { ACTED_AS_PAYER } from "../../core/readiness/assumptions.ts";
 import { storeTime } from "../at-store.ts";
+import { listCheckouts } from "../checkout/list.ts";
 import { payAs } from "../checkout/payments.ts";
 import { addPrice, retirePrice } from "../checkout/prices.ts";
 import { addReturnOrigin, listReturnOrigins, removeReturnOrigin } from "../checkout/return-origins.ts";
@@ -22,6 +23,7 @@ export const checkoutHandlers = {
     const { checkout, late, moves } = paid.value;
     return accept({ ...checkout, late, moves });
   },
+  listCheckouts: (context, { storeId, body }) => listCheckouts(context, storeId, body),
   inspectCheckout: async (context, { storeId, id }) => {
     const view = await viewCheckout(context, { storeId, checkoutId: id });
     if (!view.ok) return view;

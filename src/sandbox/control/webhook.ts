@@ -6,7 +6,7 @@ import {
   type webhookOperations,
 } from "../../core/control/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, refuse } from "../../core/outcome.ts";
 import { endpointNow, type Endpoint, type EndpointNow } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
@@ -107,8 +107,14 @@ export const webhookHandlers = {
     const replayed = await replayEvent(context, { storeId, eventId: id }, body.endpointId);
     return replayed.ok ? accept({ deliveries: replayed.value }) : replayed;
   },
-  listDeliveries: async ({ store }, { storeId, body }) =>
-    accept({ deliveries: listDeliveries(store, { storeId, ...body }) }),
+  listDeliveries: async ({ store }, { storeId, body }) => {
+    const { before, limit = DEFAULT_PAGE } = body;
+    if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
+      return refuse("not_found", `there is no delivery ${before} to go on from`);
+    const found = listDeliveries(store, { storeId, ...body, limit: limit + 1 });
+    const deliveries = found.slice(0, limit);
+    return accept({ deliveries, nextBefore: found.length > limit ? (deliveries.at(-1)?.id ?? null) : null });
+  },
 } satisfies Pick<Handlers, keyof typeof webhookOperations>;
 
 function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
@@ -145,7 +151,7 @@ function listDeliveries(
   const { storeId, endpointId = null, eventId = null, checkoutId = null, state = null } = wanted;
   const { limit = DEFAULT_PAGE } = wanted;
   return store.deliveries
-    .list({ storeId, endpointId, eventId, checkoutId, state, limit })
+    .list({ storeId, endpointId, eventId, checkoutId, state, limit, before: wanted.before })
     .map((delivery) => deliveryEntry(store, delivery));
 }
 

@@ -199,7 +199,7 @@ export function addFault(
     const event = wanted.eventId === null ? undefined : eventOf(store, wanted.storeId, wanted.eventId);
     if (event?.ok === false) return event;
     store.faults.insert({ ...wanted, id: world.uuid(), createdAt });
-    return accept(faultsOf(context, endpoint));
+    return accept(store.faults.of(endpoint.id));
   });
 }
 
@@ -210,15 +210,8 @@ export function clearFaults(
 ): Promise<Outcome<readonly DeliveryFault[]>> {
   return atEndpoint(context, ref, (endpoint) => {
     context.store.faults.clear(endpoint.id);
-    return accept(faultsOf(context, endpoint));
+    return accept(context.store.faults.of(endpoint.id));
   });
-}
-
-function faultsOf(
-  { store }: EndpointsContext,
-  { id, storeId }: Pick<Endpoint, "id" | "storeId">,
-): DeliveryFault[] {
-  return store.faults.of(storeId).filter(({ endpointId }) => endpointId === id);
 }
 
 /** The events that a listener asks for again: after an event, or from a time on; none by default. */

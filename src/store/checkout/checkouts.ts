@@ -2,8 +2,12 @@ import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { prepareByPosition } from "../connection/by-position.ts";
 import type { Connection } from "../connection/database.ts";
 
-const COLUMNS = `id, store_id AS storeId, object, order_id AS orderId, amount_minor AS amountMinor, currency,
+/** The columns of a checkout under their names. */
+export const CHECKOUT_COLUMNS = `id, store_id AS storeId, object, order_id AS orderId, amount_minor AS amountMinor, currency,
   payment_method AS paymentMethod, description, price_id AS priceId, status, created_at AS createdAt, expires_at AS expiresAt`;
+
+/** Empty for the one checkout of an order that is open or paid, and the id of every other one: see `checkouts_of_order`. */
+export const LIVE_OR_ID = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
 /** The DDL of checkouts. */
 export const CHECKOUTS_DDL = `
@@ -48,9 +52,11 @@ export function checkoutsTable(connection: Connection) {
        @priceId, @status, @createdAt, @expiresAt)`,
   );
   const select = connection.prepare<[string, string], Checkout>(
-    `SELECT ${COLUMNS} FROM checkouts WHERE id = ? AND store_id = ?`,
+    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts WHERE id = ? AND store_id = ?`,
   );
-  const selectAny = connection.prepare<[string], Checkout>(`SELECT ${COLUMNS} FROM checkouts WHERE id = ?`);
+  const selectAny = connection.prepare<[string], Checkout>(
+    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts WHERE id = ?`,
+  );
   const updateStatus = connection.prepare<Pick<Checkout, "id" | "status">>(
     "UPDATE checkouts SET status = @status WHERE id = @id",
   );
@@ -58,11 +64,11 @@ export function checkoutsTable(connection: Connection) {
     "UPDATE checkouts SET expires_at = @expiresAt WHERE id = @id",
   );
   const selectLive = connection.prepare<[string, string], Checkout>(
-    `SELECT ${COLUMNS} FROM checkouts
-     WHERE store_id = ? AND order_id = ? AND status IN ('created', 'pending', 'succeeded')`,
+    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts
+     WHERE store_id = ? AND order_id = ? AND (${LIVE_OR_ID}) = ''`,
   );
   const selectOfOrder = connection.prepare<OfOrder, Checkout>(
-    `SELECT ${COLUMNS} FROM checkouts WHERE store_id = @storeId AND order_id = @orderId
+    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts WHERE store_id = @storeId AND order_id = @orderId
      ORDER BY id DESC LIMIT @limit`,
   );
 

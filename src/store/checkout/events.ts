@@ -1,6 +1,8 @@
 import type { CheckoutEvent } from "../../core/checkout/event.ts";
+import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
 import { prepareByPosition } from "../connection/by-position.ts";
 import type { Connection } from "../connection/database.ts";
+import { lazily } from "../connection/lazily.ts";
 
 /** An event without its bytes, as lists show it. */
 export type EventEntry = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
@@ -13,16 +15,15 @@ export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly type: string;
 };
 
-/** Which events to list: those of a store after a position, of one type or all, of one checkout or all. */
+/** Which events of a store to list: of one type or all, of one checkout or all. */
 export type EventFilter = {
   readonly storeId: string;
-  readonly after: number;
-  /** The earliest moment; default: all times. */
-  readonly from?: number;
   readonly type: string | null;
   readonly checkoutId: string | null;
   readonly limit: number;
 };
+/** Those after a position, and from a moment on; default: of all times. */
+export type LaterEvents = EventFilter & { readonly after: number; readonly from?: number };
 
 const COLUMNS =
   "position, id, store_id AS storeId, checkout_id AS checkoutId, type, sequence, body, created_at AS createdAt";
@@ -46,6 +47,11 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
   BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
 `;
 
+/** The index of lists: the events of a store, of one type, in the order of their positions. */
+export const EVENT_LISTS_DDL = `
+CREATE INDEX events_of_store ON events (store_id, type);
+`;
+
 /** The outbox: what happened, in the transaction in which it happened (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = prepareByPosition<Omit<StoredEvent, "position">>(
@@ -63,20 +69,7 @@ export function eventsTable(connection: Connection) {
     "SELECT id, type, sequence, created_at AS createdAt FROM events WHERE checkout_id = ? ORDER BY sequence",
   );
   const select = connection.prepare<[string], StoredEvent>(`SELECT ${COLUMNS} FROM events WHERE id = ?`);
-  const selectLatest = connection.prepare<Omit<EventFilter, "after">, StoredEvent>(
-    `SELECT * FROM (
-       SELECT ${COLUMNS} FROM events
-       WHERE store_id = @storeId AND (@type IS NULL OR type = @type)
-         AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
-       ORDER BY position DESC LIMIT @limit
-     ) ORDER BY position`,
-  );
-  const selectAfter = connection.prepare<Required<EventFilter>, StoredEvent>(
-    `SELECT ${COLUMNS} FROM events
-     WHERE position > @after AND created_at >= @from AND store_id = @storeId AND (@type IS NULL OR type = @type)
-       AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
-     ORDER BY position LIMIT @limit`,
-  );
+  const lists = lazily(() => prepareLists(connection));
 
   return {
     insert,
@@ -90,12 +83,61 @@ export function eventsTable(connection: Connection) {
     find: (id: string): StoredEvent | undefined => select.get(id),
 
     /** Events after a position, in the order of all events. */
-    after: (filter: EventFilter): StoredEvent[] => selectAfter.all({ from: 0, ...filter }),
+    after: ({ from = 0, ...filter }: LaterEvents): StoredEvent[] => {
+      const { selectAfter, selectAfterOf, at } = lists();
+      if (filter.checkoutId !== null) return selectAfterOf.all({ ...filter, from });
+      const positions = typesOf(filter).flatMap((type) => selectAfter.all({ ...filter, from, type }));
+      const first = positions.toSorted((left, right) => left - right).slice(0, filter.limit);
+      return first.flatMap((position) => at.get(position) ?? []);
+    },
 
     /** The newest matching events, oldest first. */
-    latest: (filter: Omit<EventFilter, "after">): StoredEvent[] => selectLatest.all(filter),
+    latest: (filter: EventFilter): StoredEvent[] => {
+      const { selectLatest, selectLatestOf, at } = lists();
+      if (filter.checkoutId !== null) return selectLatestOf.all(filter).toReversed();
+      const positions = typesOf(filter).flatMap((type) => selectLatest.all({ ...filter, type }));
+      const last = positions.toSorted((left, right) => left - right).slice(-filter.limit);
+      return last.flatMap((position) => at.get(position) ?? []);
+    },
 
     /** The events of a checkout, first to last. */
     of: (checkoutId: string): EventEntry[] => selectOf.all(checkoutId),
+  };
+}
+
+function typesOf({ type }: EventFilter): readonly string[] {
+  return type === null ? EVENT_TYPES : [type];
+}
+
+/** Each statement names the index that serves it: that of the store's events of a type, or of a checkout's events. */
+function prepareLists(connection: Connection) {
+  type OfType = EventFilter & { readonly type: string };
+  return {
+    at: connection.prepare<[number], StoredEvent>(`SELECT ${COLUMNS} FROM events WHERE position = ?`),
+    selectLatest: connection
+      .prepare<OfType, number>(
+        `SELECT position FROM events INDEXED BY events_of_store
+         WHERE store_id = @storeId AND type = @type ORDER BY position DESC LIMIT @limit`,
+      )
+      .pluck(),
+    selectAfter: connection
+      .prepare<OfType & Required<LaterEvents>, number>(
+        `SELECT position FROM events INDEXED BY events_of_store
+         WHERE store_id = @storeId AND type = @type AND position > @after AND (@from = 0 OR created_at >= @from)
+         ORDER BY position LIMIT @limit`,
+      )
+      .pluck(),
+    // The events of a checkout have their sequence in the order of their positions.
+    selectLatestOf: connection.prepare<EventFilter, StoredEvent>(
+      `SELECT ${COLUMNS} FROM events
+       WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
+       ORDER BY sequence DESC LIMIT @limit`,
+    ),
+    selectAfterOf: connection.prepare<Required<LaterEvents>, StoredEvent>(
+      `SELECT ${COLUMNS} FROM events
+       WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
+         AND +position > @after AND created_at >= @from
+       ORDER BY sequence LIMIT @limit`,
+    ),
   };
 }

@@ -1,5 +1,6 @@
-import type { DeliveryCause, DeliveryState } from "../../core/webhook/delivery.ts";
+import { DELIVERY_STATES, type DeliveryCause, type DeliveryState } from "../../core/webhook/delivery.ts";
 import type { Connection } from "../connection/database.ts";
+import { lazily } from "../connection/lazily.ts";
 
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = {
@@ -29,6 +30,8 @@ export type DeliveryFilter = {
   readonly checkoutId: string | null;
   readonly state: DeliveryState | null;
   readonly limit: number;
+  /** Only deliveries that were made before this one of the store; default: all. */
+  readonly before?: string | undefined;
 };
 
 type NewDelivery = Omit<Delivery, "state" | "tries">;
@@ -65,9 +68,15 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
   BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
 `;
 
+/** The index of lists: the deliveries to an endpoint, of one state, in the order in which they were made. */
+export const DELIVERY_LISTS_DDL = `
+CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
+`;
+
 /** The queue of deliveries: rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
+  const lists = lazily(() => prepareLists(connection));
 
   return {
     /** Adds a delivery; one that waits for earlier events of its checkout is due with them at the earliest. */
@@ -126,7 +135,11 @@ export function deliveriesTable(connection: Connection) {
       sql.selectOfCheckout.all(checkoutId, limit).map(fromKnownRow).toReversed(),
 
     /** The newest matching deliveries, newest first. */
-    list: (filter: DeliveryFilter): Delivery[] => sql.selectMany.all(filter).map(fromKnownRow),
+    list: ({ before: id, ...filter }: DeliveryFilter): Delivery[] => {
+      const { storeId } = filter;
+      const before = id === undefined ? AFTER_ALL : (lists().selectPlace.get({ storeId, id }) ?? 0);
+      return listPart(lists(), { ...filter, before });
+    },
   };
 }
 
@@ -182,18 +195,66 @@ function prepare(connection: Connection) {
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
     ),
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
-      // The plus keeps the planner from an index of the endpoint, which may have any number of deliveries.
-      "SELECT 1 FROM deliveries WHERE event_id = @eventId AND +endpoint_id = @endpointId AND state = 'due' LIMIT 1",
+      `SELECT 1 FROM deliveries INDEXED BY deliveries_of_event
+       WHERE event_id = @eventId AND endpoint_id = @endpointId AND state = 'due' LIMIT 1`,
     ),
     selectOfCheckout: connection.prepare<[string, number], Row<Delivery>>(
       `SELECT ${COLUMNS} FROM deliveries WHERE checkout_id = ? ORDER BY rowid DESC LIMIT ?`,
     ),
-    selectMany: connection.prepare<DeliveryFilter, Row<Delivery>>(
-      `SELECT ${COLUMNS} FROM deliveries
-       WHERE store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
-         AND (@eventId IS NULL OR event_id = @eventId) AND (@checkoutId IS NULL OR checkout_id = @checkoutId)
-         AND (@state IS NULL OR state = @state)
-       ORDER BY rowid DESC LIMIT @limit`,
+  };
+}
+
+/** Before it are all deliveries. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
+/** A filter with the place before which a part of the list begins. */
+type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
+
+/** The deliveries of an event or a checkout are few; all others are read endpoint by endpoint, and state by state. */
+function listPart(lists: ReturnType<typeof prepareLists>, part: Part): Delivery[] {
+  const { storeId, endpointId, eventId, checkoutId, limit } = part;
+  if (eventId !== null) return lists.selectOfEvent.all(part).map(fromKnownRow);
+  if (checkoutId !== null) return lists.selectOfCheckout.all(part).map(fromKnownRow);
+  const endpoints = lists.selectEndpoints.all({ storeId, endpointId });
+  const states = part.state === null ? DELIVERY_STATES : [part.state];
+  const places = endpoints.flatMap((endpoint) =>
+    states.flatMap((state) => lists.selectPlaces.all({ ...part, endpointId: endpoint, state })),
+  );
+  const newest = places.toSorted((left, right) => right - left).slice(0, limit);
+  return newest.flatMap((place) => fromRow(lists.at.get(place)) ?? []);
+}
+
+/** Each statement names the index that serves it. */
+function prepareLists(connection: Connection) {
+  const filtered = `store_id = @storeId AND (@endpointId IS NULL OR endpoint_id = @endpointId)
+    AND (@checkoutId IS NULL OR checkout_id = @checkoutId) AND (@state IS NULL OR state = @state)
+    AND rowid < @before ORDER BY rowid DESC LIMIT @limit`;
+  return {
+    selectPlace: connection
+      .prepare<Pick<Delivery, "id" | "storeId">, number>(
+        "SELECT rowid FROM deliveries WHERE id = @id AND store_id = @storeId",
+      )
+      .pluck(),
+    // Also those that were removed: what was delivered to them is listed.
+    selectEndpoints: connection
+      .prepare<Pick<Part, "storeId" | "endpointId">, string>(
+        `SELECT id FROM endpoints INDEXED BY endpoints_of_store
+         WHERE store_id = @storeId AND (@endpointId IS NULL OR id = @endpointId)`,
+      )
+      .pluck(),
+    selectPlaces: connection
+      .prepare<Part, number>(
+        `SELECT rowid FROM deliveries INDEXED BY deliveries_of_endpoint
+         WHERE endpoint_id = @endpointId AND state = @state AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
+      )
+      .pluck(),
+    at: connection.prepare<[number], Row<Delivery>>(`SELECT ${COLUMNS} FROM deliveries WHERE rowid = ?`),
+    selectOfEvent: connection.prepare<Part, Row<Delivery>>(
+      `SELECT ${COLUMNS} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${filtered}`,
+    ),
+    selectOfCheckout: connection.prepare<Part, Row<Delivery>>(
+      `SELECT ${COLUMNS} FROM deliveries INDEXED BY deliveries_of_checkout
+       WHERE checkout_id IS NOT NULL AND checkout_id = @checkoutId AND ${filtered}`,
     ),
   };
 }

@@ -26,6 +26,12 @@ CREATE TABLE endpoints (
 CREATE INDEX endpoints_of_store ON endpoints (store_id) WHERE removed_at IS NULL;
 `;
 
+/** The index of a store's endpoints has those too that were removed: their deliveries are listed. */
+export const ALL_ENDPOINTS_DDL = `
+DROP INDEX endpoints_of_store;
+CREATE INDEX endpoints_of_store ON endpoints (store_id);
+`;
+
 /** Where events are delivered. An endpoint that was removed stays for its audit, and is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<Row<Endpoint>>(

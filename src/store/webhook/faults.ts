@@ -36,9 +36,11 @@ export function faultsTable(connection: Connection) {
   );
   const decrement = connection.prepare<[string]>("UPDATE faults SET remaining = remaining - 1 WHERE id = ?");
   const selectOf = connection.prepare<[string], DeliveryFault>(
-    `SELECT ${COLUMNS} FROM faults WHERE store_id = ? AND remaining > 0 ORDER BY created_at, id`,
+    `SELECT ${COLUMNS} FROM faults WHERE endpoint_id = ? AND remaining > 0 ORDER BY created_at, id`,
   );
-  const clear = connection.prepare<[string]>("UPDATE faults SET remaining = 0 WHERE endpoint_id = ?");
+  const clear = connection.prepare<[string]>(
+    "UPDATE faults SET remaining = 0 WHERE endpoint_id = ? AND remaining > 0",
+  );
 
   return {
     insert: (fault: DeliveryFault): void => {
@@ -52,8 +54,8 @@ export function faultsTable(connection: Connection) {
       return fault;
     },
 
-    /** The scheduled faults of a store, in the order in which they come. */
-    of: (storeId: string): DeliveryFault[] => selectOf.all(storeId),
+    /** The scheduled faults of an endpoint, in the order in which they come. */
+    of: (endpointId: string): DeliveryFault[] => selectOf.all(endpointId),
 
     /** Removes the scheduled faults of an endpoint. */
     clear: (endpointId: string): void => {

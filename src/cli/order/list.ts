@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+import { STATUSES, type CheckoutObject, type Status } from "../../core/checkout/checkout.ts";
+import { iso } from "../../core/clock.ts";
+import type { CheckoutEntry } from "../../core/control/checkout.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import { formatAmount } from "../../core/money.ts";
+import { register, valueOption, type Context, type Registry } from "../command.ts";
+import { callSandbox } from "../control-command.ts";
+import { parseAnyId, parseChoice, parseWhole } from "../parsers.ts";
+import { calledAs, widthOf } from "../printer.ts";
+import type { Ending } from "../problem.ts";
+import { serviceOptions } from "../service-command.ts";
+import { checkoutIdOf, sandboxOnly, type NamedService } from "./short-id.ts";
+import { shortId, table } from "../table.ts";
+
+type ListOptions = NamedService & {
+  readonly status?: Status;
+  readonly orderId?: string;
+  readonly limit?: number;
+  readonly before?: string;
+};
+
+/** What is listed, as commands and texts call it. */
+type Listed = { readonly object: CheckoutObject; readonly command: "orders" | "sessions" };
+
+/** `checkout orders list`. */
+export function registerOrdersList(parent: Command, registry: Registry): void {
+  registerList(parent, registry, { object: "order", command: "orders" });
+}
+
+/** `checkout sessions list`. */
+export function registerSessionsList(parent: Command, registry: Registry): void {
+  registerList(parent, registry, { object: "checkout_session", command: "sessions" });
+}
+
+function registerList(parent: Command, registry: Registry, what: Listed): void {
+  const { command } = what;
+  register<ListOptions>(parent, registry, {
+    name: "list",
+    summary: `list the ${command} of the sandbox, newest first`,
+    examples: [
+      `checkout ${command} list`,
+      `checkout ${command} list --status pending --limit 10`,
+      `checkout ${command} list --order-id order-1001 --json`,
+    ],
+    options: [
+      valueOption("--status <status>", STATUSES.join(", "), parseChoice(STATUSES)),
+      valueOption("--order-id <id>", "only of this order_id"),
+      valueOption("--limit <n>", "maximum number, 1 to 200 (default: 50)", parseWhole(1, 200)),
+      valueOption("--before <id>", "go on from here: only what was created before this one", parseAnyId),
+      ...serviceOptions(),
+    ],
+    run: (context, options) => runList(context, options, what),
+  });
+}
+
+async function runList(context: Context, options: ListOptions, what: Listed): Promise<Ending> {
+  const { object, command } = what;
+  const where = await sandboxOnly(context, options, command);
+  if (!where.ok) return where;
+  const { status, orderId, limit } = options;
+  const before =
+    options.before === undefined ? undefined : await checkoutIdOf(context, where.value, options.before);
+  if (before?.ok === false) return before;
+  const listed = await callSandbox(context, where.value, {
+    name: "listCheckouts",
+    body: { object, status, orderId, limit, before: before?.value },
+    nextAfter: { session_not_found: `checkout ${command} list begins with the newest` },
+  });
+  if (!listed.ok) return listed;
+  const { world, printer } = context;
+  return printer.result(encodeAnswer("listCheckouts", listed.value), async () => {
+    const { checkouts, nextBefore } = listed.value;
+    const rows =
+      checkouts.length === 0
+        ? noneOf(command, listed.value)
+        : await checkoutLines(checkouts, widthOf(world.stdout));
+    if (nextBefore === null) return rows;
+    return `${rows}\n${printer.style.dim(`more: ${calledAs(world)} ${command} list --before ${nextBefore}, with the same filters`)}`;
+  });
+}
+
+function noneOf(command: string, { searched }: AnswerOf<"listCheckouts">): string {
+  return searched === null ? `no matching ${command}` : `no matching ${command} among the newest ${searched}`;
+}
+
+/** Orders or sessions, one a line, in their order, in lines of so many places. */
+export function checkoutLines(checkouts: readonly CheckoutEntry[], width: number): Promise<string> {
+  return table(
+    ["ID", "STATUS", "AMOUNT", "ORDER ID", "CREATED", "METHOD"],
+    checkouts.map((one) => [
+      shortId(one.id),
+      one.status,
+      formatAmount(one.amountMinor, one.currency),
+      one.orderId,
+      iso(one.createdAt),
+      one.paymentMethod,
+    ]),
+    { width, drop: ["METHOD", "CREATED"] },
+  );
+}

@@ -1,0 +1,59 @@
+import type { Command } from "commander";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import { formatAmount } from "../../core/money.ts";
+import { register, type Context, type Registry } from "../command.ts";
+import { callSandbox, FIND_ID } from "../control-command.ts";
+import { fieldLines, widthOf } from "../printer.ts";
+import type { Ending } from "../problem.ts";
+import { serviceOptions } from "../service-command.ts";
+import { checkoutIdOf, sandboxOnly, type NamedService } from "./short-id.ts";
+import { shortId, table } from "../table.ts";
+
+/** `checkout orders get`. */
+export function registerOrdersGet(parent: Command, registry: Registry): void {
+  register<NamedService>(parent, registry, {
+    name: "get <id>",
+    summary: "show an order of the sandbox, or a session, with its events",
+    examples: [
+      "checkout orders get 0199a3c4-5d00-7000-8000-000000000001",
+      "checkout orders get 00000001",
+      "checkout orders get <id> --json",
+    ],
+    options: serviceOptions(),
+    run: runOrdersGet,
+  });
+}
+
+async function runOrdersGet(context: Context, options: NamedService, text = ""): Promise<Ending> {
+  const where = await sandboxOnly(context, options, "orders with their events");
+  if (!where.ok) return where;
+  const id = await checkoutIdOf(context, where.value, text);
+  if (!id.ok) return id;
+  const shown = await callSandbox(context, where.value, {
+    name: "inspectCheckout",
+    id: id.value,
+    body: undefined,
+    nextAfter: { session_not_found: FIND_ID["order or session"] },
+  });
+  if (!shown.ok) return shown;
+  return context.printer.result(encodeAnswer("inspectCheckout", shown.value), () =>
+    orderText(shown.value, widthOf(context.world.stdout)),
+  );
+}
+
+async function orderText(order: AnswerOf<"inspectCheckout">, width: number): Promise<string> {
+  const fields = fieldLines([
+    ["id", order.id],
+    ["order_id", order.orderId],
+    ["amount", formatAmount(order.amountMinor, order.currency)],
+    ["payment_method", order.paymentMethod],
+    ["status", order.status],
+    ["description", order.description],
+    ["created_at", iso(order.createdAt)],
+    ["expires_at", iso(order.expiresAt)],
+    ["checkout_url", order.checkoutUrl],
+  ]);
+  const rows = order.events.map(({ createdAt, type, eventId }) => [iso(createdAt), type, shortId(eventId)]);
+  return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width, drop: ["AT"] })}`;
+}

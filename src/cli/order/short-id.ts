@@ -1,0 +1,95 @@
+import { isLoopback, isSameServer } from "../../core/loopback.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printableLiteral } from "../../core/text.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { CommonOptions, Context } from "../command.ts";
+import { callSandbox, controlTarget, FIND_ID, parseIdOf, type Where } from "../control-command.ts";
+import { isShortId } from "../parsers.ts";
+import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
+
+/** Among so many of a store's newest a short id is looked for. */
+const NEWEST = 1000;
+/** The largest part of a list of checkouts. */
+const MAX_CHECKOUTS = 200;
+
+/** The id of an order or session that was typed, whole or short. Refuses as `wholeId` does. */
+export function checkoutIdOf(
+  context: Context,
+  where: Where,
+  text: string,
+): Promise<Outcome<string, Problem>> {
+  return wholeId("order or session", text, async (ending) => {
+    const body = { q: ending, limit: MAX_CHECKOUTS };
+    const listed = await callSandbox(context, where, { name: "listCheckouts", body });
+    return listed.ok
+      ? accept(listed.value.checkouts.map(({ id, orderId }) => ({ id, about: orderId })))
+      : listed;
+  });
+}
+
+/** The id of an event that was typed, whole or short. Refuses as `wholeId` does. */
+export function eventIdOf(context: Context, where: Where, text: string): Promise<Outcome<string, Problem>> {
+  return wholeId("event", text, async () => {
+    const listed = await callSandbox(context, where, { name: "listEvents", body: { limit: NEWEST } });
+    return listed.ok
+      ? accept(listed.value.events.map(({ eventId, type }) => ({ id: eventId, about: type })))
+      : listed;
+  });
+}
+
+/** One of the newest, and what a person knows it by. */
+type Candidate = { readonly id: string; readonly about: string };
+
+/**
+ * A whole id, also for its last 8 characters, which are looked for among the store's newest 1,000. Refuses with exit 2
+ * what is no id, and what is the end of more than one.
+ */
+async function wholeId(
+  what: "order or session" | "event",
+  text: string,
+  newest: (ending: string) => Promise<Outcome<readonly Candidate[], Problem>>,
+): Promise<Outcome<string, Problem>> {
+  if (!isShortId(text)) return parseIdOf(what, text);
+  const ending = text.toLowerCase();
+  const listed = await newest(ending);
+  if (!listed.ok) return listed;
+  const candidates = listed.value.filter(({ id }) => id.endsWith(ending));
+  const [found, ...others] = candidates;
+  if (found === undefined) {
+    const message = `no ${what} among the newest ${NEWEST} has an id that ends in ${ending}`;
+    const code = what === "event" ? "not_found" : "session_not_found";
+    return fail({ exitCode: EXIT.failed, code, message, next: `type the whole id; ${FIND_ID[what]}` });
+  }
+  if (others.length === 0) return accept(found.id);
+  const known = candidates.map(({ id, about }) => `${id} (${printableLiteral(about)})`).join(", ");
+  return failUsage(`the ids of ${candidates.length} end in ${ending}: ${known}`, "type the whole id");
+}
+
+/** The service that options or variables name. */
+export type NamedService = CommonOptions & { readonly baseUrl?: string; readonly target?: string };
+
+/**
+ * The sandbox, for a command that v1 has nothing for. Refuses with exit 2 where the options or the environment name
+ * another service.
+ */
+export async function sandboxOnly(
+  context: Context,
+  options: NamedService,
+  what: string,
+): Promise<Outcome<ControlTarget, Problem>> {
+  const { baseUrl, target: name } = options;
+  const refusal = (service: string): Outcome<never, Problem> =>
+    failUsage(
+      `${what} are listed by the sandbox alone; the interface of ${service} states no list`,
+      "checkout sessions get <id> asks a service for one of them",
+    );
+  if (name !== undefined) return refusal(printableLiteral(name));
+  const isUrl = baseUrl !== undefined && URL.canParse(baseUrl);
+  // The address is not shown whole: it may hold a password.
+  if (isUrl && !isLoopback(new URL(baseUrl).hostname)) return refusal(new URL(baseUrl).host);
+  const found = await controlTarget(context, options);
+  if (!found.ok || baseUrl === undefined) return found;
+  return isUrl && isSameServer(baseUrl, found.value.origin)
+    ? found
+    : refusal(isUrl ? new URL(baseUrl).host : "it");
+}

@@ -1,0 +1,149 @@
+import type { Checkout } from "../../core/checkout/checkout.ts";
+import type { RequestOf } from "../../core/control/operations.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import {
+  AFTER_ALL,
+  newestOf,
+  type CheckoutFilter,
+  type Look,
+  type OrderRange,
+  type Place,
+  type Span,
+} from "../../store/checkout/checkout-lists.ts";
+import type { Store } from "../../store/store.ts";
+import { storeTime } from "../at-store.ts";
+import type { ServiceContext } from "../context.ts";
+import { settleDue } from "./payments.ts";
+
+/** A part of a list of checkouts, newest first. */
+export type CheckoutPage = {
+  readonly checkouts: readonly Checkout[];
+  /** `before` of the next part; null where there is none. A part that is short can have a next one. */
+  readonly nextBefore: string | null;
+  /** How many checkouts were looked through, newest first; null where an index knew where to look. */
+  readonly searched: number | null;
+  /** When the oldest of these was created, by the store's clock. */
+  readonly searchedBackTo: number | null;
+};
+
+type Lists = ReturnType<Store["checkoutLists"]>;
+
+/** Checkouts that an index has found, or those that a look through the newest ones has. */
+type Found = {
+  /** The newest first, one more than the page shows where there are more. */
+  readonly places: readonly Place[];
+  readonly look?: Omit<Look, "places">;
+};
+
+const DEFAULT_PAGE = 50;
+/** Of so many checkouts that an index has found in another order, the newest are picked. */
+const MAX_PICKED = 500;
+
+const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const END_OF_ID = /^[0-9a-f]{8}$/i;
+
+/**
+ * Lists the checkouts of a store, newest first, as they are by its clock now. `q` is an id or its last 8 characters, or
+ * else an order_id or its beginning, or else a text in descriptions (decision 92). Refuses with `session_not_found` where
+ * `before` is no checkout of the store.
+ */
+export async function listCheckouts(
+  context: ServiceContext,
+  storeId: string,
+  query: RequestOf<"listCheckouts">,
+): Promise<Outcome<CheckoutPage>> {
+  await doWhatIsDue(context, storeId);
+  const lists = context.store.checkoutLists();
+  const before = query.before === undefined ? AFTER_ALL : lists.placeOf(storeId, query.before);
+  if (before === undefined)
+    return refuse("session_not_found", `there is no checkout ${query.before} to go on from`);
+  const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;
+  const filter = { storeId, status, object, paymentMethod, orderId };
+  const found = find(lists, filter, { text: query.q, span: { before, limit: limit + 1 } });
+  return accept(pageOf(lists, found, { storeId, before, limit }));
+}
+
+/** What time has brought is done first, so that no status in a list is one of the past. */
+async function doWhatIsDue(context: ServiceContext, storeId: string): Promise<void> {
+  const now = storeTime(context, storeId);
+  for (let more = true; more;) {
+    const next = context.store.settlements.next(storeId);
+    if (next === undefined || next.dueAt > now) return;
+    ({ more } = await context.store.write(() => settleDue(context, storeId, now)));
+  }
+}
+
+function find(
+  lists: Lists,
+  filter: CheckoutFilter,
+  { text, span }: { readonly text: string | undefined; readonly span: Span },
+): Found {
+  const { storeId, orderId } = filter;
+  if (text === undefined && orderId === null) return { places: lists.newest(filter, span) };
+  const known =
+    text === undefined ? ofOrder(lists, storeId, { is: orderId ?? "" }) : byText(lists, storeId, text);
+  if (known !== undefined) return { places: pick(lists, known, { filter, span }) };
+  const { places, ...look } = lists.look(filter, text ?? null, span);
+  return { places, look };
+}
+
+/** The checkouts that a text names; undefined where it names none, or too many to pick the newest of. */
+function byText(lists: Lists, storeId: string, text: string): readonly Place[] | undefined {
+  const id = text.toLowerCase();
+  if (FULL_ID.test(text)) {
+    const place = lists.placeOf(storeId, id);
+    if (place !== undefined) return [place];
+  }
+  const ending = END_OF_ID.test(text) ? lists.endingIn(storeId, id) : [];
+  if (ending.length > 0) return ending;
+  const beginning = ofOrder(lists, storeId, { beginsWith: text });
+  if (beginning !== undefined) return beginning.length === 0 ? undefined : beginning;
+  const exact = ofOrder(lists, storeId, { is: text });
+  return exact?.length === 0 ? undefined : exact;
+}
+
+function ofOrder(lists: Lists, storeId: string, range: OrderRange): readonly Place[] | undefined {
+  const places = lists.ofOrder(storeId, range, MAX_PICKED + 1);
+  return places.length > MAX_PICKED ? undefined : places;
+}
+
+/** Of known checkouts the newest that a filter lets through. */
+function pick(
+  lists: Lists,
+  known: readonly Place[],
+  { filter, span }: { readonly filter: CheckoutFilter; readonly span: Span },
+): Place[] {
+  const picked: Place[] = [];
+  for (const place of newestOf(known)) {
+    if (picked.length === span.limit) break;
+    if (place < span.before && isMeant(lists.at(place), filter)) picked.push(place);
+  }
+  return picked;
+}
+
+function isMeant(checkout: Checkout | undefined, filter: CheckoutFilter): boolean {
+  const names = ["status", "object", "paymentMethod", "orderId"] as const;
+  return (
+    checkout !== undefined && names.every((name) => filter[name] === null || filter[name] === checkout[name])
+  );
+}
+
+function pageOf(
+  lists: Lists,
+  { places, look }: Found,
+  { storeId, before, limit }: Span & { readonly storeId: string },
+): CheckoutPage {
+  const shown = places.slice(0, limit);
+  const checkouts = shown.flatMap((place) => lists.at(place) ?? []);
+  const isCut = places.length > limit;
+  const nextBefore = isCut ? (checkouts.at(-1)?.id ?? null) : null;
+  if (look === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
+  const from = isCut ? shown.at(-1) : look.last;
+  const oldest = from === undefined ? undefined : lists.at(from);
+  return {
+    checkouts,
+    nextBefore: isCut || look.isWhole ? nextBefore : (oldest?.id ?? null),
+    searched: from === undefined ? 0 : lists.count(storeId, from, before),
+    searchedBackTo: oldest?.createdAt ?? null,
+  };
+}
