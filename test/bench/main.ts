@@ -1,12 +1,13 @@
 /**
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
- * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores; `--json` prints one
- * object.
+ * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of
+ * 100,000; `--json` prints one object.
  * Exits with 1 where a target is missed.
  */
 import { measureErasure } from "./erasure.ts";
 import { formatJson, formatTable, meets, type Figure } from "./figures.ts";
 import { measureIdle } from "./idle.ts";
+import { measureLists } from "./lists.ts";
 import { measureMillion } from "./million.ts";
 import { openBench, type Bench } from "./processes.ts";
 import { measureStores } from "./stores.ts";
@@ -23,16 +24,16 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 try {
-  const measure = options.has("--million")
-    ? measureMillion
-    : options.has("--stores")
-      ? measureStores
-      : measureAll;
-  const figures = await measure(bench);
+  const figures = await measureChosen();
   process.stdout.write(options.has("--json") ? formatJson(figures) : formatTable(figures));
   process.exitCode = figures.every(meets) ? 0 : 1;
 } finally {
   bench.end();
+}
+
+function measureChosen(): Promise<Figure[]> {
+  if (options.has("--million")) return measureMillion(bench);
+  return options.has("--lists") ? measureLists(bench) : measureAll(bench);
 }
 
 async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {

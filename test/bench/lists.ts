@@ -1,0 +1,154 @@
+import Database from "better-sqlite3";
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
+import { v7 } from "uuid";
+import { SEED, seededRandom } from "../support/campaign.ts";
+import { median, type Figure } from "./figures.ts";
+import type { Bench, Sandbox } from "./processes.ts";
+
+/** So many checkouts are in the store, and as many beside it in another one. */
+const CHECKOUTS = 100_000;
+const SMALL = 200;
+const LIFETIME_MS = 3_600_000;
+const ROUNDS = 200;
+/** How much longer a list may take than one of a store that holds no more than a page. */
+const MAX_GROWTH = 4;
+const MAX_LIST_MS = 5;
+const MAX_LOOK_MS = 10;
+/** So many have this kind, in a small store too: a page of theirs is as long. */
+const RARE_CHECKOUTS = 100;
+const RARE = { status: "failed", object: "checkout_session", payment_method: "wechat_pay" };
+
+type Query = Readonly<Record<string, string>>;
+
+/** What is asked, by its name. `o-` and six digits are order_ids; each has the newest and the oldest of its kind. */
+const QUERIES: Readonly<Record<string, Query>> = {
+  "list, newest": {},
+  "list, 200": { limit: "200" },
+  "list, a common status": { status: "succeeded" },
+  "list, a rare status": { status: "failed" },
+  "list, a rare method": { payment_method: "wechat_pay" },
+  "list, a rare kind": RARE,
+  "list, 200 of all kinds but one": { limit: "200", object: "order" },
+  "list, one order_id": { order_id: "o-000007" },
+  "list, one order_id and a status": { order_id: "o-000007", status: "succeeded" },
+  "search, an order_id": { q: "o-000007" },
+  "search, a beginning": { q: "o-00012" },
+  "search, a beginning and a rare status": { q: "o-0001", status: "failed" },
+  "search, a beginning of all": { q: "o-" },
+  "search, an id": { q: "<id>" },
+  "search, the end of an id": { q: "<end>" },
+};
+const LOOKS: Readonly<Record<string, Query>> = {
+  "search, descriptions": { q: "needle" },
+  "search, descriptions of a rare status": { q: "needle", status: "failed" },
+};
+
+/** Lists of a store of 100,000 checkouts beside 100,000 of another store, against those of a store of one page. */
+export async function measureLists(bench: Bench): Promise<Figure[]> {
+  const [small, large] = [await openLists(bench, SMALL), await openLists(bench, CHECKOUTS)];
+  const figures: Figure[] = [];
+  for (const [name, query] of Object.entries({ ...QUERIES, ...LOOKS })) {
+    const [baseline, measured] = [await small(query), await large(query)];
+    const limit = name in LOOKS ? MAX_LOOK_MS : MAX_LIST_MS;
+    figures.push({ name: `${name} p99`, value: measured.p99, unit: "ms", target: { atMost: limit } });
+    const ratio = measured.p50 / baseline.p50;
+    const growth = { name: `${name} p50`, value: measured.p50, unit: "ms", ratio } as const;
+    const target = name in LOOKS ? {} : { target: { atMost: MAX_GROWTH } };
+    figures.push({ ...growth, baseline: `${baseline.p50.toFixed(2)} ms of ${SMALL}`, ...target });
+  }
+  return figures;
+}
+
+/** Starts a sandbox whose two stores hold so many checkouts each, and asks its first one. */
+async function openLists(bench: Bench, count: number) {
+  const first = await bench.startSandbox(bench.newPath(`lists-${count}`));
+  await first.stop();
+  const ids = fill(join(first.folder, "sandbox.db"), first.storeId, count);
+  const sandbox = await bench.startSandbox(first.folder);
+  const ask = asker(sandbox);
+  const id = ids[Math.floor(ids.length / 2)] ?? "";
+  return async (query: Query): Promise<{ p50: number; p99: number }> => {
+    const named = new URLSearchParams(query).toString().replace("%3Cid%3E", id);
+    const path = named.replace("%3Cend%3E", (ids.at(-500) ?? ids[0] ?? "").slice(-8));
+    const times: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const began = performance.now();
+      await ask(path);
+      // The first ones warm the program up.
+      if (round >= ROUNDS / 10) times.push(performance.now() - began);
+    }
+    const sorted = times.toSorted((left, right) => left - right);
+    return { p50: median(times), p99: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN };
+  };
+}
+
+function asker({ port, folder, storeId }: Sandbox): (query: string) => Promise<void> {
+  const run = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
+    readonly control_token: string;
+  };
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const headers = { authorization: `Bearer ${run.control_token}` };
+  return (query) =>
+    new Promise((resolve, reject) => {
+      const path = `/__sandbox/stores/${storeId}/checkouts?${query}`;
+      const sent = request({ agent, host: "127.0.0.1", port, path, headers }, (answer) => {
+        answer.resume();
+        answer.once("end", () =>
+          answer.statusCode === 200 ? resolve() : reject(new Error(`${path}: ${answer.statusCode}`)),
+        );
+      });
+      sent.once("error", reject);
+      sent.end();
+    });
+}
+
+/** Writes checkouts of two stores in turn; returns the ids of the first one's, oldest first. */
+function fill(path: string, storeId: string, count: number): string[] {
+  const database = new Database(path);
+  // Nothing reads this file before it is whole, so it need not survive a crash.
+  database.pragma("synchronous = OFF");
+  const random = seededRandom(SEED);
+  const other = v7();
+  database
+    .prepare(
+      `INSERT INTO stores (id, merchant_id, name, active, created_at)
+       SELECT ?, merchant_id, 'Other', 1, created_at FROM stores`,
+    )
+    .run(other);
+  const insert = database.prepare(
+    `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, description,
+       status, created_at, expires_at)
+     VALUES (?, ?, ?, ?, 1999, 'EUR', ?, 'A ticket for the concert of tomorrow', ?, ?, ?)`,
+  );
+  const ids: string[] = [];
+  const from = Date.now() - LIFETIME_MS - count;
+  database.transaction(() => {
+    for (let number = 0; number < count; number += 1) {
+      const isRare = number % (count / RARE_CHECKOUTS) === 1;
+      const {
+        status,
+        object,
+        payment_method: method,
+      } = isRare
+        ? RARE
+        : {
+            status: random() < 0.8 ? "succeeded" : "expired",
+            object: "order",
+            payment_method: "alipay_plus",
+          };
+      const at = from + number;
+      for (const store of [storeId, other]) {
+        const bytes = Uint8Array.from({ length: 16 }, () => Math.floor(random() * 256));
+        const id = v7({ msecs: at, random: bytes });
+        const orderId = `o-${String(number).padStart(6, "0")}`;
+        insert.run(id, store, object, orderId, method, status, at, at + LIFETIME_MS);
+        if (store === storeId) ids.push(id);
+      }
+    }
+  })();
+  database.pragma("wal_checkpoint(TRUNCATE)");
+  database.close();
+  return ids;
+}
