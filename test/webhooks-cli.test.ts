@@ -140,7 +140,7 @@ test("what is missing or makes no sense is a usage error that says where it can 
     ["a duration in whole seconds", verify({ tolerance: "-1s" })],
     ["Unix seconds, or a time", verify({ now: "yesterday" })],
     ["Unix seconds, or a time", verify({ now: "2026-02-30T00:00:00Z" })],
-    ["unknown option '--secret=whsec_…'", verify({ secret: SECRET })],
+    ["unknown option '--secret'", verify({ secret: SECRET })],
     ["Unix seconds, ten digits", harness.run(["webhooks", "sign", "--timestamp", "1"], { env: ENV })],
     ["1 to 128 visible ASCII", harness.run(["webhooks", "sign", "--event-id", "a b"], { env: ENV })],
     [

@@ -33,6 +33,7 @@ try {
 
 function measureChosen(): Promise<Figure[]> {
   if (options.has("--million")) return measureMillion(bench);
+  if (options.has("--stores")) return measureStores(bench);
   return options.has("--lists") ? measureLists(bench) : measureAll(bench);
 }
 

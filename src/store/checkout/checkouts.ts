@@ -67,9 +67,10 @@ export function checkoutsTable(connection: Connection) {
     `SELECT ${CHECKOUT_COLUMNS} FROM checkouts
      WHERE store_id = ? AND order_id = ? AND (${LIVE_OR_ID}) = ''`,
   );
-  const selectOfOrder = connection.prepare<OfOrder, Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts WHERE store_id = @storeId AND order_id = @orderId
-     ORDER BY id DESC LIMIT @limit`,
+  const selectEnded = connection.prepare<OfOrder, Checkout>(
+    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts
+     WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
+     ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
   );
 
   return {
@@ -94,7 +95,11 @@ export function checkoutsTable(connection: Connection) {
     live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get(storeId, orderId),
 
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
-    ofOrder: (wanted: OfOrder): Checkout[] => selectOfOrder.all(wanted),
+    ofOrder: (wanted: OfOrder): Checkout[] => {
+      // It was made when all others had ended.
+      const live = selectLive.get(wanted.storeId, wanted.orderId);
+      return [...(live === undefined ? [] : [live]), ...selectEnded.all(wanted)].slice(0, wanted.limit);
+    },
   };
 }
 
