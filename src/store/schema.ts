@@ -1,6 +1,6 @@
 import { CAPABILITIES_DDL } from "./capabilities.ts";
 import { ATTEMPTS_DDL } from "./checkout/attempts.ts";
-import { CHECKOUT_LISTS_DDL } from "./checkout/checkout-lists.ts";
+import { LISTS_OF_CHECKOUTS_DDL } from "./checkout/checkout-lists.ts";
 import { CHECKOUTS_DDL } from "./checkout/checkouts.ts";
 import { EVENT_LISTS_DDL, EVENTS_DDL } from "./checkout/events.ts";
 import { IDEMPOTENCY_KEYS_DDL } from "./checkout/idempotency-keys.ts";
@@ -59,7 +59,7 @@ const READINESS = [DRILLS_WITH_DUPLICATES, WAIVERS_DDL, KEYS_OF_DRILLS].join("")
 const CATALOG = PRICES_WITH_BILLING + ADMIN_ACTS_ON_PRICES;
 
 /** Format 16: every list of the control API is read by an index. */
-const LISTS = [CHECKOUT_LISTS_DDL, EVENT_LISTS_DDL, DELIVERY_LISTS_DDL, ALL_ENDPOINTS_DDL].join("");
+const LISTS = [LISTS_OF_CHECKOUTS_DDL, EVENT_LISTS_DDL, DELIVERY_LISTS_DDL, ALL_ENDPOINTS_DDL].join("");
 
 /**
  * The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change of the schema is a new

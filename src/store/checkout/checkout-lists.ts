@@ -1,6 +1,6 @@
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
 import type { Connection } from "../connection/database.ts";
-import { CHECKOUT_COLUMNS, LIVE_OR_ID } from "./checkouts.ts";
+import { COLUMNS_OF_CHECKOUT, LIVE_OR_ID } from "./checkouts.ts";
 
 /** Where a checkout stands among all: the later it was created, the higher. */
 export type Place = number;
@@ -40,7 +40,7 @@ const OBJECTS = ["order", "checkout_session"] as const;
  * the newest on. The index of orders is also decision 8 as a constraint, in place of one that knew live checkouts alone:
  * an order_id of a store never has two checkouts that are open or paid.
  */
-export const CHECKOUT_LISTS_DDL = `
+export const LISTS_OF_CHECKOUTS_DDL = `
 CREATE INDEX checkouts_of_store ON checkouts (store_id);
 CREATE INDEX checkouts_of_kind ON checkouts (store_id, status, object, payment_method);
 DROP INDEX live_checkout_of_order;
@@ -136,7 +136,7 @@ function prepare(connection: Connection) {
         "SELECT rowid FROM checkouts WHERE id = @id AND store_id = @storeId",
       )
       .pluck(),
-    at: connection.prepare<[Place], Checkout>(`SELECT ${CHECKOUT_COLUMNS} FROM checkouts WHERE rowid = ?`),
+    at: connection.prepare<[Place], Checkout>(`SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts WHERE rowid = ?`),
     newest: connection
       .prepare<OfStore & Span, Place>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store

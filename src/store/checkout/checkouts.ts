@@ -3,7 +3,7 @@ import { prepareByPosition } from "../connection/by-position.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** The columns of a checkout under their names. */
-export const CHECKOUT_COLUMNS = `id, store_id AS storeId, object, order_id AS orderId, amount_minor AS amountMinor, currency,
+export const COLUMNS_OF_CHECKOUT = `id, store_id AS storeId, object, order_id AS orderId, amount_minor AS amountMinor, currency,
   payment_method AS paymentMethod, description, price_id AS priceId, status, created_at AS createdAt, expires_at AS expiresAt`;
 
 /** Empty for the one checkout of an order that is open or paid, and the id of every other one: see `checkouts_of_order`. */
@@ -52,10 +52,10 @@ export function checkoutsTable(connection: Connection) {
        @priceId, @status, @createdAt, @expiresAt)`,
   );
   const select = connection.prepare<[string, string], Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts WHERE id = ? AND store_id = ?`,
+    `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts WHERE id = ? AND store_id = ?`,
   );
   const selectAny = connection.prepare<[string], Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts WHERE id = ?`,
+    `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts WHERE id = ?`,
   );
   const updateStatus = connection.prepare<Pick<Checkout, "id" | "status">>(
     "UPDATE checkouts SET status = @status WHERE id = @id",
@@ -64,11 +64,11 @@ export function checkoutsTable(connection: Connection) {
     "UPDATE checkouts SET expires_at = @expiresAt WHERE id = @id",
   );
   const selectLive = connection.prepare<[string, string], Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts
+    `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts
      WHERE store_id = ? AND order_id = ? AND (${LIVE_OR_ID}) = ''`,
   );
   const selectEnded = connection.prepare<OfOrder, Checkout>(
-    `SELECT ${CHECKOUT_COLUMNS} FROM checkouts
+    `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts
      WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
      ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
   );
