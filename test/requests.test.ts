@@ -89,6 +89,31 @@ test("no secret is in the log, wherever it was sent, and a refused request is sh
     for (const secret of secrets) expect(text).not.toContain(secret.slice(10));
 });
 
+test("the table fits 80 columns, and its short ids are taken", async () => {
+  const { harness, list, post } = await open();
+  await post({ order_id: "an-order-id-of-thirty-two-chars-" });
+  const { id } = await post({ order_id: "order-2" }, { "Idempotency-Key": "second-key" });
+  await post({ order_id: "order-2" }, { "Idempotency-Key": "another-key" });
+  const { stdout } = await harness.run(["requests", "list"]);
+  const [header = "", , , last = ""] = stdout.split("\n");
+  expect(header).toBe("ID        STATUS  REQUEST          ORDER ID");
+  for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+  const [entry] = (await list()).slice(-1);
+  const short = last.slice(0, 8);
+  expect(entry?.request_id.endsWith(short)).toBe(true);
+  for (const words of [
+    ["requests", "get", short],
+    ["explain", short],
+  ]) {
+    const shown = await harness.run(words);
+    expect([words[0], shown.code]).toEqual([words[0], 0]);
+    expect(shown.stdout).toContain("order_conflict");
+  }
+  const checkout = await harness.run(["explain", id.slice(-8)]);
+  expect(checkout.stdout).toContain("order order-2, 0.01 EUR by alipay_plus: created");
+  expect((await harness.run(["explain", "0123abcd"])).code).toBe(1);
+});
+
 test("-f shows what comes, each once, until it is stopped", async () => {
   const { harness, post } = await open();
   await post({ order_id: "first" });
@@ -153,7 +178,7 @@ test("of each store the newest requests are kept, and who waits is woken by its 
     log.note(
       { method: "GET", target: "/v1/x" },
       { status: 200, headers: {}, body: "", logged: { storeId, orderId: null, decisions: [] } },
-      { at, milliseconds: 1 },
+      { at, milliseconds: 0 },
     );
   const next = log.next("b", 1000);
   for (let at = 1; at <= 5; at += 1) note("a", at);

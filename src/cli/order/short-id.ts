@@ -37,6 +37,34 @@ export function eventIdOf(context: Context, where: Where, text: string): Promise
   });
 }
 
+/** The id of a v1 request that was typed, whole or short. Refuses as `wholeId` does. */
+export function requestIdOf(context: Context, where: Where, text: string): Promise<Outcome<string, Problem>> {
+  return wholeId("request", text, async () => {
+    const listed = await callSandbox(context, where, { name: "listRequests", body: { limit: NEWEST } });
+    return listed.ok
+      ? accept(
+          listed.value.requests.map(({ requestId: id, method, path }) => ({
+            id,
+            about: `${method} ${path}`,
+          })),
+        )
+      : listed;
+  });
+}
+
+/** Of a request, an order or session, or an event, in this order: the whole id for a short one. Refuses as `wholeId` does. */
+export async function anyIdOf(
+  context: Context,
+  where: Where,
+  text: string,
+): Promise<Outcome<string, Problem>> {
+  const request = await requestIdOf(context, where, text);
+  if (request.ok || request.refusal.code !== "not_found") return request;
+  const checkout = await checkoutIdOf(context, where, text);
+  if (checkout.ok || checkout.refusal.code !== "session_not_found") return checkout;
+  return eventIdOf(context, where, text);
+}
+
 /** One of the newest, and what a person knows it by. */
 type Candidate = { readonly id: string; readonly about: string };
 
@@ -45,7 +73,7 @@ type Candidate = { readonly id: string; readonly about: string };
  * what is no id, and what is the end of more than one.
  */
 async function wholeId(
-  what: "order or session" | "event",
+  what: "order or session" | "event" | "request",
   text: string,
   newest: (ending: string) => Promise<Outcome<readonly Candidate[], Problem>>,
 ): Promise<Outcome<string, Problem>> {
@@ -57,7 +85,7 @@ async function wholeId(
   const [found, ...others] = candidates;
   if (found === undefined) {
     const message = `no ${what} among the newest ${NEWEST} has an id that ends in ${ending}`;
-    const code = what === "event" ? "not_found" : "session_not_found";
+    const code = what === "order or session" ? "session_not_found" : "not_found";
     return fail({ exitCode: EXIT.failed, code, message, next: `type the whole id; ${FIND_ID[what]}` });
   }
   if (others.length === 0) return accept(found.id);

@@ -2,12 +2,14 @@ import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINED, type ExplainedKind } from "../../core/explain/explanation.ts";
+import type { Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
-import { parseChoice } from "../parsers.ts";
+import { anyIdOf } from "../order/short-id.ts";
+import { isShortId, parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
-import { failUsage, type Ending } from "../problem.ts";
+import { failUsage, type Ending, type Problem } from "../problem.ts";
 import { table } from "../table.ts";
 
 type ExplainOptions = CommonOptions & { readonly as?: ExplainedKind };
@@ -32,19 +34,31 @@ export function registerExplain(parent: Command, registry: Registry): void {
 async function runExplain(context: Context, options: ExplainOptions, id = ""): Promise<Ending> {
   if (id === "")
     return failUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
-  const explained = await callSandbox(context, options, {
-    name: "explain",
-    body: { id, as: options.as },
-    nextAfter: {
-      not_found:
-        "checkout requests list and checkout events list show ids; the log of requests keeps the newest 10,000",
-    },
-  });
+  const explained = await explain(context, options, id);
   if (!explained.ok) return explained;
   return context.printer.result(encodeAnswer("explain", explained.value), () =>
     explanationText(explained.value),
   );
 }
+
+/** An order_id may look like the end of an id, so that is asked for first. */
+async function explain(
+  context: Context,
+  options: ExplainOptions,
+  text: string,
+): Promise<Outcome<AnswerOf<"explain">, Problem>> {
+  const ask = (id: string) =>
+    callSandbox(context, options, { name: "explain", body: { id, as: options.as }, nextAfter: NEXT_AFTER });
+  const asked = await ask(text);
+  if (asked.ok || asked.refusal.code !== "not_found" || !isShortId(text)) return asked;
+  const id = await anyIdOf(context, options, text);
+  return id.ok ? ask(id.value) : id;
+}
+
+const NEXT_AFTER = {
+  not_found:
+    "checkout requests list and checkout events list show ids; the log of requests keeps the newest ones",
+} as const;
 
 async function explanationText(explanation: AnswerOf<"explain">): Promise<string> {
   const { summary, check, rule, decision, expected, received, differences, entries, next } = explanation;

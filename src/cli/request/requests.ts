@@ -15,11 +15,12 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget, parseIdOf } from "../control-command.ts";
+import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { requestIdOf } from "../order/short-id.ts";
 import { parseWhole } from "../parsers.ts";
-import { fieldLines } from "../printer.ts";
+import { fieldLines, widthOf } from "../printer.ts";
 import { DONE, type Ending } from "../problem.ts";
-import { table } from "../table.ts";
+import { shortId, table } from "../table.ts";
 
 type ListOptions = CommonOptions & {
   readonly follow?: boolean;
@@ -79,7 +80,7 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   const { requests } = listed.value;
   const { requests: shown } = encodeAnswer("listRequests", listed.value);
   return context.printer.result({ requests: shown }, () =>
-    requests.length === 0 ? "no matching requests" : requestLines(requests),
+    requests.length === 0 ? "no matching requests" : requestLines(requests, widthOf(context.world.stdout)),
   );
 }
 
@@ -118,7 +119,7 @@ async function follow(
 }
 
 async function runGet(context: Context, options: CommonOptions, text = ""): Promise<Ending> {
-  const id = parseIdOf("request", text);
+  const id = await requestIdOf(context, options, text);
   if (!id.ok) return id;
   const shown = await callSandbox(context, options, {
     name: "showRequest",
@@ -131,17 +132,18 @@ async function runGet(context: Context, options: CommonOptions, text = ""): Prom
 }
 
 /** One a line; what is left out to fit 80 columns is in `requests get`. */
-function requestLines(requests: readonly RequestEntry[]): Promise<string> {
+function requestLines(requests: readonly RequestEntry[], width: number): Promise<string> {
   return table(
-    ["AT", "STATUS", "REQUEST", "ORDER ID", "CODE", "REQUEST ID"],
+    ["ID", "AT", "STATUS", "REQUEST", "ORDER ID", "CODE"],
     requests.map((request) => [
+      shortId(request.requestId),
       iso(request.at),
       request.status,
       `${request.method} ${request.path}`,
       request.orderId,
       request.code,
-      request.requestId,
     ]),
+    { width, drop: ["AT", "CODE"] },
   );
 }
 

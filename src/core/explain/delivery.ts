@@ -133,7 +133,17 @@ export function deliveryEntries(delivery: ToldDelivery): readonly StoryEntry[] {
   });
   const rest = { what: "delivery", id, of: eventId, status: null, durationMs: null } as const;
   if (state === "due" && tries.every((one) => one.status !== null || one.error !== null))
-    return [...told, { ...rest, at: nextAt, text: `the next try is due` }];
+    return [
+      ...told,
+      {
+        ...rest,
+        at: nextAt,
+        text:
+          tries.length === 0
+            ? "delivery waits, for earlier events or its time; it is due then"
+            : "the next try is due",
+      },
+    ];
   if (state === "dropped") return [...told, { ...rest, at: nextAt, text: "dropped: it is not delivered" }];
   return told;
 }

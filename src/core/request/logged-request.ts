@@ -7,7 +7,7 @@ export type LoggedRequest = {
   readonly position: number;
   /** The one that the caller got; a replay carries that of the first answer. */
   readonly requestId: string;
-  /** Milliseconds by the real clock. */
+  /** When it came: milliseconds by the real clock. */
   readonly at: number;
   /** The same moment by the clock of the store. */
   readonly storeAt: number;

@@ -140,10 +140,12 @@ function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => un
 function asKept({ request, answer, times }: Noted): Omit<StoredRequest, "position" | "storeId"> {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { orderId = null, decisions = [], refusal, clock } = answer.logged ?? {};
+  // A request comes before what it makes, also in a story.
+  const cameAt = times.at - Math.ceil(times.milliseconds);
   const summary = {
     requestId: answer.headers["X-Request-Id"] ?? "",
-    at: times.at,
-    storeAt: clock === undefined ? times.at : storeNow(clock, times.at),
+    at: cameAt,
+    storeAt: clock === undefined ? cameAt : storeNow(clock, cameAt),
     durationMs: times.milliseconds,
     method,
     path: cut(redactSecrets(splitTarget(target).path), MAX_PATH_CODE_POINTS),
