@@ -489,12 +489,20 @@ test("evidence has the ids, times and steps of what was seen", () => {
     ],
     return_origins: [
       { what: "https://shop.example", reference: null, at: NOW - 4000 },
-      { what: "the drill of a browser's return passed: 13 of 13 steps", reference: DRILL, at: NOW - 1000 },
+      {
+        what: `the drill of a browser's return passed: ${ORDER_STEPS.length} of ${ORDER_STEPS.length} steps`,
+        reference: DRILL,
+        at: NOW - 1000,
+      },
     ],
     webhook_verification: [
       { what: `the webhook drill of "${HOOKS}" failed: 1 of 2 steps`, reference: DRILL, at: NOW - 1000 },
       { what: "one_byte_changed: expected 4xx; got 200", reference: "event-7", at: NOW - 1000 },
-      { what: "the drill of duplicates passed: 13 of 13 steps", reference: DRILL, at: NOW - 1000 },
+      {
+        what: `the drill of duplicates passed: ${ORDER_STEPS.length} of ${ORDER_STEPS.length} steps`,
+        reference: DRILL,
+        at: NOW - 1000,
+      },
     ],
     idempotency_replay: [
       {

@@ -30,7 +30,10 @@ import type { WireAnswerOf } from "./support/wire.ts";
 const GOOD: readonly CaseName[] = CASE_NAMES.filter((name) => DRILL_CASES[name].expected === "2xx");
 const OLD = ["ten_minutes_old", "hour_old"] as const;
 const AHEAD = ["ten_minutes_ahead", "hour_ahead"] as const;
-const BAD = CASE_NAMES.filter((name) => DRILL_CASES[name].expected === "4xx");
+const BAD = CASE_NAMES.filter((name) => DRILL_CASES[name].expected.startsWith("4xx"));
+/** Those of which a failure counts as no refusal. */
+const REFUSED = BAD.filter((name) => DRILL_CASES[name].expected === "4xx");
+const hasSignature = (name: CaseName): boolean => DRILL_CASES[name].without?.includes("signature") !== true;
 
 type Site = Awaited<ReturnType<typeof openDrillSite>>;
 
@@ -90,7 +93,12 @@ test("eight wrong receivers fail, each for its own reason", async () => {
     each("compares_prefix", ["right_beginning", "short_signature", "last_digit", "right_ends"]),
   );
   expect(await found(() => 200)).toEqual(each("takes_all", BAD));
-  expect(await found(() => 500)).toEqual(each("fails_always", CASE_NAMES));
+  expect(await found(() => 500)).toEqual(
+    each(
+      "fails_always",
+      CASE_NAMES.filter((name) => DRILL_CASES[name].expected !== "4xx or 5xx"),
+    ),
+  );
 });
 
 test("a receiver that is slow is given up after the first event; where only refusals do not come, after three", async () => {
@@ -138,14 +146,14 @@ test("other mistakes are told apart", async () => {
     // Header there or not is all that counts.
     [
       ({ signature }) => (signature === undefined ? 401 : 200),
-      each(
-        "presence_only",
-        BAD.filter((name) => name !== "no_signature"),
-      ),
+      each("presence_only", BAD.filter(hasSignature)),
     ],
     [
       (incoming) => (incoming.signature === undefined ? 200 : right(incoming)),
-      { no_signature: "skips_without_header" },
+      each(
+        "skips_without_header",
+        CASE_NAMES.filter((name) => !hasSignature(name)),
+      ),
     ],
     [
       (incoming) => (incoming.number % 2 === 0 ? 200 : right(incoming)),
@@ -180,7 +188,7 @@ test("other mistakes are told apart", async () => {
         if (right(incoming) !== 204) throw new Error("bad signature");
         return 200;
       },
-      each("throws_on_bad", [...BAD, "beyond_tolerance_old", "beyond_tolerance_ahead", "other_event_id"]),
+      each("throws_on_bad", [...REFUSED, "beyond_tolerance_old", "beyond_tolerance_ahead", "other_event_id"]),
     ],
     [
       handmade({
@@ -390,7 +398,9 @@ test("events of an order are sent with consent only, and none but what was accep
   const sent = async (...args: readonly string[]) => {
     got.length = 0;
     const report = await drill(site, ...args);
-    const orders = got.filter(({ rawBody }) => /"type":"(?:order|checkout_session)\./.test(String(rawBody)));
+    const orders = got.filter(({ rawBody }) =>
+      /"type":\s*"(?:order|checkout_session)\./.test(String(rawBody)),
+    );
     return { report, orders };
   };
   const early = await sent(...CONSENT);
@@ -408,16 +418,46 @@ test("events of an order are sent with consent only, and none but what was accep
     "good_at_the_end",
   ]);
   expect(orders.map((incoming) => right(incoming))).toEqual([204, ...orders.slice(1).map(() => 400)]);
-  const [again, ...forged] = orders.map(({ rawBody }) => String(rawBody));
-  expect(again).toBe(delivered);
+  const bodies = orders.map(({ rawBody }) => String(rawBody));
+  expect(bodies[0]).toBe(delivered);
+  // What is rightly signed says nothing but what was true, at another time too.
+  const signed = orders.filter(
+    ({ signature, over, rawBody, timestamp }) => timestamp > 0 && signature === over(rawBody),
+  );
+  expect(signed.map(({ rawBody }) => String(rawBody))).toEqual(signed.map(() => delivered));
+  expect(signed.length).toBe(1 + OLD.length + AHEAD.length);
+  const forged = bodies.filter((body) => body !== delivered);
   const types = EVENT_TYPES.filter((type) => type !== "webhook.test");
-  expect(forged.map((body) => (JSON.parse(body) as { type: string }).type)).toEqual(types);
+  expect(forged.slice(-types.length).map((body) => (JSON.parse(body) as { type: string }).type)).toEqual(
+    types,
+  );
   for (const body of forged)
     expect(JSON.parse(body)).toMatchObject({
       data: { id: checkoutId, order_id: "order-1", amount_minor: 450 },
     });
-  expect(new Set(forged.map((body) => (JSON.parse(body) as { event_id: string }).event_id)).size).toBe(12);
+  const ids = new Set(forged.map((body) => (JSON.parse(body) as { event_id: string }).event_id));
+  expect(ids.size).toBe(forged.length);
   expect(await site.statusOf(checkoutId)).toBe("created");
+});
+
+test("every case that must be refused is sent about an order too", () => {
+  const isRepeated = (name: CaseName): boolean => ORDER_CASE_NAMES.some((one) => one === `payment_${name}`);
+  // Its body is no event at all.
+  expect(BAD.filter((name) => !isRepeated(name))).toEqual(["no_event"]);
+  // Every set of headers of ours is left out, and each but the signature alone is with a wrong one.
+  const left = CASE_NAMES.map((name) => DRILL_CASES[name].without?.toSorted().join() ?? "");
+  expect(new Set(left)).toEqual(
+    new Set([
+      "",
+      "eventId",
+      "timestamp",
+      "signature",
+      "eventId,timestamp",
+      "eventId,signature",
+      "signature,timestamp",
+      "eventId,signature,timestamp",
+    ]),
+  );
 });
 
 test("a drill without events of an order is a risk, until one with them has passed", async () => {
@@ -496,7 +536,7 @@ test("people see each step, what came, and each cause once", async () => {
   const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toMatchInlineSnapshot(`
-    "✗ http://localhost:3000/hooks passed 29 of 33 steps
+    "✗ http://localhost:3000/hooks passed 36 of 40 steps
         STEP                                                               EXPECTED    GOT
       ✓ a good event                                                       2xx         200 after 0 ms
       ✓ the same event again, signed anew                                  2xx         200 after 0 ms
@@ -530,6 +570,13 @@ test("people see each step, what came, and each cause once", async () => {
       ✓ the right signature, second of three                               2xx         200 after 0 ms
       ✓ the right signature, last of three                                 2xx         200 after 0 ms
       ✓ the first event again, under another id in its header              2xx or 4xx  200 after 0 ms
+      ✓ no event id, badly signed                                          4xx         400 after 0 ms
+      ✓ neither event id nor timestamp, badly signed                       4xx         400 after 0 ms
+      ✓ neither event id nor signature                                     4xx         400 after 0 ms
+      ✓ neither timestamp nor signature                                    4xx         400 after 0 ms
+      ✓ no Checkout header, as curl sends it                               4xx         400 after 0 ms
+      ✓ no Checkout header, as curl -d sends it: as a form                 4xx or 5xx  400 after 0 ms
+      ✓ badly signed, as plain text                                        4xx or 5xx  400 after 0 ms
       ✓ a good event after all that                                        2xx         200 after 0 ms
       → It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock. (4 steps)
       → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.

@@ -67,6 +67,9 @@ const typeOf = ({ rawBody }: Incoming): string => {
   const [, type = ""] = /"type"\s*:\s*"([^"]*)"/.exec(rawBody.toString("utf8")) ?? [];
   return type;
 };
+const isOrderEvent = (incoming: Incoming): boolean => /^(?:order|checkout_session)\./.test(typeOf(incoming));
+const hasHeader = ({ rawHeaders }: Incoming, ...names: readonly string[]): boolean =>
+  names.some((name) => rawHeaders.includes(name));
 const headerOf = ({ rawHeaders }: Incoming, name: string): string =>
   rawHeaders[rawHeaders.indexOf(name) + 1] ?? "";
 
@@ -88,7 +91,7 @@ const NO_VERIFICATION: readonly BrokenReceiver[] = [
   {
     name: "believes the sender's User-Agent",
     make: () => (incoming) => (headerOf(incoming, "User-Agent") === "checkout-sandbox" ? 200 : 403),
-    causes: ["takes_all"],
+    causes: ["no_check"],
   },
   {
     name: "verifies the first, and believes the sender from then on",
@@ -124,6 +127,51 @@ const NO_VERIFICATION: readonly BrokenReceiver[] = [
     name: "verifies what has a timestamp",
     make: () => only(({ timestamp }) => !Number.isNaN(timestamp)),
     causes: ["skips_without_timestamp"],
+  },
+  {
+    name: "verifies what has an event id",
+    make: () => only((incoming) => hasHeader(incoming, HEADERS.eventId)),
+    causes: ["skips_without_event_id"],
+  },
+  {
+    name: "verifies what has any header of ours",
+    make: () => only((incoming) => hasHeader(incoming, ...Object.values(HEADERS))),
+    causes: ["skips_without_headers"],
+  },
+  {
+    name: "verifies what has an event id or a timestamp",
+    make: () => only((incoming) => hasHeader(incoming, HEADERS.eventId, HEADERS.timestamp)),
+    causes: ["skips_without_headers"],
+  },
+  {
+    name: "verifies what has an event id or a signature",
+    make: () => only((incoming) => hasHeader(incoming, HEADERS.eventId, HEADERS.signature)),
+    causes: ["skips_without_headers"],
+  },
+  {
+    name: "verifies what has a timestamp or a signature",
+    make: () => only((incoming) => hasHeader(incoming, HEADERS.timestamp, HEADERS.signature)),
+    causes: ["skips_without_headers"],
+  },
+  {
+    name: "verifies what the service's User-Agent sends",
+    make: () => only((incoming) => headerOf(incoming, "User-Agent") === "checkout-sandbox"),
+    causes: ["skips_without_headers"],
+  },
+  {
+    name: "verifies JSON alone",
+    make: () => only((incoming) => headerOf(incoming, "Content-Type").includes("json")),
+    causes: ["skips_other_types"],
+  },
+  {
+    name: "verifies all but what a form sends",
+    make: () => only((incoming) => !headerOf(incoming, "Content-Type").includes("form")),
+    causes: ["skips_other_types"],
+  },
+  {
+    name: "verifies all but plain text",
+    make: () => only((incoming) => headerOf(incoming, "Content-Type") !== "text/plain"),
+    causes: ["skips_other_types"],
   },
   {
     name: "all of no signatures are right",
@@ -324,10 +372,33 @@ const BODIES: readonly BrokenReceiver[] = [
   },
 ];
 
+/** What a receiver may do with events of orders, although it verifies `webhook.test` right. */
+const CARELESS_WITH_ORDERS: readonly (readonly [name: string, receiver: Receiver])[] = [
+  ["believes those without a signature", only((incoming) => hasHeader(incoming, HEADERS.signature))],
+  ["believes those with an empty signature", only(({ signature }) => signature !== "")],
+  ["believes those without a timestamp", only((incoming) => hasHeader(incoming, HEADERS.timestamp))],
+  ["believes those without an event id", only((incoming) => hasHeader(incoming, HEADERS.eventId))],
+  [
+    "believes those without a header of ours",
+    only((incoming) => hasHeader(incoming, ...Object.values(HEADERS))),
+  ],
+  ["believes those in a form", only((incoming) => headerOf(incoming, "Content-Type").includes("json"))],
+  ["looks at no age", fresh(() => true)],
+  ["has a tolerance of 59 minutes", fresh((age) => Math.abs(age) <= 3540)],
+  ["compares 8 digits", comparing([0, 8])],
+  ["compares the last 8 digits", comparing([-8])],
+  ["compares all but the last digit", comparing([0, -1])],
+  ["compares the first 40 and the last 8 digits", comparing([0, 40], [-8])],
+  [
+    "takes an unset secret for one",
+    (incoming) => (withSecret("", handmade({}))(incoming) === 200 ? 200 : right(incoming)),
+  ],
+];
+
 const EVENTS: readonly BrokenReceiver[] = [
   {
     name: "verifies webhook.test alone",
-    make: () => only((incoming) => !/^(?:order|checkout_session)\./.test(typeOf(incoming))),
+    make: () => only((incoming) => !isOrderEvent(incoming)),
     causes: ["skips_orders"],
   },
   {
@@ -354,6 +425,11 @@ const EVENTS: readonly BrokenReceiver[] = [
     },
     causes: ["skips_orders"],
   },
+  ...CARELESS_WITH_ORDERS.map(([name, receiver]): BrokenReceiver => ({
+    name: `of orders alone: ${name}`,
+    make: () => (incoming) => (isOrderEvent(incoming) ? receiver(incoming) : right(incoming)),
+    causes: ["skips_orders"],
+  })),
   {
     name: "fails on every order",
     make: () => (incoming) =>

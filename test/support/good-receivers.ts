@@ -186,6 +186,14 @@ export const GOOD_RECEIVERS: readonly GoodReceiver[] = [
     make: () => guarded(isRight, (incoming) => (parse(incoming).type === "order.succeeded" ? 201 : 200)),
   },
   {
+    name: "415 for what is no JSON, before it verifies",
+    make: () => (incoming) => (incoming.rawHeaders.includes("application/json") ? right(incoming) : 415),
+  },
+  {
+    name: "reads only JSON, and fails where there is none, as express.raw({ type }) does",
+    make: () => (incoming) => (incoming.rawHeaders.includes("application/json") ? right(incoming) : 500),
+  },
+  {
     name: "a limit of 64 KiB, JSON alone",
     make: () =>
       guarded(

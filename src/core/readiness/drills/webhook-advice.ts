@@ -16,6 +16,12 @@ export const DRILL_CAUSES = {
     "It verifies only what has a signature header. A request without one must be refused, because anybody can leave it out.",
   skips_without_timestamp:
     "It verifies only what has a timestamp header. A request without one must be refused, because anybody can leave it out.",
+  skips_without_event_id:
+    "It verifies only what has the header Checkout-Event-Id. A request without it must be verified all the same, because anybody can leave it out.",
+  skips_without_headers:
+    "It verifies only what looks like the service's, by its headers or its User-Agent, and accepts the rest. Verify every request, and refuse one without a signature.",
+  skips_other_types:
+    "It verifies only some content types, such as JSON, and accepts the rest: curl -d sends a form. Verify the raw bytes of every request, whatever its Content-Type.",
   takes_empty_signature:
     "It accepts an empty signature: an empty header, or an empty list of signatures, counts as right. Refuse it before comparing.",
   takes_empty_secret:
@@ -24,7 +30,7 @@ export const DRILL_CAUSES = {
   wrong_secret: `It has another secret than this endpoint: it refuses valid events just as forged ones, and other faults differently. ${SHOW_SECRET} prints the right one. (If it is the same: it signs something else than timestamp, dot, raw body.)`,
   replaced_secret: `It has the secret from before the last rotation, and not the new one, which ${SHOW_SECRET} prints.`,
   skips_orders:
-    "It verifies webhook.test and accepts forged events of orders. Verify every request first, before looking at its type or its order.",
+    "It verifies webhook.test, and accepts events of orders that are forged or too old. Verify every request alike, before looking at its type or its order.",
   refuses_orders:
     "It accepts webhook.test, and refuses an event of an order that it accepted before. Answer 2xx to every verified event, also to one that is known.",
   verifies_sometimes:

@@ -14,27 +14,34 @@ type OrderType = CheckoutEvent["type"];
 type DrillCase = {
   /** What is sent, for people. */
   readonly what: string;
-  /** `2xx`: it must be accepted. `4xx`: it must be refused. `2xx or 4xx`: the interface leaves it open. */
-  readonly expected: "2xx" | "4xx" | "2xx or 4xx";
+  /**
+   * `2xx`: it must be accepted. `4xx`: it must be refused. `4xx or 5xx`: it must not be accepted; the service never sends
+   * it. `2xx or 4xx`: the interface leaves it open.
+   */
+  readonly expected: "2xx" | "4xx" | "4xx or 5xx" | "2xx or 4xx";
   /**
    * Which event is sent (default: a new one). `first`: that of the first case. `order`: the order event that the
-   * receiver has accepted before. A type: a new event of that type, about the same order.
+   * receiver has accepted before. `payment`: a new one that says that this order was paid. A type: a new event of that
+   * type, about the same order.
    */
-  readonly event?: "first" | "order" | OrderType;
+  readonly event?: "first" | "order" | "payment" | OrderType;
   /** Makes the bytes to sign from those of the event. */
   readonly signed?: (body: string) => string;
   /** Makes the bytes to send from those that were signed. */
   readonly sent?: (signed: string) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
-  /** Whether no timestamp header is sent. */
-  readonly noTimestamp?: true;
+  /** Headers of ours that are not sent. */
+  readonly without?: readonly (keyof typeof HEADERS)[];
+  /** The type of content; with `tool`, all headers but those of ours are as that tool sends them. */
+  readonly contentType?: string;
+  readonly tool?: "curl";
   /** Whether the event id header is that of another event. */
   readonly otherEventId?: true;
   /** The secret to sign with instead: one that is not active, or none at all. */
   readonly secret?: "another" | "empty";
-  /** Makes the signature header from the right signature; undefined sends none. */
-  readonly signature?: (right: string) => string | undefined;
+  /** Makes the signature header from the right signature. */
+  readonly signature?: (right: string) => string;
 };
 
 /** How many digits are right in a signature of which only the beginning is right: half of them. */
@@ -72,7 +79,7 @@ const cases = {
     expected: "4xx",
     signature: (right) => right.slice(0, RIGHT_DIGITS),
   },
-  no_signature: { what: "no signature", expected: "4xx", signature: () => undefined },
+  no_signature: { what: "no signature", expected: "4xx", without: ["signature"] },
   no_event: {
     what: "a body that is no JSON, badly signed",
     expected: "4xx",
@@ -89,7 +96,7 @@ const cases = {
   beyond_tolerance_ahead: { what: "signed 5 min 30 s ahead", expected: "2xx or 4xx", age: -BEYOND_TOLERANCE },
   ten_minutes_old: { what: "signed 10 minutes ago", expected: "4xx", age: TEN_MINUTES },
   ten_minutes_ahead: { what: "signed 10 minutes ahead", expected: "4xx", age: -TEN_MINUTES },
-  no_timestamp: { what: "no timestamp", expected: "4xx", noTimestamp: true },
+  no_timestamp: { what: "no timestamp", expected: "4xx", without: ["timestamp"] },
   empty_signature: { what: "an empty signature", expected: "4xx", signature: () => "" },
   empty_secret: { what: "signed with an empty secret", expected: "4xx", secret: "empty" },
   first_digit: {
@@ -116,6 +123,42 @@ const cases = {
     event: "first",
     otherEventId: true,
   },
+  no_event_id: { what: "no event id, badly signed", expected: "4xx", without: ["eventId"], signature: wrong },
+  only_signature: {
+    what: "neither event id nor timestamp, badly signed",
+    expected: "4xx",
+    without: ["eventId", "timestamp"],
+    signature: wrong,
+  },
+  only_timestamp: {
+    what: "neither event id nor signature",
+    expected: "4xx",
+    without: ["eventId", "signature"],
+  },
+  only_event_id: {
+    what: "neither timestamp nor signature",
+    expected: "4xx",
+    without: ["timestamp", "signature"],
+  },
+  no_headers: {
+    what: "no Checkout header, as curl sends it",
+    expected: "4xx",
+    without: ["eventId", "timestamp", "signature"],
+    tool: "curl",
+  },
+  no_headers_form: {
+    what: "no Checkout header, as curl -d sends it: as a form",
+    expected: "4xx or 5xx",
+    without: ["eventId", "timestamp", "signature"],
+    tool: "curl",
+    contentType: "application/x-www-form-urlencoded",
+  },
+  plain_text: {
+    what: "badly signed, as plain text",
+    expected: "4xx or 5xx",
+    contentType: "text/plain",
+    signature: wrong,
+  },
   good_at_the_end: { what: "a good event after all that", expected: "2xx" },
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
@@ -126,9 +169,14 @@ const orderCases = {
     expected: "2xx",
     event: "order",
   },
+  ...forgedPayments(),
   ...forgedOrders(),
 } as const satisfies Readonly<Record<string, DrillCase>>;
 
+type RefusedName = {
+  [Name in keyof typeof cases]: (typeof cases)[Name]["expected"] extends "4xx" | "4xx or 5xx" ? Name : never;
+}[keyof typeof cases];
+type PaymentName = `payment_${RefusedName}`;
 type ForgedName = `forged_${CheckoutObject}_${Status}`;
 
 /** The name of a case. */
@@ -200,7 +248,7 @@ export function drillRequest(
     sent = same,
     age = 0,
     signature = same,
-    noTimestamp,
+    without = [],
     otherEventId,
   } = DRILL_CASES[name];
   const event = eventOf(name, events);
@@ -209,14 +257,26 @@ export function drillRequest(
   const shown = signature(
     signatureOf(secretOf(name, events, keys), { timestamp, rawBody: Buffer.from(body) }),
   );
-  const headers = {
-    "Content-Type": "application/json",
-    "User-Agent": "checkout-sandbox",
-    [HEADERS.eventId]: otherEventId === true ? events.own.id : event.id,
-    ...(noTimestamp === true ? {} : { [HEADERS.timestamp]: timestamp }),
-    ...(shown === undefined ? {} : { [HEADERS.signature]: shown }),
+  const ours = {
+    eventId: otherEventId === true ? events.own.id : event.id,
+    timestamp,
+    signature: shown,
   };
-  return { eventId: event.id, headers, body: sent(body) };
+  const sentOurs = Object.entries(HEADERS).flatMap(([header, title]) =>
+    without.some((one) => one === header) ? [] : [[title, ours[header as keyof typeof HEADERS]]],
+  );
+  return {
+    eventId: event.id,
+    headers: { ...otherHeaders(name), ...(Object.fromEntries(sentOurs) as Record<string, string>) },
+    body: sent(body),
+  };
+}
+
+function otherHeaders(name: CaseName): Readonly<Record<string, string>> {
+  const { contentType = "application/json", tool } = DRILL_CASES[name];
+  const agent =
+    tool === "curl" ? { "User-Agent": "curl/8.5.0", Accept: "*/*" } : { "User-Agent": "checkout-sandbox" };
+  return { ...agent, "Content-Type": contentType };
 }
 
 /** Whether nothing was shown: the receiver could not be reached at all, so it did nothing wrong. */
@@ -246,7 +306,14 @@ function eventOf(name: CaseName, { own, first, order }: DrillEvents): OrderEvent
     return { id: event.id, body: recordTestEvent(event, event.createdAt).body };
   }
   if (order === null) throw new Error(`${name} needs an event of an order`);
-  return which === "order" ? order : { id: own.id, body: bodyOfType(which, { own, order }) };
+  if (which === "order") return order;
+  const type = which === "payment" ? paymentType(order) : which;
+  return { id: own.id, body: bodyOfType(type, { own, order }) };
+}
+
+function paymentType({ body }: OrderEvent): OrderType {
+  const { type } = JSON.parse(body) as { readonly type: string };
+  return type.startsWith("order.") ? "order.succeeded" : "checkout_session.succeeded";
 }
 
 /** What an event of another type would say about the order of an event. */
@@ -264,6 +331,27 @@ function bodyOfType(
     sequence: event.sequence + 1,
     data: { ...event.data, object, status },
   });
+}
+
+/**
+ * Each case that must be refused, with the payment of an order for `webhook.test`. What is rightly signed and not of now
+ * is the event that was accepted before, because no other is true of the order (decision 67).
+ */
+function forgedPayments(): Readonly<Record<PaymentName, DrillCase>> {
+  const rows = Object.entries<DrillCase>(cases)
+    // The bytes of the event are the forgery.
+    .filter(([, { expected, signed }]) => expected.startsWith("4xx") && signed === undefined)
+    .map(([name, one]) => [
+      `payment_${name}`,
+      { ...one, what: `of an order: ${one.what}`, event: one.age === undefined ? "payment" : "order" },
+    ]);
+  return Object.fromEntries(rows) as Record<PaymentName, DrillCase>;
+}
+
+/** The case with `webhook.test` that a case of an order repeats; undefined for others. */
+export function twinOf(name: CaseName): CaseName | undefined {
+  const twin = name.replace(/^payment_/, "");
+  return CASE_NAMES.find((one) => one === twin && one !== name);
 }
 
 /** A badly signed event of each type. */
