@@ -71,6 +71,8 @@ test("each event is sent as a delivery of it: the same bytes, a signature of now
   const { steps } = await site.drill();
   const types = [
     "created",
+    // The forged one, of the order that is not paid.
+    "succeeded",
     "succeeded",
     "succeeded",
     "created",
@@ -81,9 +83,11 @@ test("each event is sent as a delivery of it: the same bytes, a signature of now
   ];
   const sent = site.shop.got.slice(0, types.length);
   expect(sent.map(({ type }) => type)).toEqual(types.map((type) => `order.${type}`));
-  expect(sent.map(({ verified }) => verified)).toEqual(types.map(() => true));
-  expect(new Set(sent.filter(({ type }) => type.endsWith("succeeded")).map(({ body }) => body)).size).toBe(1);
-  expect(steps.slice(2).map(({ reference }) => reference)).toEqual(sent.slice(1).map(({ id }) => id));
+  expect(sent.map(({ verified }) => verified)).toEqual(types.map((_type, at) => at !== 1));
+  const real = sent.slice(2);
+  expect(new Set(real.filter(({ type }) => type.endsWith("succeeded")).map(({ body }) => body)).size).toBe(1);
+  expect(steps.slice(4, -1).map(({ reference }) => reference)).toEqual(real.map(({ id }) => id));
+  expect(new Set(site.shop.got.slice(2).map(({ id }) => id)).has(sent[1]?.id ?? "")).toBe(false);
   // After them the service's own deliveries come, three of the one order and one of the other.
   await eventually("the service delivers too", async () =>
     expect((await site.deliveries()).map(({ state, tries }) => [state, tries])).toEqual([
@@ -129,6 +133,87 @@ test("a view that changes without a pattern, or an endpoint that is down, is unk
   expect([dead.code, causesOf(dead), await down.kept()]).toEqual([3, ["out_of_reach"], []]);
 });
 
+/** An order of the shop's own, of whose creation it has heard. */
+async function orderKnown(site: Awaited<ReturnType<typeof openSite>>): Promise<string> {
+  const id = await site.order("order-7");
+  await eventually("the shop knows the order", () => expect(site.shop.got).toHaveLength(1));
+  return id;
+}
+
+/** What asks v1 about the order at each reading, whatever the shop has stored. */
+const PROXY: ShopPlan = {
+  onEvent: ({ payment, order }) => void (payment && (order.bookings += 1)),
+  onView: async (_session, { ask, order }) =>
+    void (order.status = (await ask()) === "succeeded" ? "paid" : "open"),
+  show: ({ status }) => status,
+};
+
+test("a view that asks the service, and not the shop, proves nothing", async () => {
+  const proxy = await openSite(PROXY);
+  const known = await orderKnown(proxy);
+  const shown = await proxy.drill([...VIEW, "--checkout", known]);
+  expect([shown.code, causesOf(shown), await proxy.kept()]).toEqual([3, ["view_of_service"], []]);
+  // A command of this program.
+  const site = await openSite(BROKEN_SHOPS["books each delivery"]?.plan ?? right);
+  site.harness.setShell(async ({ commandLine }) => {
+    const { code, stdout, stderr } = await site.harness.run(commandLine.split(" ").slice(1));
+    return { ending: "exited", exitCode: code, stdout, stderr };
+  });
+  const view = "checkout sessions get {session_id} --json";
+  const told = await site.drill(["--order-view-command", view, "--paid-when", "succeeded"]);
+  expect([told.code, causesOf(told), await site.kept()]).toEqual([3, ["view_of_service"], []]);
+});
+
+test("who books each delivery is found out, however long a queue takes, and who books once is not", async () => {
+  const delays = Array.from({ length: 15 }, (_one, at) => (at + 1) * 1000);
+  for (const delay of delays) {
+    const twice = await openSite({
+      onEvent: ({ payment, book, later }) => void (payment && later(delay, book)),
+    });
+    const found = await twice.drill();
+    expect([delay, found.verdict, causesOf(found)]).toEqual([delay, "failed", ["books_again"]]);
+    const once = await openSite({
+      onEvent: ({ payment, order, book, later }) =>
+        void (payment && later(delay, () => void (order.status === "paid" || book()))),
+    });
+    expect([delay, (await once.drill()).verdict]).toEqual([delay, "passed"]);
+  }
+});
+
+test("a view that shows another order's payment proves nothing", async () => {
+  let isAnyPaid = false;
+  const mixed = await openSite({
+    onEvent: ({ payment }) => void (isAnyPaid ||= payment),
+    show: () => (isAnyPaid ? "paid" : "open"),
+  });
+  const shown = await mixed.drill();
+  expect([shown.code, causesOf(shown), await mixed.kept()]).toEqual([3, ["paid_in_the_end"], []]);
+});
+
+test("a shop that asks the API by itself, and keeps the answer, passes with an order of its own too", async () => {
+  const site = await openSite(GOOD_SHOPS["asks the API when its view is asked for"] ?? right);
+  const id = await orderKnown(site);
+  const report = await site.drill([...VIEW, "--checkout", id]);
+  expect([report.code, causesOf(report)]).toEqual([0, []]);
+  const step = report.steps.find(({ name }) => name === "before_its_events");
+  expect(step?.got).toContain("(it has asked the API)");
+});
+
+test("a payment that is forged for an order of the shop's own is seen too", async () => {
+  const site = await openSite({
+    onEvent: ({ payment, paid, book }) => void (paid || !payment || book()),
+    verifiesLast: true,
+  });
+  const id = await orderKnown(site);
+  const report = await site.drill([...VIEW, "--checkout", id]);
+  expect([report.code, causesOf(report), await site.statusOf(id)]).toEqual([
+    1,
+    ["books_unverified"],
+    "created",
+  ]);
+  expect(await site.kept()).toMatchObject([{ passed: false }]);
+});
+
 test("of a view that begins to change and does not come to rest nothing can be told", async () => {
   const site = await openSite({
     onEvent: ({ payment, book, later }) => {
@@ -145,8 +230,8 @@ test("each of two endpoints gets what it wants, and both are what was drilled", 
   const added = await site.addEndpoint(other.url, ["order.succeeded"]);
   const { verdict, steps } = await site.drill();
   expect(verdict).toBe("passed");
-  expect(other.got.slice(0, 4).map(({ event }) => event.type)).toEqual(
-    Array.from({ length: 4 }, () => "order.succeeded"),
+  expect(other.got.slice(0, 5).map(({ event }) => event.type)).toEqual(
+    Array.from({ length: 5 }, () => "order.succeeded"),
   );
   const { id, url } = site.hooks;
   expect((await site.kept())[0]?.subject).toBe(`${id} ${url}\n${added.id} ${added.url}`);
@@ -154,7 +239,8 @@ test("each of two endpoints gets what it wants, and both are what was drilled", 
   const failed = await site.drill();
   expect([failed.verdict, causesOf(failed)]).toEqual(["failed", ["refuses_duplicate"]]);
   expect(failed.steps).toHaveLength(steps.length);
-  expect(failed.steps[3]?.got).toContain("answered 200 and 500");
+  const again = failed.steps.find(({ name }) => name === "payment_again");
+  expect(again?.got).toContain("answered 200 and 500");
 });
 
 test("an endpoint that does not get payments, or none at all, is said", async () => {
@@ -217,10 +303,10 @@ test("what is shown to people names each step and each cause", async () => {
   const site = await openSite(BROKEN_SHOPS["books each delivery"]?.plan ?? right);
   const { code, stdout } = await site.harness.run([...DRILL.split(" "), ...VIEW]);
   expect(code).toBe(1);
-  expect(stdout).toContain("✗ your shop does not bear events that come twice, late or out of order");
+  expect(stdout).toContain("✗ your shop cannot handle events that come twice, late, out of order, or forged");
   expect(stdout).toContain(DUPLICATES_CAUSES.books_again);
   const checklist = await site.harness.run(["checklist", "--item", "webhook_verification"]);
-  expect(checklist.stdout).toContain("the drill of duplicates failed: 6 of 9 steps");
+  expect(checklist.stdout).toContain("the drill of duplicates failed: 9 of 12 steps");
 });
 
 test("what changes by itself is left out, and nothing else", () => {

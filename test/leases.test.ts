@@ -106,7 +106,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
 
 /** The number of steps of a whole drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
-  duplicates: 9,
+  duplicates: 12,
   idempotency: 10,
   browser_return: 4,
   webhook: CASE_NAMES.length,

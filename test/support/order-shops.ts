@@ -38,6 +38,8 @@ export type ShopPlan = {
   /** Answers a status, default 200. */
   readonly onEvent: (event: ShopEvent) => number | void | Promise<number | void>;
   readonly show?: (order: Order, moment: string) => string;
+  /** Whether it acts on an event before it verifies it. */
+  readonly verifiesLast?: true;
   /** Does something when the view is asked for. */
   readonly onView?: (session: string, event: Pick<ShopEvent, "ask" | "order" | "book">) => Promise<void>;
 };
@@ -81,7 +83,7 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
     };
     got.push({ id: event.event_id, type: event.type, body, verified: verdict.ok });
     await onHook(got.length);
-    if (!verdict.ok) return { ...OK, status: 400 };
+    if (!verdict.ok && plan.verifiesLast !== true) return { ...OK, status: 400 };
     const order = orderOf(event.data.order_id);
     sessions.set(event.data.order_id, event.data.id);
     const status = event.type.split(".")[1] ?? "";
@@ -101,6 +103,7 @@ export function openOrderShop(site: Pick<Site, "harness" | "sandbox" | "statusOf
       later: (milliseconds, act) => harness.clock.after(milliseconds, act),
     });
     if (!order.seen.includes(event.event_id)) order.seen.push(event.event_id);
+    if (!verdict.ok) return { ...OK, status: 400 };
     return { ...OK, status: typeof said === "number" ? said : 200 };
   };
 
@@ -143,6 +146,15 @@ function byEventId({ id, payment, order, book }: ShopEvent): void {
   if (payment && !order.seen.includes(id)) book();
 }
 
+/** Marks an order paid at once, and books each delivery of the payment later. */
+function booksLater(milliseconds: number): ShopPlan["onEvent"] {
+  return ({ payment, order, later }) => {
+    if (!payment) return;
+    order.status = "paid";
+    later(milliseconds, () => (order.bookings += 1));
+  };
+}
+
 /** Shops that bear everything, each in its own way. */
 export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "keeps the event ids": { onEvent: byEventId },
@@ -182,6 +194,17 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
       order.status = "paid";
       later(4000, () => (order.bookings += 1));
     },
+  },
+  "works 12 s later, in a queue": {
+    onEvent: ({ payment, order, book, later }) => {
+      if (payment) later(12_000, () => void (order.status === "paid" || book()));
+    },
+  },
+  "works 12 s later, and shows more of the order when its other events come": {
+    onEvent: ({ payment, order, book, later }) => {
+      if (payment) later(12_000, () => void (order.status === "paid" || book()));
+    },
+    show: ({ status, bookings, seen }) => `${status} ${bookings} history: ${seen.length}`,
   },
   "answers after 8 s": {
     onEvent: async (event) => {
@@ -242,6 +265,51 @@ export const BROKEN_SHOPS: Readonly<
   "books each delivery, 2 s later": {
     plan: { onEvent: ({ payment, book, later }) => void (payment && later(2000, book)) },
     causes: ["books_again"],
+  },
+  "books each delivery, 4.5 s later": {
+    plan: { onEvent: ({ payment, book, later }) => void (payment && later(4500, book)) },
+    causes: ["books_again"],
+  },
+  "books each delivery, 8 s later": {
+    plan: { onEvent: ({ payment, book, later }) => void (payment && later(8000, book)) },
+    causes: ["books_again"],
+  },
+  "books each delivery, 14.5 s later": {
+    plan: { onEvent: ({ payment, book, later }) => void (payment && later(14_500, book)) },
+    causes: ["books_again"],
+  },
+  "books each delivery 14 s later, beside a clock": {
+    plan: {
+      onEvent: ({ payment, book, later }) => void (payment && later(14_000, book)),
+      show: ({ status, bookings }, moment) => `${moment} ${status} bookings=${bookings}`,
+    },
+    causes: ["books_again"],
+  },
+  "marks paid at once, and books each delivery 8 s later": {
+    plan: { onEvent: booksLater(8000) },
+    causes: ["books_again"],
+  },
+  "marks paid at once, and books each delivery 15 s later": {
+    plan: { onEvent: booksLater(15_000) },
+    causes: ["books_again"],
+  },
+  "marks paid at once, books each delivery 15 s later, and shows its history": {
+    plan: {
+      onEvent: booksLater(15_000),
+      show: ({ status, bookings, seen }) => `${status} ${bookings} history: ${seen.length}`,
+    },
+    causes: ["books_again"],
+  },
+  "books first, and verifies afterwards": {
+    plan: { onEvent: byEventId, verifiesLast: true },
+    causes: ["books_unverified"],
+  },
+  "books first and verifies afterwards, 2 s later": {
+    plan: {
+      onEvent: ({ payment, paid, book, later }) => void (payment && !paid && later(2000, book)),
+      verifiesLast: true,
+    },
+    causes: ["books_unverified"],
   },
   "books each delivery, beside a clock": {
     plan: {

@@ -105,6 +105,8 @@ async function keep(
 const TITLES = {
   another_order: "another order, not paid",
   before_the_payment: "before the payment",
+  forged_payment: "a forged payment, badly signed",
+  before_its_events: "paid, and its events held back",
   payment_first: "the payment, before all other events",
   payment_again: "the payment again",
   created_late: "the creation, late",
@@ -112,13 +114,14 @@ const TITLES = {
   payment_after_late: "the payment, after the late ones",
   created_again: "the creation again",
   payment_last: "the payment once more",
+  forged_in_the_end: "the order of the forged payment, in the end",
 };
 
 const HEADS = {
   passed:
     "as far as its view shows, your shop books an order once, whatever comes twice, late or out of order",
-  failed: "your shop does not bear events that come twice, late or out of order",
-  unknown: "whether your shop bears events that come twice, late or out of order is unknown",
+  failed: "your shop cannot handle events that come twice, late, out of order, or forged",
+  unknown: "whether your shop can handle events that come twice, late or out of order is unknown",
 };
 
 function resultOf({ judged: { verdict, steps }, drill }: Shown): DrillResult {

@@ -45,6 +45,10 @@ const MAX_READINGS = 15;
 /** How often, and with which pauses, a view is read that shows a time without seconds: for longer than a minute. */
 const TIME_READINGS = 14;
 const TIME_PAUSE_MS = 5000;
+/** How many readings show whether the view asks the service each time. */
+const ASKING_READINGS = 3;
+/** Maximum time that an event of a payment which comes again is watched, in milliseconds. */
+const MAX_WATCH_MS = 60_000;
 /** Timeout of one event to all endpoints, in milliseconds: receivers may be slow. */
 const DELIVER_TIMEOUT_MS = 120_000;
 /** The longest that the drill may take, in milliseconds. */
@@ -58,31 +62,84 @@ export type DuplicatesLook = OrderLook & { readonly other: Buyer | null; readonl
 
 /**
  * Pays an order of which the merchant has heard nothing yet, or only of its creation, and sends its events out of order
- * and more than once; asks the merchant each time. To be called under a lease, so that the webhooks of the store wait.
+ * and more than once; asks the merchant each time. Before that it forges the payment of an order that nobody has paid. To
+ * be called under a lease, so that the webhooks of the store wait.
  */
 export async function drillDuplicates(
   world: LookWorld,
   look: DuplicatesLook,
 ): Promise<ControlResult<DuplicatesSeen>> {
-  const { target, checkout, signal } = look;
+  const { checkout, signal } = look;
   const other = await lookAtOther(world, look);
   if (other.end !== "success") return other;
   await world.sleep(SETTLE_MS, signal);
   const before = viewOf(await readView(world, look));
-  const start = { checkoutId: checkout.id, other: other.value, before, sends: [] };
+  const start = { checkoutId: checkout.id, other: other.value, before, forged: null, held: null, sends: [] };
+  const seen = (facts: DuplicatesFacts, subject = ""): ControlResult<DuplicatesSeen> =>
+    signal.aborted ? { end: "interrupted" } : { end: "success", value: { facts, subject } };
   const isUseless = before.says !== "not_paid" || (other.value?.view.says ?? "not_paid") !== "not_paid";
-  if (isUseless) return { end: "success", value: { facts: start, subject: "" } };
-  const paid = await callControl(world, target, {
-    name: "pay",
-    id: checkout.id,
-    body: { outcome: "succeeded" },
-  });
-  if (paid.end !== "success") return paid;
-  const sent = await sendAll(world, look);
-  if (signal.aborted) return { end: "interrupted" };
+  if (isUseless) return seen(start);
+  const forged = await forgePayment(world, look);
+  if (forged.end !== "success") return forged;
+  const { subject } = forged.value;
+  if (forged.value.facts.view.says === "paid") return seen({ ...start, forged: forged.value.facts }, subject);
+  const held = await payUnheard(world, look);
+  if (held.end !== "success") return held;
+  const facts = { ...start, forged: forged.value.facts, held: held.value };
+  if (held.value.view.says === "paid" && held.value.askedBy !== "shop") return seen(facts);
+  const sent = await sendAll(world, look, subject);
   if (sent.end !== "success") return sent;
-  const { sends, subject } = sent.value;
-  return { end: "success", value: { facts: { ...start, sends }, subject } };
+  const atTheEnd = look.other && viewOf(await readView(world, { ...look, checkout: look.other }));
+  return seen({ ...facts, forged: { ...facts.forged, atTheEnd }, sends: sent.value }, subject);
+}
+
+/** Sends a badly signed payment of an order that nobody has paid: the other one, or this one where there is none. */
+async function forgePayment(
+  world: LookWorld,
+  look: DuplicatesLook,
+): Promise<
+  ControlResult<{ readonly facts: NonNullable<DuplicatesFacts["forged"]>; readonly subject: string }>
+> {
+  const { target, checkout, other, leaseId, signal } = look;
+  const unpaid = other ?? checkout;
+  const events = await eventsOf(world, target, unpaid);
+  if (events.end !== "success") return events;
+  const sent = await callControl(world, target, {
+    name: "deliverForDrill",
+    body: { leaseId, eventId: events.value.created, forged: true },
+    timeoutMs: DELIVER_TIMEOUT_MS,
+    signal,
+  });
+  if (sent.end !== "success") return sent;
+  // The other order can be asked about again at the end.
+  const waitMs = other === null ? PAID_MS : WATCH_MS;
+  const view = viewOf(await awaitPaid(world, { ...look, checkout: unpaid }, waitMs));
+  const facts = { checkoutId: unpaid.id, view, atTheEnd: null };
+  return { end: "success", value: { facts, subject: sent.value.subject } };
+}
+
+/** Pays, and asks what the merchant says before any event of it was sent. */
+async function payUnheard(
+  world: LookWorld,
+  look: DuplicatesLook,
+): Promise<ControlResult<NonNullable<DuplicatesFacts["held"]>>> {
+  const { target, checkout, leaseId } = look;
+  const { id } = checkout;
+  const paid = await callControl(world, target, { name: "pay", id, body: { outcome: "succeeded" } });
+  if (paid.end !== "success") return paid;
+  const view = viewOf(await readView(world, look));
+  if (view.says !== "paid") return { end: "success", value: { view, askedBy: "nobody" } };
+  const counts: number[] = [];
+  for (const readings of [0, ASKING_READINGS]) {
+    for (let reading = 0; reading < readings; reading += 1) await readView(world, look);
+    const listed = await callControl(world, target, { name: "listRetrieves", id: leaseId, body: undefined });
+    if (listed.end !== "success") return listed;
+    counts.push(listed.value.paidCheckouts.filter((one) => one === id).length);
+  }
+  const [asked = 0, askedAgain = 0] = counts;
+  // A shop that has learned of the payment knows it; a view that does not keep it asks each time.
+  const keepsIt = askedAgain - asked < ASKING_READINGS;
+  return { end: "success", value: { view, askedBy: asked === 0 ? "nobody" : keepsIt ? "shop" : "view" } };
 }
 
 /** What the merchant says of an order that was created, and not paid. */
@@ -110,37 +167,52 @@ async function lookAtOther(
   return { end: "success", value: { checkoutId: other.id, view: viewOf(view) } };
 }
 
-/** Sends the events one after the other, and looks at the order after each. */
+/**
+ * Sends the events one after the other, and looks at the order after each. A payment that comes again is watched for as
+ * long as the first one took to show in the view, and longer: a queue takes as long the next time.
+ */
 async function sendAll(
   world: LookWorld,
   look: DuplicatesLook,
-): Promise<ControlResult<{ readonly sends: readonly SendFact[]; readonly subject: string }>> {
+  subject: string,
+): Promise<ControlResult<readonly SendFact[]>> {
   const { target, checkout, leaseId, signal } = look;
   const events = await eventsOf(world, target, checkout);
   if (events.end !== "success") return events;
   const sends: SendFact[] = [];
-  let subject: string | undefined;
   let still: StillText | undefined;
+  let paidAt = 0;
+  let slowestMs = 0;
   for (const name of SEND_NAMES) {
     if (signal.aborted) return { end: "interrupted" };
     const eventId = events.value[DUPLICATE_SENDS[name]];
-    const wasPaid = sends.at(-1)?.view.says === "paid";
+    const isPayment = DUPLICATE_SENDS[name] === "succeeded";
+    const last = sends.at(-1);
+    const wasPaid = last?.view.says === "paid";
     const isRepeated = sends.some((earlier) => earlier.eventId === eventId);
-    still = wasPaid ? await stillNow(world, look, still) : undefined;
+    if (last !== undefined && wasPaid) {
+      const rest = await restOf(world, look, { known: still, last });
+      ({ still } = rest);
+      sends[sends.length - 1] = { ...last, text: rest.text };
+      if (rest.changedAt !== undefined) slowestMs = Math.max(slowestMs, rest.changedAt - paidAt);
+    } else still = undefined;
+    if (isPayment) paidAt = world.monotonic();
     const sent = await callControl(world, target, {
       name: "deliverForDrill",
-      body: { leaseId, eventId, ...(subject === undefined ? {} : { subject }) },
+      body: { leaseId, eventId, subject },
       timeoutMs: DELIVER_TIMEOUT_MS,
       signal,
     });
     if (sent.end !== "success") return sent;
     const { answers } = sent.value;
-    subject = sent.value.subject;
-    const looked = await lookAfter(world, look, { name, wasPaid, isRepeated, still });
+    const waitMs = isPayment ? Math.min(slowestMs + WATCH_MS, MAX_WATCH_MS) : WATCH_MS;
+    const looked = await lookAfter(world, look, { name, wasPaid, isRepeated, still, waitMs });
     still = looked.still;
+    const isNewlyPaid = !wasPaid && looked.reading.says === "paid";
+    if (isNewlyPaid) slowestMs = Math.max(slowestMs, world.monotonic() - paidAt);
     sends.push({ name, eventId, answers, wasPaid, view: viewOf(looked.reading), text: looked.text });
   }
-  return { end: "success", value: { sends, subject: subject ?? "" } };
+  return { end: "success", value: sends };
 }
 
 /** The ids of the events of a checkout: of each status the last one. */
@@ -158,23 +230,57 @@ async function eventsOf(
   return { end: "success", value };
 }
 
-/** What of the view stays still before something is sent: as before, if that is still so. */
-async function stillNow(
+/** What of the view stays still before something is sent, what changed after the last send, and when. */
+type Rest = Pick<SendFact, "text"> & {
+  readonly still: StillText | undefined;
+  readonly changedAt: number | undefined;
+};
+
+/**
+ * Waits until the view has come to rest. What has changed since the last look followed from the last event, if that was
+ * new to the merchant; else nothing should have changed.
+ */
+async function restOf(
   world: LookWorld,
   look: OrderLook,
-  known: StillText | undefined,
-): Promise<StillText | undefined> {
-  if (known !== undefined && isStill(known, (await readView(world, look)).text)) return known;
+  { known, last }: { readonly known: StillText | undefined; readonly last: SendFact },
+): Promise<Rest> {
+  const { text } = last;
+  const reading = await readView(world, look);
+  if (known === undefined) return { ...(await settle(world, look)), text };
+  if (isStill(known, reading.text)) return { still: known, changedAt: undefined, text };
+  const changedAt = world.monotonic();
+  if (text === "not_compared") {
+    const settled = await settle(world, look);
+    return { still: settled.still, changedAt: settled.changedAt ?? changedAt, text };
+  }
+  const late = await explainChange(world, look, { still: known, reading });
+  if (late.text === "same") return { still: late.still, changedAt: undefined, text };
+  const settled = await settle(world, look);
+  // What was found before stands.
+  return { still: settled.still, changedAt, text: text === "same" ? late.text : text };
+}
+
+/** What stays still among readings, and when the last change was; undefined where there was none, or no rest. */
+async function settle(world: LookWorld, look: OrderLook): Promise<Omit<Rest, "text">> {
   await world.sleep(FULFIL_MS, look.signal);
   const texts: string[] = [];
+  let changedAt: number | undefined;
   while (texts.length < MAX_READINGS && !look.signal.aborted) {
     if (texts.length > 0) await world.sleep(READING_PAUSE_MS, look.signal);
-    texts.push((await readView(world, look)).text);
+    const { text } = await readView(world, look);
+    if (texts.length > 0 && texts.at(-1) !== text) changedAt = world.monotonic();
+    texts.push(text);
     const last = texts.slice(-STILL_READINGS);
     // What is still changing may be what follows from the payment, so it gets the time to come to its end.
-    if (last.length === STILL_READINGS && new Set(last).size === 1) break;
+    if (last.length !== STILL_READINGS || new Set(last).size > 1) continue;
+    return { still: stillOf(last), changedAt };
   }
-  const still = stillTextOf(texts.slice(-STILL_READINGS));
+  return { still: stillOf(texts.slice(-STILL_READINGS)), changedAt: undefined };
+}
+
+function stillOf(texts: readonly string[]): StillText | undefined {
+  const still = stillTextOf(texts);
   return typeof still === "string" ? undefined : still;
 }
 
@@ -187,9 +293,11 @@ async function lookAfter(
     readonly wasPaid: boolean;
     readonly isRepeated: boolean;
     readonly still: StillText | undefined;
+    /** How long it is watched where nothing should change. */
+    readonly waitMs: number;
   },
 ): Promise<Looked> {
-  const { name, wasPaid, isRepeated, still } = sent;
+  const { name, wasPaid, isRepeated, still, waitMs } = sent;
   if (!wasPaid) {
     const isPayment = DUPLICATE_SENDS[name] === "succeeded";
     const reading = await awaitPaid(world, look, isPayment ? PAID_MS : WATCH_MS);
@@ -199,7 +307,7 @@ async function lookAfter(
   const differs = ({ text }: Reading): boolean => isRepeated && still !== undefined && !isStill(still, text);
   const reading = await watchView(world, look, {
     isEnough: (seen) => seen.says !== "paid" || differs(seen),
-    waitMs: name === SEND_NAMES.at(-1) ? LAST_WATCH_MS : WATCH_MS,
+    waitMs: name === SEND_NAMES.at(-1) ? Math.max(waitMs, LAST_WATCH_MS) : waitMs,
   });
   if (!isRepeated) return { reading, still, text: "not_compared" };
   if (still === undefined) return { reading, still, text: "untold" };

@@ -65,7 +65,7 @@ export const drillOperations = {
     method: "POST",
     path: "/leases",
     summary:
-      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back (duplicates), or does so and watches who asks the API (browser_return)",
+      "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back and watches who asks the API (duplicates, browser_return)",
     request: z.strictObject({ drill: z.enum(DRILL_KINDS), timeoutMs: z.int().min(1).max(MAX_LEASE_MS) }),
     answer: z.object({
       id: z.uuid(),
@@ -138,17 +138,19 @@ export const drillOperations = {
     method: "GET",
     path: "/leases/{id}/retrieves",
     summary:
-      "Lists the checkouts that v1 has told to be paid since the lease of a browser_return, to others than the commands of this program",
+      "Lists the paid checkouts that were retrieved from v1 since the lease began, once for each time, except by commands of this program",
     answer: z.object({ paidCheckouts: z.array(z.uuid()) }),
   }),
   deliverForDrill: storeOperation({
     method: "POST",
     path: "/drills/duplicates/deliver",
     summary:
-      "Sends an event now to each endpoint that is on and wants it, rightly signed, under the lease of a drill of duplicates",
+      "Sends an event now to each enabled endpoint that wants it, correctly signed unless forged, under the lease of a duplicates drill",
     request: z.strictObject({
       leaseId: z.uuid(),
       eventId: z.uuid(),
+      /** Sends instead a badly signed event that says that the order of this one was paid. */
+      forged: z.boolean().optional(),
       /** What the first answer told; refused where the endpoints have changed since. */
       subject: text.optional(),
     }),

@@ -16,7 +16,7 @@ export type LeaseContext = Pick<ServiceContext, "store" | "wakeDispatcher"> & {
 
 /**
  * Opens the lease of a drill, for at most this long, and does what the drill needs until it ends (decision 66). While a
- * `browser_return` or `duplicates` has one, the webhooks of its store wait; `idempotency` has an API key of its own, which
+ * `browser_return` or `duplicates` has one, the webhooks of its store wait, and who asks v1 is watched; `idempotency` has an API key of its own, which
  * is returned.
  */
 export async function openDrillLease(
@@ -37,7 +37,7 @@ export async function openDrillLease(
         // What has waited is sent.
         store.endpoints.of(lease.storeId).forEach(({ id }) => wakeDispatcher(id));
       });
-      if (lease.drill === "browser_return") retrieveWatch.begin(lease);
+      retrieveWatch.begin(lease);
       return null;
     case "webhook":
       // It looks at its lease before each request.

@@ -1,8 +1,10 @@
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
+import { drillRequest, paymentType } from "../../core/readiness/drills/webhook.ts";
 import { duplicatesSubject, type Drill } from "../../core/readiness/drills/drill.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { wants, type Endpoint } from "../../core/webhook/endpoint.ts";
+import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore } from "../at-store.ts";
 import { endpointSecrets } from "../webhook/endpoint-secrets.ts";
@@ -47,7 +49,7 @@ export function keepDuplicates(
 function prepare(
   context: DrillsContext,
   storeId: string,
-  { leaseId, eventId, subject }: RequestOf<"deliverForDrill">,
+  { leaseId, eventId, subject, forged = false }: RequestOf<"deliverForDrill">,
 ): Promise<Outcome<Prepared>> {
   return atStore(context, storeId, (store, now) => {
     const current = subjectNow(context, store, { storeId, leaseId, subject });
@@ -55,23 +57,42 @@ function prepare(
     const event = store.events.find(eventId);
     if (event === undefined || event.storeId !== storeId)
       return refuse("not_found", `there is no event ${eventId}`);
-    const realNow = context.world.now();
+    const type = forged ? paymentType(event) : event.type;
+    const request = forged ? forgedPayment(context, event, now) : undefined;
     const posts = drilledOf(store, storeId)
-      .filter(({ eventTypes }) => wants(eventTypes, event.type))
+      .filter(({ eventTypes }) => wants(eventTypes, type))
       .map((endpoint): Outgoing => {
-        const secrets = endpointSecrets(context, endpoint, now).inForce;
-        const { headers, body } = deliveryRequest({
-          eventId,
-          body: event.body,
-          secrets,
-          retiredSecrets: [],
-          realNow,
-          fault: null,
-        });
+        const { headers, body } = request ?? genuine(context, { endpoint, event, now });
         return { url: endpoint.url, headers, body };
       });
     return accept({ subject: current.value, posts });
   });
+}
+
+/** An event as a delivery of it would be sent now. */
+function genuine(
+  context: DrillsContext,
+  { endpoint, event, now }: { endpoint: Endpoint; event: StoredEvent; now: number },
+): DeliveryRequest {
+  return deliveryRequest({
+    eventId: event.id,
+    body: event.body,
+    secrets: endpointSecrets(context, endpoint, now).inForce,
+    retiredSecrets: [],
+    realNow: context.world.now(),
+    fault: null,
+  });
+}
+
+/** The payment of an order as a forger would send it, who has no secret. */
+function forgedPayment(
+  { world }: DrillsContext,
+  order: StoredEvent,
+  createdAt: number,
+): Pick<DeliveryRequest, "headers" | "body"> {
+  const own = { id: world.uuid(), storeId: order.storeId, createdAt };
+  const keys = { secret: "", retiredSecret: undefined, realNow: world.now() };
+  return drillRequest("payment_bad_signature", { own, first: own, order }, keys);
 }
 
 /** What a drill that runs under this lease is about, if it is still what it was at first. */

@@ -52,6 +52,20 @@ export type DuplicatesFacts = {
   readonly other: { readonly checkoutId: string; readonly view: OrderView } | null;
   /** Before the payment. */
   readonly before: OrderView;
+  /**
+   * Of the other order, or of this one where there is none, after a badly signed event of a payment that nobody has made;
+   * of the other order once more at the end. Null where it was not sent, or not asked again.
+   */
+  readonly forged: {
+    readonly checkoutId: string;
+    readonly view: OrderView;
+    readonly atTheEnd: OrderView | null;
+  } | null;
+  /**
+   * After the payment, while its events were held back. Paid can be said then only by who asks the service: the shop,
+   * which keeps the answer, or the view, at each reading. Null where it did not come to that.
+   */
+  readonly held: { readonly view: OrderView; readonly askedBy: "shop" | "view" | "nobody" } | null;
   /** Empty where the view was of no use before. */
   readonly sends: readonly SendFact[];
 };
@@ -78,6 +92,12 @@ export const DUPLICATES_CAUSES = {
     "The view says paid before anybody has paid: --paid-when also matches an unpaid order (does paid match unpaid?), or the view shows another order.",
   never_paid:
     "The order was paid and the view does not say so, so its answers prove nothing. The events were not accepted (see what was answered; checkout checklist run webhooks tells why), --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
+  books_unverified:
+    "The order is paid after a badly signed event, although the payment never happened: it acts on an event before, or without, verifying it. Verify first, and do nothing with an event that is not right.",
+  paid_in_the_end:
+    "The view says paid of an order that nobody has paid, after another one was paid: it shows another order, or the shop has acted on a badly signed event after a while.",
+  view_of_service:
+    "The view said paid before any event was delivered: it asks the service, not your shop, so it cannot show what your shop does with events. Show what your shop has stored.",
   view_unreadable:
     "The view of the order could not be read: it must answer 2xx, or 404 for an unknown order; a command must exit with 0.",
   view_restless:
@@ -97,18 +117,13 @@ const FAILURES: ReadonlySet<DuplicatesCause> = new Set([
   "lost_early_payment",
   "refuses_duplicate",
   "refuses_late",
+  "books_unverified",
 ]);
 
 /** Decides the result by the merchant's own word, which counts only if it was "not paid" at first and "paid" later. */
-export function judgeDuplicates({ checkoutId, other, before, sends }: DuplicatesFacts): DuplicatesVerdict {
-  const unpaid = (name: string, view: OrderView, reference: string): DrillStep => {
-    const cause = view.says === "paid" ? "paid_from_the_start" : readable(view);
-    return stepOf(name, { cause, expected: "not paid", got: sayOf(view), reference });
-  };
-  const start = [
-    ...(other === null ? [] : [unpaid("another_order", other.view, other.checkoutId)]),
-    unpaid("before_the_payment", before, checkoutId),
-  ];
+export function judgeDuplicates(facts: DuplicatesFacts): DuplicatesVerdict {
+  const { sends } = facts;
+  const start = stepsBefore(facts);
   const causes = sends.map((_send, at) => causeOf(sends, at));
   const steps = [
     ...start,
@@ -120,13 +135,61 @@ export function judgeDuplicates({ checkoutId, other, before, sends }: Duplicates
         reference: send.eventId,
       }),
     ),
+    ...stepsAfter(facts),
   ];
   if (sends.length === SEND_NAMES.length && steps.every(({ passed }) => passed))
     return { verdict: "passed", steps };
+  if (booksUnverified(facts)) return { verdict: "failed", steps };
   // Where the view is wrong from the start, or never says paid, nothing that it says counts.
   const counts = start.every(({ passed }) => passed) && sends.some(({ view }) => view.says === "paid");
   const failed = counts && causes.some((cause) => cause !== undefined && FAILURES.has(cause));
   return { verdict: failed ? "failed" : "unknown", steps };
+}
+
+/** The view of an order that nobody has paid. */
+function unpaid(
+  name: string,
+  { view, reference, ifPaid }: { view: OrderView; reference: string; ifPaid: DuplicatesCause },
+): DrillStep {
+  const cause = view.says === "paid" ? ifPaid : readable(view);
+  return stepOf(name, { cause, expected: "not paid", got: sayOf(view), reference });
+}
+
+function stepsBefore({ checkoutId, other, before, forged, held }: DuplicatesFacts): DrillStep[] {
+  const ifPaid = "paid_from_the_start";
+  const steps = [unpaid("before_the_payment", { view: before, reference: checkoutId, ifPaid })];
+  if (other !== null)
+    steps.unshift(unpaid("another_order", { view: other.view, reference: other.checkoutId, ifPaid }));
+  if (forged !== null)
+    steps.push(
+      unpaid("forged_payment", {
+        view: forged.view,
+        reference: forged.checkoutId,
+        ifPaid: "books_unverified",
+      }),
+    );
+  if (held === null) return steps;
+  const isOfService = held.view.says === "paid" && held.askedBy !== "shop";
+  const asked = held.view.says === "paid" && !isOfService ? " (it has asked the API)" : "";
+  const step = stepOf("before_its_events", {
+    cause: isOfService ? "view_of_service" : readable(held.view),
+    expected: "not paid, unless your shop has asked the API",
+    got: `${sayOf(held.view)}${asked}`,
+    reference: checkoutId,
+  });
+  return [...steps, step];
+}
+
+function stepsAfter({ forged }: DuplicatesFacts): DrillStep[] {
+  if (forged?.atTheEnd === null || forged === null) return [];
+  const { atTheEnd: view, checkoutId: reference } = forged;
+  return [unpaid("forged_in_the_end", { view, reference, ifPaid: "paid_in_the_end" })];
+}
+
+/** Whether an order that was shown to be unpaid was paid after a badly signed event. */
+function booksUnverified({ other, before, forged }: DuplicatesFacts): boolean {
+  const wasUnpaid = before.says === "not_paid" && (other?.view.says ?? "not_paid") === "not_paid";
+  return wasUnpaid && forged?.view.says === "paid";
 }
 
 type Step = {

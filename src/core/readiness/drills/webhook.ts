@@ -311,7 +311,8 @@ function eventOf(name: CaseName, { own, first, order }: DrillEvents): OrderEvent
   return { id: own.id, body: bodyOfType(type, { own, order }) };
 }
 
-function paymentType({ body }: OrderEvent): OrderType {
+/** The type of the event that would say that the order of an event was paid. */
+export function paymentType({ body }: OrderEvent): OrderType {
   const { type } = JSON.parse(body) as { readonly type: string };
   return type.startsWith("order.") ? "order.succeeded" : "checkout_session.succeeded";
 }
