@@ -15,6 +15,7 @@ import type { ShellResult } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 import { PROGRAM, run, startSandbox, type RunOptions, type SandboxProcess } from "./support/program.ts";
+import { BROKEN_CLIENTS, GOOD_CLIENTS, installClient } from "./support/shop-clients.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 type Judged = {
@@ -508,6 +509,40 @@ async function drillWith(harness: Harness, client: Client): Promise<Judged> {
   const ended = await harness.run([...DRILL, "--client-command", "client", "--json"]);
   return JSON.parse(ended.stdout) as Judged;
 }
+
+test("no broken client passes, no right one is refused, and no verdict depends on how much it sends", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const found = [];
+  for (const { name, client } of [...GOOD_CLIENTS, ...BROKEN_CLIENTS]) {
+    installClient(harness, client);
+    const { code } = await harness.run([...DRILL, "--client-command", "client", "--json"]);
+    found.push([name, code]);
+  }
+  expect(found).toEqual([
+    ...GOOD_CLIENTS.map(({ name }) => [name, 0]),
+    ...BROKEN_CLIENTS.map(({ name }) => [name, 1]),
+  ]);
+});
+
+test("a client that sends very much is told the right cause", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const causesOf = async (name: string) => {
+    const { client } = BROKEN_CLIENTS.find((one) => one.name === name) ?? {
+      client: () => Promise.resolve(9),
+    };
+    installClient(harness, client);
+    const { stdout } = await harness.run([...DRILL, "--client-command", "client", "--json"]);
+    return faults(JSON.parse(stdout) as Judged);
+  };
+  const twice = { one_order: "makes more than one orde", one_order_again: "makes more than one orde" };
+  expect(await causesOf("buys twice, the second time after a hundred tries")).toEqual(twice);
+  expect(await causesOf("buys twice, the second time with another API key of the store")).toEqual(twice);
+  expect(await causesOf("the order id and the time in seconds are the key")).toMatchObject({
+    same_key_again: "makes a new key when it ",
+  });
+});
 
 test("of a busy store only what comes with the drill's key is watched, and loses its answer", async () => {
   const harness = createHarness();

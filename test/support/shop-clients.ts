@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseCredentials } from "../../src/core/state-files.ts";
 import type { HttpRequest, ShellResult, World } from "../../src/world.ts";
 import type { Harness } from "./harness.ts";
 
@@ -7,6 +10,8 @@ export type Purchase = {
   readonly orderId: string;
   /** One try of a create; its status, or undefined if no answer came. */
   readonly post: (key: string | null, change?: object) => Promise<number | undefined>;
+  /** The same with the store's own API key, as from a file of the program's own. */
+  readonly postAsStore: (key: string, change?: object) => Promise<number | undefined>;
   /** What it wrote down: all runs of a client have the same disk. */
   readonly disk: Map<string, string>;
   /** Different in each run. */
@@ -69,6 +74,15 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
     client: keyedBy(({ disk, orderId }) => stored(disk, orderId, `purchase-${disk.size + 1000}`)),
   },
   {
+    name: "sends everything a hundred times more, to be very sure",
+    client: async ({ orderId, post }) => {
+      const key = `order:${orderId}`;
+      const first = await retrying(() => post(key));
+      for (let again = 0; again < 100; again += 1) await post(key);
+      return first;
+    },
+  },
+  {
     name: "sends everything once more, to be sure",
     client: async ({ orderId, post }) => {
       const key = `order:${orderId}`;
@@ -95,6 +109,14 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   {
     name: "the order id and the time are the key",
     client: keyedBy(({ orderId, startedAt }) => `${orderId}-${startedAt}`),
+  },
+  {
+    name: "the time in seconds is the key",
+    client: keyedBy(({ startedAt }) => `order-at-${Math.floor(startedAt / 1000)}`),
+  },
+  {
+    name: "the order id and the time in seconds are the key",
+    client: keyedBy(({ orderId, startedAt }) => `${orderId}-${Math.floor(startedAt / 1000)}`),
   },
   { name: "the process id is the key", client: keyedBy(({ pid }) => `process-${pid}`) },
   { name: "a random key in memory", client: keyedBy(({ random }) => random()) },
@@ -165,6 +187,23 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     },
   },
   {
+    name: "buys twice, the second time after a hundred tries",
+    client: async ({ post, orderId }) => {
+      const first = await retrying(() => post(`order:${orderId}`));
+      for (let again = 0; again < 100; again += 1) await post(`order:${orderId}`);
+      await post(`order:${orderId}:2`, { order_id: `another-${orderId}` });
+      return first;
+    },
+  },
+  {
+    name: "buys twice, the second time with another API key of the store",
+    client: async ({ post, postAsStore, orderId }) => {
+      const first = await retrying(() => post(`order:${orderId}`));
+      await postAsStore(`order:${orderId}:2`, { order_id: `${orderId}-2` });
+      return first;
+    },
+  },
+  {
     name: "reports a failure where it had to try again",
     client: async ({ post, orderId }) => {
       let tries = 0;
@@ -179,7 +218,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
 
 /** Puts a client in a command line's place. It is cut off where the command is killed, and keeps its disk. */
 export function installClient(
-  harness: Pick<Harness, "setShell" | "programOn" | "clock">,
+  harness: Pick<Harness, "setShell" | "programOn" | "clock" | "cwd">,
   client: Client,
 ): void {
   const disk = new Map<string, string>();
@@ -190,13 +229,16 @@ export function installClient(
       if (signal?.aborted === true) resolve();
       signal?.addEventListener("abort", () => resolve());
     });
+    const postNow = async ({ env: asked, ...wanted }: { env: Env; key: string | null; change: object }) => {
+      const status = await postOrder(harness, asked, wanted);
+      // A program that was killed does nothing more.
+      return signal?.aborted === true ? NEVER : status;
+    };
     const ended = client({
       orderId: env["CHECKOUT_ORDER_ID"] ?? "",
-      post: async (key, change = {}) => {
-        const status = await postOrder(harness, env, { key, change });
-        // A program that was killed does nothing more.
-        return signal?.aborted === true ? NEVER : status;
-      },
+      post: (key, change = {}) => postNow({ key, change, env }),
+      postAsStore: (key, change = {}) =>
+        postNow({ key, change, env: { ...env, CHECKOUT_API_KEY: storeKey(harness.cwd) } }),
       disk,
       pid: FIRST_PID + runs,
       startedAt: harness.clock.now() + runs,
@@ -207,6 +249,11 @@ export function installClient(
       ? { ending: "aborted", exitCode: null, stdout: "", stderr: "" }
       : { ending: "exited", exitCode: code, stdout: "", stderr: "" };
   });
+}
+
+function storeKey(folder: string): string {
+  const text = readFileSync(join(folder, ".checkout/credentials.json"), "utf8");
+  return Object.values(parseCredentials(text)?.stores ?? {})[0]?.api_key ?? "";
 }
 
 const FIRST_PID = 5000;

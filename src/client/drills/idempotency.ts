@@ -17,6 +17,8 @@ export type IdempotencyDrill = {
 const MAX_OUTPUT_BYTES = 4096;
 /** The lease lasts longer than the command may run in all its runs, so that the service sees all of them. */
 const LEASE_MARGIN_MS = 60_000;
+/** Pause before the command is started again, in milliseconds, so that a key from the time in seconds is another one. */
+const RESTART_PAUSE_MS = 1100;
 const ORDER_ID_BYTES = 6;
 
 type DrillWorld = Pick<World, "send" | "run" | "sleep" | "after" | "random" | "randomBytes" | "now">;
@@ -73,6 +75,8 @@ async function runAll(world: DrillWorld, watched: Watched): Promise<ControlResul
   if (first.end !== "success" || !first.value.hasLost) return clientOf(first);
   const killed = await runOnce(world, watched, { run: "killed", orderId: secondId });
   if (killed.end !== "success" || !killed.value.hasLost) return clientOf(killed);
+  await world.sleep(RESTART_PAUSE_MS, watched.signal);
+  if (watched.signal.aborted) return { end: "interrupted" };
   return clientOf(await runOnce(world, watched, { run: "restarted", orderId: secondId }));
 }
 

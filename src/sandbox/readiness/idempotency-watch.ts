@@ -91,7 +91,7 @@ type Moments = {
   readonly ended: () => void;
 };
 
-/** Maximum number of creates that a drill keeps, so that a client in a loop does not fill the memory. */
+/** Maximum number of creates of a run with the same result that are kept, so that a client in a loop fills no memory. */
 const MAX_SEEN = 100;
 
 /**
@@ -252,16 +252,23 @@ function noteOtherKey(watch: Watch, request: HttpRequest): Watch {
 
 function remember(watch: Watch, create: SeenCreate): Watch {
   const { seen } = watch;
-  return { ...watch, seen: seen.length < MAX_SEEN || create.lost ? [...seen, create] : seen };
+  const alike = seen.filter(({ run, result }) => run === create.run && result === create.result);
+  return alike.length < MAX_SEEN ? { ...watch, seen: [...seen, create] } : watch;
 }
 
-/** What was seen, and how many of the checkouts that were created the tables hold. */
+/**
+ * What was seen, and how many checkouts of each purchase the tables hold: those that the client was seen to make, and all
+ * whose order_id begins with that of the purchase, whoever made them.
+ */
 function factsOf(watch: Watch, { checkouts }: Pick<Store, "checkouts">): IdempotencyFacts {
   const { storeId, seen, runs, otherKeys, lastFour, hasOwnCommand, refusedRequestId } = watch;
   const madeIn = (...wanted: readonly ClientRun[]): number => {
-    const ids = seen.filter(({ run, checkoutId }) => wanted.includes(run) && checkoutId !== null);
-    const exist = new Set(ids.map(({ checkoutId }) => checkoutId ?? ""));
-    return [...exist].filter((id) => checkouts.find(storeId, id) !== undefined).length;
+    const ids = seen.flatMap(({ run, checkoutId }) => (wanted.includes(run) ? (checkoutId ?? []) : []));
+    const orderIds = new Set(runs.flatMap(({ run, orderId }) => (wanted.includes(run) ? orderId : [])));
+    const named = [...orderIds].flatMap((orderId) =>
+      checkouts.ofOrdersFrom({ storeId, prefix: orderId, limit: MAX_SEEN }),
+    );
+    return [...new Set([...ids, ...named])].filter((id) => checkouts.find(storeId, id) !== undefined).length;
   };
   const made = { first: madeIn("first"), second: madeIn("killed", "restarted") };
   return { seen, runs, made, otherKeys, ownKey: lastFour, hasOwnCommand, refusedRequestId };

@@ -72,6 +72,10 @@ export function checkoutsTable(connection: Connection) {
      WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
      ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
   );
+  const selectBeginning = connection.prepare<Beginning, { id: string }>(
+    `SELECT id FROM checkouts
+     WHERE store_id = @storeId AND order_id >= @prefix AND order_id < @prefix || char(0x10FFFF) LIMIT @limit`,
+  );
 
   return {
     insert,
@@ -100,7 +104,11 @@ export function checkoutsTable(connection: Connection) {
       const live = selectLive.get(wanted.storeId, wanted.orderId);
       return [...(live === undefined ? [] : [live]), ...selectEnded.all(wanted)].slice(0, wanted.limit);
     },
+
+    /** The ids of the checkouts whose order_id begins with a text, up to a limit. */
+    ofOrdersFrom: (wanted: Beginning): string[] => selectBeginning.all(wanted).map(({ id }) => id),
   };
 }
 
+type Beginning = { readonly storeId: string; readonly prefix: string; readonly limit: number };
 type OfOrder = { readonly storeId: string; readonly orderId: string; readonly limit: number };
