@@ -469,7 +469,7 @@ const OUTPUT_GRACE_MS = 500;
 function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResult> {
   const { timeoutMs, maxOutputBytes, signal } = command;
   const child = spawnShell(command, usersMask);
-  const outputs = [child.stdout, child.stderr];
+  const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
   const [stdout, stderr] = outputs.map((stream) => keepEnd(stream, maxOutputBytes));
   let ending: ShellResult["ending"] = "exited";
   const killedBy = (why: "timeout" | "aborted") => (): void => {
@@ -504,15 +504,23 @@ function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResu
   });
 }
 
+/**
+ * Runs the command line that is its first argument, and kills its whole process group when descriptor 3 is closed, as it
+ * is when we are killed. The watcher is no child process of the command, and holds none of its outputs.
+ */
+const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
+exec 3<&- /bin/sh -c "$1"`;
+
 function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
+  const options = { env: { ...withoutTokens(process.env), ...env }, windowsHide: true };
   return withMask(usersMask, () =>
-    childProcess().spawn(commandLine, {
-      shell: true,
-      env: { ...withoutTokens(process.env), ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: process.platform !== "win32",
-      windowsHide: true,
-    }),
+    process.platform === "win32"
+      ? childProcess().spawn(commandLine, { ...options, shell: true, stdio: ["ignore", "pipe", "pipe"] })
+      : childProcess().spawn("/bin/sh", ["-c", WATCHED_SHELL, "sh", commandLine], {
+          ...options,
+          stdio: ["ignore", "pipe", "pipe", "pipe"],
+          detached: true,
+        }),
   );
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
@@ -16,7 +17,7 @@ const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_pl
 /** A client that tells the shop where it stands, waits there if the shop wants that, and handles a lost answer right. */
 const CLIENT = `
   const { CHECKOUT_BASE_URL: service, CHECKOUT_API_KEY: key, CHECKOUT_ORDER_ID: order, SHOP: shop } = process.env;
-  const step = (name) => fetch(shop + "/step/" + name);
+  const step = (name) => fetch(shop + "/step/" + name + "?" + process.pid);
   const create = () => fetch(service + "/orders", {
     method: "POST",
     headers: { Authorization: "Bearer " + key, "Content-Type": "application/json", "Idempotency-Key": order + "-key" },
@@ -32,10 +33,12 @@ const CLIENT = `
 /** A shop whose answers can be kept back: what it is asked is kept, and the answer at `pauseAt` never comes. */
 async function openShop() {
   const asked: string[] = [];
+  const pids = new Set<number>();
   const state = { pauseAt: "", open: [] as ServerResponse[] };
   const server = createServer((request, response) => {
     const path = (request.url ?? "").replace(/\?.*/, "");
     asked.push(path);
+    if (path.startsWith("/step/")) pids.add(Number(request.url?.replace(/.*\?/, "")));
     const count = asked.filter((one) => one === path).length;
     request.resume();
     if (`${path} ${count}` === state.pauseAt) state.open.push(response);
@@ -52,6 +55,8 @@ async function openShop() {
   return {
     url,
     asked,
+    /** The processes of the client. */
+    pids,
     /** Forgets what was asked, and keeps the nth answer to a path back from now on. */
     pauseAt: (path: string, nth: number): void => {
       asked.length = 0;
@@ -120,8 +125,12 @@ test("a drill that is killed leaves nothing armed, paused or half shown", async 
     await eventually(label, () => expect([shop.isPaused(), running.output.stderr]).toEqual([true, ""]));
     await running.stop("SIGKILL");
     await expectNothingLeft({ label, sandbox, control, cwd });
+    await eventually(`${label}: the client has ended with its drill`, () =>
+      expect([...shop.pids].filter(isRunning)).toEqual([]),
+    );
     shop.letGo();
   }
+  expect(shop.pids.size).toBeGreaterThan(5);
 });
 
 test("a sandbox that is killed while a drill holds something forgets it", async () => {
@@ -141,6 +150,16 @@ test("a sandbox that is killed while a drill holds something forgets it", async 
     expect([label, running.process.exitCode, running.output.stdout]).toEqual([label, 7, ""]);
   }
 });
+
+/** Whether a process does something: one that was killed may wait for its parent to notice. */
+function isRunning(pid: number): boolean {
+  try {
+    const state = execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+    return !state.trim().startsWith("Z");
+  } catch {
+    return false;
+  }
+}
 
 /** How many API keys of drills are in force. */
 function keysOfDrills(cwd: string): unknown {
