@@ -252,7 +252,7 @@ test("patterns that no receiver here shows", () => {
   for (const [answers, expected] of rows) {
     const results = CASE_NAMES.map((name) => {
       const given = answers[name] ?? (GOOD.includes(name) ? 200 : 400);
-      const answer = typeof given === "number" ? { status: given, said: "" } : given;
+      const answer = typeof given === "number" ? { status: given, body: "" } : given;
       return { name, eventId: name, milliseconds: 1, answer };
     });
     const { causes } = explain({ results, names: CASE_NAMES, usedRetired: false });

@@ -67,7 +67,7 @@ export function registerChecklist(checklist: Command, registry: Registry): void 
       switchOption("--markdown", "print the report as Markdown, for a pull request"),
       switchOption(
         "--allow-risks",
-        "exit 0 also when ready with risks, such as a waived drill; the report names each (default: 3)",
+        "exit 0 also when ready with risks, which the report names (default: 3); to remove one: pass the waived drill, run webhooks with --order-view, add the real return origin",
       ),
       switchOption("--watch", "print it again after every change, until Ctrl-C"),
       setting(

@@ -102,7 +102,7 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
   const { ending, exitCode, stdout, stderr } = client;
   return {
     verdict,
-    heard: verdict === "passed" ? [] : lastWords(client),
+    output: verdict === "passed" ? [] : lastWords(client),
     json: {
       ...encodeAnswer("judgeIdempotencyDrill", drill),
       client: { ending, exit_code: exitCode, stdout, stderr },

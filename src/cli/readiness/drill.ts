@@ -18,8 +18,8 @@ export type DrillResult = {
   readonly verdict: Verdict;
   readonly json: object;
   readonly text: (style: Style) => string | Promise<string>;
-  /** What somebody else said meanwhile, line by line: on stderr, above the report. */
-  readonly heard?: readonly string[];
+  /** The last lines of the merchant's command: on stderr, above the report. */
+  readonly output?: readonly string[];
 };
 
 /** A drill of which all is known that it needs; the signal ends it. */
@@ -64,9 +64,9 @@ async function runDrill<Options extends ServiceOptions>(
   if (!ready.ok) return ready;
   const drilled = await whileWaiting(context, options, ({ signal }) => ready.value(signal));
   if (!drilled.ok) return drilled;
-  const { verdict, json, text, heard = [] } = drilled.value;
+  const { verdict, json, text, output = [] } = drilled.value;
   const { printer } = context;
-  for (const line of heard) printer.talk(printer.style.dim(`  | ${line}`));
+  for (const line of output) printer.talk(printer.style.dim(`  | ${line}`));
   await printer.result(json, () => text(printer.style));
   return accept(EXIT_CODES[verdict]);
 }

@@ -146,9 +146,9 @@ async function startDetached(
   const logFile = stateFile(folder, "log");
   const logged = world.files.readFrom(logFile, 0)?.size ?? 0;
   const started = world.startDetached({ logFile });
-  const heard = await Promise.race([started.told, aborted(signal)]);
-  if (heard === "aborted") return abandon(world, started);
-  const told = heard === undefined ? undefined : (parseJson(heard) as Told | undefined);
+  const message = await Promise.race([started.told, aborted(signal)]);
+  if (message === "aborted") return abandon(world, started);
+  const told = message === undefined ? undefined : (parseJson(message) as Told | undefined);
   if (told === undefined) {
     return fail(endedEarly(await started.ended, logLines(world, { logFile, logged })));
   }
@@ -195,11 +195,11 @@ function logLines(
 }
 
 function endedEarly(how: string, lines: readonly string[]): Problem {
-  const said = lines.length === 0 ? "" : `; its log ends with: ${lines.join(" / ")}`;
+  const end = lines.length === 0 ? "" : `; its log ends with: ${lines.join(" / ")}`;
   return {
     exitCode: EXIT.failed,
     code: "start_failed",
-    message: `the sandbox ended before it was ready (${how})${said}`,
+    message: `the sandbox ended before it was ready (${how})${end}`,
     next: "run checkout sandbox logs, or start it here to see more: checkout sandbox start",
   };
 }

@@ -144,7 +144,7 @@ function show({ printer }: Context, checkout: Checkout, known: number): Promise<
   });
 }
 
-/** Tests every endpoint that is on. */
+/** Tests every enabled endpoint. */
 async function testAll(context: Context, options: TriggerOptions): Promise<Ending> {
   if (options.orderId !== undefined || options.priceId !== undefined) {
     const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;

@@ -89,7 +89,7 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/webhook",
     summary:
-      "Sends good and bad requests to an endpoint, or to each that is on, and tells what its receiver does wrong",
+      "Sends valid and invalid requests to an endpoint, or to each enabled one, and names what its receiver does wrong",
     request: z.strictObject({
       endpointId: z.uuid().optional(),
       /** The drill stops, and keeps nothing, when this lease ends. */
@@ -155,7 +155,7 @@ export const drillOperations = {
       subject: text.optional(),
     }),
     answer: z.object({
-      /** The endpoints that are on. */
+      /** The enabled endpoints. */
       subject: z.string(),
       answers: z.array(z.object({ status: z.int().nullable(), error: z.enum(DELIVERY_ERRORS).nullable() })),
     }),

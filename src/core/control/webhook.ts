@@ -83,7 +83,7 @@ const trouble = z.object({
   delayMs: z.int().min(0),
   remaining: z.int().min(1),
 });
-/** Trouble that is still to come, as the control API tells it. */
+/** A scheduled fault, as the control API tells it. */
 export type TroubleEntry = DomainOf<typeof trouble>;
 
 /** A delivery that was tried while a clock moved, as the control API tells it. */
@@ -168,21 +168,20 @@ export const webhookOperations = {
   setEndpointState: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/state",
-    summary: "Switches an endpoint on or off, pauses it, or removes it with all that is on its way there",
+    summary: "Enables, disables or pauses an endpoint, or removes it with its queued deliveries",
     request: stateRequest,
     answer: endpoint,
   }),
   showSecret: storeOperation({
     method: "GET",
     path: "/endpoints/{id}/secret",
-    summary:
-      "Shows the signing secrets of an endpoint: those in force, newest first, and those that are over",
+    summary: "Shows the signing secrets of an endpoint: active ones, newest first, and retired ones",
     answer: secrets,
   }),
   rotateSecret: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/secret",
-    summary: "Gives an endpoint a new signing secret; the old one signs too until the overlap is over",
+    summary: "Gives an endpoint a new signing secret; the old one signs too until the overlap ends",
     request: rotateRequest,
     answer: secrets,
   }),
@@ -197,7 +196,7 @@ export const webhookOperations = {
   makeTrouble: storeOperation({
     method: "POST",
     path: "/endpoints/{id}/trouble",
-    summary: "Lets the next deliveries to an endpoint go wrong in a way of your choice, or takes that back",
+    summary: "Injects faults into the next deliveries to an endpoint, or removes scheduled faults",
     request: troubleRequest,
     answer: troubles,
   }),

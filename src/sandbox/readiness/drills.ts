@@ -119,7 +119,7 @@ function subjectsOf(
   });
 }
 
-/** Whether an endpoint is on and a receiver of production, which a listener is not. */
+/** Whether an endpoint is enabled and a receiver of production, which a listener is not. */
 export function isDrilled({ kind, state }: Pick<Endpoint, "kind" | "state">): boolean {
   return kind === "url" && state === "enabled";
 }
@@ -208,6 +208,6 @@ async function sendAll(
 function answerOf({ result }: Posted): CaseResult["answer"] {
   if (result === "forbidden")
     return { error: "target_forbidden", message: "the sandbox may not send to this address" };
-  if (result.ok) return { status: result.status, said: result.body };
+  if (result.ok) return { status: result.status, body: result.body };
   return { error: deliveryErrorOf(result), message: result.message };
 }

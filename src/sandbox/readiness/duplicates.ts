@@ -16,7 +16,7 @@ type Prepared = { readonly subject: string; readonly posts: readonly Outgoing[] 
 type Outgoing = Pick<Endpoint, "url"> & Pick<DeliveryRequest, "headers" | "body">;
 
 /**
- * Sends an event to each endpoint that is on and wants it, as a delivery of it would be sent; no delivery is written, and
+ * Sends an event to each enabled endpoint that wants it, as a delivery of it would be sent; no delivery is written, and
  * the steps of the drill are the audit (decision 73). Refuses with `not_found` without the lease of a drill of duplicates
  * or without such an event, and with `state_conflict` where no endpoint is on, or others than before.
  */

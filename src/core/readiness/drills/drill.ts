@@ -42,7 +42,7 @@ export function webhookSubject({ id, url }: Pick<Endpoint, "id" | "url">, secret
   return `${id} ${url} ${hash("sha256", secret, "hex")}`;
 }
 
-/** The subject of a drill of duplicates: all endpoints that are on, each with its address. */
+/** The subject of a drill of duplicates: all enabled endpoints, each with its address. */
 export function duplicatesSubject(endpoints: readonly Pick<Endpoint, "id" | "url">[]): string {
   return endpoints
     .map(({ id, url }) => `${id} ${url}`)

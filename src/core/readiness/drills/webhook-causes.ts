@@ -121,7 +121,7 @@ function patternOf({ results, usedRetired }: Drilled): Pattern {
 /** An answer without what differs from one to the next: ids, times, counts. */
 function shapeOf(answer: CaseResult["answer"]): string {
   if ("error" in answer) return answer.error;
-  return `${answer.status} ${answer.said.replace(UUID, "").replace(/\d+/g, "0")}`;
+  return `${answer.status} ${answer.body.replace(UUID, "").replace(/\d+/g, "0")}`;
 }
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
@@ -352,6 +352,6 @@ function gotText(result: CaseResult | undefined): string {
   if (result === undefined) return "not sent: the drill was given up";
   const { answer, milliseconds } = result;
   if ("error" in answer) return `${answer.error} after ${milliseconds} ms: ${excerpt(answer.message)}`;
-  const said = answer.said === "" || answer.status < 300 ? "" : `: ${excerpt(answer.said)}`;
-  return `${answer.status} after ${milliseconds} ms${said}`;
+  const body = answer.body === "" || answer.status < 300 ? "" : `: ${excerpt(answer.body)}`;
+  return `${answer.status} after ${milliseconds} ms${body}`;
 }

@@ -215,7 +215,7 @@ export type CaseResult = {
   readonly eventId: string;
   readonly milliseconds: number;
   readonly answer:
-    | { readonly status: number; readonly said: string }
+    | { readonly status: number; readonly body: string }
     | { readonly error: DeliveryError; readonly message: string };
 };
 
