@@ -220,7 +220,8 @@ test("what acts on the sandbox of the folder sends it no key of another service"
   const theirs = "svc_test_0000000000000000000000000000000ab";
   const env = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_API_KEY: theirs };
   const triggered = await harness.run(["trigger", "order.created"], { env });
-  expect([triggered.code, triggered.stderr]).toEqual([0, ""]);
+  const note = `note: CHECKOUT_BASE_URL names https://pay.example/v1; this command is about the sandbox of .checkout (${ready.base_url})\n`;
+  expect([triggered.code, triggered.stderr]).toEqual([0, note]);
   await harness.run(words("checklist run idempotency --client-command true"), { env });
   // The drill has a key of its own, of the same sandbox.
   const [given] = harness.commands.map(({ env: command }) => command["CHECKOUT_API_KEY"]);

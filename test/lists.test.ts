@@ -418,16 +418,19 @@ test("an end that two ids have is refused with both, one that none has is not th
     expect(foreign.stderr).toContain("among the newest 1000");
   }
   const named = { CHECKOUT_BASE_URL: "https://pay.example/v1" };
-  for (const [line, env] of [
-    ["orders list", named],
-    ["sessions list", named],
-    ["orders get cafe0001", named],
-    ["orders list --base-url http://127.0.0.1:1/v1", {}],
-    ["orders list --target staging", {}],
+  const none = "states no list";
+  const other =
+    "--base-url names http://127.0.0.1:1/v1, and the sandbox of .checkout is http://127.0.0.1:4242/v1";
+  for (const [line, env, said] of [
+    ["orders list", named, none],
+    ["sessions list", named, none],
+    ["orders get cafe0001", named, none],
+    ["orders list --base-url http://127.0.0.1:1/v1", {}, other],
+    ["orders list --target staging", {}, none],
   ] as const) {
     const refused = await type(line, env);
     expect([line, refused.code, refused.stdout]).toEqual([line, 2, ""]);
-    expect(refused.stderr).toContain("states no list");
+    expect(refused.stderr).toContain(said);
   }
 });
 

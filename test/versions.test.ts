@@ -49,6 +49,10 @@ test("a command that meets another version names both once, on stderr, and works
     "stores show",
     "admin log",
     ORDER,
+    "env",
+    "sandbox status",
+    "sandbox wait",
+    "sandbox start --reuse",
   ];
   for (const line of lines) {
     const plain = await typed(harness, line);

@@ -9,7 +9,7 @@ import { NO_STORE, type ControlRole } from "../core/control/operation.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../core/control/operations.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { printableLiteral } from "../core/text.ts";
+import { printable, printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions, Context } from "./command.ts";
 import { idOf } from "./parsers.ts";
@@ -23,13 +23,16 @@ import {
   usageProblem,
   type Problem,
 } from "./problem.ts";
-import { noteVersion, onceThere, shownVersion } from "./service-command.ts";
+import { noteTarget, noteVersion, shownVersion } from "./folder/notes.ts";
+import { onceThere } from "./service-command.ts";
+import { namedBaseUrl, type ServiceOptions, type Sourced } from "./settings.ts";
 import {
   findStateFolder,
   liveRun,
   locateStateFolder,
   readAdminToken,
   readCredentials,
+  shortPath,
 } from "./folder/state-folder.ts";
 import { isStoreId, namedStore, oneStore, unknownStore, type NamedStore } from "./store/named-store.ts";
 
@@ -100,8 +103,9 @@ function storeOfFolder(
   options: CommonOptions,
   { origin }: ControlTarget,
 ): Outcome<NamedStore | undefined, Problem> {
-  const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
-  const isElsewhere = URL.canParse(baseUrl) && !isSameServer(baseUrl, origin);
+  // What the environment says of a store belongs to what it says of a service, whatever a flag names.
+  const named = namedBaseUrl(world, {});
+  const isElsewhere = named.ok && named.value !== undefined && !isSameServer(named.value.value, origin);
   const found = findStateFolder(world, options);
   const folder = found.ok ? found.value : locateStateFolder(world, options.dir);
   const run = found.ok ? liveRun(world, folder) : accept(undefined);
@@ -118,8 +122,9 @@ function storeOfFolder(
 }
 
 /**
- * The sandbox that a command acts on: the one that the environment names, or the live one of the folder once it is there.
- * Neither token is ever sent to another machine, and neither is the API key.
+ * The sandbox that a command acts on: the one that the environment names, or the live one of the folder once it is there;
+ * which of them is said where they are two (decision 64). Neither token is ever sent to another machine, and neither is
+ * the API key.
  */
 export async function sandboxTarget(
   context: Context,
@@ -129,27 +134,50 @@ export async function sandboxTarget(
   const look = () => controlTargetNow(context, options, role);
   const found = await onceThere(context, options, { look, isThere: (target) => target !== undefined });
   if (!found.ok) return found;
-  if (found.value !== undefined) return accept(found.value);
+  if (found.value !== undefined) {
+    noteTarget(context, options, { url: found.value.origin });
+    return accept(found.value);
+  }
   const folder = locateStateFolder(context.world, options.dir);
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]})`;
   return fail(noSandbox(folder, why));
 }
 
-/** The same as it is at this moment; undefined while there is none. */
+/**
+ * The same as it is at this moment; undefined while there is none. A sandbox on this machine that is not the folder's is
+ * acted on with its own token, or nothing is: never the folder's in its place.
+ */
 export function controlTargetNow(
+  context: Context,
+  options: ServiceOptions,
+  role: ControlRole = "control",
+): Outcome<ControlTarget | undefined, Problem> {
+  const { world, printer } = context;
+  const named = namedBaseUrl(world, options);
+  if (!named.ok) return named;
+  const own = targetOfFolder(context, options, role);
+  if (named.value === undefined) return own;
+  const { value: url } = named.value;
+  const folders = own.ok ? own.value : undefined;
+  if (folders !== undefined && isSameServer(url, folders.origin)) return own;
+  const isHere = isLoopback(new URL(url).hostname);
+  const token = world.env[TOKEN_VARIABLES[role]] ?? "";
+  if (token === "")
+    return isHere && folders !== undefined
+      ? fail(otherSandbox(named.value, { folder: folderOf(world, options), origin: folders.origin, role }))
+      : own;
+  printer.hide(token);
+  if (!isHere) return fail(notHere(named.value.source));
+  return accept({ origin: new URL(url).origin, token, ...callerOf(context) });
+}
+
+/** The live sandbox of the folder, whatever the environment names; undefined while there is none. */
+export function targetOfFolder(
   context: Context,
   options: CommonOptions,
   role: ControlRole = "control",
 ): Outcome<ControlTarget | undefined, Problem> {
-  const { world, printer, version } = context;
-  const caller = { version, onOtherVersion: (other?: string) => noteVersion(context, other) };
-  const named = world.env[TOKEN_VARIABLES[role]] ?? "";
-  const baseUrl = world.env["CHECKOUT_BASE_URL"] ?? "";
-  printer.hide(named);
-  if (named !== "" && URL.canParse(baseUrl)) {
-    if (!isLoopback(new URL(baseUrl).hostname)) return fail(notHere());
-    return accept({ origin: new URL(baseUrl).origin, token: named, ...caller });
-  }
+  const { world, printer } = context;
   const found = findStateFolder(world, options);
   if (!found.ok) return found;
   const folder = found.value;
@@ -157,10 +185,22 @@ export function controlTargetNow(
   if (!run.ok) return run;
   const { port = null, control_token: controlToken = "" } = run.value ?? {};
   if (port === null) return accept(undefined);
+  const named = world.env[TOKEN_VARIABLES.administrator] ?? "";
   const token = role === "control" ? accept(controlToken) : adminTokenOf(world, { folder, named });
   if (!token.ok) return token;
   printer.hide(token.value);
-  return accept({ origin: localOrigin(port), token: token.value, ...caller });
+  return accept({ origin: localOrigin(port), token: token.value, ...callerOf(context) });
+}
+
+function callerOf(context: Context): Pick<ControlTarget, "version" | "onOtherVersion"> {
+  return {
+    version: context.version,
+    onOtherVersion: (other) => noteVersion(context, other),
+  };
+}
+
+function folderOf(world: World, { dir }: CommonOptions): string {
+  return shortPath(world, locateStateFolder(world, dir));
 }
 
 function adminTokenOf(
@@ -249,8 +289,23 @@ function otherVersion(met: Extract<ControlResult<never>, { end: "other_version" 
 }
 
 /** A real service has no control API and must not get its token. */
-function notHere(): Problem {
-  const message =
-    "CHECKOUT_BASE_URL names another machine, and only a sandbox on this machine can be controlled";
+function notHere(source: string): Problem {
+  const message = `${source} names another machine, and only a sandbox on this machine can be controlled`;
   return usageProblem(message, "unset it, or point it at the sandbox: http://127.0.0.1:<port>/v1");
+}
+
+/** Two sandboxes are meant, and the one that was named cannot be acted on from here. */
+function otherSandbox(
+  { value: url, source }: Sourced<string>,
+  own: { readonly folder: string; readonly origin: string; readonly role: ControlRole },
+): Problem {
+  const variable = TOKEN_VARIABLES[own.role];
+  const where = `the sandbox of ${printable(own.folder)} is ${own.origin}/v1`;
+  const asControl = own.role === "control" ? " (checkout env --control prints it)" : "";
+  return {
+    exitCode: EXIT.usage,
+    code: "other_sandbox",
+    message: `${source} names ${printable(url)}, and ${where}; nothing was done`,
+    next: `for the first set ${variable} to its token${asControl}; for the second ${source.startsWith("--") ? "leave out" : "unset"} ${source}, or eval "$(checkout env)"`,
+  };
 }

@@ -79,6 +79,11 @@ export function ownWords(argv: readonly string[]): readonly string[] {
   return end === -1 ? argv : argv.slice(0, end);
 }
 
+/** Whether an option stands on the command line, and not in a variable. */
+export function isTyped({ argv }: { readonly argv: readonly string[] }, name: string): boolean {
+  return ownWords(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
+}
+
 /** The variable that stands for an option; undefined if none does. */
 export function variableOf(option: Option): string | undefined {
   return VARIABLES.get(option);

@@ -6,10 +6,11 @@ import type { ControlTarget } from "../client/control/control.ts";
 import type { ApiRequest, Observer } from "../client/api/exchange.ts";
 import { redactKey } from "../core/credential.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { cut, printable } from "../core/text.ts";
+import { printable } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 import { switchOption, valueOption, type Context } from "./command.ts";
 import { setting } from "./option-rules.ts";
+import { noteTarget, noteVersion } from "./folder/notes.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
 import { durationText } from "./../core/config/setting-text.ts";
 import { widthOf } from "./printer.ts";
@@ -63,21 +64,6 @@ export function connect({ printer }: Context, settings: Settings): Outcome<Targe
   return target;
 }
 
-/** Says once that the sandbox is of another version; `other` is undefined where it tells none. */
-export function noteVersion({ printer, version }: Context, other: string | undefined): void {
-  const theirs = other === undefined ? "of an older version" : shownVersion(other);
-  printer.traceOnce(
-    `note: the sandbox is ${theirs}, this command is ${version}; restart the sandbox to have one version`,
-  );
-}
-
-/** A version as another program tells it. */
-export function shownVersion(text: string): string {
-  return printable(cut(text, MAX_VERSION));
-}
-
-const MAX_VERSION = 40;
-
 /** A service that can be talked to, with the settings that led there. */
 export type Connected = { readonly target: Target; readonly settings: Settings };
 
@@ -86,6 +72,13 @@ export async function connectTo(
   context: Context,
   options: ServiceOptions,
 ): Promise<Outcome<Connected, Problem>> {
+  const connected = await connectWith(context, options);
+  const url = connected.ok ? connected.value.target.baseUrl : undefined;
+  if (url !== undefined) noteTarget(context, options, { url });
+  return connected;
+}
+
+async function connectWith(context: Context, options: ServiceOptions): Promise<Outcome<Connected, Problem>> {
   const named = await readTarget(context, options);
   if (!named.ok) return named;
   const settings = await onceThere(context, named.value, {
@@ -124,7 +117,7 @@ export function connectToSandbox(
   const isNamed = URL.canParse(named) && isSameServer(named, origin);
   const others = { CHECKOUT_API_KEY: undefined, CHECKOUT_STORE_ID: undefined };
   const world = isNamed ? context.world : { ...context.world, env: { ...env, ...others } };
-  return connectTo({ ...context, world }, { ...own, baseUrl: `${origin}/v1`, ...found });
+  return connectWith({ ...context, world }, { ...own, baseUrl: `${origin}/v1`, ...found });
 }
 
 /**

@@ -10,6 +10,7 @@ import { ownerOf, type Credentials, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions } from "./command.ts";
 import { parseBaseUrl } from "../core/config/setting-text.ts";
+import { isTyped } from "./option-rules.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, usageProblem, type Problem } from "./problem.ts";
 import { isStoreId, namedStore, oneStore, STORE_VARIABLE, type NamedStore } from "./store/named-store.ts";
 import { stateFile } from "./folder/files.ts";
@@ -51,6 +52,8 @@ export type Settings = {
   readonly locate?: () => string | undefined;
   /** The live sandbox of the folder, if it is the service. */
   readonly sandbox: Run | undefined;
+  /** The base URL of the live sandbox of the folder, if another service is named. */
+  readonly otherSandbox?: string | undefined;
   /** The name of the service in the configuration, if it was named by that. */
   readonly target?: string | undefined;
   /** Why nothing can be sent before the folder has a live sandbox; undefined if it can. */
@@ -120,6 +123,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     baseUrl: baseUrl.value,
     ...(!named || apiKey.source === stateFile(folder, "credentials") ? { locate } : {}),
     sandbox: isSandbox(running) ? run : undefined,
+    otherSandbox: isSandbox(running) ? undefined : running,
     lacksSandbox: running === undefined ? lackOf(address, isKeyKept) : undefined,
     ...identity.value,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
@@ -319,11 +323,24 @@ function resolveBaseUrl(
         : { value: running, source: stateFile(folder, "run") },
     );
   }
-  const value = parseBaseUrl(named.value);
-  if (value !== undefined) return accept({ value, source: named.source });
+  return parseNamed(named);
+}
+
+function parseNamed({ value: text, source }: Sourced<string>): Outcome<Sourced<string>, Problem> {
+  const value = parseBaseUrl(text);
+  if (value !== undefined) return accept({ value, source });
   // The value is not shown: it may hold a password.
   const expected = "an address such as https://pay.example/v1, without user name, password or query";
-  return failUsage(`${named.source} must be ${expected}`, "correct it; nothing was sent");
+  return failUsage(`${source} must be ${expected}`, "correct it; nothing was sent");
+}
+
+/** The address that a flag or the environment names, also for a command that has no such flag; undefined where none is. */
+export function namedBaseUrl(
+  world: World,
+  { baseUrl = world.env["CHECKOUT_BASE_URL"] || undefined }: ServiceOptions,
+): Outcome<Sourced<string> | undefined, Problem> {
+  const named = given(world, "base-url", baseUrl);
+  return named === undefined ? accept(undefined) : parseNamed(named);
 }
 
 /** The service of these settings; refuses where there is none, and where there is no API key for it. */
@@ -365,9 +382,8 @@ export function policyOf(settings: Settings): RetryPolicy {
 /** An option that was given, by flag or by environment: the flag's value has already won. */
 function given<Value>(world: World, name: string, value: Value | undefined): Sourced<Value> | undefined {
   if (value === undefined) return undefined;
-  const flag = `--${name}`;
-  const flagged = world.argv.some((argument) => argument === flag || argument.startsWith(`${flag}=`));
-  return { value, source: flagged ? flag : `CHECKOUT_${name.toUpperCase().replace("-", "_")}` };
+  const variable = `CHECKOUT_${name.toUpperCase().replace("-", "_")}`;
+  return { value, source: isTyped(world, name) ? `--${name}` : variable };
 }
 
 function byDefault<Value>(value: Value): Sourced<Value> {

@@ -6,6 +6,7 @@ import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
 import { readTarget, targetOptions } from "./service-command.ts";
+import { noteTarget } from "./folder/notes.ts";
 import { shortPath } from "./folder/state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
 
@@ -21,13 +22,15 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 }
 
 /** Shows every setting with its source; asks no service. */
-async function runWhoami({ world, printer }: Context, options: ServiceOptions): Promise<Ending> {
+async function runWhoami(context: Context, options: ServiceOptions): Promise<Ending> {
+  const { world, printer } = context;
   const named = await readTarget({ world }, options);
   if (!named.ok) return named;
   const resolved = resolveSettings(world, named.value);
   if (!resolved.ok) return resolved;
   const { folder, baseUrl, apiKey, storeId, storeName, proxy, timeoutMs, retries } = resolved.value;
   const { contradiction, lacksStore } = resolved.value;
+  if (baseUrl.value !== null) noteTarget(context, options, { url: baseUrl.value });
   const wrong = contradiction ?? lacksStore;
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
   const shown: Record<string, Sourced<string | number | null>> = {

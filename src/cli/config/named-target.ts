@@ -2,6 +2,7 @@ import { printableLiteral } from "../../core/text.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { shortPath } from "../folder/state-folder.ts";
+import { isTyped } from "../option-rules.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
 import type { ServiceOptions, TargetSettings } from "../settings.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
@@ -17,7 +18,7 @@ export async function withTarget<Options extends ServiceOptions>(
   const { target: name, baseUrl } = options;
   if (name === undefined) return accept(options);
   if (baseUrl !== undefined) {
-    const [isTarget, isAddress] = [isFlag(world, "target"), isFlag(world, "base-url")];
+    const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
     if (isTarget === isAddress) {
       const [one, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
       return failUsage(`${one} and ${other} exclude each other`, "leave one of them out");
@@ -28,11 +29,6 @@ export async function withTarget<Options extends ServiceOptions>(
   if (!loaded.ok) return loaded;
   const named = await find(world, loaded.value, name);
   return named.ok ? accept({ ...options, namedTarget: named.value }) : named;
-}
-
-/** Whether an option stands on the command line, and not in a variable. */
-function isFlag({ argv }: World, name: string): boolean {
-  return argv.some((argument) => argument === `--${name}` || argument.startsWith(`--${name}=`));
 }
 
 async function find(

@@ -21,11 +21,16 @@ const NEVER_SHOWN = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 export function lookAtService(scene: Scene): Finding {
   const resolved = settingsOf(scene);
   if (!resolved.ok) return ofProblem(resolved.refusal);
-  const { baseUrl, apiKey, lacksSandbox } = resolved.value;
+  const { baseUrl, apiKey, lacksSandbox, otherSandbox } = resolved.value;
   if (baseUrl.value === null || lacksSandbox !== undefined)
     return warning(`commands have no service: ${lacksSandbox ?? baseUrl.source}`, "checkout sandbox start");
   const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
   if (apiKey.value === null) return problem(`${where}; there is no API key for it`, "set CHECKOUT_API_KEY");
+  if (otherSandbox !== undefined)
+    return warning(
+      `${where}; the sandbox of this folder is another one: ${otherSandbox}`,
+      `where that is meant, unset ${baseUrl.source}, or eval "$(checkout env)"`,
+    );
   return ok(`${where}; API key of ${apiKey.source}`);
 }
 

@@ -4,7 +4,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { CommonOptions, Context } from "../command.ts";
-import { controlTargetNow, inStore } from "../control-command.ts";
+import { controlTargetNow, inStore, targetOfFolder } from "../control-command.ts";
 import { stateFile } from "../folder/files.ts";
 import { serves } from "../folder/owner-file.ts";
 import { locateStateFolder } from "../folder/state-folder.ts";
@@ -84,9 +84,13 @@ async function healthOf({ world }: Context, lock: Lock | undefined) {
   return { answer, ms: world.monotonic() - before };
 }
 
-/** The version of the sandbox is a check of its own. */
+/**
+ * The sandbox of the folder, which the doctor is about; where it has none, that which the environment names. The version
+ * of the sandbox is a check of its own.
+ */
 async function controlOf(context: Context, options: CommonOptions): Promise<ControlTarget | undefined> {
-  const target = controlTargetNow(context, options);
+  const own = targetOfFolder(context, options);
+  const target = own.ok && own.value !== undefined ? own : controlTargetNow(context, options);
   if (!target.ok || target.value === undefined) return undefined;
   const found = await inStore(context, options, { ...target.value, onOtherVersion: () => undefined });
   return found.ok ? found.value : undefined;

@@ -14,6 +14,7 @@ import { runSession, type Sender } from "./session.ts";
 import { fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { stateFile } from "../folder/files.ts";
+import { noteTarget } from "../folder/notes.ts";
 import { findStateFolder, makeStateFolder } from "../folder/state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
 
@@ -92,7 +93,9 @@ async function targetIfThere(
   options: ListenOptions,
 ): Promise<Outcome<ControlTarget | undefined, Problem>> {
   const found = controlTargetNow(context, options);
-  return found.ok && found.value !== undefined ? inStore(context, options, found.value) : found;
+  if (!found.ok || found.value === undefined) return found;
+  noteTarget(context, options, { url: found.value.origin });
+  return inStore(context, options, found.value);
 }
 
 /** A service of which nothing is known but its secrets, and which cannot be asked for anything. */

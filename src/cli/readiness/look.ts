@@ -9,6 +9,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { callSandbox, controlTarget, controlTargetNow } from "../control-command.ts";
+import { noteTarget } from "../folder/notes.ts";
 import { quote } from "../order/create-report.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
@@ -56,16 +57,13 @@ async function placeOf(context: Context, options: LookOptions): Promise<Outcome<
   return failUsage(message, "leave it out, or name a service with --base-url");
 }
 
-function elsewhere(
-  { world }: Context,
-  { watch: again }: LookOptions,
-  place: ServicePlace,
-): Outcome<Place, Problem> {
-  if (isStoreTyped(world)) {
+function elsewhere(context: Context, options: LookOptions, place: ServicePlace): Outcome<Place, Problem> {
+  noteTarget(context, options, { url: place.service });
+  if (isStoreTyped(context.world)) {
     const message = "--store names a store of a sandbox: another service has the one of its API key";
     return failUsage(message, "leave it out, or leave out --base-url");
   }
-  if (again !== true) return accept(place);
+  if (options.watch !== true) return accept(place);
   const message = "--watch works only with the sandbox of this folder: another service does not show changes";
   return failUsage(message, "leave it out, or leave out --base-url");
 }

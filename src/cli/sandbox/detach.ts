@@ -52,7 +52,7 @@ export async function startOrReuse(
   if (!found.ok) return found;
   const folder = found.value;
   for (let races = 0; ; races += 1) {
-    const live = await findLive(world, folder, interruption.signal);
+    const live = await findLive(context, folder, interruption.signal);
     if (!live.ok) return live;
     if (live.value !== undefined) return useLive(context, options, { folder, live: live.value });
     const ending =

@@ -46,7 +46,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
   const { world, printer, version } = context;
   const found = findStateFolder(world, options);
   if (!found.ok) return found;
-  const live = await findLive(world, found.value);
+  const live = await findLive(context, found.value);
   if (!live.ok) return live;
   if (live.value === undefined) return fail(notRunning(found.value));
   const { port, control_token: token } = live.value.run;

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
-import type { ProgramEnd, StopSignal, World } from "../../world.ts";
+import type { ProgramEnd, StopSignal } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
 import { callSandbox, inStore, sandboxTarget } from "../control-command.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import { ownWords, setting } from "../option-rules.ts";
+import { isTyped, setting } from "../option-rules.ts";
 import { accessOf, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -106,10 +106,6 @@ async function runInStore(
     CHECKOUT_CONTROL_TOKEN: target.value.token,
   };
   return endingOf(program, await world.runProgram({ program, args, env }));
-}
-
-function isTyped({ argv }: Pick<World, "argv">, name: string): boolean {
-  return ownWords(argv).some((word) => word === `--${name}` || word.startsWith(`--${name}=`));
 }
 
 async function freshStore(context: Context, target: ControlTarget): Promise<Outcome<StoreAccess, Problem>> {

@@ -5,6 +5,8 @@ import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
 import { describeLive } from "../../client/control/describe.ts";
 import type { World } from "../../world.ts";
+import type { Context } from "../command.ts";
+import { noteVersion } from "../folder/notes.ts";
 import { liveRun, readCredentials } from "../folder/state-folder.ts";
 import { EXIT, fail, interruptedProblem, type Problem } from "../problem.ts";
 import { readyOf, type Ready } from "./ready.ts";
@@ -18,25 +20,28 @@ const LOOK_EVERY_MS = 50;
 
 /** The live sandbox of a folder with what it says of itself; undefined where none runs. Waits while it starts. */
 export async function findLive(
-  world: World,
+  context: Context,
   folder: string,
   signal?: AbortSignal,
 ): Promise<Outcome<Live | undefined, Problem>> {
+  const { world } = context;
   const since = world.monotonic();
   for (;;) {
     const found = liveRun(world, folder);
     if (!found.ok) return found;
     const run = found.value;
     if (run === undefined) return accept(undefined);
-    if (run.port !== null) return describeRun(world, run);
+    if (run.port !== null) return describeRun(context, run);
     if (signal?.aborted === true) return fail(interruptedProblem());
     if (world.monotonic() - since > START_MS) return fail(stillStarting(run));
     await world.sleep(LOOK_EVERY_MS, signal);
   }
 }
 
-/** What a live sandbox says of itself. */
-export async function describeRun(world: World, run: Run): Promise<Outcome<Live, Problem>> {
+/** What a live sandbox says of itself; says once if it is of another version. */
+export async function describeRun(context: Context, run: Run): Promise<Outcome<Live, Problem>> {
+  const { world } = context;
+  noteVersionOf(context, run);
   const origin = localOrigin(run.port ?? 0);
   const described = await describeLive(world, { origin, token: run.control_token });
   if (described.ok) return accept({ run, description: described.value });
@@ -56,6 +61,11 @@ export async function describeRun(world: World, run: Run): Promise<Outcome<Live,
     message: `the sandbox of this folder (pid ${run.pid}, ${origin}) does not answer: ${message}`,
     next: "run checkout sandbox stop, then start it again",
   });
+}
+
+/** Says once that a sandbox is of another version than this command (decision 65). */
+export function noteVersionOf(context: Context, { version }: Run): void {
+  if (version !== context.version) noteVersion(context, version);
 }
 
 function stillStarting({ pid }: Run): Problem {

@@ -4,6 +4,7 @@ import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { stateFile } from "../folder/files.ts";
+import { noteTarget } from "../folder/notes.ts";
 import { findStateFolder, liveRun, shortPath } from "../folder/state-folder.ts";
 import { DONE, EXIT, fail, notRunning, type Ending, type Problem } from "../problem.ts";
 import { describeRun } from "./live.ts";
@@ -29,6 +30,7 @@ async function runLogs(context: Context, options: LogsOptions): Promise<Ending> 
   const found = findStateFolder(world, options);
   if (!found.ok) return found;
   const folder = found.value;
+  noteTarget(context, options, "folder");
   const isThere = await checkLog(context, folder);
   if (!isThere.ok) return isThere;
   const stop = new AbortController();
@@ -52,11 +54,12 @@ async function runLogs(context: Context, options: LogsOptions): Promise<Ending> 
 }
 
 /** Refuses where there is no log to read, because the sandbox logs elsewhere or never ran detached. */
-async function checkLog({ world }: Context, folder: string): Promise<Outcome<void, Problem>> {
+async function checkLog(context: Context, folder: string): Promise<Outcome<void, Problem>> {
+  const { world } = context;
   const live = liveRun(world, folder);
   if (!live.ok) return live;
   if (live.value !== undefined && live.value.port !== null) {
-    const described = await describeRun(world, live.value);
+    const described = await describeRun(context, live.value);
     // One that does not answer may have said why in its log.
     if (described.ok && described.value.description.logFile === null) return fail(inTerminal(live.value.pid));
   }

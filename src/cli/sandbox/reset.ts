@@ -17,6 +17,7 @@ import {
 } from "../command.ts";
 import { callSandbox, controlTargetNow } from "../control-command.ts";
 import { stateFile } from "../folder/files.ts";
+import { noteTarget } from "../folder/notes.ts";
 import * as state from "../folder/state-folder.ts";
 import {
   EXIT,
@@ -52,6 +53,7 @@ async function runReset(context: Context, options: ResetOptions): Promise<Ending
   if (!agreed.ok) return agreed;
   const target = controlTargetNow(context, options);
   if (!target.ok) return target;
+  noteTarget(context, options, target.value === undefined ? "folder" : { url: target.value.origin });
   const call = { name: "reset", body: options.store === undefined ? {} : { store: options.store } } as const;
   const done =
     target.value === undefined

@@ -18,6 +18,7 @@ import {
 } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
 import { setting } from "../option-rules.ts";
+import { noteTarget } from "../folder/notes.ts";
 import { findStateFolder } from "../folder/state-folder.ts";
 import {
   parseChoice,
@@ -167,6 +168,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<Endin
     place: { folder: found.value, log: world.stderr },
     use: async ({ ready, heldBack, given, stopRequested }) => {
       await printer.result(ready, () => banner(context, ready, { given }));
+      if (options.ephemeral !== true) noteTarget(context, options, "folder");
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
       await Promise.race([stopped, stopRequested]);
       return DONE;

@@ -8,6 +8,7 @@ import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { noteTarget } from "../folder/notes.ts";
 import { baseUrlOf, findStateFolder, liveRun, shortPath } from "../folder/state-folder.ts";
 import { setting } from "../option-rules.ts";
 import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
@@ -22,7 +23,7 @@ import {
   type Ending,
   type Problem,
 } from "../problem.ts";
-import { describeRun } from "./live.ts";
+import { describeRun, noteVersionOf } from "./live.ts";
 
 /** What is known of the sandbox of a folder; null is what nobody tells. */
 type Status = {
@@ -59,14 +60,15 @@ async function runStatus(context: Context, options: CommonOptions): Promise<Endi
   if (!found.ok) return found;
   const run = liveRun(world, found.value);
   if (!run.ok) return run;
-  const { status, served } = await statusOf(world, found.value, run.value);
+  noteTarget(context, options, "folder");
+  const { status, served } = await statusOf(context, found.value, run.value);
   await printer.result(status, () => statusText(context, status, served));
   return accept(status.running ? EXIT.done : EXIT.unreachable);
 }
 
 type Found = { readonly status: Status; readonly served?: ServedSettings };
 
-async function statusOf(world: World, folder: string, run: Run | undefined): Promise<Found> {
+async function statusOf(context: Context, folder: string, run: Run | undefined): Promise<Found> {
   const unknown = {
     running: false,
     data_dir: folder,
@@ -83,7 +85,7 @@ async function statusOf(world: World, folder: string, run: Run | undefined): Pro
   const { pid, version = null } = run;
   const known = { ...unknown, pid, version, base_url: baseUrlOf(run) ?? null };
   if (run.port === null) return { status: { ...known, state: "starting" } };
-  const live = await describeRun(world, run);
+  const live = await describeRun(context, run);
   if (live.ok) {
     const { startedAt, logFile, heldBack, settings: served } = live.value.description;
     const settings = Object.fromEntries(
@@ -166,7 +168,7 @@ export function registerSandboxWait(parent: Command, registry: Registry): void {
 }
 
 /** What a look has shown: the sandbox, ready, or why not. */
-type Look = { readonly baseUrl: string } | { readonly lacks: string };
+type Look = { readonly baseUrl: string; readonly run?: Run } | { readonly lacks: string };
 
 async function runWait(context: Context, options: WaitOptions): Promise<Ending> {
   const { world, printer } = context;
@@ -185,8 +187,11 @@ async function runWait(context: Context, options: WaitOptions): Promise<Ending> 
       if (signal.aborted) return fail(interruptedProblem());
       if (!look.ok) return look;
       const seen = look.value;
-      if ("baseUrl" in seen)
+      if ("baseUrl" in seen) {
+        noteTarget(context, options, { url: seen.baseUrl });
+        if (seen.run !== undefined) noteVersionOf(context, seen.run);
         return await printer.result({ ok: true, base_url: seen.baseUrl }, () => `ready: ${seen.baseUrl}`);
+      }
       const restMs = timeout - (world.monotonic() - since);
       if (restMs <= 0) return fail(notInTime(timeout, seen.lacks));
       await world.sleep(Math.min(LOOK_EVERY_MS, restMs), signal);
@@ -233,7 +238,7 @@ function whereIs(world: World, options: WaitOptions): Outcome<Look, Problem> {
   if (run.value === undefined) return accept({ lacks: `${NO_SANDBOX} (${folder.value})` });
   const { pid, port } = run.value;
   if (port === null) return accept({ lacks: `the sandbox is starting (pid ${pid})` });
-  return accept({ baseUrl: `${localOrigin(port)}/v1` });
+  return accept({ baseUrl: `${localOrigin(port)}/v1`, run: run.value });
 }
 
 function notInTime(timeoutMs: number, lacks: string): Problem {

@@ -4,6 +4,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { noteTarget } from "../folder/notes.ts";
 import { findStateFolder, liveRun, shortPath } from "../folder/state-folder.ts";
 import { EXIT, fail, interruptedProblem, type Ending, type Problem } from "../problem.ts";
 
@@ -28,6 +29,7 @@ async function runStop(context: Context, options: CommonOptions): Promise<Ending
   const found = findStateFolder(world, options);
   if (!found.ok) return found;
   const folder = found.value;
+  noteTarget(context, options, "folder");
   const live = liveRun(world, folder);
   if (!live.ok) return live;
   const run = live.value;

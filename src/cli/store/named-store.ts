@@ -2,7 +2,7 @@ import { ownerOf, storesMeant, type Credentials } from "../../core/state-files.t
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { ownWords } from "../option-rules.ts";
+import { isTyped } from "../option-rules.ts";
 import { stateFile } from "../folder/files.ts";
 import { readChosenStore } from "../folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
@@ -54,7 +54,7 @@ export function namedStore(
 
 /** Whether `--store` stands on the command line, and not in a variable. */
 export function isStoreTyped({ argv }: Pick<World, "argv">): boolean {
-  return ownWords(argv).some((word) => word === "--store" || word.startsWith("--store="));
+  return isTyped({ argv }, "store");
 }
 
 /** The one store of a list that an id or a name means. Refuses none and several, with what there is. */
