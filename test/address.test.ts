@@ -137,6 +137,39 @@ test("without retries nothing is waited for", async () => {
   expect([result.code, harness.clock.now() - before]).toEqual([7, 0]);
 });
 
+test("what the variables say of retries and timeout counts for every command that needs a service", async () => {
+  const { harness } = await abandonedFolder();
+  const type = (line: string, env: Record<string, string>) => harness.run(words(line), { env });
+  for (const line of COMMANDS.filter((each) => each !== "env" && !each.startsWith("sandbox logs"))) {
+    const before = harness.clock.now();
+    const { code, stderr } = await type(line, { CHECKOUT_RETRIES: "0" });
+    expect([line, code, harness.clock.now() - before]).toEqual([line, 7, 0]);
+    expect(stderr).not.toContain("trying again");
+    const wrong = await type(line, { CHECKOUT_RETRIES: "many" });
+    expect([line, wrong.code, wrong.stderr]).toEqual([line, 2, expect.stringContaining("CHECKOUT_RETRIES")]);
+  }
+  harness.vacate(4242);
+  await harness.start();
+  const timeouts: number[] = [];
+  harness.setFault((request, deliver) => {
+    timeouts.push(request.timeoutMs);
+    return deliver();
+  });
+  const env = { CHECKOUT_TIMEOUT: "3s" };
+  for (const line of ["endpoints list", "stores show", `orders create ${ORDER}`, "config export"]) {
+    timeouts.length = 0;
+    expect([line, (await type(line, env)).code, timeouts]).toEqual([line, 0, [3000]]);
+  }
+  // A long poll gets what it waits for on top, and a clock that moves is not given up.
+  timeouts.length = 0;
+  await type("events list --wait --timeout 1s --since 1h", env);
+  await type("sandbox clock advance 1h", env);
+  expect(timeouts.at(-1)).toBe(600_000);
+  expect(timeouts.slice(0, -1).every((each) => each > 3000 && each <= 4000)).toBe(true);
+  const wrong = await type("endpoints list", { CHECKOUT_TIMEOUT: "soon" });
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("CHECKOUT_TIMEOUT")]);
+});
+
 test("a sandbox that moves to another port between two tries gets the next one, and nobody else", async () => {
   const harness = createHarness();
   const first = await harness.start(["--port", "0"]);

@@ -4,7 +4,7 @@ import { printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { checkRules, setting, variableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
-import { EXIT, type Ending } from "./problem.ts";
+import { EXIT, failUsage, type Ending, type Problem } from "./problem.ts";
 
 /** What a command gets beside its options. */
 export type Context = {
@@ -190,6 +190,17 @@ function parseVariable(
   if (parsed.ok) return parsed.value;
   const what = isSwitch(option) ? variable : `${variable} (for ${option.flags}) is invalid.`;
   return command.error(`${what} ${parsed.refusal}`, { exitCode: 2 });
+}
+
+/** The value of the variable of an option, for a command that does not have the option; undefined if it is not set. */
+export function readVariable(option: Option, env: World["env"]): Outcome<unknown, Problem> {
+  const variable = variableOf(option);
+  const text = variable === undefined ? "" : (env[variable] ?? "");
+  if (text === "") return accept(undefined);
+  const parsed = parseText(option, text);
+  if (parsed.ok) return parsed;
+  const message = `${variable} (for ${option.flags}) is invalid. ${parsed.refusal}`;
+  return failUsage(message, "correct it, or unset it; nothing was sent");
 }
 
 /** Why the value of a variable is refused that stands for an option; undefined if it is taken. */

@@ -24,7 +24,7 @@ import {
   type Problem,
 } from "./problem.ts";
 import { noteTarget, noteVersion, shownVersion } from "./folder/notes.ts";
-import { onceThere } from "./service-command.ts";
+import { onceThere, patienceIn } from "./service-command.ts";
 import { namedBaseUrl, type ServiceOptions, type Sourced } from "./settings.ts";
 import {
   findStateFolder,
@@ -168,7 +168,7 @@ export function controlTargetNow(
       : own;
   printer.hide(token);
   if (!isHere) return fail(notHere(named.value.source));
-  return accept({ origin: new URL(url).origin, token, ...callerOf(context) });
+  return targetAt(context, new URL(url).origin, token);
 }
 
 /** The live sandbox of the folder, whatever the environment names; undefined while there is none. */
@@ -189,14 +189,15 @@ export function targetOfFolder(
   const token = role === "control" ? accept(controlToken) : adminTokenOf(world, { folder, named });
   if (!token.ok) return token;
   printer.hide(token.value);
-  return accept({ origin: localOrigin(port), token: token.value, ...callerOf(context) });
+  return targetAt(context, localOrigin(port), token.value);
 }
 
-function callerOf(context: Context): Pick<ControlTarget, "version" | "onOtherVersion"> {
-  return {
-    version: context.version,
-    onOtherVersion: (other) => noteVersion(context, other),
-  };
+function targetAt(context: Context, origin: string, token: string): Outcome<ControlTarget, Problem> {
+  const timeout = patienceIn(context.world.env, "timeout");
+  if (!timeout.ok) return timeout;
+  const { version } = context;
+  const onOtherVersion = (other?: string): void => noteVersion(context, other);
+  return accept({ origin, token, version, onOtherVersion, timeoutMs: timeout.value });
 }
 
 function folderOf(world: World, { dir }: CommonOptions): string {

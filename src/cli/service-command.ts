@@ -7,8 +7,8 @@ import type { ApiRequest, Observer } from "../client/api/exchange.ts";
 import { redactKey } from "../core/credential.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
-import type { OutboundResult } from "../world.ts";
-import { switchOption, valueOption, type Context } from "./command.ts";
+import type { OutboundResult, World } from "../world.ts";
+import { readVariable, switchOption, valueOption, type Context } from "./command.ts";
 import { setting } from "./option-rules.ts";
 import { noteTarget, noteVersion } from "./folder/notes.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
@@ -41,6 +41,16 @@ export function serviceOptions(): Option[] {
     valueOption("--target <name>", "a service that checkout.config.json names"),
   ];
   return options.map((option) => setting("CHECKOUT", option));
+}
+
+/** What a variable says of the client's patience, for commands that have no option for it; undefined: nothing. */
+export function patienceIn(
+  env: World["env"],
+  name: "timeout" | "retries",
+): Outcome<number | undefined, Problem> {
+  const option = targetOptions().find((candidate) => candidate.name() === name);
+  const read = option === undefined ? accept(undefined) : readVariable(option, env);
+  return read.ok ? accept(typeof read.value === "number" ? read.value : undefined) : read;
 }
 
 /** For commands that send. */
@@ -132,8 +142,10 @@ export async function onceThere<Seen>(
     isThere,
   }: { readonly look: () => Outcome<Seen, Problem>; readonly isThere: (seen: Seen) => boolean },
 ): Promise<Outcome<Seen, Problem>> {
-  const { sleep, random } = context.world;
-  const { retries = DEFAULT_RETRY_POLICY.retries } = options;
+  const { sleep, random, env } = context.world;
+  const named = options.retries === undefined ? patienceIn(env, "retries") : accept(options.retries);
+  if (!named.ok) return named;
+  const { value: retries = DEFAULT_RETRY_POLICY.retries } = named;
   const isDone = (seen: Outcome<Seen, Problem>): boolean => !seen.ok || isThere(seen.value);
   const first = look();
   if (isDone(first)) return first;

@@ -23,6 +23,8 @@ export type ControlTarget = {
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
   /** Default: the sandbox's first store. */
   readonly storeId?: string;
+  /** Timeout of calls that have none of their own; default: 30 s. What the sandbox waits on request comes on top. */
+  readonly timeoutMs?: number | undefined;
 };
 
 /** An answer of the control API, or the reason why there is none. */
@@ -47,7 +49,7 @@ export type ControlCall<Name extends OperationName> = {
   readonly name: Name;
   readonly id?: string;
   readonly body: RequestOf<Name>;
-  /** Timeout for the whole answer; default: 30 s, 10 min for what may take long. */
+  /** Timeout for the whole answer; default: that of the target, 10 min for what may take long. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 };
@@ -63,14 +65,8 @@ export async function callControl<Name extends OperationName>(
 
 /** The request that calls an operation. */
 export function controlRequest<Name extends OperationName>(
-  { origin, token, storeId = DEFAULT_STORE }: ControlTarget,
-  {
-    name,
-    id = "",
-    body,
-    timeoutMs = LONG.has(name) ? LONG_TIMEOUT_MS : TIMEOUT_MS,
-    signal,
-  }: ControlCall<Name>,
+  { origin, token, storeId = DEFAULT_STORE, timeoutMs: usualMs }: ControlTarget,
+  { name, id = "", body, timeoutMs = timeoutOf(name, body, usualMs), signal }: ControlCall<Name>,
 ): OutboundRequest {
   const request = encodeRequest(name, body);
   return {
@@ -82,6 +78,18 @@ export function controlRequest<Name extends OperationName>(
     maxResponseBytes: MAX_RESPONSE_BYTES,
     signal,
   };
+}
+
+/** Of what may take long it is fixed: what has begun goes on in the sandbox. */
+function timeoutOf<Name extends OperationName>(
+  name: Name,
+  body: RequestOf<Name>,
+  usualMs: number | undefined,
+): number {
+  if (LONG.has(name)) return LONG_TIMEOUT_MS;
+  if (usualMs === undefined) return TIMEOUT_MS;
+  const waitMs = body !== undefined && "waitMs" in body ? body.waitMs : 0;
+  return usualMs + (typeof waitMs === "number" ? waitMs : 0);
 }
 
 /** What became of a call. */
