@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { API_KEY_RANDOM_BYTES, formatTestKey } from "../src/core/credential.ts";
 import { environmentText } from "../src/cli/sandbox/env.ts";
 import type { Ready } from "../src/cli/sandbox/ready.ts";
 import { eventually } from "./support/eventually.ts";
@@ -145,6 +146,98 @@ test("what was given has to be as the live sandbox has it, field by field; what 
   → leave these settings out, or run checkout sandbox stop first
 `,
   ]);
+});
+
+test("a configuration that asks for something else than what runs is refused, and so is a broken one", async () => {
+  const harness = createHarness();
+  const typed = typing(harness);
+  const id = "00000000-0000-4000-8000-000000000001";
+  const file = (name: string, content: unknown): void =>
+    writeFileSync(
+      join(harness.cwd, name),
+      typeof content === "string" ? content : JSON.stringify({ stores: [content] }),
+    );
+  const tea = { id: "tea", amount_minor: 700, currency: "EUR", payment_method: "alipay_plus" };
+  file("checkout.config.json", { id, name: "T", prices: [tea] });
+  expect((await typed("sandbox start --detach --port 0")).code).toBe(0);
+  file("other.json", { id: id.replace("1", "2"), name: "Other" });
+  file("dearer.json", { id, name: "T", prices: [{ ...tea, amount_minor: 800 }] });
+  file("faster.json", '{ "sandbox": { "rate_limit": "5/s" } }');
+  file("broken.json", "{");
+  const rows: readonly (readonly [config: string, code: number, said: string])[] = [
+    ["", 0, ""],
+    ["--config other.json", 2, "store Other  expected there, live missing"],
+    ["--config dearer.json", 2, "price tea amount_minor  expected 800, live 700"],
+    ["--config faster.json", 2, "rate_limit  expected 5/s, live 1000/s"],
+    ["--config faster.json --rate-limit 1000/s", 0, ""],
+    ["--config broken.json", 2, "broken.json:1"],
+    ["--config missing.json", 2, "there is no file"],
+  ];
+  for (const flag of ["--reuse", "--detach"]) {
+    for (const [config, code, said] of rows) {
+      const again = await typed(`sandbox start ${flag} ${config}`.trim());
+      expect([flag, config, again.code, again.stderr]).toEqual([
+        flag,
+        config,
+        code,
+        code === 0 ? "" : expect.stringContaining(said),
+      ]);
+    }
+  }
+  file("checkout.config.json", "{");
+  expect((await typed("sandbox start --reuse")).stderr).toContain("checkout.config.json:1");
+});
+
+const GIVEN = {
+  CHECKOUT_SANDBOX_API_KEY: formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 3)),
+  CHECKOUT_SANDBOX_SIGNING_SECRET: `whsec_${"s".repeat(43)}`,
+  CHECKOUT_SANDBOX_CONTROL_TOKEN: "svc_control_of-the-first-start",
+  CHECKOUT_SANDBOX_ADMIN_TOKEN: "svc_admin_of-the-first-start",
+};
+const OTHERS = {
+  CHECKOUT_SANDBOX_API_KEY: formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 4)),
+  CHECKOUT_SANDBOX_SIGNING_SECRET: `whsec_${"o".repeat(43)}`,
+  CHECKOUT_SANDBOX_CONTROL_TOKEN: "svc_control_of-another-start",
+  CHECKOUT_SANDBOX_ADMIN_TOKEN: "svc_admin_of-another-start",
+};
+
+test("another secret than that of the sandbox that runs is refused, and none is shown", async () => {
+  const harness = createHarness();
+  const typed = typing(harness);
+  const first = await typed("sandbox start --detach", { env: GIVEN });
+  for (const flag of ["--reuse", "--detach"]) {
+    const same = await typed(`sandbox start ${flag}`, { env: GIVEN });
+    expect([flag, same.code, same.stderr]).toEqual([flag, 0, ""]);
+    // A key that came from outside is named by its variable, as by the first start.
+    for (const { stdout } of [first, same]) {
+      expect(stdout).toMatch(/API key +CHECKOUT_SANDBOX_API_KEY\n/);
+      expect(Object.values(GIVEN).filter((secret) => stdout.includes(secret))).toEqual([]);
+    }
+    for (const [name, value] of Object.entries(OTHERS)) {
+      const other = await typed(`sandbox start ${flag} --json`, { env: { ...GIVEN, [name]: value } });
+      expect([flag, name, other.code, problemIn(other).differences]).toEqual([
+        flag,
+        name,
+        2,
+        [{ field: name, expected: "as given", live: "another one" }],
+      ]);
+      expect(other.stderr).not.toContain(value);
+    }
+  }
+  // Any key of the first store is right, and one of another store is not.
+  const made = JSON.parse((await typed("keys create --json")).stdout) as { readonly api_key: string };
+  const store = JSON.parse((await typed("stores create --json")).stdout) as { readonly api_key: string };
+  for (const [key, code] of [
+    [made.api_key, 0],
+    [store.api_key, 2],
+  ] as const) {
+    const again = await typed("sandbox start --reuse", { env: { CHECKOUT_SANDBOX_API_KEY: key } });
+    expect([again.code, again.stdout.includes(key), code === 0 ? again.stderr : ""]).toEqual([
+      code,
+      false,
+      "",
+    ]);
+  }
 });
 
 test("a copy that delivers nothing differs from one that was asked to adopt its folder", async () => {

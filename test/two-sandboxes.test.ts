@@ -76,6 +76,17 @@ test("what acts on a sandbox by its control API does so with its own token, or n
   }
 });
 
+test("a start that uses what runs is about the folder, and says so", async () => {
+  const { own, other, type } = await openTwo();
+  for (const flag of ["--reuse", "--detach"]) {
+    const { code, stderr } = await type(`sandbox start ${flag}`);
+    expect([code, stderr]).toEqual([
+      0,
+      `note: CHECKOUT_BASE_URL names ${other.base_url}; this command is about the sandbox of .checkout (${own.base_url})\n`,
+    ]);
+  }
+});
+
 test("an address that is no address is refused by every command alike", async () => {
   const { type } = await openTwo();
   for (const line of [

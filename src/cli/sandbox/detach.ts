@@ -1,22 +1,11 @@
-import { differentSettings, settingsIn } from "../../core/config/settings.ts";
-import type { SandboxDescription } from "../../core/control/sandbox.ts";
-import { wireName } from "../../core/control/wire-names.ts";
 import { parseJson } from "../../core/json.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
 import { stateFile } from "../folder/files.ts";
+import { noteTarget } from "../folder/notes.ts";
 import { findStateFolder, makeStateFolder } from "../folder/state-folder.ts";
-import {
-  DONE,
-  EXIT,
-  fail,
-  failUsage,
-  interruptedProblem,
-  type Difference,
-  type Ending,
-  type Problem,
-} from "../problem.ts";
+import { DONE, EXIT, fail, failUsage, interruptedProblem, type Ending, type Problem } from "../problem.ts";
 import { givenSecrets } from "../store/given-secrets.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
 import { banner, type Ready } from "./ready.ts";
@@ -82,54 +71,36 @@ async function useLive(
   { folder, live }: { readonly folder: string; readonly live: Live },
 ): Promise<Ending> {
   const { description } = live;
-  const differences = differencesOf(options, description);
-  if (differences.length > 0) {
+  const given = givenSecrets(context.world);
+  if (!given.ok) return given;
+  const wanted = await withConfig(context, options);
+  if (!wanted.ok) return wanted;
+  const { liveDifferences } = await import("../config/live-differences.ts");
+  const asked = { options: wanted.value, given: given.value };
+  const differences = await liveDifferences(context, asked, { folder, live });
+  if (!differences.ok) return differences;
+  const { all, ofStores } = differences.value;
+  if (all.length > 0) {
+    const apply = ofStores ? "; checkout config apply changes stores" : "";
     return fail({
       exitCode: EXIT.usage,
       code: "settings_differ",
       message: `the sandbox that runs here (pid ${description.pid}) is served otherwise than asked for`,
-      next: "leave these settings out, or run checkout sandbox stop first",
-      differences,
+      next: `leave these settings out, or run checkout sandbox stop first${apply}`,
+      differences: all,
     });
   }
   const ready = readyOfLive(context.world, folder, live);
   if (!ready.ok) return ready;
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
+  noteTarget(context, options, "folder");
   return context.printer.result(ready.value, () =>
-    banner(context, ready.value, { running: { detached: description.logFile } }),
+    banner(context, ready.value, { running: { detached: description.logFile }, given: given.value }),
   );
 }
 
 function warnHeldBack({ printer }: Context, why: string): void {
   printer.trace(`warning: no events are delivered: ${why}`);
-}
-
-/** Settings that were given, and that a running sandbox has otherwise. Those that were not given are not compared. */
-function differencesOf(
-  options: StartOptions,
-  { settings, heldBack }: SandboxDescription,
-): readonly Difference[] {
-  const found = differentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
-    field: wireName(option),
-    expected: wanted,
-    live,
-  }));
-  return [...found, ...otherDifferences(options, { settings, heldBack })];
-}
-
-/** The same for settings that no file has. */
-function otherDifferences(
-  options: StartOptions,
-  { settings, heldBack }: Pick<SandboxDescription, "settings" | "heldBack">,
-): readonly Difference[] {
-  const rows: readonly (readonly [field: string, given: string | undefined, live: string])[] = [
-    ["log_format", options.logFormat, settings.logFormat],
-    ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
-    ["adopt", options.adopt === true ? "yes" : undefined, heldBack === null ? "yes" : "no"],
-  ];
-  return rows.flatMap(([field, expected, live]) =>
-    expected === undefined || expected === live ? [] : [{ field, expected, live }],
-  );
 }
 
 /** Starts a process of its own, and prints what it tells: its ready line, or the problem that it met. */
@@ -161,6 +132,7 @@ async function startDetached(
   const ending = await printer.result(told.ready, () =>
     banner(context, told.ready, { running: { detached: logFile }, given: given.value }),
   );
+  noteTarget(context, options, "folder");
   if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
   await started.letGo();
   return ending;

@@ -1,0 +1,138 @@
+import { differentSettings, settingsIn } from "../../core/config/settings.ts";
+import type { WantedStore } from "../../core/config/schema.ts";
+import type { ChangeEntry } from "../../core/control/config.ts";
+import { wireName } from "../../core/control/wire-names.ts";
+import { localOrigin } from "../../core/loopback.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Context } from "../command.ts";
+import { readAdminToken, readCredentials } from "../folder/state-folder.ts";
+import type { Difference, Problem } from "../problem.ts";
+import type { Live } from "../sandbox/live.ts";
+import type { ServeOptions } from "../sandbox/serve.ts";
+import type { GivenSecret, GivenSecrets } from "../store/given-secrets.ts";
+
+/** What a start asks for. */
+export type Wanted = {
+  /** With the settings and the stores of the configuration (`withConfig`). */
+  readonly options: ServeOptions;
+  readonly given: GivenSecrets;
+};
+
+/**
+ * What a start asks for and a live sandbox has otherwise: settings, secrets, and what its configuration would change
+ * (decision 75). What nobody asked for is not compared. No secret is shown.
+ */
+export async function liveDifferences(
+  context: Context,
+  { options, given }: Wanted,
+  { folder, live }: { readonly folder: string; readonly live: Live },
+): Promise<Outcome<{ readonly all: readonly Difference[]; readonly ofStores: boolean }, Problem>> {
+  const secrets = await differentSecrets(context, given, { folder, live });
+  if (!secrets.ok) return secrets;
+  const stores = await storeDifferences(context, options.setup?.stores ?? [], live);
+  if (!stores.ok) return stores;
+  const all = [...settingDifferences(options, live), ...secrets.value, ...stores.value];
+  return accept({ all, ofStores: stores.value.length > 0 });
+}
+
+function settingDifferences(options: ServeOptions, { description }: Live): readonly Difference[] {
+  const { settings, heldBack } = description;
+  const found = differentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
+    field: wireName(option),
+    expected: wanted,
+    live,
+  }));
+  // Settings that no file has.
+  const rows: readonly (readonly [field: string, given: string | undefined, live: string])[] = [
+    ["log_format", options.logFormat, settings.logFormat],
+    ["quiet", options.quiet === true ? "yes" : undefined, settings.quiet ? "yes" : "no"],
+    ["adopt", options.adopt === true ? "yes" : undefined, heldBack === null ? "yes" : "no"],
+  ];
+  const others = rows.flatMap(([field, expected, live]) =>
+    expected === undefined || expected === live ? [] : [{ field, expected, live }],
+  );
+  return [...found, ...others];
+}
+
+async function differentSecrets(
+  context: Context,
+  { apiKey, signingSecret, controlToken, adminToken }: GivenSecrets,
+  { folder, live }: { readonly folder: string; readonly live: Live },
+): Promise<Outcome<readonly Difference[], Problem>> {
+  const { description, run } = live;
+  const admin = adminToken === undefined ? accept(undefined) : readAdminToken(context.world, folder);
+  if (!admin.ok) return admin;
+  const isKnown = apiKey === undefined ? accept(true) : await isKeyOf(context, apiKey, { folder, live });
+  if (!isKnown.ok) return isKnown;
+  const isOther = (given: GivenSecret | undefined, kept: string | undefined): readonly GivenSecret[] =>
+    given === undefined || given.value === kept ? [] : [given];
+  const others = [
+    ...(apiKey === undefined || isKnown.value ? [] : [apiKey]),
+    ...isOther(signingSecret, description.signingSecret),
+    ...isOther(controlToken, run.control_token),
+    ...isOther(adminToken, admin.value),
+  ];
+  return accept(others.map(({ source }) => ({ field: source, expected: "as given", live: "another one" })));
+}
+
+/** Whether a key is one of the first store. The sandbox has only hashes: it is asked whether it would have to add it. */
+async function isKeyOf(
+  context: Context,
+  { value }: GivenSecret,
+  { folder, live }: { readonly folder: string; readonly live: Live },
+): Promise<Outcome<boolean, Problem>> {
+  const { storeId: id, storeName: name } = live.description;
+  const kept = readCredentials(context.world, folder);
+  if (!kept.ok) return kept;
+  if (kept.value?.stores[id]?.api_key === value) return accept(true);
+  const planned = await planAt(context, [{ id, name, apiKeys: [value] }], live);
+  if (!planned.ok) return planned.refusal.code === "state_conflict" ? accept(false) : planned;
+  return accept(planned.value.some(({ kind, action }) => kind === "api_key" && action === "keep"));
+}
+
+async function storeDifferences(
+  context: Context,
+  stores: readonly WantedStore[],
+  live: Live,
+): Promise<Outcome<readonly Difference[], Problem>> {
+  if (stores.length === 0) return accept([]);
+  const planned = await planAt(context, stores, live);
+  if (!planned.ok) return planned;
+  const added = new Set(
+    planned.value
+      .filter(({ kind, action }) => kind === "store" && action === "add")
+      .map(({ storeId }) => storeId),
+  );
+  return accept(
+    planned.value.filter(({ kind, storeId }) => kind === "store" || !added.has(storeId)).flatMap(shown),
+  );
+}
+
+function shown({ action, kind, name, differences }: ChangeEntry): readonly Difference[] {
+  const what = `${kind} ${name}`;
+  if (action === "add") return [{ field: what, expected: "there", live: "missing" }];
+  if (action !== "change") return [];
+  return differences.map(({ field, from, to }) => ({
+    field: `${what} ${field}`,
+    expected: String(to),
+    live: String(from),
+  }));
+}
+
+/** What the live sandbox would change to have these stores. The table of all operations is loaded only here. */
+async function planAt(
+  context: Context,
+  stores: readonly WantedStore[],
+  { run }: Live,
+): Promise<Outcome<readonly ChangeEntry[], Problem>> {
+  const { callSandbox } = await import("../control-command.ts");
+  const { printer, version } = context;
+  for (const { apiKeys = [], signingSecret = "" } of stores)
+    for (const secret of [...apiKeys, signingSecret]) printer.hide(secret);
+  const target = { origin: localOrigin(run.port ?? 0), token: run.control_token, version };
+  const planned = await callSandbox(context, target, {
+    name: "applyConfig",
+    body: { stores, prune: false, dryRun: true },
+  });
+  return planned.ok ? accept(planned.value.changes) : planned;
+}
