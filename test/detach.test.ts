@@ -37,8 +37,10 @@ test("a detached sandbox is in a session of its own, holds no stream of its star
   expect(statSync(log).mode & 0o777).toBe(0o600);
   expect((await run(["sandbox", "stop"], { cwd })).code).toBe(0);
   expect([processesIn(cwd), await isTaken(port), leftIn(state)]).toEqual([[], false, []]);
-  const gone = await run(["sandbox", "wait", "--timeout", "150ms", "--base-url", base_url], { cwd });
-  expect([gone.code, gone.stderr]).toMatchObject([7, expect.stringContaining("ECONNREFUSED")]);
+  await eventually("a wait is told that nobody listens there any more", async () => {
+    const gone = await run(["sandbox", "wait", "--timeout", "1s", "--base-url", base_url], { cwd });
+    expect([gone.code, gone.stderr]).toMatchObject([7, expect.stringContaining("ECONNREFUSED")]);
+  });
   const logs = await run(["sandbox", "logs"], { cwd });
   expect(logs.stdout).toContain("GET /healthz");
   expect(readFileSync(log, "utf8")).toBe(logs.stdout);
