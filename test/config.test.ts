@@ -677,6 +677,7 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   allow_targets: ["shop.example", ["shop.example"], "none"],
   listen: ["127.0.0.3,127.0.0.2", ["127.0.0.3", "127.0.0.2"], "none"],
   public_url: ["https://pay.example", "https://pay.example", "none"],
+  kept_requests: ["50", 50, "10000"],
 };
 
 test("each setting is compared alike with what was typed and with the file, is told by the live one, and is exported", async () => {
@@ -691,13 +692,13 @@ test("each setting is compared alike with what was typed and with the file, is t
         ? inFile.map(String).toSorted().join(",")
         : typed;
     const flag = `--${option.replaceAll("_", "-")}`;
+    const refused = [field, 2, { differences: [{ field: option, expected, live }] }];
+    save(harness.cwd, {});
     const again = await ask(harness, `sandbox start --reuse ${flag} ${typed}`);
-    expect([field, again.code, again.said]).toMatchObject([
-      field,
-      2,
-      { differences: [{ field: option, expected, live }] },
-    ]);
+    expect([field, again.code, again.said]).toMatchObject(refused);
     save(harness.cwd, { sandbox: { [field]: inFile } });
+    const filed = await ask(harness, "sandbox start --reuse");
+    expect([field, filed.code, filed.said]).toMatchObject(refused);
     const differs = [{ field: `sandbox.${field}`, from: live, to: expected }];
     const diff = await ask(harness, "config diff");
     expect([field, diff.code, diff.said]).toMatchObject([field, 3, { settings: differs }]);

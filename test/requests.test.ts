@@ -195,6 +195,21 @@ test("of each store the newest requests are kept, and who waits is woken by its 
   expect(DEFAULT_KEPT_REQUESTS).toBe(10_000);
 });
 
+test("how many requests are kept is a setting of the start, and with 0 none is", async () => {
+  for (const [kept, orders] of [
+    ["2", ["order-2", "order-3"]],
+    ["0", []],
+  ] as const) {
+    const harness = createHarness();
+    const { sandbox, post, list } = await open(harness, ["--kept-requests", kept]);
+    for (const order of ["order-1", "order-2", "order-3"])
+      expect((await post({ order_id: order }, { "Idempotency-Key": `key-of-${order}` })).status).toBe(201);
+    expect([kept, (await list()).map(({ order_id: order }) => order)]).toEqual([kept, orders]);
+    await sandbox.stop();
+    expect([kept, existsSync(join(harness.cwd, ".checkout/requests.db"))]).toEqual([kept, true]);
+  }
+});
+
 test("a reset takes the requests of its store along, in a sandbox that runs and in a folder", async () => {
   const { harness, sandbox, list, post } = await open();
   await post({ order_id: "order-1" });
@@ -218,8 +233,8 @@ test("a start makes no log, and the first request does", async () => {
 });
 
 /** A sandbox, its list of requests, and creates by its key. */
-async function open(harness: Harness = createHarness()) {
-  const started = await harness.start();
+async function open(harness: Harness = createHarness(), args: readonly string[] = []) {
+  const started = await harness.start(args);
   const { ready } = started;
   const auth = { Authorization: `Bearer ${ready.api_key ?? ""}` };
   const sandbox: RunningSandbox & { readonly auth: Record<string, string> } = { ...started, auth };

@@ -31,6 +31,7 @@ const SETTINGS = [
     "DELIVERY_SCHEDULE",
     "DELIVERY_TIMEOUT",
     "EPHEMERAL",
+    "KEPT_REQUESTS",
     "LISTEN",
     "LOG_FORMAT",
     "PORT",

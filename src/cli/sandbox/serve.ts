@@ -64,6 +64,8 @@ export type ServeOptions = {
   readonly publicUrl?: string;
   readonly deliveryTimeout?: number;
   readonly deliverySchedule?: DeliverySchedule;
+  /** How many requests of each store are logged. */
+  readonly keptRequests?: number;
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
   /** The stores of a configuration, which are set up before the sandbox is ready. */
@@ -279,6 +281,7 @@ function settingsOf(options: ServeOptions): Omit<SandboxDescription["settings"],
     allowTargets: options.allowTarget ?? [],
     listen: options.listen ?? [],
     publicUrl: options.publicUrl ?? null,
+    keptRequests: options.keptRequests ?? DEFAULT_KEPT_REQUESTS,
     deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     deliveryScheduleMs: options.deliverySchedule ?? DEFAULT_DELIVERY_SCHEDULE,
     logFormat: options.logFormat ?? "text",
@@ -327,27 +330,35 @@ function openState(world: World, held: Held): Outcome<{ store: Store; masterKey:
 /** The lines of requests, our failures, and what v1 was asked. */
 function openLogs(
   world: World,
-  { logFormat: format = "text", quiet = false }: ServeOptions,
+  { logFormat: format = "text", quiet = false, keptRequests: kept }: ServeOptions,
   { held, store, stream }: { readonly held: Held; readonly store: Store; readonly stream: LogStream },
 ) {
   const failures = createFailureLog(world, { format, stream });
   return {
     lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream }),
     failures,
-    requests: requestLogOf(world, held, { store, report: failures.report }),
+    requests: requestLogOf(world, held, { store, report: failures.report, kept }),
   };
 }
 
 function requestLogOf(
   world: World,
   held: Held,
-  { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
+  {
+    store,
+    report,
+    kept = DEFAULT_KEPT_REQUESTS,
+  }: {
+    readonly store: Store;
+    readonly report: (work: string, error: unknown) => void;
+    readonly kept: number | undefined;
+  },
 ): RequestLog {
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "requests");
   return createRequestLog(world, {
     open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid }),
     firstStore: () => store.stores.first()?.id,
-    kept: DEFAULT_KEPT_REQUESTS,
+    kept,
     report: (error) => report("request log", error),
   });
 }

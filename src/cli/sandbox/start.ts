@@ -3,6 +3,7 @@ import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
 import { parseListenAddress } from "../../core/network/address.ts";
 import { parsePublicUrl } from "../../core/network/public-url.ts";
 import { accept } from "../../core/outcome.ts";
+import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
 import { DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
 import { DEFAULT_DELIVERY_SCHEDULE, DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
 import { parseTargetHost } from "../../core/webhook/target.ts";
@@ -133,6 +134,11 @@ export function servingSettings(): Option[] {
       "--delivery-schedule <delays>",
       `delay before each try of a delivery, 0s first (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
       parseDeliverySchedule,
+    ),
+    valueOption(
+      "--kept-requests <n>",
+      `v1 requests that are kept of each store, for requests list and explain; 0 for none (default: ${DEFAULT_KEPT_REQUESTS})`,
+      parseWhole(0, MAX_KEPT_REQUESTS),
     ),
     valueOption(
       "--log-format <format>",

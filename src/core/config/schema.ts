@@ -15,6 +15,7 @@ import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
 import { parsePublicUrl } from "../network/public-url.ts";
 import { rateLimitText, type RateLimit } from "../rate-limit.ts";
+import { MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
 import {
   durationOf,
   durationText,
@@ -157,6 +158,7 @@ const sandbox = z.strictObject({
   allowTargets: z.array(checked(parseTargetHost)).optional(),
   listen: z.array(parsed(parseListenAddress)).optional(),
   publicUrl: parsed(parsePublicUrl).optional(),
+  keptRequests: z.int().min(0).max(MAX_KEPT_REQUESTS).optional(),
 });
 
 /** A secret is never in the file: the name of the variable that holds it is. */

@@ -1,6 +1,7 @@
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../checkout/checkout.ts";
 import type { AnswerOf } from "../control/operations.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText } from "../rate-limit.ts";
+import { DEFAULT_KEPT_REQUESTS } from "../request/logged-request.ts";
 import { DEFAULT_DELIVERY_SCHEDULE, DEFAULT_DELIVERY_TIMEOUT_MS } from "../webhook/delivery.ts";
 import type { SandboxSettings } from "./schema.ts";
 import { durationText, rateLimitOf, scheduleText } from "./setting-text.ts";
@@ -76,6 +77,11 @@ const SETTINGS: readonly Setting[] = [
   }),
   setting("listen", { live: ({ listen }) => listen, text: listText }),
   setting("publicUrl", { live: ({ publicUrl }) => publicUrl ?? undefined, text: String }),
+  setting("keptRequests", {
+    live: ({ keptRequests }) => keptRequests,
+    text: String,
+    byDefault: DEFAULT_KEPT_REQUESTS,
+  }),
 ];
 
 /** The settings that are wanted and that a live sandbox has otherwise. Those that are not named are not compared. */

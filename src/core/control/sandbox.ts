@@ -18,6 +18,8 @@ export const servedSettings = z.object({
   listen: z.array(z.string()),
   /** Null: payers reach the pages at this machine's address. */
   publicUrl: z.string().nullable(),
+  /** How many requests of each store are logged. */
+  keptRequests: z.int(),
 });
 
 const sandboxDescription = z.object({

@@ -51,6 +51,8 @@ export type RequestFilter = {
 
 /** How many requests of a store are kept. */
 export const DEFAULT_KEPT_REQUESTS = 10_000;
+/** Most that can be kept. */
+export const MAX_KEPT_REQUESTS = 1_000_000;
 
 const MAX_BODY_CODE_POINTS = 4096;
 const MAX_HEADER_CODE_POINTS = 512;

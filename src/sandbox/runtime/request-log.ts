@@ -45,7 +45,7 @@ type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string }>;
   /** The store of requests whose caller has no key of one. */
   readonly firstStore: () => string | undefined;
-  /** How many requests of a store are kept. */
+  /** How many requests of a store are kept; 0: none is noted, and what was kept before stays. */
   readonly kept: number;
   /** Gets an error, or a sentence where it is no bug. */
   readonly report: (problem: unknown) => void;
@@ -100,7 +100,7 @@ export function createRequestLog(
 
   return {
     note: (request, answer, times) => {
-      if (file === "unusable" || !request.target.startsWith(V1)) return;
+      if (options.kept === 0 || file === "unusable" || !request.target.startsWith(V1)) return;
       noted.push({ request, answer, times });
       if (noted.length >= WRITE_AT) write();
       else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
