@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import Database from "better-sqlite3";
@@ -38,6 +38,31 @@ test("a server whose files are removed acknowledges nothing more, and says so", 
   expect((await health(sandbox))[0]).toBe(503);
   await sandbox.stop("SIGTERM");
   expect(sandbox.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
+});
+
+test("a log that was written over costs no older order, however the sandbox ends", async () => {
+  const otherCwd = tempFolder();
+  const other = await startSandbox({ cwd: otherCwd, args: ["--quiet", "--dir", "state"] });
+  for (let order = 1; order <= 5; order += 1) await create(other, `other-${order}`);
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    const cwd = tempFolder();
+    const options = { cwd, args: ["--quiet", "--dir", "state"] };
+    const first = await startSandbox(options);
+    const old = await create(first, "old");
+    await first.stop("SIGTERM");
+    const second = await startSandbox(options);
+    await create(second, "new");
+    const log = join("state", "sandbox.db-wal");
+    writeFileSync(join(cwd, log), readFileSync(join(otherCwd, log)));
+    expect([signal, (await create(second, "after"))?.status]).toEqual([signal, 503]);
+    await second.stop(signal);
+    const refused = await run(["sandbox", "start", "--json", "--port", "0", ...options.args], { cwd });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("database_foreign_log")]);
+    rmSync(join(cwd, log));
+    const third = await startSandbox(options);
+    expect(await create(third, "old")).toMatchObject({ status: 201, body: old?.body });
+    await third.stop("SIGTERM");
+  }
 });
 
 test("the health check fails while the last write failed, and not after one succeeded", async () => {

@@ -1,6 +1,10 @@
 import type { Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
-import { isStorageFailureCode, storageFailureOf } from "../store/connection/storage-failure.ts";
+import {
+  isStorageFailureCode,
+  storageFailureOf,
+  StorageUnavailable,
+} from "../store/connection/storage-failure.ts";
 
 /** Exit codes of every command (decision 57). */
 export const EXIT = {
@@ -81,7 +85,9 @@ export function fileProblem(what: "database" | "journal", { reason, message, rem
 export function storageProblem(error: unknown): Problem | undefined {
   const failure = storageFailureOf(error);
   if (failure === undefined || !(error instanceof Error)) return undefined;
-  const message = `${failure.sentence} (${error.message})`;
+  // That one begins with the sentence.
+  const message =
+    error instanceof StorageUnavailable ? error.message : `${failure.sentence} (${error.message})`;
   return { exitCode: EXIT.failed, code: failure.code, message, next: failure.next };
 }
 

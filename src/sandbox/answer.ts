@@ -1,7 +1,7 @@
 import type { StoreClock } from "../core/clock.ts";
 import type { Refusal } from "../core/outcome.ts";
+import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { reliedOnByRefusal, type Relied } from "../core/readiness/assumptions.ts";
-import type { StorageUnavailable } from "../store/connection/group-commit.ts";
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 

@@ -7,23 +7,17 @@ import { checkoutLists } from "./checkout/checkout-lists.ts";
 import { checkoutsTable } from "./checkout/checkouts.ts";
 import { clocksTable } from "./clocks.ts";
 import { credentialsTable } from "./credentials.ts";
-import {
-  IN_MEMORY,
-  openDatabase,
-  type Connection,
-  type FileRefusal,
-  type OpenOptions,
-} from "./connection/database.ts";
+import { IN_MEMORY, type Connection, type FileRefusal, type OpenOptions } from "./connection/database.ts";
 import { deliveriesTable } from "./webhook/deliveries.ts";
 import { deliveryAttemptsTable } from "./webhook/delivery-attempts.ts";
 import { drillsTable } from "./readiness/drills.ts";
 import { waiversTable } from "./readiness/waivers.ts";
 import { endpointsTable } from "./webhook/endpoints.ts";
 import { eventsTable } from "./checkout/events.ts";
-import { NO_FILES, watchFiles } from "./connection/file-watch.ts";
 import { marker } from "./connection/log-mark.ts";
 import { createGroupCommit, filesLost } from "./connection/group-commit.ts";
-import type { Scheduler, StorageUnavailable } from "./connection/group-commit.ts";
+import type { Scheduler } from "./connection/group-commit.ts";
+import type { StorageUnavailable } from "./connection/storage-failure.ts";
 import { lazily } from "./connection/lazily.ts";
 import { homeTable } from "./home.ts";
 import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
@@ -35,6 +29,7 @@ import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
 import { erasuresTable } from "./erasures.ts";
 import { storesTable } from "./stores.ts";
+import { openWatched } from "./connection/watched-database.ts";
 import { faultsTable } from "./webhook/faults.ts";
 
 /** The sandbox's state: tables to read at any time, and `write`, the only way to change them. */
@@ -52,23 +47,18 @@ export function openStore(
   options: Pick<OpenOptions, "nativeBinding" | "pid"> & { readonly scheduler: Scheduler },
 ): Outcome<Store, FileRefusal> {
   const { nativeBinding, pid, scheduler } = options;
-  const opened = openDatabase(path, { kind: SANDBOX_FILE, nativeBinding, pid });
+  const opened = openWatched(path, { kind: SANDBOX_FILE, nativeBinding, pid });
   if (!opened.ok) return opened;
-  const connection = opened.value;
+  const { connection, watch, close } = opened.value;
   connection.pragma("busy_timeout = 0");
-  const isFile = path !== IN_MEMORY;
-  const watch = isFile ? watchFiles(connection, path) : NO_FILES;
-  const mark = isFile ? marker(connection) : () => undefined;
+  const mark = path === IN_MEMORY ? () => undefined : marker(connection);
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   return accept({
     ...tables(connection, scheduler),
     write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
     failure: () => (watch.isIntact() ? lastFailure : filesLost()),
-    close: () => {
-      connection.close();
-      watch.close();
-    },
+    close,
   });
 }
 

@@ -35,7 +35,7 @@ import {
 } from "../../sandbox/runtime/seed.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
-import { StorageUnavailable } from "../../store/connection/group-commit.ts";
+import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";

@@ -1,6 +1,7 @@
 import { iso } from "../../core/clock.ts";
 import { jsonLine } from "../../core/text.ts";
-import { asUnavailable, StorageUnavailable } from "../../store/connection/group-commit.ts";
+import { asUnavailable } from "../../store/connection/group-commit.ts";
+import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import type { LogFormat, LogStream } from "./access-log.ts";
 

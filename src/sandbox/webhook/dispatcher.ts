@@ -1,4 +1,4 @@
-import { StorageUnavailable } from "../../store/connection/group-commit.ts";
+import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import { createAlarm } from "../runtime/alarm.ts";
 import {
   recordEnd,

@@ -1,5 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, type Stats } from "node:fs";
-import type { Connection } from "./database.ts";
+import { INDEX_BYTES, isWholeLog } from "./log-index.ts";
+import { isOwnLog } from "./log-mark.ts";
+import { LOG } from "./log-replay.ts";
 
 /** A watch over the files of an open database. */
 export type FileWatch = {
@@ -10,65 +12,82 @@ export type FileWatch = {
   readonly isIntact: () => boolean;
   /** Records what a commit wrote; false if a file of it was deleted or replaced meanwhile. */
   readonly noteWritten: () => boolean;
+  /**
+   * Whether the files that were opened hold what SQLite wrote to them, whatever has become of their names. If not, a
+   * checkpoint would copy what somebody else wrote over the rows of the database.
+   */
+  readonly holdsOwn: () => boolean;
   /** To be called after the connection was closed. */
   readonly close: () => void;
 };
 
-/**
- * The files of a database in WAL mode, and how many of their first bytes tell whether somebody else wrote to them:
- * those of the database hold the roots of its tables, those of the WAL its salt. The -shm is changed through memory.
- */
-const PARTS = [
-  { ending: "", comparedBytes: 256 * 1024 },
-  { ending: "-wal", comparedBytes: 32 },
-  { ending: "-shm", comparedBytes: 0 },
-] as const;
+/** How many of the first bytes of a database are compared: those that hold the roots of its tables. */
+const DATABASE_BYTES = 256 * 1024;
 
 /** A watch over nothing: of a database in memory. */
 export const NO_FILES: FileWatch = {
   isIntact: () => true,
   noteWritten: () => true,
+  holdsOwn: () => true,
   close: () => undefined,
 };
 
 /**
  * Watches the three files of a database by identity (device and inode), size and time of change. None of them ever
- * shrinks, because nothing of ours truncates the WAL or vacuums. Where only the time changed, another process's commit
- * or the same first bytes explain it.
+ * shrinks, because nothing of ours truncates the WAL or vacuums. Where a time changed, or what the -shm says of the log,
+ * the log has to be the one that the -shm describes. The files begin as they did, or the -shm tells of a commit or a
+ * checkpoint of another process; then the log has to follow the database by its marks.
  */
-export function watchFiles(connection: Connection, path: string): FileWatch {
-  const dataVersion = connection.prepare("PRAGMA data_version").pluck();
-  let version = dataVersion.get();
+export function watchFiles(path: string): FileWatch {
+  const database = watchPart(path, DATABASE_BYTES);
   // Where a file system cannot have a WAL, there is only the database.
-  const parts = PARTS.filter(({ ending }) => existsSync(path + ending)).map(({ ending, comparedBytes }) =>
-    watchPart(path + ending, comparedBytes),
-  );
+  const hasLog = existsSync(`${path}-wal`) && existsSync(`${path}-shm`);
+  const log = hasLog ? watchPart(`${path}-wal`, LOG.bytes) : undefined;
+  // It is changed through memory: its time and size tell nothing.
+  const index = hasLog ? watchPart(`${path}-shm`, INDEX_BYTES) : undefined;
+  const written = log === undefined ? [database] : [database, log];
+  const parts = index === undefined ? written : [...written, index];
 
-  const hasForeignCommit = (): boolean => {
-    const before = version;
-    version = dataVersion.get();
-    return version !== before;
+  const noteWritten = (): boolean => {
+    index?.noteBytes();
+    return written.every((part) => part.note());
   };
-  const noteWritten = (): boolean => parts.every((part) => part.note());
+  const isIndexSame = (): boolean => index === undefined || index.holdsSame();
+  const holdsSame = (): boolean => {
+    if (log === undefined || index === undefined) return database.holdsSame();
+    if (!isWholeLog(log.descriptor, index.descriptor)) return false;
+    // What another process did is in the index; its log is still the database's own.
+    return isIndexSame()
+      ? written.every((part) => part.holdsSame())
+      : isOwnLog(log.descriptor, database.descriptor);
+  };
   return {
     isIntact: () => {
       const states = parts.map((part) => part.look());
       if (states.includes("lost")) return false;
-      if (!states.includes("changed")) return true;
-      const explained =
-        hasForeignCommit() || parts.every((part, index) => states[index] === "same" || part.holdsSame());
-      return explained && noteWritten();
+      const isUntouched = states.slice(0, written.length).every((state) => state === "same");
+      return (isUntouched && isIndexSame()) || (holdsSame() && noteWritten());
     },
     noteWritten,
-    close: () => parts.forEach((part) => part.close()),
+    holdsOwn: () => {
+      const states = written.map((part) => part.lookInside());
+      if (states.some((state) => state === "lost")) return false;
+      return (states.every((state) => state === "same") && isIndexSame()) || holdsSame();
+    },
+    close: () => parts.forEach((part) => closeSync(part.descriptor)),
   };
 }
 
+type State = "same" | "changed" | "lost";
 type Part = {
-  readonly look: () => "same" | "changed" | "lost";
+  readonly descriptor: number;
+  /** What became of the file of this name. */
+  readonly look: () => State;
+  /** What became of the file that was opened, also where it has lost its name. */
+  readonly lookInside: () => State;
   readonly note: () => boolean;
+  readonly noteBytes: () => void;
   readonly holdsSame: () => boolean;
-  readonly close: () => void;
 };
 
 /**
@@ -76,26 +95,25 @@ type Part = {
  * own locks of this process.
  */
 function watchPart(path: string, comparedBytes: number): Part {
-  const descriptor = comparedBytes === 0 ? undefined : openSync(path, "r");
-  let known = statSync(path);
+  const descriptor = openSync(path, "r");
+  let known = fstatSync(descriptor);
   let bytes = firstBytes();
-  const isSameFile = (found: Stats | undefined): found is Stats =>
-    found !== undefined && found.ino === known.ino && found.dev === known.dev && found.size >= known.size;
+  const stateOf = (found: Stats | undefined): State => {
+    const isSameFile = found?.ino === known.ino && found.dev === known.dev && found.size >= known.size;
+    if (!isSameFile) return "lost";
+    return found.mtimeMs === known.mtimeMs ? "same" : "changed";
+  };
 
   function firstBytes(): Buffer {
-    if (descriptor === undefined) return Buffer.alloc(0);
     const buffer = Buffer.allocUnsafe(Math.min(comparedBytes, known.size));
     return buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, 0));
   }
   return {
-    look: () => {
-      const found = statOf(path);
-      if (!isSameFile(found)) return "lost";
-      return descriptor === undefined || found.mtimeMs === known.mtimeMs ? "same" : "changed";
-    },
+    descriptor,
+    look: () => stateOf(statOf(path)),
+    lookInside: () => stateOf(fstatSync(descriptor)),
     // A file without a name was deleted or replaced; asking the descriptor takes a third of the time of a look.
     note: () => {
-      if (descriptor === undefined) return true;
       const found = fstatSync(descriptor);
       if (found.nlink === 0 || found.size < known.size) return false;
       const changed = found.mtimeMs !== known.mtimeMs;
@@ -103,10 +121,8 @@ function watchPart(path: string, comparedBytes: number): Part {
       if (changed) bytes = firstBytes();
       return true;
     },
+    noteBytes: () => void (bytes = firstBytes()),
     holdsSame: () => firstBytes().equals(bytes),
-    close: () => {
-      if (descriptor !== undefined) closeSync(descriptor);
-    },
   };
 }
 

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import type { Connection } from "./database.ts";
 import { NO_FILES, type FileWatch } from "./file-watch.ts";
-import { storageFailure, storageFailureOf, type StorageFailure } from "./storage-failure.ts";
+import { storageFailure, storageFailureOf, StorageUnavailable } from "./storage-failure.ts";
 
 /** When work runs: passed in, so that tests control it. */
 export type Scheduler = {
@@ -10,25 +10,13 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-/** The database could not take the write: it is locked, full, read-only or broken. The work is undone. */
-export class StorageUnavailable extends Error {
-  override readonly name = "StorageUnavailable";
-  /** Its cause, and what to do. */
-  readonly failure: StorageFailure;
-
-  constructor(failure: StorageFailure, options?: ErrorOptions & { readonly detail?: string }) {
-    super(`${failure.sentence}${options?.detail === undefined ? "" : ` (${options.detail})`}`, options);
-    this.failure = failure;
-  }
-}
-
 /**
  * What a group commit watches, what it does at the end of each transaction, and whom it tells how a batch ended: undefined
  * where it is on disk.
  */
 type Observers = {
   readonly mark?: () => void;
-  readonly watch?: FileWatch;
+  readonly watch?: Pick<FileWatch, "isIntact" | "noteWritten">;
   readonly ended?: (failure: StorageUnavailable | undefined) => void;
 };
 
@@ -217,6 +205,6 @@ function isLocked(error: unknown): boolean {
 /** Turns errors of the disk and of locks, SQLite's and Node's, into StorageUnavailable; others (a constraint, a bug) stay. */
 export function asUnavailable(error: unknown): unknown {
   const failure = storageFailureOf(error);
-  if (failure === undefined || !(error instanceof Error)) return error;
+  if (failure === undefined || !(error instanceof Error) || error instanceof StorageUnavailable) return error;
   return new StorageUnavailable(failure, { cause: error, detail: error.message });
 }

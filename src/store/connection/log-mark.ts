@@ -64,13 +64,32 @@ const MAX_LOOKS = 10;
  */
 export function hasForeignLog(path: string, marked: (format: number) => boolean): boolean {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= LOG_HEADER_BYTES) return false;
+  return isForeignUnder(marked, () => {
+    const log = fromFile(`${path}-wal`, readLog) ?? { header: "", ...NO_FRAMES };
+    const database = fromFile(path, (file) => readDatabase(file, log.page)) ?? { format: 0, mark: undefined };
+    return { log, database };
+  });
+}
+
+/** Whether the log of a database follows it by the marks that the log has; both are open files. */
+export function isOwnLog(logFile: number, databaseFile: number): boolean {
+  const look = (): Look => {
+    const log = readLog(logFile);
+    return { log, database: readDatabase(databaseFile, log.page) };
+  };
+  // A tool that somebody uses on the live database leaves no mark.
+  return readLog(logFile).marks.length === 0 || !isForeignUnder(() => true, look);
+}
+
+type Look = { readonly log: Log; readonly database: DatabaseMark };
+
+/** A process that writes meanwhile may change both between two reads; what stays as it is was left by nobody alive. */
+function isForeignUnder(marked: (format: number) => boolean, look: () => Look): boolean {
   let before = "";
-  // A process that writes meanwhile may change both between two reads; what stays as it is was left by nobody alive.
   for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-    const log = readLog(`${path}-wal`);
-    const database = readDatabase(path, log.page);
-    if (isNext(log, database, marked(database.format))) return false;
-    const seen = JSON.stringify([log, database]);
+    const found = look();
+    if (isNext(found.log, found.database, marked(found.database.format))) return false;
+    const seen = JSON.stringify(found);
     if (seen === before) return true;
     before = seen;
   }
@@ -106,29 +125,28 @@ const LOG = { magic: 0, pageSize: 8, salt: 16 } as const;
 const LOG_MAGIC = 0x377f0682;
 
 /** Reads the committed frames of a log, as far as they are of its header. SQLite's checksums are not needed for this. */
-function readLog(path: string): Log {
-  const file = openIfThere(path);
-  if (file === undefined) return { header: "", ...NO_FRAMES };
-  try {
-    const header = Buffer.alloc(LOG_HEADER_BYTES);
-    readSync(file, header, 0, header.length, 0);
-    const pageSize = header.readUInt32BE(LOG.pageSize);
-    const isLog =
-      (header.readUInt32BE(LOG.magic) & ~1) === LOG_MAGIC && pageSize >= 512 && pageSize <= 65_536;
-    const frames = isLog ? readFrames(file, { pageSize, salt: saltOf(header, LOG.salt) }) : NO_FRAMES;
-    return { header: header.toString("hex"), ...frames };
-  } finally {
-    closeSync(file);
-  }
+function readLog(file: number): Log {
+  const header = Buffer.alloc(LOG_HEADER_BYTES);
+  readSync(file, header, 0, header.length, 0);
+  const pageSize = header.readUInt32BE(LOG.pageSize);
+  const isLog = (header.readUInt32BE(LOG.magic) & ~1) === LOG_MAGIC && pageSize >= 512 && pageSize <= 65_536;
+  const frames = isLog ? readFrames(file, { pageSize, salt: saltOf(header, LOG.salt) }) : NO_FRAMES;
+  return { header: header.toString("hex"), ...frames };
 }
 
-/** Another process that closes the database last removes its log. */
-function openIfThere(path: string): number | undefined {
+/** What is read of a file; undefined where it is not there: another process that closes the database removes its log. */
+function fromFile<Value>(path: string, read: (file: number) => Value): Value | undefined {
+  let file: number;
   try {
-    return openSync(path, "r");
+    file = openSync(path, "r");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
+  }
+  try {
+    return read(file);
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -162,25 +180,19 @@ function saltOf(bytes: Buffer, at: number): Buffer {
 
 const DATABASE = { headerBytes: 100, pageSize: 16, format: 60 } as const;
 
+type DatabaseMark = { readonly format: number; readonly mark: Mark | undefined };
+
 /** Reads the format of a database, and the mark on one of its pages, as they are without the log. */
-function readDatabase(
-  path: string,
-  page: number,
-): { readonly format: number; readonly mark: Mark | undefined } {
-  const file = openSync(path, "r");
-  try {
-    const header = Buffer.alloc(DATABASE.headerBytes);
-    readSync(file, header, 0, header.length, 0);
-    const pageSize = header.readUInt16BE(DATABASE.pageSize);
-    const bytes = Buffer.alloc(pageSize === 1 ? 65_536 : pageSize);
-    const isThere = page > 1 && readSync(file, bytes, 0, bytes.length, (page - 1) * bytes.length) > 0;
-    return {
-      format: header.readInt32BE(DATABASE.format),
-      mark: isThere ? markOn(bytes) : undefined,
-    };
-  } finally {
-    closeSync(file);
-  }
+function readDatabase(file: number, page: number): DatabaseMark {
+  const header = Buffer.alloc(DATABASE.headerBytes);
+  readSync(file, header, 0, header.length, 0);
+  const pageSize = header.readUInt16BE(DATABASE.pageSize);
+  const bytes = Buffer.alloc(pageSize === 1 ? 65_536 : pageSize);
+  const isThere = page > 1 && readSync(file, bytes, 0, bytes.length, (page - 1) * bytes.length) > 0;
+  return {
+    format: header.readInt32BE(DATABASE.format),
+    mark: isThere ? markOn(bytes) : undefined,
+  };
 }
 
 /** How SQLite stores the row: its length (43), its id (1), and what its columns are (NULL for the id, 16, 16, 6 bytes). */

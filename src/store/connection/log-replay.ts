@@ -1,11 +1,14 @@
-/** Where SQLite keeps what, in the header of a log and in that of each of its frames. */
-const LOG = { bytes: 32, magic: 0, pageSize: 8, salt: 16, checksum: 24 } as const;
-const FRAME = { bytes: 24, page: 0, commit: 4, salt: 8, checksum: 16 } as const;
-const SALT_BYTES = 8;
+/** Where SQLite keeps what in the header of a log. */
+export const LOG = { bytes: 32, magic: 0, pageSize: 8, salt: 16, checksum: 24 } as const;
+/** Where SQLite keeps what in the header of a frame of a log. */
+export const FRAME = { bytes: 24, page: 0, commit: 4, salt: 8, checksum: 16 } as const;
+/** How long the salts of a log are, which are in each of its frames too. */
+export const SALT_BYTES = 8;
 /** SQLite's mark of a log; its last bit tells the order of bytes in which checksums are made. */
 const LOG_MAGIC = 0x377f0682;
 
-type Sum = readonly [number, number];
+/** A checksum of SQLite's. */
+export type Sum = readonly [number, number];
 
 /**
  * A database with the committed frames of its log in their places, as SQLite would read both. A frame counts if the
@@ -51,19 +54,21 @@ function committed(
   return next;
 }
 
-function isSum(bytes: Buffer, at: number, [one, other]: Sum): boolean {
+/** Whether a sum is the one that is kept at a place. */
+export function isSum(bytes: Buffer, at: number, [one, other]: Sum): boolean {
   return bytes.readUInt32BE(at) === one && bytes.readUInt32BE(at + 4) === other;
 }
 
 /** SQLite's running checksum over words of 32 bits, two at a time. */
-function checksum(
+export function checksum(
   bytes: Buffer,
   { from, isBigEndian }: { readonly from: Sum; readonly isBigEndian: boolean },
 ): Sum {
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let [one, other] = from;
-  for (let at = 0; at + 8 <= bytes.length; at += 8) {
-    one = (one + (isBigEndian ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at)) + other) >>> 0;
-    other = (other + (isBigEndian ? bytes.readUInt32BE(at + 4) : bytes.readUInt32LE(at + 4)) + one) >>> 0;
+  for (let at = 0; at + 8 <= words.byteLength; at += 8) {
+    one = (one + words.getInt32(at, !isBigEndian) + other) | 0;
+    other = (other + words.getInt32(at + 4, !isBigEndian) + one) | 0;
   }
-  return [one, other];
+  return [one >>> 0, other >>> 0];
 }

@@ -88,6 +88,18 @@ export type StorageFailure = {
   readonly next: string;
 };
 
+/** The database could not take the write: it is locked, full, read-only or broken. The work is undone. */
+export class StorageUnavailable extends Error {
+  override readonly name = "StorageUnavailable";
+  /** Its cause, and what to do. */
+  readonly failure: StorageFailure;
+
+  constructor(failure: StorageFailure, options?: ErrorOptions & { readonly detail?: string }) {
+    super(`${failure.sentence}${options?.detail === undefined ? "" : ` (${options.detail})`}`, options);
+    this.failure = failure;
+  }
+}
+
 const CODES = Object.keys(FAILURES) as readonly StorageFailureCode[];
 
 const BY_ERROR: ReadonlyMap<string, StorageFailureCode> = new Map(
@@ -118,6 +130,7 @@ export function failureInVerdict(verdict: string): StorageFailure | undefined {
 
 /** The cause of an error of Node's file system or of SQLite; undefined for every other error. */
 export function storageFailureOf(error: unknown): StorageFailure | undefined {
+  if (error instanceof StorageUnavailable) return error.failure;
   if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const [primary = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(error.code) ?? [];
   const code = BY_ERROR.get(error.code) ?? BY_ERROR.get(primary);

@@ -11,7 +11,7 @@ import {
 import type { LogicalCreate } from "../../core/checkout/idempotency-key.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Connection } from "../connection/database.ts";
-import { marker } from "../connection/log-mark.ts";
+import { transactor, type WatchedDatabase } from "../connection/watched-database.ts";
 
 type EntryRow = Omit<JournalEntry, "inDoubt"> & { readonly inDoubt: number };
 type NewEntry = Omit<
@@ -51,48 +51,36 @@ CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
 /** The creates of the client, each with its key and its state. */
-export function entriesTable(connection: Connection): Journal {
-  const sql = prepare(connection);
-  const mark = marker(connection);
+export function entriesTable(database: WatchedDatabase): Journal {
+  const sql = prepare(database.connection);
+  const transact = transactor(database);
 
-  const begin = connection.transaction(
-    (intent: Intent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
-      const { key, attempt } = chooseKey(intent, sql.selectLatest.get(intent));
-      const known = sql.select.get(key);
-      const refusal = known && keyRefusal(fromRow(known), intent, now);
-      if (refusal !== undefined) return { ok: false, refusal };
-      const { service, storeId, endpoint, orderId } = intent;
-      sql.upsert.run({ key, service, storeId, endpoint, orderId, attempt, body, now });
-      mark();
-      const row = sql.select.get(key);
-      if (row === undefined) throw new Error(`the journal lost ${key}`);
-      return accept(fromRow(row));
-    },
-  );
-
-  const settle = connection.transaction((entry: SettledEntry) => {
-    sql.update.run(entry);
-    mark();
-  });
-  const forget = connection.transaction((key: string) => {
-    const { changes } = sql.remove.run(key);
-    mark();
-    return changes === 1;
-  });
+  const begin = (intent: Intent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
+    const { key, attempt } = chooseKey(intent, sql.selectLatest.get(intent));
+    const known = sql.select.get(key);
+    const refusal = known && keyRefusal(fromRow(known), intent, now);
+    if (refusal !== undefined) return { ok: false, refusal };
+    const { service, storeId, endpoint, orderId } = intent;
+    sql.upsert.run({ key, service, storeId, endpoint, orderId, attempt, body, now });
+    const row = sql.select.get(key);
+    if (row === undefined) throw new Error(`the journal lost ${key}`);
+    return accept(fromRow(row));
+  };
 
   return {
     latestAttempt: (create) => sql.selectLatest.get(create),
-    begin: (intent, body, now) => begin.immediate(intent, body, now),
+    begin: (intent, body, now) => transact(() => begin(intent, body, now)),
     settle: (key, settlement, now) => {
-      settle.immediate({ ...settlement, proof: Number(settlement.proof), key, now });
+      const entry: SettledEntry = { ...settlement, proof: Number(settlement.proof), key, now };
+      transact(() => sql.update.run(entry));
     },
     list: () => sql.selectAll.all().map(fromRow),
     find: (key) => {
       const row = sql.select.get(key);
       return row && fromRow(row);
     },
-    forget: (key) => forget.immediate(key),
-    close: () => connection.close(),
+    forget: (key) => transact(() => sql.remove.run(key).changes === 1),
+    close: database.close,
   };
 }
 

@@ -1,8 +1,9 @@
 import type { Journal } from "../../core/checkout/journal.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
-import { openDatabase, type FileKind, type FileRefusal, type OpenOptions } from "../connection/database.ts";
+import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
 import { LOG_MARK_DDL } from "../connection/log-mark.ts";
+import { openWatched } from "../connection/watched-database.ts";
 import { ENTRIES_DDL, entriesTable } from "./entries.ts";
 import { SEEN_EVENTS_DDL, seenEventsTable } from "./seen-events.ts";
 
@@ -22,7 +23,7 @@ export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
 ): Outcome<Journal, FileRefusal> {
-  const opened = openDatabase(path, { ...options, kind: JOURNAL_FILE });
+  const opened = openWatched(path, { ...options, kind: JOURNAL_FILE });
   return opened.ok ? accept(entriesTable(opened.value)) : opened;
 }
 
@@ -34,6 +35,6 @@ export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },
 ): Outcome<SeenEvents, FileRefusal> {
-  const opened = openDatabase(path, { ...options, kind: JOURNAL_FILE });
+  const opened = openWatched(path, { ...options, kind: JOURNAL_FILE });
   return opened.ok ? accept(seenEventsTable(opened.value, now)) : opened;
 }

@@ -1,6 +1,5 @@
 import { SEEN_RETENTION_MS, type SeenEvents } from "../../core/webhook/seen-events.ts";
-import type { Connection } from "../connection/database.ts";
-import { marker } from "../connection/log-mark.ts";
+import { transactor, type WatchedDatabase } from "../connection/watched-database.ts";
 
 /** The DDL of the events that a target of `checkout listen` has taken. */
 export const SEEN_EVENTS_DDL = `
@@ -12,21 +11,18 @@ CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
 /** The events that were forwarded already; those older than their retention are deleted when it is opened. */
-export function seenEventsTable(connection: Connection, now: number): SeenEvents {
+export function seenEventsTable(database: WatchedDatabase, now: number): SeenEvents {
+  const { connection, close } = database;
   const forget = connection.prepare<[number]>("DELETE FROM seen_events WHERE seen_at < ?");
   const select = connection.prepare<[string]>("SELECT 1 FROM seen_events WHERE event_id = ?");
   const insert = connection.prepare<{ readonly eventId: string; readonly seenAt: number }>(
     "INSERT INTO seen_events (event_id, seen_at) VALUES (@eventId, @seenAt) ON CONFLICT (event_id) DO NOTHING",
   );
-  const mark = marker(connection);
-  const marked = connection.transaction((write: () => void) => {
-    write();
-    mark();
-  });
-  marked.immediate(() => void forget.run(now - SEEN_RETENTION_MS));
+  const transact = transactor(database);
+  transact(() => forget.run(now - SEEN_RETENTION_MS));
   return {
     has: (eventId) => select.get(eventId) !== undefined,
-    add: (eventId, seenAt) => marked.immediate(() => void insert.run({ eventId, seenAt })),
-    close: () => void connection.close(),
+    add: (eventId, seenAt) => void transact(() => insert.run({ eventId, seenAt })),
+    close,
   };
 }

@@ -1,0 +1,80 @@
+import Database from "better-sqlite3";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { IN_MEMORY, openDatabase, orRefusal } from "./database.ts";
+import type { Connection, FileRefusal, OpenOptions } from "./database.ts";
+import { NO_FILES, watchFiles, type FileWatch } from "./file-watch.ts";
+import { filesLost } from "./group-commit.ts";
+import { marker } from "./log-mark.ts";
+
+/** An open database with the watch over its files. It is closed through this alone. */
+export type WatchedDatabase = {
+  readonly connection: Connection;
+  readonly watch: FileWatch;
+  /** Closes it, and leaves the log as it is where somebody else has written to the files (decision 63). */
+  readonly close: () => void;
+};
+
+/** Opens a database file as `openDatabase` does, and watches its files; one in memory has none. */
+export function openWatched(path: string, options: OpenOptions): Outcome<WatchedDatabase, FileRefusal> {
+  const opened = openDatabase(path, options);
+  if (!opened.ok) return opened;
+  const connection = opened.value;
+  if (path === IN_MEMORY)
+    return accept({ connection, watch: NO_FILES, close: () => void connection.close() });
+  return orRefusal(path, () => {
+    try {
+      return accept(watched(connection, path, options));
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  });
+}
+
+/**
+ * SQLite writes the log into the database when its last connection is closed, and has no setting of it that
+ * better-sqlite3 passes on. A connection that can only read cannot do it: so the one that is closed last decides.
+ */
+function watched(connection: Connection, path: string, { nativeBinding }: OpenOptions): WatchedDatabase {
+  const reader = new Database(path, {
+    readonly: true,
+    ...(nativeBinding === undefined ? {} : { nativeBinding }),
+  });
+  // Its lock on the database is there from the first read to its end.
+  reader.pragma("user_version");
+  const watch = watchFiles(path);
+  const close = (): void => {
+    const inOrder = holdsOwn(watch) ? [reader, connection] : [connection, reader];
+    for (const one of inOrder) one.close();
+    watch.close();
+  };
+  return { connection, watch, close };
+}
+
+/** What cannot be known counts as changed: a log that is left is taken by the next start. */
+function holdsOwn(watch: FileWatch): boolean {
+  try {
+    return watch.holdsOwn();
+  } catch {
+    return false;
+  }
+}
+
+/** Runs work in a transaction that is on disk when it returns; throws `StorageUnavailable` where the files are not ours. */
+export type Transact = <Value>(work: () => Value) => Value;
+
+/** Such transactions, each with its mark at its end. */
+export function transactor({ connection, watch }: WatchedDatabase): Transact {
+  const mark = marker(connection);
+  return <Value>(work: () => Value): Value => {
+    if (!watch.isIntact()) throw filesLost();
+    const run = connection.transaction(() => {
+      const value = work();
+      mark();
+      return value;
+    });
+    const value = run.immediate();
+    if (!watch.noteWritten()) throw filesLost();
+    return value;
+  };
+}
