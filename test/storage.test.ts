@@ -1,10 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { realWorld } from "../src/real-world.ts";
 import { createFailureLog } from "../src/sandbox/runtime/failure-log.ts";
+import { HAS_STRACE, runTraced } from "./support/disk-faults.ts";
 import { createHarness } from "./support/harness.ts";
 import { connect, sendCreate, type Answer } from "./support/load.ts";
 import { run, startSandbox, type SandboxProcess } from "./support/program.ts";
@@ -63,6 +65,63 @@ test("a log that was written over costs no older order, however the sandbox ends
     expect(await create(third, "old")).toMatchObject({ status: 201, body: old?.body });
     await third.stop("SIGTERM");
   }
+});
+
+const OPEN = join(import.meta.dirname, "support/open-program.ts");
+
+/** A database whose log was left by a process that was killed, so that all three files are opened. */
+async function killedDatabase(): Promise<string> {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd, args: ["--quiet", "--dir", "state"] });
+  await create(sandbox, "one");
+  await sandbox.stop("SIGKILL");
+  return join(cwd, "state", "sandbox.db");
+}
+
+test("each file of a database that cannot be opened or extended is called by its cause", async ({
+  annotate,
+}) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const path = await killedDatabase();
+  const causes = [
+    ["EMFILE", "too_many_open_files"],
+    ["EIO", "disk_io_error"],
+    ["ENOSPC", "disk_full"],
+    ["EACCES", "file_not_permitted"],
+    ["EROFS", "file_read_only"],
+  ] as const;
+  const rows = ["", "-wal", "-shm"].flatMap((ending) =>
+    causes.map(([error, reason]) => [ending, "openat", error, reason] as const),
+  );
+  const growing = [
+    ["-shm", "pwrite64", "EIO", "disk_io_error"],
+    ["-shm", "ftruncate", "EIO", "disk_io_error"],
+  ] as const;
+  for (const [ending, call, error, reason] of [...rows, ...growing]) {
+    const strace = ["-o", "/dev/null", "-P", path + ending, "-e", `inject=${call}:error=${error}`];
+    const { stdout } = await runTraced([path], { cwd: dirname(path), strace, program: OPEN }).ended;
+    expect([ending, call, error, stdout.split(" ")[0]]).toEqual([ending, call, error, reason]);
+  }
+  // A disk without room for the index is full, whatever SQLite calls it.
+  const full = ["-o", "/dev/null", "-e", "inject=pwrite64:error=ENOSPC"];
+  const { stdout } = await runTraced([path], { cwd: dirname(path), strace: full, program: OPEN }).ended;
+  expect(stdout).toMatch(/^disk_full /);
+});
+
+test("too many open files are called that, however many there is room for", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const open = (left: string): string =>
+    spawnSync(
+      "sh",
+      ["-c", 'ulimit -n 100; exec "$0" "$@"', process.execPath, OPEN, path, ...(left === "" ? [] : [left])],
+      {
+        encoding: "utf8",
+      },
+    ).stdout;
+  expect(open("")).toBe("opened\n");
+  const found = Array.from({ length: 16 }, (_, left) => open(`${left}`));
+  expect(found.at(-1)).toBe("opened\n");
+  expect(found.filter((one) => one !== "opened\n" && !one.startsWith("too_many_open_files "))).toEqual([]);
 });
 
 test("the health check fails while the last write failed, and not after one succeeded", async () => {

@@ -3,6 +3,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync } fro
 import { readSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { causeOf } from "./cause.ts";
 import { hasForeignLog, LOG_MARK_DDL, marker, renewMark } from "./log-mark.ts";
 import { failureInVerdict, storageFailure, storageFailureOf } from "./storage-failure.ts";
 import type { StorageFailure, StorageFailureCode } from "./storage-failure.ts";
@@ -85,9 +86,9 @@ export function orRefusal<Value>(
   try {
     return work();
   } catch (error) {
-    const failure = failureAt(path, error);
-    if (failure === undefined || !(error instanceof Error)) throw error;
-    return { ok: false, refusal: unusable(path, failure, error.message) };
+    const cause = causeOf(path, error);
+    if (cause === undefined) throw error;
+    return { ok: false, refusal: unusable(path, cause.failure, cause.detail) };
   }
 }
 
@@ -108,18 +109,6 @@ function openWhole(path: string, options: OpenOptions): Connection {
     makeDurable(connection);
     migrate(connection, path, options);
   });
-}
-
-/** SQLite does not say why it cannot open a file; an open of our own does. */
-function failureAt(path: string, error: unknown): StorageFailure | undefined {
-  const failure = storageFailureOf(error);
-  if (failure?.code !== "file_not_opened") return failure;
-  try {
-    closeSync(openSync(path, "r+"));
-    return failure;
-  } catch (cause) {
-    return storageFailureOf(cause) ?? failure;
-  }
 }
 
 function unusable(path: string, { code, sentence, next }: StorageFailure, detail: string): FileRefusal {

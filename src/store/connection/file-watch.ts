@@ -39,12 +39,7 @@ export const NO_FILES: FileWatch = {
  * checkpoint of another process; then the log has to follow the database by its marks.
  */
 export function watchFiles(path: string): FileWatch {
-  const database = watchPart(path, DATABASE_BYTES);
-  // Where a file system cannot have a WAL, there is only the database.
-  const hasLog = existsSync(`${path}-wal`) && existsSync(`${path}-shm`);
-  const log = hasLog ? watchPart(`${path}-wal`, LOG.bytes) : undefined;
-  // It is changed through memory: its time and size tell nothing.
-  const index = hasLog ? watchPart(`${path}-shm`, INDEX_BYTES) : undefined;
+  const { database, log, index } = openParts(path);
   const written = log === undefined ? [database] : [database, log];
   const parts = index === undefined ? written : [...written, index];
 
@@ -89,6 +84,31 @@ type Part = {
   readonly noteBytes: () => void;
   readonly holdsSame: () => boolean;
 };
+
+type Parts = {
+  readonly database: Part;
+  /** Where a file system cannot have a WAL, there is only the database. */
+  readonly log?: Part;
+  /** It is changed through memory: its time and size tell nothing. */
+  readonly index?: Part;
+};
+
+function openParts(path: string): Parts {
+  const opened: Part[] = [];
+  const open = (ending: string, comparedBytes: number): Part => {
+    const part = watchPart(path + ending, comparedBytes);
+    opened.push(part);
+    return part;
+  };
+  try {
+    const database = open("", DATABASE_BYTES);
+    if (!existsSync(`${path}-wal`) || !existsSync(`${path}-shm`)) return { database };
+    return { database, log: open("-wal", LOG.bytes), index: open("-shm", INDEX_BYTES) };
+  } catch (error) {
+    for (const { descriptor } of opened) closeSync(descriptor);
+    throw error;
+  }
+}
 
 /**
  * The descriptor stays open until the connection is closed: closing one of a database file earlier would drop SQLite's

@@ -21,14 +21,10 @@ export function openWatched(path: string, options: OpenOptions): Outcome<Watched
   const connection = opened.value;
   if (path === IN_MEMORY)
     return accept({ connection, watch: NO_FILES, close: () => void connection.close() });
-  return orRefusal(path, () => {
-    try {
-      return accept(watched(connection, path, options));
-    } catch (error) {
-      connection.close();
-      throw error;
-    }
-  });
+  // Named while it is open: too many open files are too many only then.
+  const outcome = orRefusal(path, () => accept(watched(connection, path, options)));
+  if (!outcome.ok) connection.close();
+  return outcome;
 }
 
 /**
@@ -40,15 +36,26 @@ function watched(connection: Connection, path: string, { nativeBinding }: OpenOp
     readonly: true,
     ...(nativeBinding === undefined ? {} : { nativeBinding }),
   });
-  // Its lock on the database is there from the first read to its end.
-  reader.pragma("user_version");
-  const watch = watchFiles(path);
+  const watch = closedIfFailed(reader, () => {
+    // Its lock on the database is there from the first read to its end.
+    reader.pragma("user_version");
+    return watchFiles(path);
+  });
   const close = (): void => {
     const inOrder = holdsOwn(watch) ? [reader, connection] : [connection, reader];
     for (const one of inOrder) one.close();
     watch.close();
   };
   return { connection, watch, close };
+}
+
+function closedIfFailed<Value>(connection: Connection, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 /** What cannot be known counts as changed: a log that is left is taken by the next start. */
