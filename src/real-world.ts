@@ -132,12 +132,15 @@ function after(milliseconds: number, run: () => void): void {
 /** How long the program waits at its end until its output was read, in milliseconds. */
 const LAST_WORDS_MS = 500;
 
-/** Ends the program after its output was read, or cannot be read. */
+/**
+ * Ends the program after its output was read, or cannot be read. Without its result it has failed, whatever that was: a
+ * script that reads exit 3 as "not ready" would believe an answer that is not there.
+ */
 export async function leave(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
   await Promise.race([Promise.all([...taken, lastTold]), sleep(LAST_WORDS_MS)]);
-  process.exit(exitCode === 0 && lost.stdout ? 1 : exitCode);
+  process.exit(lost.stdout ? 1 : exitCode);
 }
 
 /** Whether a result could not be printed: then the program has failed, whatever its command did. */

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fileOutput } from "../src/real-world.ts";
 import { eventually } from "./support/eventually.ts";
@@ -44,7 +45,15 @@ test("a result that cannot be printed is exit 1 with a word on stderr, and no st
     ["orders", "create", "--help"],
     [...create, "--json"],
     create,
+    // These end with another code than 0 where they can print: not ready, and nothing proven.
+    ["checklist"],
+    ["checklist", "--json"],
+    ["config", "diff", "--file", "other.config.json"],
   ];
+  writeFileSync(
+    join(cwd, "other.config.json"),
+    '{ "stores": [{ "id": "0199a3c4-5d00-7000-8000-000000000001", "name": "Other" }] }',
+  );
   for (const args of rows) {
     const { code, stderr } = await spawnFull("stdout", args, { cwd }).ended;
     expect([args, code]).toEqual([args, 1]);
@@ -52,6 +61,14 @@ test("a result that cannot be printed is exit 1 with a word on stderr, and no st
     expect(stderr.split("\n").length, stderr).toBeLessThanOrEqual(3);
     expect(stderr).not.toMatch(/^\s+at /m);
   }
+});
+
+test("what a program of exec ended with is its own result, also where it could not print", async ({
+  annotate,
+}) => {
+  if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
+  const command = ["exec", "--", "sh", "-c", "echo x 2>/dev/null; exit 5"];
+  expect((await spawnFull("stdout", command, { cwd: tempFolder() }).ended).code).toBe(5);
 });
 
 test("a log that cannot be written never ends the sandbox", async ({ annotate }) => {
