@@ -125,7 +125,8 @@ async function judge(scene: Scene, endpoint: EndpointEntry): Promise<Finding> {
     return warning(`${name} is paused: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
   const asked = await ask(scene, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
   if (!asked.ok) return asked.finding;
-  const newest = asked.value.deliveries.toSorted((left, right) => endOf(left) - endOf(right)).at(-1);
+  // They are listed with the newest first, which counts where two ended at once.
+  const [newest] = asked.value.deliveries.toSorted((left, right) => endOf(right) - endOf(left));
   if (
     newest === undefined ||
     endOf(newest) === 0 ||
