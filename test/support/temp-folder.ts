@@ -1,11 +1,24 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 
 /** A new folder that is gone when the test is over. */
 export function tempFolder(): string {
+  checkNothingAbove();
   const folder = mkdtempSync(join(tmpdir(), "checkout-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** What commands look for upward from where they run: a test would be about that, and not about its own folder. */
+const LOOKED_FOR = [".checkout", "checkout.config.json"];
+
+function checkNothingAbove(): void {
+  for (let folder = tmpdir(); ; folder = dirname(folder)) {
+    const found = LOOKED_FOR.map((name) => join(folder, name)).find((path) => existsSync(path));
+    if (found !== undefined)
+      throw new Error(`${found} is above the folders of tests, and would be found by them: remove it`);
+    if (folder === dirname(folder)) return;
+  }
 }
