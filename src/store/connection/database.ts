@@ -264,7 +264,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
     return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
   }
-  return hasForeignLog(path, (format) => format >= markedFrom(kind)) ? foreignLog(path) : undefined;
+  return hasForeignLog(path, isMarked(kind)) ? foreignLog(path) : undefined;
 }
 
 /** What a check says, or that the file is damaged where SQLite cannot read it. */
@@ -336,6 +336,12 @@ function foreignLog(path: string): FileRefusal {
     message: `${path}-wal is not the log of ${path}, but of another database or another copy of it: it would overwrite what ${path} holds; nothing was written to it`,
     remedy: `put back the database that it belongs to, or move ${path}-wal away to open the database without it`,
   };
+}
+
+/** Whether the databases of a format carry a mark of their log. */
+export function isMarked(kind: FileKind): (format: number) => boolean {
+  const from = markedFrom(kind);
+  return (format) => format >= from;
 }
 
 /** The first format whose databases carry a mark of their log; of a kind without one, none. */

@@ -36,9 +36,10 @@ export const NO_FILES: FileWatch = {
  * Watches the three files of a database by identity (device and inode), size and time of change. None of them ever
  * shrinks, because nothing of ours truncates the WAL or vacuums. Where a time changed, or what the -shm says of the log,
  * the log has to be the one that the -shm describes. The files begin as they did, or the -shm tells of a commit or a
- * checkpoint of another process; then the log has to follow the database by its marks.
+ * checkpoint of another process; then the log has to follow the database by its marks. `marked`: whether a database of a
+ * format has a mark.
  */
-export function watchFiles(path: string): FileWatch {
+export function watchFiles(path: string, marked: (format: number) => boolean): FileWatch {
   const { database, log, index } = openParts(path);
   const written = log === undefined ? [database] : [database, log];
   const parts = index === undefined ? written : [...written, index];
@@ -54,7 +55,7 @@ export function watchFiles(path: string): FileWatch {
     // What another process did is in the index; its log is still the database's own.
     return isIndexSame()
       ? written.every((part) => part.holdsSame())
-      : isOwnLog(log.descriptor, database.descriptor);
+      : isOwnLog({ logFile: log.descriptor, databaseFile: database.descriptor }, marked);
   };
   return {
     isIntact: () => {

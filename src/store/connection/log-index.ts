@@ -1,8 +1,11 @@
 import { readSync } from "node:fs";
 import { checksum, FRAME, isSum, LOG, SALT_BYTES } from "./log-replay.ts";
 
-/** How many bytes of a -shm tell what is in the log, and how much of that is in the database (SQLite's WAL format, 2.1). */
-export const INDEX_BYTES = 136;
+/**
+ * How many bytes of a -shm tell what is in the log, and how much of that is in the database (SQLite's WAL format, 2.1).
+ * Behind them each reader says where it reads.
+ */
+export const INDEX_BYTES = 100;
 
 /** Where a -shm keeps what. Its numbers are in the order of this machine; of the log it has the last sum and the salts. */
 const INDEX = { pageSize: 14, frames: 16, sum: 24, salt: 32 } as const;

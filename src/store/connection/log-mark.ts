@@ -71,14 +71,17 @@ export function hasForeignLog(path: string, marked: (format: number) => boolean)
   });
 }
 
-/** Whether the log of a database follows it by the marks that the log has; both are open files. */
-export function isOwnLog(logFile: number, databaseFile: number): boolean {
+/** Whether the log of a database follows it by the marks that the log has; both are open files. `marked`: as above. */
+export function isOwnLog(
+  { logFile, databaseFile }: { readonly logFile: number; readonly databaseFile: number },
+  marked: (format: number) => boolean,
+): boolean {
   const look = (): Look => {
     const log = readLog(logFile);
     return { log, database: readDatabase(databaseFile, log.page) };
   };
   // A tool that somebody uses on the live database leaves no mark.
-  return readLog(logFile).marks.length === 0 || !isForeignUnder(() => true, look);
+  return readLog(logFile).marks.length === 0 || !isForeignUnder(marked, look);
 }
 
 type Look = { readonly log: Log; readonly database: DatabaseMark };

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { IN_MEMORY, openDatabase, orRefusal } from "./database.ts";
+import { IN_MEMORY, isMarked, openDatabase, orRefusal } from "./database.ts";
 import type { Connection, FileRefusal, OpenOptions } from "./database.ts";
 import { NO_FILES, watchFiles, type FileWatch } from "./file-watch.ts";
 import { filesLost } from "./group-commit.ts";
@@ -31,7 +31,11 @@ export function openWatched(path: string, options: OpenOptions): Outcome<Watched
  * SQLite writes the log into the database when its last connection is closed, and has no setting of it that
  * better-sqlite3 passes on. A connection that can only read cannot do it: so the one that is closed last decides.
  */
-function watched(connection: Connection, path: string, { nativeBinding }: OpenOptions): WatchedDatabase {
+function watched(
+  connection: Connection,
+  path: string,
+  { nativeBinding, kind }: OpenOptions,
+): WatchedDatabase {
   const reader = new Database(path, {
     readonly: true,
     ...(nativeBinding === undefined ? {} : { nativeBinding }),
@@ -39,7 +43,7 @@ function watched(connection: Connection, path: string, { nativeBinding }: OpenOp
   const watch = closedIfFailed(reader, () => {
     // Its lock on the database is there from the first read to its end.
     reader.pragma("user_version");
-    return watchFiles(path);
+    return watchFiles(path, isMarked(kind));
   });
   const close = (): void => {
     const inOrder = holdsOwn(watch) ? [reader, connection] : [connection, reader];
