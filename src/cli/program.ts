@@ -47,6 +47,18 @@ const SANDBOX_COMMANDS: Loaders = {
   reset: async () => (await import("./sandbox/reset.ts")).registerSandboxReset,
 };
 
+const ORDERS_COMMANDS: Loaders = {
+  create: async () => (await import("./order/create.ts")).registerOrdersCreate,
+  get: async () => (await import("./order/orders-get.ts")).registerOrdersGet,
+  list: async () => (await import("./order/list.ts")).registerOrdersList,
+};
+
+const SESSIONS_COMMANDS: Loaders = {
+  create: async () => (await import("./order/create.ts")).registerSessionsCreate,
+  get: async () => (await import("./order/sessions-get.ts")).registerSessionsGet,
+  list: async () => (await import("./order/list.ts")).registerSessionsList,
+};
+
 /** The command of a group that is typed; all of them where none is, for the help. */
 function loadTyped(typed: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
   const named = Object.keys(loaders).filter((name) => typed.has(name));
@@ -62,19 +74,11 @@ const GROUPS: Readonly<Record<string, Entry>> = {
   },
   orders: {
     summary: "one-time orders",
-    load: async () => [
-      (await import("./order/create.ts")).registerOrdersCreate,
-      (await import("./order/orders-get.ts")).registerOrdersGet,
-      (await import("./order/list.ts")).registerOrdersList,
-    ],
+    load: (typed) => loadTyped(typed, ORDERS_COMMANDS),
   },
   sessions: {
     summary: "hosted checkout sessions",
-    load: async () => [
-      (await import("./order/create.ts")).registerSessionsCreate,
-      (await import("./order/sessions-get.ts")).registerSessionsGet,
-      (await import("./order/list.ts")).registerSessionsList,
-    ],
+    load: (typed) => loadTyped(typed, SESSIONS_COMMANDS),
   },
   "return-origins": {
     summary: "origins that customers may be sent back to",
