@@ -7,13 +7,13 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { findStateFolder } from "../folder/state-folder.ts";
+import { findStateFolder, readChosenStore } from "../folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
-import { fail, notRunning, type Ending } from "../problem.ts";
+import { fail, notRunning, type Ending, type Problem } from "../problem.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { inStore } from "../control-command.ts";
-import { accessOf, variablesOf } from "../store/variables.ts";
-import { findLive } from "./live.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { variablesOf, type StoreAccess } from "../store/variables.ts";
+import { findLive, readyOfLive, type Live } from "./live.ts";
 
 const FORMATS = ["sh", "fish", "powershell", "dotenv", "json", "github"] as const;
 type Format = (typeof FORMATS)[number];
@@ -43,19 +43,14 @@ export function registerEnv(parent: Command, registry: Registry): void {
 }
 
 async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
-  const { world, printer, version } = context;
+  const { world, printer } = context;
   const found = findStateFolder(world, options);
   if (!found.ok) return found;
   const live = await findLive(context, found.value);
   if (!live.ok) return live;
   if (live.value === undefined) return fail(notRunning(found.value));
-  const { port, control_token: token } = live.value.run;
-  // What the environment says is what this command replaces.
-  const env = { ...world.env, CHECKOUT_STORE_ID: undefined, CHECKOUT_API_KEY: undefined };
-  const inFolder = { ...context, world: { ...world, env } };
-  const target = await inStore(inFolder, options, { origin: localOrigin(port ?? 0), token, version });
-  if (!target.ok) return target;
-  const access = await accessOf(context, options, target.value);
+  const { control_token: token } = live.value.run;
+  const access = await accessTo(context, options, { folder: found.value, live: live.value });
   if (!access.ok) return access;
   const variables = {
     ...variablesOf(access.value),
@@ -66,6 +61,29 @@ async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
       "warning: CHECKOUT_API_KEY is left out: credentials.json does not hold the key of this store",
     );
   return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
+}
+
+/** The first store is described already; only another one is asked for, by a table of operations that takes a while to load. */
+async function accessTo(
+  context: Context,
+  options: EnvOptions,
+  { folder, live }: { readonly folder: string; readonly live: Live },
+): Promise<Outcome<StoreAccess, Problem>> {
+  const { world, version } = context;
+  const { port, control_token: token } = live.run;
+  const origin = localOrigin(port ?? 0);
+  const chosen = readChosenStore(world, folder);
+  if (!chosen.ok) return chosen;
+  if (options.store === undefined && chosen.value === undefined) {
+    const ready = readyOfLive(world, folder, live);
+    if (!ready.ok) return ready;
+    const { api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = ready.value;
+    return accept({ baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret });
+  }
+  const { accessIn } = await import("../store/access.ts");
+  // What the environment says is what this command replaces.
+  const env = { ...world.env, CHECKOUT_STORE_ID: undefined, CHECKOUT_API_KEY: undefined };
+  return accessIn({ ...context, world: { ...world, env } }, options, { origin, token, version });
 }
 
 /** Variables as a shell or a tool reads them; any value comes out as it is. */

@@ -3,10 +3,11 @@ import type { LogStream } from "../../sandbox/runtime/access-log.ts";
 import type { ProgramEnd, StopSignal } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
-import { callSandbox, inStore, sandboxTarget } from "../control-command.ts";
+import { callSandbox, sandboxTarget } from "../control-command.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, setting } from "../option-rules.ts";
-import { accessOf, variablesOf, type StoreAccess } from "../store/variables.ts";
+import { accessIn } from "../store/access.ts";
+import { variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
@@ -96,7 +97,7 @@ async function runInStore(
   const access =
     options.store === FRESH
       ? await freshStore(context, target.value)
-      : await knownStore(context, options, target.value);
+      : await accessIn(context, options, target.value);
   if (!access.ok) return access;
   if (access.value.apiKey === null) return fail(noKey(access.value));
   if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
@@ -115,15 +116,6 @@ async function freshStore(context: Context, target: ControlTarget): Promise<Outc
 
 /** The name of a store that is made for one command. */
 const FRESH_NAME = "checkout exec";
-
-async function knownStore(
-  context: Context,
-  options: ExecOptions,
-  target: ControlTarget,
-): Promise<Outcome<StoreAccess, Problem>> {
-  const found = await inStore(context, options, target);
-  return found.ok ? accessOf(context, options, found.value) : found;
-}
 
 function noKey({ storeId }: StoreAccess): Problem {
   return {

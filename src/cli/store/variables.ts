@@ -1,11 +1,3 @@
-import type { ControlTarget } from "../../client/control/control.ts";
-import { isSameServer, localOrigin } from "../../core/loopback.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
-import type { CommonOptions, Context } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
-import { findStateFolder, liveRun, readCredentials } from "../folder/state-folder.ts";
-import type { Problem } from "../problem.ts";
-
 /** What an application of a store is set up with; `apiKey` is null where no file holds it. */
 export type StoreAccess = {
   readonly baseUrl: string;
@@ -13,20 +5,6 @@ export type StoreAccess = {
   readonly storeId: string;
   readonly signingSecret: string;
 };
-
-/** What an application of a store needs: from its sandbox, and its key from the folder of that. */
-export async function accessOf(
-  context: Context,
-  options: CommonOptions,
-  target: ControlTarget,
-): Promise<Outcome<StoreAccess, Problem>> {
-  const told = await callSandbox(context, target, { name: "storeAccess", body: undefined });
-  if (!told.ok) return told;
-  const { storeId, signingSecret } = told.value;
-  const apiKey = keptKeyOf(context, options, { target, storeId });
-  if (!apiKey.ok) return apiKey;
-  return accept({ baseUrl: `${target.origin}/v1`, apiKey: apiKey.value, storeId, signingSecret });
-}
 
 /** The variables that a program finds them in. */
 export function variablesOf({
@@ -41,19 +19,4 @@ export function variablesOf({
     CHECKOUT_STORE_ID: storeId,
     CHECKOUT_SIGNING_SECRET: signingSecret,
   };
-}
-
-/** The keys that a folder keeps are those of its own sandbox. */
-function keptKeyOf(
-  { world }: Context,
-  options: CommonOptions,
-  { target, storeId }: { readonly target: ControlTarget; readonly storeId: string },
-): Outcome<string | null, Problem> {
-  const folder = findStateFolder(world, options);
-  if (!folder.ok) return accept(null);
-  const run = liveRun(world, folder.value);
-  const port = run.ok ? run.value?.port : undefined;
-  if (typeof port !== "number" || !isSameServer(localOrigin(port), target.origin)) return accept(null);
-  const kept = readCredentials(world, folder.value);
-  return kept.ok ? accept(kept.value?.stores[storeId]?.api_key ?? null) : kept;
 }
