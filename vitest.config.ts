@@ -8,6 +8,6 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     // Most of the time is spent waiting for processes and browsers: more of them than cores are faster.
-    maxWorkers: 4,
+    maxWorkers: 6,
   },
 });
