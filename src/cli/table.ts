@@ -55,7 +55,7 @@ function fitted(cells: readonly Row[], { width, drop }: Fit, widthOf: WidthOf): 
   return left.map((row) => row.map((cell, at) => (at === widest ? cutTo(cell, room, widthOf) : cell)));
 }
 
-/** A text with a mark where it was cut, in so many places. */
+/** A text cut to `room` places, with a mark where it was cut. */
 function cutTo(text: string, room: number, widthOf: WidthOf): string {
   if (widthOf(text) <= room) return text;
   const characters = Array.from(text);

@@ -111,7 +111,7 @@ function reportText(head: string, rows: readonly Row[], style: Style): string {
   return [head, "", ...lines, "", foot].join("\n");
 }
 
-/** Lines of at most so many places. A longer word, such as a path, is not cut: it is there to be copied. */
+/** Lines of at most `places` characters. A longer word, such as a path, is not cut: it is there to be copied. */
 function wrap(text: string, places: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {

@@ -84,7 +84,7 @@ function noneOf(command: string, { searched }: AnswerOf<"listCheckouts">): strin
   return searched === null ? `no matching ${command}` : `no matching ${command} among the newest ${searched}`;
 }
 
-/** Orders or sessions, one a line, in their order, in lines of so many places. */
+/** Orders or sessions, one a line, in their order, in lines of `width` places. */
 export function checkoutLines(checkouts: readonly CheckoutEntry[], width: number): Promise<string> {
   return table(
     ["ID", "STATUS", "AMOUNT", "ORDER ID", "CREATED", "METHOD"],

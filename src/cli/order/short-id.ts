@@ -7,7 +7,7 @@ import { callSandbox, controlTarget, FIND_ID, parseIdOf, type Where } from "../c
 import { isShortId } from "../parsers.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
 
-/** Among so many of a store's newest a short id is looked for. */
+/** How many of the newest of a store are searched for a short id. */
 const NEWEST = 1000;
 /** The largest part of a list of checkouts. */
 const MAX_CHECKOUTS = 200;

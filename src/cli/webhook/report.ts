@@ -9,7 +9,7 @@ import { shortId, table } from "../table.ts";
 
 const COLUMNS = ["LAST TRY", "RESULT", "TRIES", "STATE", "NEXT TRY", "CAUSE"];
 
-/** Deliveries of any events with their last try, one a line, in lines of so many places. */
+/** Deliveries of any events with their last try, one a line, in lines of `width` places. */
 export function deliveryLines(deliveries: readonly DeliveryEntry[], width: number): Promise<string> {
   return table(
     [...COLUMNS, "TYPE", "EVENT", "ENDPOINT"],
