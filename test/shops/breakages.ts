@@ -10,6 +10,7 @@ export type Breakage = {
 };
 
 const FAILS_LOUDLY = "reports a failure although the order exists";
+const FORGED_PAYMENT = "paid after a badly signed event";
 const NEW_KEY_AGAIN = "makes a new key when it is started again";
 
 /** Every breakage of the shops in this folder that the drills find. */
@@ -79,13 +80,13 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "express",
     name: "no_verification",
     item: "webhook_verification",
-    causes: ["does not check the signature", "parses the body before it verifies it"],
+    causes: ["does not check the signature", "parses the body before it verifies it", FORGED_PAYMENT],
   },
   {
     make: "express",
     name: "trusts_order_events",
     item: "webhook_verification",
-    causes: ["accepts forged events of orders"],
+    causes: ["accepts events of orders that are forged or too old", FORGED_PAYMENT],
   },
   {
     make: "express",
