@@ -32,7 +32,7 @@ export async function deliveryLinesOfEvent(deliveries: readonly DeliveryEntry[])
   );
 }
 
-/** Events, one a line, in their order, in lines of so many places. */
+/** Events, one a line, in their order, in lines of `width` places. */
 export function eventLines(events: readonly EventEntry[], width: number): Promise<string> {
   return table(
     ["AT", "TYPE", "ORDER ID", "EVENT"],

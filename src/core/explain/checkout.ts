@@ -3,7 +3,7 @@ import { iso } from "../clock.ts";
 import { formatAmount } from "../money.ts";
 import { likelyCause, type ToldDelivery } from "./delivery.ts";
 import type { Explanation } from "./explanation.ts";
-import { eventEntry, timelineOf, type CheckoutStory } from "./timeline.ts";
+import { timelineOf, type CheckoutStory } from "./timeline.ts";
 
 const REFUSES_NOTHING = {
   check: null,
@@ -111,7 +111,6 @@ export function explainDelivery(event: CheckoutStory["events"][number], delivery
     kind: "delivery",
     id: delivery.id,
     summary: `delivery of ${event.type}: ${delivery.state} after ${tries}${cause === undefined ? "" : `; ${cause}`}`,
-    entries: [eventEntry(event), ...explainEvent(event, [delivery]).entries.slice(1)],
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Checkout } from "../checkout/checkout.ts";
 import { parseJson } from "../json.ts";
-import type { LoggedRequest, RefusedRequest } from "../request/logged-request.ts";
+import { keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { printable } from "../text.ts";
 import { checkOf } from "./checks.ts";
 import type { Difference, Explanation } from "./explanation.ts";
@@ -75,8 +75,8 @@ const GOT = "; got ";
 function receivedOf(code: string, { headers }: RefusedRequest): string | null {
   const name = HEADER_OF[code];
   if (name === undefined) return null;
-  const found = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
-  return found < 0 ? `no ${name} header` : `${name}: ${headers[found + 1] ?? ""}`;
+  const value = keptHeader(headers, name);
+  return value === undefined ? `no ${name} header` : `${name}: ${value}`;
 }
 
 const HEADER_OF: Readonly<Record<string, string>> = {

@@ -76,6 +76,12 @@ export function keptHeaders(rawHeaders: readonly string[]): readonly string[] {
   });
 }
 
+/** The value of a header among those that are kept, by its name in lower case; undefined where it did not come. */
+export function keptHeader(headers: readonly string[], name: string): string | undefined {
+  const at = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
+  return at < 0 ? undefined : headers[at + 1];
+}
+
 /** A body as it is kept: text, redacted and cut. */
 export function keptBody(body: Uint8Array): string {
   return cut(redactSecrets(Buffer.from(body).toString("utf8")), MAX_BODY_CODE_POINTS);

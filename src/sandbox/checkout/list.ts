@@ -36,7 +36,7 @@ type Found = {
 };
 
 const DEFAULT_PAGE = 50;
-/** Of so many checkouts that an index has found in another order, the newest are picked. */
+/** How many checkouts that an index found in another order are sorted to pick the newest. */
 const MAX_PICKED = 500;
 
 const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -10,7 +10,7 @@ import type { ToldDelivery } from "../../core/explain/delivery.ts";
 import { explainRequest } from "../../core/explain/request.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { LoggedRequest } from "../../core/request/logged-request.ts";
+import { keptHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
@@ -66,17 +66,15 @@ function metBy(
   storeId: string,
   { orderId, code, refused }: LoggedRequest,
 ): Checkout | undefined {
-  const key = code === "idempotency_key_reused" && refused !== null ? keyOf(refused.headers) : undefined;
+  const key =
+    code === "idempotency_key_reused" && refused !== null
+      ? keptHeader(refused.headers, "idempotency-key")
+      : undefined;
   const bound = key === undefined ? undefined : store.idempotencyKeys.checkoutOf(storeId, key);
   if (bound !== undefined) return store.checkouts.find(storeId, bound);
   if (orderId === null) return undefined;
   if (code === "order_conflict") return store.checkouts.live(storeId, orderId);
   return code === null ? store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0] : undefined;
-}
-
-function keyOf(headers: readonly string[]): string | undefined {
-  const at = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === "idempotency-key");
-  return at < 0 ? undefined : headers[at + 1];
 }
 
 async function ofCheckout(looking: Looking): Promise<Explanation | undefined> {

@@ -30,7 +30,7 @@ export const AFTER_ALL: Place = Number.MAX_SAFE_INTEGER;
 const NEWEST_IDS = 1000;
 /** How many checkouts one look reads at most. */
 const MAX_LOOK = 10_000;
-/** Where no more than so many times as many lie between, of all stores, all are read in a row: it takes half the time. */
+/** If at most this many times the wanted rows lie between, counting all stores, all are read in a row: half the time. */
 const DENSE = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
