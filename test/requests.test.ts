@@ -1,16 +1,34 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_KEPT_REQUESTS, parseStatuses } from "../src/core/request/logged-request.ts";
+import {
+  DEFAULT_KEPT_REQUESTS,
+  parseStatuses,
+  type LoggedRequest,
+  type RequestFilter,
+} from "../src/core/request/logged-request.ts";
 import { createRequestLog } from "../src/sandbox/runtime/request-log.ts";
-import { IN_MEMORY } from "../src/store/connection/database.ts";
+import { IN_MEMORY, openDatabase } from "../src/store/connection/database.ts";
 import { openRequestFile } from "../src/store/request/request-file.ts";
+import { REQUESTS_DDL } from "../src/store/request/requests.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness, type RunningSandbox } from "./support/harness.ts";
+import { tempFolder } from "./support/temp-folder.ts";
 
 type Entry = Readonly<Record<string, unknown>> & { readonly request_id: string };
 
 const ORDERS = "/v1/orders";
+
+/** Every request, ten at most. */
+const ALL: RequestFilter = {
+  statuses: null,
+  method: null,
+  path: null,
+  orderId: null,
+  after: null,
+  from: null,
+  limit: 10,
+};
 
 test("every request of v1 is in the log, refused or not, with what the interface says of it", async () => {
   const { sandbox, list, post } = await open();
@@ -165,15 +183,6 @@ test("of each store the newest requests are kept, and who waits is woken by its 
     },
     { open: () => opened, firstStore: () => "a", kept: 3, report: (error) => expect(error).toBeUndefined() },
   );
-  const filter = {
-    statuses: null,
-    method: null,
-    path: null,
-    orderId: null,
-    after: null,
-    from: null,
-    limit: 10,
-  };
   const note = (storeId: string, at: number): void =>
     log.note(
       { method: "GET", target: "/v1/x" },
@@ -182,17 +191,96 @@ test("of each store the newest requests are kept, and who waits is woken by its 
     );
   const next = log.next("b", 1000);
   for (let at = 1; at <= 5; at += 1) note("a", at);
-  expect(log.list("a", filter).map(({ at, position }) => [at, position])).toEqual([
+  expect(log.list("a", ALL).map(({ at, position }) => [at, position])).toEqual([
     [5, 5],
     [4, 4],
     [3, 3],
   ]);
   expect(slept.map(({ aborted }) => aborted)).toEqual([false]);
   note("b", 9);
-  expect(log.list("b", filter).map(({ at }) => at)).toEqual([9]);
+  expect(log.list("b", ALL).map(({ at }) => at)).toEqual([9]);
   await next;
-  expect(log.list("a", { ...filter, after: 4 }).map(({ at }) => at)).toEqual([5]);
+  expect(log.list("a", { ...ALL, after: 4 }).map(({ at }) => at)).toEqual([5]);
   expect(DEFAULT_KEPT_REQUESTS).toBe(10_000);
+});
+
+test("a log with a row for each request is taken over", () => {
+  const path = join(tempFolder(), "requests.db");
+  const refused = { message: "no", headers: ["Host", "here"], body: "{}" };
+  const rows = [
+    ["a", 7, "id-7", 201, null, null, "", null],
+    ["a", 8, "id-8", 409, "order_conflict", "order-1", "4,8", JSON.stringify(refused)],
+    ["b", 1, "id-9", 200, null, "order-2", "9", null],
+  ];
+  const kind = {
+    name: "log",
+    applicationId: 0x636b5251,
+    migrations: [REQUESTS_DDL],
+    aside: "the file",
+  } as const;
+  const before = openDatabase(path, { kind });
+  if (!before.ok) throw new Error(before.refusal.message);
+  const insert = before.value.prepare(
+    `INSERT INTO requests (store_id, position, request_id, status, code, order_id, decisions, refused,
+       at, store_at, method, path, duration_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 5, 6, 'GET', '/v1/x', 1.5)`,
+  );
+  for (const row of rows) insert.run(...row);
+  before.value.close();
+  const opened = openRequestFile(path, {});
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const common = { at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
+  expect(opened.value.list("a", ALL)).toEqual([
+    {
+      ...common,
+      position: 8,
+      requestId: "id-8",
+      status: 409,
+      code: "order_conflict",
+      orderId: "order-1",
+      decisions: [4, 8],
+      refused,
+    },
+    {
+      ...common,
+      position: 7,
+      requestId: "id-7",
+      status: 201,
+      code: null,
+      orderId: null,
+      decisions: [],
+      refused: null,
+    },
+  ]);
+  expect([opened.value.last("a"), opened.value.last("b")]).toEqual([8, 1]);
+  expect(opened.value.find("b", "id-9")?.decisions).toEqual([9]);
+  opened.value.close();
+});
+
+test("a request is found by its id, wherever else that id is said", () => {
+  const opened = openRequestFile(IN_MEMORY, {});
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const of = (position: number, requestId: string, orderId: string): LoggedRequest => ({
+    position,
+    requestId,
+    orderId,
+    at: 1,
+    storeAt: 1,
+    method: "GET",
+    path: "/v1/x",
+    status: 200,
+    code: null,
+    durationMs: 1,
+    decisions: [],
+    refused: null,
+  });
+  opened.value.append([{ storeId: "a", requests: [of(1, "the-id", "an-order"), of(2, "other", "2")] }], 10);
+  opened.value.append([{ storeId: "a", requests: [of(3, "third", "the-id")] }], 10);
+  expect(opened.value.find("a", "the-id")?.position).toBe(1);
+  expect(opened.value.find("b", "the-id")).toBeUndefined();
+  expect(opened.value.list("a", { ...ALL, orderId: "the-id" }).map(({ position }) => position)).toEqual([3]);
+  opened.value.append([{ storeId: "a", requests: [of(4, "4", "4"), of(5, "5", "5")] }], 1);
+  expect(opened.value.list("a", ALL).map(({ position }) => position)).toEqual([5]);
+  opened.value.close();
 });
 
 test("how many requests are kept is a setting of the start, and with 0 none is", async () => {

@@ -59,6 +59,20 @@ const MAX_HEADER_CODE_POINTS = 512;
 const MAX_HEADERS = 64;
 const SECRET_HEADERS = /^(authorization|proxy-authorization|cookie)$/i;
 
+/** Whether a request is one of those that are wanted; the limit is not looked at. */
+export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boolean {
+  const [lowest, highest] = wanted.statuses ?? [0, 999];
+  return (
+    request.position > (wanted.after ?? 0) &&
+    request.at >= (wanted.from ?? 0) &&
+    request.status >= lowest &&
+    request.status <= highest &&
+    (wanted.method === null || request.method === wanted.method) &&
+    (wanted.path === null || request.path.startsWith(wanted.path)) &&
+    (wanted.orderId === null || request.orderId === wanted.orderId)
+  );
+}
+
 /** Statuses as people name them: `404`, `4xx`; undefined if it is neither. */
 export function parseStatuses(text: string): readonly [number, number] | undefined {
   if (/^[1-5]xx$/i.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];

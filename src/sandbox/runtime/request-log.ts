@@ -9,7 +9,7 @@ import { storeNow } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { cut, redactSecrets } from "../../core/text.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
-import type { StoredRequest } from "../../store/request/requests.ts";
+import type { RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
 import type { Answer } from "../answer.ts";
@@ -51,7 +51,7 @@ type RequestLogOptions = {
   readonly report: (problem: unknown) => void;
 };
 
-/** Requests are written together: a commit for each would cost a create a seventh of its time. */
+/** Requests are written together: a row for each would cost a create a tenth of its time. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
 const MAX_PATH_CODE_POINTS = 200;
@@ -78,21 +78,19 @@ export function createRequestLog(
     }
     return file === "unusable" ? undefined : file;
   };
-  const placed = (requests: RequestFile, one: Noted): StoredRequest => {
-    const storeId = one.answer.logged?.storeId ?? options.firstStore() ?? "";
-    const position = (positions.get(storeId) ?? requests.last(storeId)) + 1;
-    positions.set(storeId, position);
-    return { ...asKept(one), storeId, position };
-  };
   const write = (): void => {
     const batch = noted;
     noted = [];
     const requests = batch.length === 0 ? undefined : opened();
     if (requests === undefined) return;
     try {
-      const stored = batch.map((one) => placed(requests, one));
-      requests.append(stored, options.kept);
-      new Set(stored.map(({ storeId }) => storeId)).forEach(arrivals.tell);
+      const lastOf = (storeId: string): number => positions.get(storeId) ?? requests.last(storeId);
+      const batches = batchesOf(batch, { firstStore: options.firstStore() ?? "", lastOf });
+      requests.append(batches, options.kept);
+      for (const { storeId, requests: written } of batches) {
+        positions.set(storeId, written.at(-1)?.position ?? 0);
+        arrivals.tell(storeId);
+      }
     } catch (error) {
       options.report(error);
     }
@@ -107,7 +105,11 @@ export function createRequestLog(
     },
     list: (storeId, filter) => {
       write();
-      return opened()?.list(storeId, filter) ?? [];
+      const requests = opened();
+      if (requests === undefined) return [];
+      // A batch is kept whole for the newest of its requests. A log that keeps none shows what was kept before.
+      const oldest = options.kept === 0 ? 0 : requests.last(storeId) - options.kept;
+      return requests.list(storeId, { ...filter, after: Math.max(filter.after ?? 0, oldest) });
     },
     find: (storeId, requestId) => {
       write();
@@ -128,6 +130,18 @@ export function createRequestLog(
   };
 }
 
+/** What was noted of each store, in its order, with the positions after the last one. */
+function batchesOf(
+  noted: readonly Noted[],
+  { firstStore, lastOf }: { readonly firstStore: string; readonly lastOf: (storeId: string) => number },
+): RequestBatch[] {
+  const stores = Map.groupBy(noted, ({ answer }) => answer.logged?.storeId ?? firstStore);
+  return [...stores].map(([storeId, ones]) => {
+    const last = lastOf(storeId);
+    return { storeId, requests: ones.map((one, index) => asKept(one, last + index + 1)) };
+  });
+}
+
 /** No answer, and no erasure, fails for the log. */
 function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => unknown): void {
   try {
@@ -137,12 +151,13 @@ function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => un
   }
 }
 
-function asKept({ request, answer, times }: Noted): Omit<StoredRequest, "position" | "storeId"> {
+function asKept({ request, answer, times }: Noted, position: number): LoggedRequest {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { orderId = null, decisions = [], refusal, clock } = answer.logged ?? {};
   // A request comes before what it makes, also in a story.
   const cameAt = times.at - Math.ceil(times.milliseconds);
   const summary = {
+    position,
     requestId: answer.headers["X-Request-Id"] ?? "",
     at: cameAt,
     storeAt: clock === undefined ? cameAt : storeNow(clock, cameAt),

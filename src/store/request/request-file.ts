@@ -1,6 +1,6 @@
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { openDatabase, type FileKind, type FileRefusal, type OpenOptions } from "../connection/database.ts";
-import { REQUESTS_DDL, requestsTable } from "./requests.ts";
+import { REQUEST_BATCHES_DDL, REQUESTS_DDL, requestsTable } from "./requests.ts";
 
 /**
  * The kind of `requests.db`: "ckRQ" in its header. It is beside `sandbox.db`, so that this stays small and a full or
@@ -9,7 +9,7 @@ import { REQUESTS_DDL, requestsTable } from "./requests.ts";
 const REQUESTS_FILE: FileKind = {
   name: "checkout request log",
   applicationId: 0x636b5251,
-  migrations: [REQUESTS_DDL],
+  migrations: [REQUESTS_DDL, REQUEST_BATCHES_DDL],
   aside: "the file",
 };
 
