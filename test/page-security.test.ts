@@ -289,8 +289,8 @@ test("money is paid to the shop only where it was paid", async () => {
   await unpaid.post(`/pay/${unpaid.id}/cancel`, `token=${unpaid.token}`);
   const labels = ({ body }: Answered): string[] =>
     [...String(body).matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, label = ""]) => label);
-  const facts = ["Paid to", "Order", "Description", "Payment method", "Checkout id"];
-  expect(labels(await get(`/pay/${id}`)).slice(0, 5)).toEqual(facts);
+  const facts = ["Paid to", "Order", "Description", "Payment method", "Paid on", "Reference", "Checkout id"];
+  expect(labels(await get(`/pay/${id}`)).slice(0, 7)).toEqual(facts);
   expect(labels(await unpaid.get(`/pay/${unpaid.id}`))[0]).toBe("Shop");
 });
 

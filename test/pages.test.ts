@@ -8,7 +8,7 @@ import { eventually } from "./support/eventually.ts";
 import { PAGES } from "../src/sandbox/pages/pages.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
 import { startSandbox } from "./support/program.ts";
-import { openShop, type Shop, type Sold } from "./support/shop.ts";
+import { openShop, type Customer, type Shop, type Sold } from "./support/shop.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 /** How a payment can go: what the customer does in the wallet, and what the order and its page say at the end. */
@@ -64,7 +64,8 @@ const ENDINGS: readonly Ending[] = [
     name: "cancels on the page",
     act: async (page) => {
       await page.goBack();
-      await press(page, "Cancel payment");
+      await page.click("summary:has-text('Cancel payment')");
+      await press(page, "Yes, cancel the payment");
     },
     status: "cancelled",
     heading: "Payment cancelled",
@@ -118,10 +119,10 @@ test("an open page follows what happens elsewhere, without a reload", async () =
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url);
   await page.evaluate("window.loadedOnce = document.querySelector('[role=status]').seenBefore = true");
-  await page.click("summary");
+  await page.click(".notes > summary");
   const before = await page.textContent("[role=timer]");
   await page.locator("[role=timer]", { hasNotText: before ?? "" }).waitFor();
-  expect(await page.getAttribute("details", "open")).toBe("");
+  expect(await page.getAttribute(".notes", "open")).toBe("");
   const phone = await shop.visit(sold.checkout_url);
   await start(phone);
   await page.waitForSelector(".qr");
@@ -210,9 +211,9 @@ test("double clicks, reloads, the back button and two tabs do nothing twice", as
   expect(await second.textContent("h2")).toBe("Payment declined");
   expect(await shop.statusOf(sold)).toBe("pending");
   await second.goto(sold.checkout_url);
-  await second.click("summary");
-  expect(await second.textContent("details")).toContain("1: declined");
-  expect(await second.textContent("details")).not.toContain("2:");
+  await second.click(".notes > summary");
+  expect(await second.textContent(".notes")).toContain("1: declined");
+  expect(await second.textContent(".notes")).not.toContain("2:");
   await start(second);
   await second.dblclick("button.primary");
   await second.waitForSelector("h2:text('Payment successful')");
@@ -241,6 +242,91 @@ test("the way back to the shop is a plain link with both ids and no status, and 
   await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
   await page.goto(sold.checkout_url);
   expect(await page.getAttribute("a.primary", "href")).toBe(back);
+});
+
+test("after a payment the customer goes back by themselves, unless they stay, come back or come later", async () => {
+  const shop = await openShop();
+  await shop.command("return-origins", "add", "http://localhost:3000", "--path", "/thanks");
+  const pay = async (): Promise<Sold> => {
+    const sold = await shop.sell();
+    await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
+    return sold;
+  };
+  const sold = await shop.sell();
+  const page = await shop.visit(sold.checkout_url);
+  await page
+    .context()
+    .route("http://localhost:3000/**", (route) =>
+      route.fulfill({ contentType: "text/html", body: "<h1>the shop</h1>" }),
+    );
+  // The page that was open while another device paid.
+  await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
+  await page.waitForSelector("send-back [role=timer]");
+  await page.waitForSelector("h1:text('the shop')");
+  expect(page.url()).toBe(`http://localhost:3000/thanks?order_id=order-1&session_id=${sold.id}`);
+  await page.goBack();
+  await page.waitForSelector("h1:text('Payment successful')");
+  expect(await page.locator("send-back").count()).toBe(0);
+  const another = await pay();
+  await page.goto(another.checkout_url);
+  await follow(page, "Stay on this page");
+  expect([page.url(), await page.locator("send-back").count()]).toEqual([`${another.checkout_url}?stay`, 0]);
+  const without = await shop.visit(another.checkout_url, { javaScriptEnabled: false });
+  expect(await without.locator("send-back").isVisible()).toBe(false);
+  await shop.command("sandbox", "clock", "advance", "2m");
+  await page.goto(another.checkout_url);
+  expect(await page.locator("send-back").count()).toBe(0);
+  expect(shop.complaints).toEqual([]);
+});
+
+test("a paid page has a date and a reference; a cancel is asked once", async () => {
+  const shop = await openShop();
+  const sold = await shop.sell();
+  const page = await shop.visit(sold.checkout_url);
+  expect(await page.locator("button", { hasText: "Yes, cancel" }).isVisible()).toBe(false);
+  await page.click("summary:has-text('Cancel payment')");
+  expect(await page.locator("button", { hasText: "Yes, cancel" }).isVisible()).toBe(true);
+  expect(await shop.statusOf(sold)).toBe("created");
+  await shop.command("sandbox", "pay", sold.id, "--outcome", "succeeded");
+  await page.waitForSelector("h1:text('Payment successful')");
+  expect(await page.getAttribute("time", "datetime")).toMatch(/^\d{4}-\d\d-\d\dT/);
+  expect(await page.textContent("time")).toMatch(/ 20\d\d, \d\d:\d\d UTC$/);
+  expect(await page.textContent("dl")).toContain(sold.id);
+});
+
+test("a phone gets the button of the wallet, and no code to scan with a phone", async () => {
+  const shop = await openShop();
+  const sold = await shop.sell();
+  const look = async (customer: Customer): Promise<readonly [boolean, boolean, string]> => {
+    const page = await shop.visit(sold.checkout_url, customer);
+    if ((await page.locator(".qr").count()) === 0) await page.click("button.primary");
+    const wallet = page.locator("a.primary", { hasText: "Open the sandbox wallet here" });
+    const text = (await page.locator("main").innerText()).replaceAll(/\s+/g, " ");
+    return [await page.locator(".qr").isVisible(), await wallet.isVisible(), text];
+  };
+  const [onDesk, deskWallet, deskText] = await look({});
+  const phone = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } };
+  const [onPhone, phoneWallet, phoneText] = await look(phone);
+  expect([onDesk, deskWallet, onPhone, phoneWallet]).toEqual([true, true, false, true]);
+  expect(deskText).toContain("Scan with your Alipay+ wallet");
+  expect(phoneText).not.toMatch(/scan/i);
+  expect(phoneText).toContain("Pay with Alipay+ Open the sandbox wallet here");
+});
+
+test("the root of the sandbox is a page that says what it is, and its links lead somewhere", async () => {
+  const shop = await openShop();
+  const { checkout_origin: origin } = shop.sandbox.ready;
+  const page = await shop.visit(`${origin}/`);
+  expect(await page.textContent("h1")).toBe("checkout sandbox");
+  expect(await page.textContent("main")).toContain(shop.sandbox.ready.base_url);
+  const links = await page.locator("main a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+  expect(links).not.toEqual([]);
+  for (const link of links) {
+    const answer = await fetch(`${origin}${link ?? ""}`);
+    expect([link, answer.status]).toEqual([link, 200]);
+  }
+  expect((await fetch(`${origin}/`, { method: "HEAD" })).status).toBe(200);
+  expect(shop.complaints).toEqual([]);
 });
 
 test("the QR code leads to the wallet of the open attempt, in both themes", async () => {
@@ -379,7 +465,7 @@ async function follow(page: Page, label: string): Promise<void> {
 }
 
 async function openNotes(page: Page): Promise<void> {
-  const notes = page.locator("summary");
+  const notes = page.locator(".notes > summary");
   if ((await notes.count()) > 0) await notes.click();
 }
 
@@ -423,7 +509,6 @@ async function pagesInEveryState(
     created,
     pending,
     declined,
-    succeeded,
     failed,
     cancelled,
     late,
@@ -435,6 +520,8 @@ async function pagesInEveryState(
     "wallet cancelled": `${cancelled}/wallet/1`,
     "wallet late": `${late}/wallet/1`,
     "walked away": `${pending}/wallet/1/closed`,
+    "paid, stays": `${succeeded}?stay`,
+    home: `${origin}/`,
     "not found": `${origin}/pay/nothing`,
     "wrong method": `${created}/start`,
   };
@@ -455,7 +542,12 @@ async function pagesInEveryState(
     );
     await visitor.waitForSelector("main:not([hx-get]) h1");
   };
-  return { ...Object.fromEntries(ways), "form refused": withoutToken };
+  const sentBack = async (visitor: Page): Promise<void> => {
+    // The page is looked at for longer than it stays.
+    await visitor.addInitScript("window.setInterval = () => 0");
+    await visitor.goto(succeeded);
+  };
+  return { ...Object.fromEntries(ways), succeeded: sentBack, "form refused": withoutToken };
 }
 
 /** What a page does not show of itself on a screen of one size, as an expression for the browser. */

@@ -32,7 +32,19 @@ type MountedArea = {
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Promise<Answer>;
 };
 
-const HEALTH: readonly AreaRoute<ServiceContext>[] = [
+/** What the routes outside of the areas need. */
+type RestContext = ServiceContext & Pick<PagesContext, "localOrigin">;
+
+const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
+  {
+    methods: ["GET", "HEAD"],
+    path: "/",
+    role: "anyone",
+    answer: async ({ localOrigin }, call) => {
+      const { homeAnswer } = await import("./pages/shared/home-page.ts");
+      return accept(homeAnswer(call, localOrigin));
+    },
+  },
   {
     methods: ["GET"],
     path: "/healthz",
@@ -46,10 +58,10 @@ const HEALTH: readonly AreaRoute<ServiceContext>[] = [
   },
 ];
 
-/** The rest: the health check, and the refusal of unknown paths. */
-const REST: Area<ServiceContext> = {
-  routes: HEALTH,
-  find: createRouter(HEALTH, { owner: "the API is under /v1; this server" }),
+/** The rest: the page at the root, the health check, and the refusal of unknown paths. */
+const REST: Area<RestContext> = {
+  routes: REST_ROUTES,
+  find: createRouter(REST_ROUTES, { owner: "the API is under /v1; this server" }),
   admit: () => accept(undefined),
   storeOf: () => undefined,
   refuse: (_context, { requestId }, refusal) => answerRefusal(requestId, refusal),

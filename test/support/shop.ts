@@ -13,7 +13,7 @@ export type Sold = { readonly id: string; readonly status: string; readonly chec
 /** What a customer's browser is set to. */
 export type Customer = Pick<
   BrowserContextOptions,
-  "locale" | "colorScheme" | "javaScriptEnabled" | "viewport"
+  "locale" | "colorScheme" | "javaScriptEnabled" | "viewport" | "hasTouch" | "isMobile"
 >;
 
 /** A merchant with the real sandbox and customers with a real browser. Everything ends with the test. */

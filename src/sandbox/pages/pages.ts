@@ -13,7 +13,8 @@ import type { Area, AreaRoute } from "../area.ts";
 import { checkoutPath } from "./payment/parts.ts";
 import { PAYMENT_ROUTES, type PagesContext } from "./payment/routes.ts";
 import { errorPage } from "./shared/error-page.ts";
-import { SCRIPT_PATH, STYLE_PATH } from "./shared/layout.ts";
+import sendBack from "./payment/send-back.js?raw";
+import { SCRIPT_PATH, SEND_BACK_PATH, STYLE_PATH } from "./shared/layout.ts";
 import style from "./shared/style.css?raw";
 
 const UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}";
@@ -23,6 +24,7 @@ const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...PAYMENT_ROUTES,
   asset(STYLE_PATH, "text/css", style),
   asset(SCRIPT_PATH, "text/javascript", htmx),
+  asset(SEND_BACK_PATH, "text/javascript", sendBack),
 ];
 
 /** The area for browsers: pages and their static files. A refusal is a page too. */

@@ -8,6 +8,8 @@ import {
   button,
   checkoutPath,
   methodMark,
+  moment,
+  paidAt,
   price,
   quoted,
   stateInWords,
@@ -18,11 +20,16 @@ import {
   type PageContext,
 } from "./parts.ts";
 
+/** The query that a customer who stays is sent to. */
+export const STAY = "stay";
+const SECONDS_TO_STAY = 5;
+const SENT_BACK_WITHIN_MS = 60_000;
+
 /** The page at `checkout_url`: what is to be paid, the next step, and at the end the result. */
 export function checkoutPage(context: PageContext): string {
   const { view, texts, language } = context;
   const { status } = view.checkout;
-  const address = checkoutPath(view.checkout);
+  const address = `${checkoutPath(view.checkout)}${context.stays ? `?${STAY}` : ""}`;
   const titled = (title: string): string => `${title} · ${price(context)}`;
   if (isFinal(status)) {
     const content = result(context, status);
@@ -76,10 +83,20 @@ function payment(context: PageContext): Html {
   const path = checkoutPath(view.checkout);
   return html`<section class="card">
     ${open === undefined ? startStep(context) : scanStep(context, open.number)}
-    ${button(context, { action: `${path}/cancel`, label: texts.cancel, style: "plain" })}
+    ${cancelStep(context, `${path}/cancel`)}
     ${returnLink(context, { style: "quiet", label: texts.returnUnpaid(view.names.store) })}
     ${developerNotes(context)}
   </section>`;
+}
+
+/** Asks once, without script too. */
+function cancelStep(context: PageContext, action: string): Html {
+  const { texts } = context;
+  return html`<details class="ask">
+    <summary>${texts.cancel}</summary>
+    <p class="hint">${texts.cancelAsk}</p>
+    ${button(context, { action, label: texts.cancelSure, style: "plain" })}
+  </details>`;
 }
 
 function startStep(context: PageContext): Html {
@@ -99,11 +116,13 @@ function startStep(context: PageContext): Html {
 function scanStep(context: PageContext, attempt: number): Html {
   const { view, texts, origin } = context;
   const path = walletPath(view.checkout, attempt);
-  return html`<h2>${texts.scan[view.checkout.paymentMethod]}</h2>
-    <div class="qr" role="img" aria-label="${texts.qrName}">${qrCode(`${origin}${path}`)}</div>
-    <p class="hint">${texts.scanHint}</p>
-    <p class="waiting">${texts.updatesItself}</p>
+  const { paymentMethod } = view.checkout;
+  return html`<h2 class="elsewhere">${texts.scan[paymentMethod]}</h2>
+    <h2 class="on-phone">${texts.payWith[paymentMethod]}</h2>
+    <div class="qr elsewhere" role="img" aria-label="${texts.qrName}">${qrCode(`${origin}${path}`)}</div>
+    <p class="hint elsewhere">${texts.scanHint}</p>
     <a class="primary" href="${path}">${texts.openWallet}</a>
+    <p class="waiting">${texts.updatesItself}</p>
     <noscript><a class="plain" href="${checkoutPath(view.checkout)}">${texts.checkAgain}</a></noscript>`;
 }
 
@@ -115,6 +134,7 @@ function qrCode(address: string): Html {
 function result(context: PageContext, status: FinalStatus): Html {
   const { view, texts } = context;
   const { checkout, names } = view;
+  const paid = paidAt(view);
   return html`<section class="card result ${status}">
     <span class="icon" aria-hidden="true"></span>
     <h1>${texts.result[status]}</h1>
@@ -129,8 +149,10 @@ function result(context: PageContext, status: FinalStatus): Html {
       ${row(texts.order, quoted(checkout.orderId))}
       ${checkout.description === null ? "" : row(texts.description, quoted(checkout.description))}
       ${row(texts.paymentMethod, texts.method[checkout.paymentMethod])}
+      ${paid === undefined ? "" : row(texts.paidOn, moment(context, paid))}
+      ${paid === undefined ? "" : row(texts.reference, html`<code>${checkout.id}</code>`)}
     </dl>
-    ${returnLink(context, { style: "primary", label: texts.returnTo(names.store) })}
+    ${returnLink(context, { style: "primary", label: texts.returnTo(names.store) })} ${sendBack(context)}
     ${developerNotes(context)}
   </section>`;
 }
@@ -145,12 +167,27 @@ function returnLink(
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
+/**
+ * After a payment the customer goes back without a click, and can stay. Who opens the page later stays. Without script
+ * nothing moves, and the page does not say so.
+ */
+function sendBack({ view, texts, stays }: PageContext): Html {
+  const { checkout, returnOrigin, names, now } = view;
+  const paid = paidAt(view);
+  if (returnOrigin === null || stays || paid === undefined || now - paid > SENT_BACK_WITHIN_MS) return html``;
+  const seconds = html`<span data-seconds>${String(SECONDS_TO_STAY)}</span>`;
+  return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(SECONDS_TO_STAY)}">
+    <p class="hint" role="timer" aria-live="off">${texts.sentBack(names.store, seconds)}</p>
+    <a class="plain" href="${checkoutPath(checkout)}?${STAY}">${texts.stay}</a>
+  </send-back>`;
+}
+
 /** Details for the merchant's developer, collapsed. */
 function developerNotes({ view, texts }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
   const tries = attempts.map(({ number, outcome }) => `${number}: ${texts.outcome[outcome ?? "open"]}`);
   const late = lateResults.map(({ attempt, result: came }) => `${attempt}: ${texts.outcome[came]}`);
-  return html`<details>
+  return html`<details class="notes">
     <summary>${texts.forDevelopers}</summary>
     <dl>
       ${row(texts.checkoutId, html`<code>${checkout.id}</code>`)}

@@ -1,4 +1,5 @@
 import type { Checkout } from "../../../core/checkout/checkout.ts";
+import { iso } from "../../../core/clock.ts";
 import { formatPrice, pricePieces } from "../../../core/money.ts";
 import { isFinal, MAX_ATTEMPTS } from "../../../core/checkout/payment.ts";
 import { html, type Html } from "../../../web/html.ts";
@@ -17,6 +18,8 @@ export type PageContext = {
   readonly origin: string;
   /** The request_id of this answer. */
   readonly requestId: string;
+  /** The customer has asked not to be sent back to the shop. */
+  readonly stays: boolean;
 };
 
 /** The address of a checkout's page, as a path. */
@@ -40,6 +43,29 @@ export function amount({ language, view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
   const pieces = pricePieces(amountMinor, currency, LANGUAGE_TAGS[language]);
   return html`<span class="digits">${pieces.map((piece) => html`${piece}<wbr />`)}</span>`;
+}
+
+/** A moment in the customer's language, in UTC: the shop and its customer may be in different places. */
+export function moment({ language }: PageContext, time: number): Html {
+  const text = new Intl.DateTimeFormat(LANGUAGE_TAGS[language], MOMENT_FORMAT).format(time);
+  return html`<time datetime="${iso(time)}">${text}</time>`;
+}
+
+const MOMENT_FORMAT: Intl.DateTimeFormatOptions = {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+  timeZone: "UTC",
+  timeZoneName: "short",
+};
+
+/** When the checkout was paid, by the store's clock; undefined if it was not. */
+export function paidAt({ checkout, attempts }: CheckoutView): number | undefined {
+  if (checkout.status !== "succeeded") return undefined;
+  return attempts.find(({ outcome }) => outcome === "succeeded")?.finishedAt ?? undefined;
 }
 
 /** A row of a list of facts. */

@@ -5,7 +5,7 @@ import type { Attempt } from "../../../core/checkout/payment.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
-import { headerLines } from "../../../web/http.ts";
+import { headerLines, splitTarget } from "../../../web/http.ts";
 import { languageOf } from "../../../web/language.ts";
 import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
@@ -15,7 +15,7 @@ import { storeTime } from "../../at-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import { actAsPayer, type PayerAct } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
-import { checkoutPage } from "./checkout-page.ts";
+import { checkoutPage, STAY } from "./checkout-page.ts";
 import { checkoutPath, walletPath, type PageContext } from "./parts.ts";
 import { TEXTS } from "./texts.ts";
 import { WALLET_OUTCOMES, walkedAwayPage, walletPage, type WalletOutcome } from "./wallet-page.ts";
@@ -104,6 +104,7 @@ async function lookAt(context: PagesContext, call: Call): Promise<Outcome<PageCo
     token: formToken(context.masterKey, checkoutId),
     origin: originOf(context, call.request),
     requestId: call.requestId,
+    stays: splitTarget(call.request.target).query === STAY,
   });
 }
 

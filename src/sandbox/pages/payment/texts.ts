@@ -1,5 +1,6 @@
 import type { PaymentMethod } from "../../../core/checkout/checkout.ts";
 import type { FinalStatus } from "../../../core/checkout/payment.ts";
+import { html, type Html } from "../../../web/html.ts";
 import type { Language } from "../../../web/language.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 
@@ -35,6 +36,8 @@ const ENGLISH = {
   settlesFrozen:
     "This order number is reserved: the payment settles by itself, but not while the store’s clock is frozen.",
   cancel: "Cancel payment",
+  cancelAsk: "The order will not be paid, and this page cannot pay it any more.",
+  cancelSure: "Yes, cancel the payment",
   returnUnpaid: (store: string) => `Return to ${store} without paying`,
   returnTo: (store: string) => `Return to ${store}`,
   ready: "Ready to be paid",
@@ -54,6 +57,10 @@ const ENGLISH = {
   } satisfies Record<FinalStatus, string>,
   late: "Your payment was confirmed after this checkout had ended. It was not applied to the order; please contact the shop.",
   paidTo: "Paid to",
+  paidOn: "Paid on",
+  reference: "Reference",
+  sentBack: (store: string, seconds: Html) => html`You go back to ${store} in ${seconds} s.`,
+  stay: "Stay on this page",
   shop: "Shop",
   forDevelopers: "For developers",
   checkoutId: "Checkout id",
@@ -127,6 +134,8 @@ const CHINESE: typeof ENGLISH = {
   settlesItself: "该订单号为保留编号：支付结果将在片刻后自动产生。",
   settlesFrozen: "该订单号为保留编号：商家时钟目前已冻结，恢复运行后支付结果将自动产生。",
   cancel: "取消支付",
+  cancelAsk: "取消后订单不会支付，本页面也无法再支付该订单。",
+  cancelSure: "确认取消支付",
   returnUnpaid: (store) => `暂不支付，返回 ${store}`,
   returnTo: (store) => `返回 ${store}`,
   ready: "等待支付",
@@ -146,6 +155,10 @@ const CHINESE: typeof ENGLISH = {
   },
   late: "订单结束后才收到您的支付确认，本次支付未计入订单，请联系商家处理。",
   paidTo: "收款方",
+  paidOn: "支付时间",
+  reference: "交易编号",
+  sentBack: (store, seconds) => html`${seconds} 秒后自动返回 ${store}。`,
+  stay: "留在本页面",
   shop: "商家",
   forDevelopers: "开发者信息",
   checkoutId: "Checkout ID",

@@ -2,9 +2,11 @@ import { html, type Html } from "../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
-/** Paths of the pages' style and script. */
+/** Paths of the pages' style and of htmx. */
 export const STYLE_PATH = "/assets/checkout.css";
 export const SCRIPT_PATH = "/assets/htmx.js";
+/** The path of the script that sends customers back to the shop. */
+export const SEND_BACK_PATH = "/assets/send-back.js";
 
 /**
  * htmx without its own style sheet, which the content security policy would refuse. Answers 5xx and 403 leave the page
@@ -33,6 +35,7 @@ export function layout(language: Language, page: { readonly title: string; reado
           <link rel="icon" href="data:," />
           <link rel="stylesheet" href="${STYLE_PATH}" />
           <script src="${SCRIPT_PATH}" defer></script>
+          <script src="${SEND_BACK_PATH}" defer></script>
         </head>
         <body>
           <header class="ribbon"><strong>${texts.testMode}</strong><span>${texts.noMoney}</span></header>

@@ -16,6 +16,14 @@ const ENGLISH = {
   },
   errorHint: "Go back to the shop and open the checkout again.",
   errorReason: "What exactly was wrong:",
+  homeTitle: "checkout sandbox",
+  homeHint:
+    "The Hosted Checkout and Orders Service, on this machine. Merchants call its API; customers pay at the address that it answers with.",
+  homeApi: "API",
+  homeControl: "Control API, with its token",
+  homeTry: "Create an order",
+  homeHelp: "All commands",
+  homeHealth: "Is it ready?",
 };
 
 /** The texts that all pages share, in Simplified Chinese. */
@@ -34,6 +42,13 @@ const CHINESE: typeof ENGLISH = {
   },
   errorHint: "请返回商家页面，重新打开支付页面。",
   errorReason: "具体原因：",
+  homeTitle: "checkout 沙箱",
+  homeHint: "在本机运行的托管收银台与订单服务。商家调用其 API，顾客在 API 返回的地址上支付。",
+  homeApi: "API",
+  homeControl: "控制 API（需要令牌）",
+  homeTry: "创建订单",
+  homeHelp: "所有命令",
+  homeHealth: "是否就绪？",
 };
 
 /** The texts in each language. */
