@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { HEADERS, signHeaders } from "../src/core/webhook/signature.ts";
+import { HEADERS, headerValues, signHeaders } from "../src/core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { createCauseSearch } from "../src/client/listen/search.ts";
@@ -860,6 +860,38 @@ test("the secret comes from a file too, two of them during a rotation", async ()
   const answer = await harness.programOn(4300)?.answer({ method: "POST", target: "/", rawHeaders, body });
   expect([answer?.status, got.length]).toEqual([200, 1]);
   expect((await listening.stop()).code).toBe(0);
+});
+
+test("a service that names its headers otherwise is verified by them, and they go on as they came", async () => {
+  const harness = createHarness();
+  const got = record(harness, 3000);
+  writeFileSync(join(harness.cwd, "secret.txt"), `${SECRET}\n`);
+  const names = { eventId: "X-Event", timestamp: "X-Time", signature: "X-Sign" };
+  const service = ["--port", "4300", "--secret-file", "secret.txt", "--forward", HOOKS];
+  const told = "event-id=X-Event, timestamp=X-Time, signature=X-Sign";
+  const listening = await startListening(harness, [...service, "--header-names", told]);
+  const body = Buffer.from(JSON.stringify(EVENT));
+  const timestamp = Math.floor(harness.clock.now() / 1000);
+  const send = async (named: typeof names): Promise<number | undefined> => {
+    const headers = signHeaders([SECRET], {
+      eventId: EVENT.event_id,
+      timestamp,
+      rawBody: body,
+      names: named,
+    });
+    const rawHeaders = ["Host", "127.0.0.1:4300", ...Object.entries(headers).flat()];
+    return (await harness.programOn(4300)?.answer({ method: "POST", target: "/", rawHeaders, body }))?.status;
+  };
+  expect(await send(HEADERS)).toBe(400);
+  expect([await send(names), got.length]).toEqual([200, 1]);
+  expect(headerValues(got[0]?.rawHeaders ?? [], "X-Sign")).toHaveLength(1);
+  expect((await listening.stop()).code).toBe(0);
+  await harness.start();
+  const own = await harness.run(["listen", "--header-names", told]);
+  expect([own.code, own.stderr]).toEqual([
+    2,
+    expect.stringContaining("names of its own, and the sandbox has none"),
+  ]);
 });
 
 test("a body that goes too deep for any parser is no accident", async () => {

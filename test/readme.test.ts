@@ -100,7 +100,7 @@ test("the README names every command and every script that exists", async () => 
 });
 
 function configShown(): string {
-  return /```json\n([\s\S]*?)```/.exec(README)?.[1] ?? "";
+  return /```json\n(\{\s*"\$schema"[\s\S]*?)```/.exec(README)?.[1] ?? "";
 }
 
 /** The commands of all console blocks, each with what is shown below it. */

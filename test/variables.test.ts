@@ -16,6 +16,7 @@ const SETTINGS = [
     "EXIT_ON_DISCONNECT",
     "FORWARD",
     "HEADER",
+    "HEADER_NAMES",
     "INSECURE",
     "PORT",
     "ROUTE",

@@ -157,6 +157,65 @@ test("what is missing or makes no sense is a usage error that says where it can 
   }
 });
 
+test("without a secret those of the sandbox that runs here are tried, and the one that fits is named", async () => {
+  const { harness, verify, timestamp, signature } = prepare();
+  const { ready } = await harness.start();
+  const signedBy = (key: string): string => signatureOf(key, { timestamp, rawBody: Buffer.from(BODY) });
+  const stores = await verify({ signature: signedBy(ready.signing_secret), json: "" }, {});
+  expect([stores.code, json(stores.stdout)]).toEqual([
+    0,
+    {
+      valid: true,
+      timestamp: Number(timestamp),
+      age_seconds: 0,
+      secret_of: "the store Sandbox Store",
+      endpoint_id: null,
+    },
+  ]);
+  const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
+  const { id = "" } = json(added.stdout) as Readonly<Record<string, string>>;
+  const rotate = async (): Promise<string> => {
+    const { stdout } = await harness.run(["endpoints", "rotate-secret", id, "--overlap", "0s", "--json"]);
+    return String(json(stdout)["signing_secret"]);
+  };
+  const secret = await rotate();
+  const endpoints = await verify({ signature: signedBy(secret) }, {});
+  expect(endpoints.stdout).toBe(
+    "✓ the signature is valid; it was made 0 s ago, with the signing secret of the endpoint http://localhost:3000/hooks\n",
+  );
+  await rotate();
+  const rotated = await verify({ signature: signedBy(secret) }, {});
+  expect(rotated.code).toBe(1);
+  expect(rotated.stdout).toContain(
+    "tried the signing secrets of the endpoint http://localhost:3000/hooks, the store Sandbox Store",
+  );
+  expect(rotated.stdout).toContain("an earlier one of the endpoint http://localhost:3000/hooks");
+  for (const { stdout } of [rotated, endpoints]) expect(stdout).not.toContain(secret);
+  // A secret that is given is the only one.
+  expect((await verify({ signature: signedBy(secret) })).code).toBe(1);
+  expect((await verify({ signature })).code).toBe(0);
+});
+
+test("another service's names of the headers can be given", async () => {
+  const { verify } = prepare();
+  const named = await verify({ "header-names": "timestamp=X-Time,signature=X-Sign", timestamp: "soon" });
+  expect(named.stdout).toContain("the header X-Time must be Unix seconds in ten digits");
+  expect((await verify({ "header-names": "signature=X-Sign" })).code).toBe(0);
+  for (const wrong of [
+    "",
+    "X-Time",
+    "time=X-Time",
+    "timestamp=",
+    "timestamp=a b",
+    "timestamp=X,timestamp=Y",
+    "timestamp=X,signature=x",
+  ]) {
+    const refused = await verify({ "header-names": ` ${wrong}` });
+    expect([wrong, refused.code, refused.stdout]).toEqual([wrong, 2, ""]);
+    expect(refused.stderr).toContain("timestamp=X-Timestamp,signature=X-Signature; got");
+  }
+});
+
 test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl take", async () => {
   const { harness, write, verify, timestamp, signature } = prepare();
   const sign = (...flags: string[]) =>

@@ -77,6 +77,7 @@ async function senderOf(context: Context, options: ListenOptions): Promise<Outco
   const target = given ? await targetIfThere(context, options) : await controlTarget(context, options);
   if (!target.ok) return target;
   if (target.value === undefined) return serviceOf(context, options);
+  if (options.headerNames !== undefined) return OWN_NAMES;
   // The same store as long as it listens, wherever the sandbox is by then.
   const { storeId } = target.value;
   const store = storeId === undefined ? {} : { storeId };
@@ -109,6 +110,11 @@ async function serviceOf(context: Context, options: ListenOptions): Promise<Outc
   if (since !== undefined || exitOnDisconnect === true) return ONLY_SANDBOX;
   return accept({ kind: "service", secrets: secrets.value });
 }
+
+const OWN_NAMES = failUsage(
+  "--header-names is for a service with names of its own, and the sandbox has none",
+  "leave it out; or name the service's secret and a port: --secret-file FILE --port 4300",
+);
 
 const NO_PORT = failUsage(
   "--port is missing: the service needs a fixed address to send to",

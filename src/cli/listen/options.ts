@@ -9,6 +9,8 @@ import {
   type Route,
 } from "../../core/webhook/forwarding.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { HEADERS } from "../../core/webhook/signature.ts";
+import type { HeaderNames } from "../../core/webhook/webhook.ts";
 import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { TlsTrust } from "../../world.ts";
@@ -26,7 +28,7 @@ import { setting } from "../option-rules.ts";
 import { idOf, parseDuration, parseHost, parseWhole } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
-import { secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
+import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
 /** What comes first: what has waited, everything after an event, or everything of the last milliseconds. */
 export type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
@@ -45,6 +47,7 @@ export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly since?: Since;
   readonly port?: number;
   readonly exitOnDisconnect?: boolean;
+  readonly headerNames?: HeaderNames;
   readonly printSecret?: boolean;
 };
 
@@ -56,6 +59,8 @@ export type ListenPlan = ForwardPlan & {
   readonly ownHosts: readonly string[];
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
+  /** The names of the headers of deliveries. */
+  readonly headerNames: HeaderNames;
 };
 
 /** How long a target has for its answer: less than the sandbox has for ours. */
@@ -99,6 +104,7 @@ export function listenOptions(): Option[] {
     switchOption("--insecure", "skip TLS certificate verification of https targets"),
     valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
     switchOption("--exit-on-disconnect", "exit with 7 when the sandbox is disconnected"),
+    headerNamesOption(),
   ];
   return [
     ...settings.map((option) => setting("CHECKOUT_LISTEN", option)),
@@ -134,6 +140,7 @@ export async function planOf(
     ownHosts: options.allowHost ?? [],
     timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
     tls: trust.value,
+    headerNames: options.headerNames ?? HEADERS,
   });
 }
 

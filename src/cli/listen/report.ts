@@ -4,7 +4,7 @@ import type { DeliveryResult, HandledDelivery } from "../../client/listen/listen
 import { ALL_EVENTS } from "../../core/webhook/endpoint.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { cut, printable } from "../../core/text.ts";
-import { HEADERS } from "../../core/webhook/signature.ts";
+import { SIGNATURES } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
 import { causeLine } from "../webhook/cause-line.ts";
 import type { ListenPlan } from "./options.ts";
@@ -149,7 +149,7 @@ function nextText(next: number | null, now: number): string {
 /** Everything about a delivery: its headers without the whole signature, its body, and what the target answered. */
 export function detailLines({ request, result, answered }: HandledDelivery): string {
   const headers = request.rawHeaders.flatMap((name, index) =>
-    index % 2 === 0 ? [`> ${name}: ${shownHeader(name, request.rawHeaders[index + 1] ?? "")}`] : [],
+    index % 2 === 0 ? [`> ${name}: ${shownHeader(request.rawHeaders[index + 1] ?? "")}`] : [],
   );
   const body = prettyBody(request.body).map((line) => `> ${line}`);
   const said = result.kind === "answered" ? result.answer : "";
@@ -161,8 +161,9 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
     .join("\n");
 }
 
-function shownHeader(name: string, value: string): string {
-  if (name.toLowerCase() !== HEADERS.signature.toLowerCase()) return value;
+/** A signature is told by its form: services may name its header otherwise. */
+function shownHeader(value: string): string {
+  if (!SIGNATURES.test(value)) return value;
   return value
     .split(",")
     .map((digest) => `${digest.slice(0, SHOWN_SIGNATURE_DIGITS)}…`)

@@ -108,6 +108,7 @@ async function open(context: Context, options: SessionOptions): Promise<Outcome<
       forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
       hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
       paths: pathsOf(plan),
+      headerNames: plan.headerNames,
       onHandled: (delivery) => {
         last = delivery;
         printer.line(deliveryJson(delivery), () => deliveryLine(delivery, { style: printer.style, plan }));

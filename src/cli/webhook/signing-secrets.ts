@@ -1,6 +1,7 @@
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { secretFault } from "../../core/webhook/signature.ts";
-import { valueOption, type CommonOptions, type Context } from "../command.ts";
+import { parseHeaderNames } from "../../core/webhook/header-names.ts";
+import { orInvalid, valueOption, type CommonOptions, type Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
 import { failUsage, type Problem } from "../problem.ts";
 import type { Option } from "commander";
@@ -22,14 +23,33 @@ export function secretOption(): Option {
   );
 }
 
+/** `--header-names`. */
+export function headerNamesOption(): Option {
+  return valueOption(
+    "--header-names <names>",
+    "names of the headers, for a service with its own: event-id=X-Id,timestamp=X-Time,signature=X-Sign (default: Checkout-…)",
+    orInvalid(parseHeaderNames),
+  );
+}
+
 /**
  * The signing secrets that a command works with: the file's, or the variable's. Refuses where there are none, and where
  * payload and secret would both come from standard input. None of them is printed from now on.
  */
 export async function findSecrets(
-  { world, printer }: Context,
+  context: Context,
   options: SecretOptions,
 ): Promise<Outcome<readonly string[], Problem>> {
+  const given = await givenSecrets(context, options);
+  if (!given.ok) return given;
+  return given.value === undefined ? noSecret(options.secretFile) : accept(given.value);
+}
+
+/** The same; undefined where neither is given. */
+export async function givenSecrets(
+  { world, printer }: Context,
+  options: SecretOptions,
+): Promise<Outcome<readonly string[] | undefined, Problem>> {
   const { secretFile, payloadFile } = options;
   if (secretFile === STDIN && payloadFile === STDIN) return ONE_STDIN;
   const read =
@@ -38,8 +58,8 @@ export async function findSecrets(
   const text = read.value === undefined ? undefined : Buffer.from(read.value).toString("utf8");
   const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
   for (const secret of secrets) printer.hide(secret);
-  if (secrets.every((secret) => secret === "")) return noSecret(secretFile);
-  return accept(secrets);
+  if (secrets.some((secret) => secret !== "")) return accept(secrets);
+  return secretFile === undefined ? accept(undefined) : noSecret(secretFile);
 }
 
 /** Refuses secrets that nothing should be signed with; verifying says what is wrong with them by itself. */
@@ -56,7 +76,8 @@ const ONE_STDIN = failUsage(
   `take one of them from a file, or the secret from ${SECRET_VARIABLE}`,
 );
 
-function noSecret(secretFile: string | undefined): Outcome<never, Problem> {
+/** Why there is none to work with. */
+export function noSecret(secretFile: string | undefined): Outcome<never, Problem> {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
   return failUsage(message, SOURCES);

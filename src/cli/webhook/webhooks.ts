@@ -1,7 +1,8 @@
 import { iso } from "../../core/clock.ts";
 import type { Command } from "commander";
 import { parseJson } from "../../core/json.ts";
-import { accept } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
 import type { Diagnosis } from "../../core/webhook/diagnosis/causes.ts";
 import { diagnose } from "../../core/webhook/diagnosis/diagnose.ts";
 import {
@@ -11,13 +12,22 @@ import {
   TIMESTAMP,
   verifySignature,
 } from "../../core/webhook/signature.ts";
-import type { SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
+import type { HeaderNames, SignatureVerdict, VerifyOptions } from "../../core/webhook/webhook.ts";
 import { invalidOption, register, valueOption, type Context, type Registry } from "../command.ts";
 import { causeLine } from "./cause-line.ts";
 import { readInput } from "../input.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
-import { EXIT, type Ending } from "../problem.ts";
-import { checkSecrets, findSecrets, secretOption, type SecretOptions } from "./signing-secrets.ts";
+import { EXIT, type Ending, type Problem } from "../problem.ts";
+import type { SecretsOf } from "./sandbox-secrets.ts";
+import {
+  checkSecrets,
+  findSecrets,
+  givenSecrets,
+  headerNamesOption,
+  noSecret,
+  secretOption,
+  type SecretOptions,
+} from "./signing-secrets.ts";
 
 type VerifyFlags = SecretOptions & {
   readonly payloadFile: string;
@@ -25,6 +35,7 @@ type VerifyFlags = SecretOptions & {
   readonly signature: string;
   readonly tolerance?: number;
   readonly now?: number;
+  readonly headerNames?: HeaderNames;
 };
 
 type SignFlags = SecretOptions & {
@@ -38,7 +49,6 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
   const payload = () => valueOption("--payload-file <file>", "the body, byte for byte; - is standard input");
   register<VerifyFlags>(parent, registry, {
     name: "verify",
-    ofStore: false,
     summary: "verify the signature of one webhook, and say why it fails; exit 0 or 1",
     examples: [
       "checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file secret.txt",
@@ -49,6 +59,7 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
       valueOption("--timestamp <value>", `the header ${HEADERS.timestamp}, as it came`),
       valueOption("--signature <value>", `the header ${HEADERS.signature}, as it came`),
       secretOption(),
+      headerNamesOption(),
       valueOption(
         "--tolerance <duration>",
         `tolerance of the timestamp, before and after now (default: ${durationText(DEFAULT_TOLERANCE_SECONDS * 1000)})`,
@@ -84,20 +95,54 @@ export function registerWebhooks(parent: Command, registry: Registry): void {
 
 /** A signature that does not match is a result, not a failure of the command: it is printed, and the exit code tells. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<Ending> {
-  const { payloadFile, timestamp, signature } = options;
-  const secrets = await findSecrets(context, options);
-  if (!secrets.ok) return secrets;
+  const { payloadFile, timestamp, signature, headerNames = HEADERS } = options;
+  const sources = await secretsToTry(context, options);
+  if (!sources.ok) return sources;
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
   if (!rawBody.ok) return rawBody;
-  const request: VerifyOptions & { readonly now: number } = {
+  const request: Omit<VerifyOptions, "secrets"> & { readonly now: number } = {
     rawBody: rawBody.value,
-    headers: [HEADERS.timestamp, timestamp, HEADERS.signature, signature],
-    secrets: secrets.value,
+    headers: [headerNames.timestamp, timestamp, headerNames.signature, signature],
+    headerNames,
     toleranceSeconds: options.tolerance ?? DEFAULT_TOLERANCE_SECONDS,
     now: options.now ?? context.world.now(),
   };
-  const verdict = verifySignature(request);
-  return report(context, { verdict, causes: diagnose(request), now: request.now });
+  const verdicts = sources.value.map((source) => {
+    const verdict = verifySignature({ ...request, secrets: source.inForce });
+    return { source, verdict };
+  });
+  // A signature that is too old was made with the secret, and one that does not match was not.
+  const best =
+    verdicts.find(({ verdict }) => verdict.ok) ??
+    verdicts.find(({ verdict }) => !verdict.ok && verdict.code !== "signature_mismatch");
+  if (best !== undefined) {
+    const causes = diagnose({ ...request, secrets: best.source.inForce });
+    return report(context, { verdict: best.verdict, causes, now: request.now, tried: [best.source] });
+  }
+  const secrets = sources.value.flatMap(({ inForce }) => inForce);
+  const known = sources.value.flatMap(({ owner, retired }) =>
+    retired.map((secret) => ({ label: `an earlier one of ${owner ?? "it"}`, secret, retired: true })),
+  );
+  const verdict = verifySignature({ ...request, secrets });
+  const causes = diagnose({ ...request, secrets, known });
+  return report(context, { verdict, causes, now: request.now, tried: sources.value });
+}
+
+/** Secrets that were given have no owner. */
+type Source = Pick<SecretsOf, "inForce" | "retired"> & Partial<SecretsOf>;
+
+/** The secrets that were given; else those of the sandbox that runs here. */
+async function secretsToTry(
+  context: Context,
+  options: VerifyFlags,
+): Promise<Outcome<readonly Source[], Problem>> {
+  const given = await givenSecrets(context, options);
+  if (!given.ok) return given;
+  if (given.value !== undefined) return accept([{ inForce: given.value, retired: [] }]);
+  const { sandboxSecrets } = await import("./sandbox-secrets.ts");
+  const found = await sandboxSecrets(context, options);
+  if (!found.ok) return found;
+  return found.value === undefined ? noSecret(undefined) : accept(found.value);
 }
 
 async function runSign(context: Context, options: SignFlags): Promise<Ending> {
@@ -125,22 +170,30 @@ type Report = {
   readonly verdict: SignatureVerdict;
   readonly causes: readonly Diagnosis[];
   readonly now: number;
+  /** Where the secrets came from. */
+  readonly tried: readonly Source[];
 };
 
-async function report({ printer }: Context, { verdict, causes, now }: Report): Promise<Ending> {
+async function report({ printer }: Context, { verdict, causes, now, tried }: Report): Promise<Ending> {
   if (verdict.ok) {
     const ageSeconds = Math.floor(now / 1000) - verdict.timestamp;
     const age = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
-    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds };
+    const [{ owner, endpointId } = { owner: undefined }] = tried;
+    const whose = owner === undefined ? {} : { secret_of: owner, endpoint_id: endpointId };
+    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...whose };
+    const by = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
     return printer.result(
       json,
-      () => `${printer.style.green("✓")} the signature is valid; it was made ${age}`,
+      () => `${printer.style.green("✓")} the signature is valid; it was made ${age}${by}`,
     );
   }
   const { code, message } = verdict;
-  await printer.result({ valid: false, code, message, causes }, () =>
+  const owners = tried.flatMap(({ owner }) => owner ?? []);
+  const told = owners.length === 0 ? {} : { secrets_of: owners };
+  await printer.result({ valid: false, code, message, causes, ...told }, () =>
     [
       `${printer.style.red("✗")} not valid: ${message} ${printer.style.dim(`(${code})`)}`,
+      ...(owners.length === 0 ? [] : [`  tried the signing secrets of ${printable(owners.join(", "))}`]),
       ...causes.map((cause) => causeLine(cause, printer.style)),
     ].join("\n"),
   );

@@ -1,6 +1,7 @@
 import type { AddedHeader } from "../../core/webhook/forwarding.ts";
 import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
-import { HEADERS, headerValues } from "../../core/webhook/signature.ts";
+import { headerValues } from "../../core/webhook/signature.ts";
+import type { HeaderNames } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
 
 /** How events are forwarded. */
@@ -10,6 +11,8 @@ export type ForwardOptions = {
   /** Timeout for the target's whole answer. */
   readonly timeoutMs: number;
   readonly tls: TlsTrust | undefined;
+  /** The names of the headers of deliveries: they go on. */
+  readonly headerNames: HeaderNames;
 };
 
 /** The answer of a target, or the reason why there is none. */
@@ -51,7 +54,7 @@ export async function forward(
   const sent = await world.send({
     method: "POST",
     url,
-    headers: { ...Object.fromEntries(options.headers), ...ownHeaders(request) },
+    headers: { ...Object.fromEntries(options.headers), ...ownHeaders(request, options.headerNames) },
     body: request.body,
     timeoutMs: options.timeoutMs,
     maxResponseBytes: MAX_ANSWER_BYTES,
@@ -81,8 +84,11 @@ async function addressesOf(
 }
 
 /** The headers to forward. The delivery was verified, so each signed header is there once. */
-function ownHeaders({ rawHeaders }: HttpRequest): Record<string, string> {
-  const names = [HEADERS.eventId, HEADERS.timestamp, HEADERS.signature, "Content-Type"];
+function ownHeaders(
+  { rawHeaders }: HttpRequest,
+  { eventId, timestamp, signature }: HeaderNames,
+): Record<string, string> {
+  const names = [eventId, timestamp, signature, "Content-Type"];
   return Object.fromEntries(
     names.flatMap((name) => headerValues(rawHeaders, name).map((value) => [name, value] as const)),
   );

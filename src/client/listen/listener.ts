@@ -8,8 +8,8 @@ import { claimsOf, type Claims } from "../../core/webhook/diagnosis/claims.ts";
 import type { DiagnoseOptions } from "../../core/webhook/diagnosis/diagnose.ts";
 import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { verifyWebhook } from "../../core/webhook/verify.ts";
-import { HEADERS, headerValues } from "../../core/webhook/signature.ts";
-import type { WebhookCode } from "../../core/webhook/webhook.ts";
+import { headerValues } from "../../core/webhook/signature.ts";
+import type { HeaderNames, WebhookCode } from "../../core/webhook/webhook.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 import { forward, type Forwarded, type ForwardOptions } from "./forward.ts";
 import { createCauseSearch, type CauseSearch } from "./search.ts";
@@ -70,6 +70,8 @@ export type ListenerOptions = {
   readonly hosts: AllowedHosts;
   /** Paths that accept deliveries. */
   readonly paths: readonly string[];
+  /** The names of the headers that a delivery carries. */
+  readonly headerNames: HeaderNames;
   readonly onHandled: (delivery: HandledDelivery) => void;
   /** Called for requests that are not deliveries, with the reason. */
   readonly onStray: (why: string) => void;
@@ -193,10 +195,11 @@ type Received = Pick<HandledDelivery, "at" | "request" | "claims" | "verified" |
 };
 
 async function receive(context: Context, request: HttpRequest): Promise<HttpResponse> {
-  const { world, source } = context;
+  const { world, source, headerNames } = context;
   const [at, since] = [world.now(), world.monotonic()];
   const secrets = await source.secrets();
-  const asked = { rawBody: request.body, headers: request.rawHeaders, secrets: secrets.inForce, now: at };
+  const { body: rawBody, rawHeaders: headers } = request;
+  const asked = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at };
   const verdict = verifyWebhook(asked);
   const verified = verdict.ok || VERIFIED_ALL_THE_SAME.has(verdict.code);
   const arrived = { at, since, request, verified, fault: verdict.ok ? undefined : verdict };
@@ -209,7 +212,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     return refuseUnverified(context, arrived, { ...asked, known });
   }
   const received = { ...arrived, claims: claimsOf(request.body) };
-  const eventId = eventIdOf(received);
+  const eventId = eventIdOf(context, received);
   const work = async (): Promise<HttpResponse> =>
     answerAndReport(context, received, await handle(context, received));
   return eventId === undefined ? work() : context.inTurn(eventId, work);
@@ -217,12 +220,12 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
 
 /** Answers at once what nobody signed; why that is so is searched and reported afterwards. */
 async function refuseUnverified(
-  { world, source, search, later, onHandled, mayLookCloser }: Context,
+  { world, source, search, later, onHandled, mayLookCloser, headerNames }: Context,
   arrived: Omit<Received, "claims">,
   asked: DiagnoseOptions,
 ): Promise<HttpResponse> {
   const { since, ...told } = arrived;
-  const [eventId] = headerValues(arrived.request.rawHeaders, HEADERS.eventId);
+  const [eventId] = headerValues(arrived.request.rawHeaders, headerNames.eventId);
   // One look-up, where the sender may be ours: it is known there only until the answer.
   const tried = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
   const response = answerOf({ kind: "not_verified", causes: [] });
@@ -244,13 +247,11 @@ async function refuseUnverified(
 }
 
 /** Forwards a verified delivery, unless it is a duplicate or has no target. */
-async function handle(
-  { world, source, seen, plan, forwarding }: Context,
-  received: Received,
-): Promise<DeliveryResult> {
+async function handle(context: Context, received: Received): Promise<DeliveryResult> {
+  const { world, source, seen, plan, forwarding } = context;
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
-  const eventId = eventIdOf(received);
+  const eventId = eventIdOf(context, received);
   const again = eventId !== undefined && seen.has(eventId);
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (again && (await source.underway(eventId))?.cause !== "replay") return { kind: "duplicate" };
@@ -262,10 +263,11 @@ async function handle(
 
 /** Answers, and reports: at once, or, if it will be tried again, when the sender says when. */
 async function answerAndReport(
-  { world, source, onHandled, later }: Context,
+  context: Context,
   received: Received,
   result: DeliveryResult,
 ): Promise<HttpResponse> {
+  const { world, source, onHandled, later } = context;
   const response = answerOf(result);
   const { since, ...told } = received;
   const delivery = {
@@ -274,7 +276,7 @@ async function answerAndReport(
     answered: response.status,
     milliseconds: Math.round(world.monotonic() - since),
   };
-  const eventId = eventIdOf(received);
+  const eventId = eventIdOf(context, received);
   const comesAgain = response.status < 200 || response.status > 299;
   const tried = comesAgain && eventId !== undefined ? await source.underway(eventId) : undefined;
   if (tried === undefined) onHandled({ ...delivery, next: undefined });
@@ -316,6 +318,9 @@ function isTaken(forwarded: Forwarded): boolean {
 }
 
 /** The event id of the signed body; if it has none, that of the header, which is not signed. */
-function eventIdOf({ claims, request }: Pick<HandledDelivery, "claims" | "request">): string | undefined {
-  return claims.eventId ?? headerValues(request.rawHeaders, HEADERS.eventId)[0];
+function eventIdOf(
+  { headerNames }: Pick<Context, "headerNames">,
+  { claims, request }: Pick<HandledDelivery, "claims" | "request">,
+): string | undefined {
+  return claims.eventId ?? headerValues(request.rawHeaders, headerNames.eventId)[0];
 }

@@ -1,0 +1,40 @@
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+import { HEADERS } from "./signature.ts";
+import type { HeaderNames } from "./webhook.ts";
+
+/** What each header is called where it is renamed. */
+const KEYS = { "event-id": "eventId", timestamp: "timestamp", signature: "signature" } as const;
+/** The name of a header (RFC 9110, section 5.1). */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
+
+const EXAMPLE = "timestamp=X-Timestamp,signature=X-Signature";
+
+/**
+ * Reads the names of a delivery's headers, where a service has others than the sandbox: `event-id=…,timestamp=…,
+ * signature=…`, in any order; what is left out keeps its name. Refuses a name that no header has, and one that stands for
+ * two headers.
+ */
+export function parseHeaderNames(text: string): Outcome<HeaderNames> {
+  const names: { -readonly [Key in keyof HeaderNames]: string } = { ...HEADERS };
+  const told = new Set<string>();
+  for (const part of text.split(",")) {
+    const [, key = "", name = ""] = /^\s*([a-z-]+)=(\S*)\s*$/.exec(part) ?? [];
+    if (!isKey(key) || !NAME.test(name) || told.has(key)) return refused(part);
+    told.add(key);
+    names[KEYS[key]] = name;
+  }
+  const distinct = new Set(Object.values(names).map((name) => name.toLowerCase()));
+  return distinct.size === Object.keys(KEYS).length ? accept(names) : refused(text);
+}
+
+function isKey(text: string): text is keyof typeof KEYS {
+  return Object.hasOwn(KEYS, text);
+}
+
+function refused(part: string): Outcome<never> {
+  return refuse(
+    "invalid_parameter",
+    `header names are ${Object.keys(KEYS).join(", ")}, each at most once with a name of its own: ${EXAMPLE}; got ${printableLiteral(part)}`,
+  );
+}
