@@ -204,7 +204,7 @@ const CREDENTIALS: readonly Row[] = [
 ];
 
 const TARGETS: readonly Row[] = [
-  ["the root", "404 not_found", line("POST / HTTP/1.1")],
+  ["the root", "405 method_not_allowed; Allow: GET, HEAD, OPTIONS", line("POST / HTTP/1.1")],
   ["an unknown path", "404 not_found", line("POST /nowhere HTTP/1.1")],
   ["the version alone", "404 not_found", line("POST /v1 HTTP/1.1")],
   ["the version with a slash", "404 not_found", line("POST /v1/ HTTP/1.1")],
@@ -229,11 +229,22 @@ const TARGETS: readonly Row[] = [
   ["retrieve of nothing", "404 not_found", retrieve("")],
   ["retrieve with a slash at the end", "404 not_found", retrieve(`${UNKNOWN_ID}/`)],
   ["a part of a session", "404 not_found", retrieve(`${UNKNOWN_ID}/refunds`)],
-  ["an absolute target", "400 invalid_request", line("POST http://{host}/v1/orders HTTP/1.1")],
   [
     "an absolute target elsewhere",
-    "400 invalid_request",
+    "403 host_not_allowed",
     line("POST http://shop.example/v1/orders HTTP/1.1"),
+  ],
+  [
+    "an absolute target with a user",
+    "403 host_not_allowed",
+    line("POST http://user@{host}/v1/orders HTTP/1.1"),
+  ],
+  ["an absolute target without a host", "400 invalid_request", line("POST http:///v1/orders HTTP/1.1")],
+  ["an absolute target by https", "400 invalid_request", line("POST https://{host}/v1/orders HTTP/1.1")],
+  [
+    "an absolute target and two Host lines",
+    "400 invalid_request",
+    { ...line("POST http://{host}/v1/orders HTTP/1.1"), ...host("{host}", "{host}") },
   ],
   ["the target *", "400 invalid_request", bare("OPTIONS * HTTP/1.1")],
   ["an authority as target", "400 invalid_request", line("POST {host} HTTP/1.1")],
@@ -251,7 +262,11 @@ const TARGETS: readonly Row[] = [
   ],
 ];
 
-const methods = (path: string, allow: "GET" | "POST", refused: readonly string[]): Row[] =>
+const methods = (
+  path: string,
+  allow: "GET, HEAD, OPTIONS" | "POST, OPTIONS",
+  refused: readonly string[],
+): Row[] =>
   refused.map((method) => [
     `${method} ${path}`,
     `405 ${method === "HEAD" ? "without a body" : "method_not_allowed"}; Allow: ${allow}`,
@@ -259,17 +274,10 @@ const methods = (path: string, allow: "GET" | "POST", refused: readonly string[]
   ]);
 
 const METHODS: readonly Row[] = [
-  ...methods("/v1/orders", "POST", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"]),
-  ...methods("/v1/checkout-sessions", "POST", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]),
-  ...methods(`/v1/checkout-sessions/${UNKNOWN_ID}`, "GET", [
-    "POST",
-    "HEAD",
-    "PUT",
-    "PATCH",
-    "DELETE",
-    "OPTIONS",
-  ]),
-  ["POST /healthz", "405 method_not_allowed; Allow: GET", bare("POST /healthz HTTP/1.1")],
+  ...methods("/v1/orders", "POST, OPTIONS", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "TRACE", "QUERY"]),
+  ...methods("/v1/checkout-sessions", "POST, OPTIONS", ["GET", "HEAD", "PUT", "PATCH", "DELETE"]),
+  ...methods(`/v1/checkout-sessions/${UNKNOWN_ID}`, "GET, HEAD, OPTIONS", ["POST", "PUT", "PATCH", "DELETE"]),
+  ["POST /healthz", "405 method_not_allowed; Allow: GET, HEAD, OPTIONS", bare("POST /healthz HTTP/1.1")],
   ["a method that nobody knows", "400 invalid_request", line("PAY /v1/orders HTTP/1.1")],
   ["a method in small letters", "400 invalid_request", line("post /v1/orders HTTP/1.1")],
   ["a method with a letter too many", "400 invalid_request", line("POSTS /v1/orders HTTP/1.1")],

@@ -310,7 +310,9 @@ test("every refusal has its status and code, and both are described", async () =
     const wrong = await check("405 method_not_allowed", name, { method: "DELETE" });
     const { path } = CONTROL_OPERATIONS[name];
     const methods = OPERATION_NAMES.filter((other) => CONTROL_OPERATIONS[other].path === path);
-    expect(wrong.headers["Allow"]).toBe(methods.map((other) => CONTROL_OPERATIONS[other].method).join(", "));
+    const taken = methods.map((other) => CONTROL_OPERATIONS[other].method);
+    const allowed = taken.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+    expect(wrong.headers["Allow"]).toBe([...allowed, "OPTIONS"].join(", "));
     if (CONTROL_OPERATIONS[name].method === "POST") {
       await check("400 invalid_json", name, { body: "" });
       await check("400 invalid_json", name, { body: '{"action":"real","action":"real"}' });

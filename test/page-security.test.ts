@@ -203,9 +203,9 @@ test("what a wallet sends has to make sense, and what is over leads to the page 
 test("what a page cannot do says what it can", async () => {
   const { sandbox, id, host } = await openPage();
   const rows = [
-    ["DELETE", `/pay/${id}`, 405, "GET, HEAD"],
-    ["GET", `/pay/${id}/start`, 405, "POST"],
-    ["POST", "/assets/checkout.css", 405, "GET, HEAD"],
+    ["DELETE", `/pay/${id}`, 405, "GET, HEAD, OPTIONS"],
+    ["GET", `/pay/${id}/start`, 405, "POST, OPTIONS"],
+    ["POST", "/assets/checkout.css", 405, "GET, HEAD, OPTIONS"],
     ["HEAD", "/assets/checkout.css", 200, undefined],
     ["GET", `/pay/${id}/START`, 404, undefined],
     ["GET", `/pay/${id.toUpperCase()}`, 200, undefined],

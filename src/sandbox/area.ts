@@ -1,4 +1,4 @@
-import type { Outcome, Refusal } from "../core/outcome.ts";
+import { accept, type Outcome, type Refusal } from "../core/outcome.ts";
 import { splitTarget } from "../web/http.ts";
 import type { Route, Router } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
@@ -72,7 +72,18 @@ function answerFound<Context, Caller>(
   if (!admitted.ok) return admitted;
   const { path, query } = splitTarget(request.target);
   const found = find(request.method, path);
-  if (!found.ok) return found;
+  if (!found.ok) return request.method === "OPTIONS" ? allowedAt(requestId, found) : found;
   const { route, params } = found.value;
   return route.answer(context, { request, requestId, path, query, params, caller: admitted.value });
+}
+
+/** OPTIONS says what a path takes, where it takes anything (RFC 9110, section 9.3.7). It tells pages of other sites nothing. */
+function allowedAt(
+  requestId: string,
+  found: { readonly ok: false; readonly refusal: Refusal },
+): Outcome<Answer> {
+  const { allow } = found.refusal;
+  if (allow === undefined) return found;
+  const headers = { Allow: allow, "Cache-Control": "no-store", "X-Request-Id": requestId };
+  return accept({ status: 200, headers, body: "" });
 }

@@ -37,7 +37,7 @@ type RestContext = ServiceContext & Pick<PagesContext, "localOrigin">;
 
 const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
   {
-    methods: ["GET", "HEAD"],
+    methods: ["GET"],
     path: "/",
     role: "anyone",
     answer: async ({ localOrigin }, call) => {

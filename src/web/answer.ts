@@ -6,7 +6,7 @@ import type { HttpResponse } from "../world.ts";
 /** The headers of every JSON answer; `requestId` is the one that stands in the body (decision 2). */
 export function jsonHeaders(requestId: string): Record<string, string> {
   return {
-    "Content-Type": "application/json; charset=utf-8",
+    "Content-Type": "application/json",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "X-Request-Id": requestId,
@@ -18,5 +18,8 @@ export function refusalResponse(requestId: string, refusal: Refusal): HttpRespon
   const headers = jsonHeaders(requestId);
   if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);
   if (refusal.allow !== undefined) headers["Allow"] = refusal.allow;
-  return { status: ERRORS[refusal.code].status, headers, body: errorBody(requestId, refusal) };
+  const { status } = ERRORS[refusal.code];
+  // RFC 9110, section 15.5.2: a 401 says how to authenticate.
+  if (status === 401) headers["WWW-Authenticate"] = "Bearer";
+  return { status, headers, body: errorBody(requestId, refusal) };
 }

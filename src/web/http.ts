@@ -19,3 +19,19 @@ export function splitTarget(target: string): { readonly path: string; readonly q
     ? { path: target, query: "" }
     : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
+
+const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
+
+/**
+ * A request to an absolute URI as one to its path. Its Host is that of the URI, whatever the header says (RFC 9112,
+ * section 3.2.2); a Host that is missing or doubled stays so.
+ */
+export function inOriginForm(request: HttpRequest): HttpRequest {
+  if (request.target.startsWith("/")) return request;
+  const [, host, rest = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];
+  if (host === undefined) return request;
+  const rawHeaders = request.rawHeaders.map((text, index) =>
+    index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === "host" ? host : text,
+  );
+  return { ...request, rawHeaders, target: rest.startsWith("/") ? rest : `/${rest}` };
+}

@@ -3,6 +3,7 @@ import { printableLiteral } from "../core/text.ts";
 
 /** What every row of a routing table has. */
 export type Route = {
+  /** Where GET is, HEAD is too: its answer without the body (RFC 9110, section 9.3.2). */
   readonly methods: readonly string[];
   /** `/pay/{checkout_id}/start`: a name in braces stands for one segment. */
   readonly path: string;
@@ -24,18 +25,28 @@ export function createRouter<Row extends Route>(
   routes: readonly Row[],
   { owner, segments = {} }: { readonly owner: string; readonly segments?: Readonly<Record<string, string>> },
 ): Router<Row> {
-  const compiled = routes.map((route) => ({ route, read: pathReader(route.path, segments) }));
+  const compiled = routes.map((route) => ({
+    route,
+    taken: methodsOf(route),
+    read: pathReader(route.path, segments),
+  }));
   return (method, path) => {
-    for (const { route, read } of compiled) {
-      const params = route.methods.includes(method) ? read(path) : undefined;
+    for (const { route, taken, read } of compiled) {
+      const params = taken.includes(method) ? read(path) : undefined;
       if (params !== undefined) return accept({ route, params });
     }
     const shown = printableLiteral(path);
-    const allow = compiled.flatMap(({ route, read }) => (read(path) === undefined ? [] : route.methods));
-    if (allow.length === 0) return refuse("not_found", `${owner} has no ${shown}`);
+    const found = compiled.flatMap(({ taken, read }) => (read(path) === undefined ? [] : taken));
+    if (found.length === 0) return refuse("not_found", `${owner} has no ${shown}`);
+    const allow = [...found, "OPTIONS"];
     const message = `${shown} takes ${allow.join(", ")}; got ${printableLiteral(method)}`;
     return refuse("method_not_allowed", message, { allow: allow.join(", ") });
   };
+}
+
+/** The methods that a route takes. */
+function methodsOf({ methods }: Pick<Route, "methods">): readonly string[] {
+  return methods.includes("GET") ? [...methods, "HEAD"] : methods;
 }
 
 type Params = Readonly<Record<string, string>>;

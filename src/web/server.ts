@@ -8,6 +8,7 @@ import {
 import type { Socket } from "node:net";
 import { isLoopbackAddress, listenAddresses } from "../core/network/address.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
+import { inOriginForm } from "./http.ts";
 import { sendStream } from "./stream.ts";
 import type {
   HttpBody,
@@ -244,7 +245,7 @@ function requestOf(
   { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
   body: Uint8Array,
 ): HttpRequest {
-  return { method, target, rawHeaders, body, fromOutside: OUTSIDE.has(socket) };
+  return inOriginForm({ method, target, rawHeaders, body, fromOutside: OUTSIDE.has(socket) });
 }
 
 /** Connections that came to an address which other machines reach. */

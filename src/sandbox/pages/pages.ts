@@ -46,7 +46,7 @@ export const PAGES: Area<PagesContext> = {
 /** A static file of the pages. */
 function asset(path: string, contentType: string, text: string): AreaRoute<PagesContext> {
   const answer: Answer = { ...assetResponse(contentType, text), unlogged: true };
-  return { methods: ["GET", "HEAD"], path, role: "anyone", answer: () => accept(answer) };
+  return { methods: ["GET"], path, role: "anyone", answer: () => accept(answer) };
 }
 
 function refusalPage(

@@ -42,7 +42,7 @@ type Show = (context: PagesContext, shown: PageContext, call: Call) => Outcome<s
 
 function page(path: string, show: Show): AreaRoute<PagesContext> {
   return {
-    methods: ["GET", "HEAD"],
+    methods: ["GET"],
     path,
     role: "payer",
     answer: async (context, call) => {
