@@ -261,7 +261,7 @@ test("no request to one store finds, shows or changes anything of another", asyn
     { seed: SEED, numRuns: size(120, 4000) },
   );
   expect(asked).toBeGreaterThan(10);
-}, 120_000);
+});
 
 test("v1: what is another store's is as unknown as what is nowhere, and its keys and orders are free here", async () => {
   const { harness, sites, send, settle } = await openTwoStores();
@@ -292,7 +292,7 @@ test("v1: what is another store's is as unknown as what is nowhere, and its keys
     }),
     { seed: SEED, numRuns: size(60, 1000) },
   );
-}, 60_000);
+});
 
 async function v1Routes() {
   const v1 = AREAS.find(({ prefix }) => prefix === "/v1/");

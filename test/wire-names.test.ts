@@ -50,7 +50,9 @@ test("only fields that the schema states are renamed: texts, records and their k
   const schema = wireSchema(
     z.object({ byMs: z.int(), headerMap: z.record(z.string(), z.string()), theRest: z.unknown() }),
   );
-  const data = { headerMap: fc.dictionary(fc.string(), fc.string()), theRest: fc.jsonValue() };
+  // zod never copies this key of a record, so that nobody's prototype is set by it.
+  const names = fc.string().filter((name) => name !== "__proto__");
+  const data = { headerMap: fc.dictionary(names, fc.string()), theRest: fc.jsonValue() };
   const check = fc.property(fc.record({ byMs: fc.integer(), ...data }), (value) => {
     const { byMs, headerMap, theRest } = value;
     const encoded = z.encode(schema, value);
