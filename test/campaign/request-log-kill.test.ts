@@ -1,0 +1,91 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openRequestFile } from "../../src/store/request/request-file.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { eventually } from "../support/eventually.ts";
+import { connect, loadUntilGone, type Load } from "../support/load.ts";
+import { openControl } from "../support/control.ts";
+import { startSandbox, type SandboxProcess } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const KILLS = size(3, 100);
+const CONNECTIONS = 16;
+/** A batch is written when so many requests wait, if not earlier (decision 86). */
+const BATCH = 500;
+/** A kill comes after so many answers and up to two batches more: some of them have to be in the log. */
+const MIN_ANSWERS = BATCH + CONNECTIONS + 10;
+
+test("kill -9 under load: the request log opens, and the last batch at most is lost", async ({
+  annotate,
+}) => {
+  const cwd = tempFolder();
+  const random = seededRandom(SEED);
+  const totals = { answered: 0, kept: 0 };
+  let sandbox = await start(cwd);
+  for (let round = 1; round <= KILLS; round += 1) {
+    const where = `seed ${SEED}, round ${round}`;
+    const load = await loadAndKill(sandbox, {
+      round,
+      answers: MIN_ANSWERS + Math.floor(random() * 2 * BATCH),
+    });
+    const answered = [...load.acknowledged.keys()].map(({ orderId }) => orderId);
+    const logged = readLog(sandbox);
+    const kept = new Set(logged.map(({ orderId }) => orderId));
+    // Answers of several connections come in another order than they were sent in.
+    const settled = answered.slice(0, answered.length - BATCH - CONNECTIONS);
+    expect(settled.length, where).toBeGreaterThan(0);
+    expect(
+      settled.filter((orderId) => !kept.has(orderId)),
+      where,
+    ).toEqual([]);
+    const newest = logged[0]?.position ?? 0;
+    expect(
+      logged.map(({ position }) => position),
+      `${where}: no gap`,
+    ).toEqual(logged.map((_one, index) => newest - index));
+    totals.answered += answered.length;
+    totals.kept += answered.filter((orderId) => kept.has(orderId)).length;
+
+    sandbox = await start(cwd);
+    const { requests } = await openControl(sandbox.port, join(cwd, ".checkout")).call("listRequests", {
+      body: { limit: 1 },
+    });
+    expect([requests[0]?.orderId, sandbox.output.stderr], where).toEqual([logged[0]?.orderId, ""]);
+  }
+  const { answered, kept } = totals;
+  await annotate(`seed ${SEED}: ${KILLS} kills, ${answered} creates answered, ${kept} of them in the log`);
+});
+
+function start(cwd: string): Promise<SandboxProcess> {
+  return startSandbox({ cwd, args: ["--rate-limit", "off", "--quiet"] });
+}
+
+async function loadAndKill(
+  sandbox: SandboxProcess,
+  { round, answers }: { readonly round: number; readonly answers: number },
+): Promise<Load> {
+  const service = connect(sandbox, CONNECTIONS);
+  let sent = 0;
+  const loading = loadUntilGone(service, {
+    connections: CONNECTIONS,
+    nextCreate: () => {
+      sent += 1;
+      return { key: `log-key-${round}-${sent}`, orderId: `log-${round}-${sent}` };
+    },
+  });
+  await eventually("enough creates are answered", () => expect(sent).toBeGreaterThan(answers + CONNECTIONS));
+  expect(await sandbox.stop("SIGKILL"), `the sandbox ended by itself: ${sandbox.output.stderr}`).toBeNull();
+  const load = await loading;
+  service.agent.destroy();
+  return load;
+}
+
+/** The log as the kill left it, newest request first. */
+function readLog({ ready }: SandboxProcess) {
+  const opened = openRequestFile(join(ready.data_dir ?? "", "requests.db"), {});
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const everything = { statuses: null, method: null, path: null, orderId: null, after: null, from: null };
+  const logged = opened.value.list(ready.store_id, { ...everything, limit: 10 * BATCH });
+  opened.value.close();
+  return logged;
+}
