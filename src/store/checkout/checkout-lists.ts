@@ -55,8 +55,12 @@ export function checkoutLists(connection: Connection) {
     /** The place of a checkout of the store; undefined if it has none of this id. */
     placeOf: (storeId: string, id: string): Place | undefined => sql.placeOf.get({ storeId, id }),
 
-    /** The checkout at a place that was read. */
-    at: (place: Place): Checkout | undefined => sql.at.get(place),
+    /** The checkouts at places that were read, newest first. One statement for all takes half the time of one for each. */
+    at: (places: readonly Place[]): Checkout[] => sql.at.all(JSON.stringify(places)),
+
+    /** Of places in any order those of the newest checkouts that a filter lets through. */
+    pick: (places: readonly Place[], filter: CheckoutFilter, span: Span): Place[] =>
+      sql.pick.all({ ...filter, ...span, places: JSON.stringify(places) }),
 
     /** The places of the newest checkouts of a kind; the order_id of the filter is not looked at. */
     newest: (filter: CheckoutFilter, { before, limit }: Span): Place[] => {
@@ -111,7 +115,7 @@ function boundsOf(range: OrderRange): Bounds {
 }
 
 /** Places, the newest first. */
-export function newestOf(places: readonly Place[]): Place[] {
+function newestOf(places: readonly Place[]): Place[] {
   return places.toSorted((left, right) => right - left);
 }
 
@@ -129,6 +133,10 @@ function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
 
 type OfStore = Pick<Checkout, "storeId">;
 
+/** What a filter lets through. */
+const MEANT = `(@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
+  AND (@paymentMethod IS NULL OR payment_method = @paymentMethod) AND (@orderId IS NULL OR order_id = @orderId)`;
+
 function prepare(connection: Connection) {
   return {
     placeOf: connection
@@ -136,7 +144,17 @@ function prepare(connection: Connection) {
         "SELECT rowid FROM checkouts WHERE id = @id AND store_id = @storeId",
       )
       .pluck(),
-    at: connection.prepare<[Place], Checkout>(`SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts WHERE rowid = ?`),
+    at: connection.prepare<[string], Checkout>(
+      `SELECT ${COLUMNS_OF_CHECKOUT} FROM checkouts
+       WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid DESC`,
+    ),
+    pick: connection
+      .prepare<CheckoutFilter & Span & { readonly places: string }, Place>(
+        `SELECT rowid FROM checkouts
+         WHERE rowid IN (SELECT value FROM json_each(@places)) AND store_id = @storeId AND rowid < @before AND ${MEANT}
+         ORDER BY rowid DESC LIMIT @limit`,
+      )
+      .pluck(),
     newest: connection
       .prepare<OfStore & Span, Place>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
@@ -181,8 +199,7 @@ type Wanted = CheckoutFilter &
 /** The statements of a look: what it finds, where it ends, and how much it has read. */
 function prepareLook(connection: Connection) {
   const found = `store_id = @storeId AND rowid BETWEEN @last AND @newest
-    AND (@status IS NULL OR status = @status) AND (@object IS NULL OR object = @object)
-    AND (@paymentMethod IS NULL OR payment_method = @paymentMethod) AND (@orderId IS NULL OR order_id = @orderId)
+    AND ${MEANT}
     AND (@like IS NULL OR description LIKE @like ESCAPE '\\'
       OR (order_id >= @from AND order_id < CAST(@until AS TEXT)))
     ORDER BY rowid DESC LIMIT @limit`;
