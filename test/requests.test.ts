@@ -151,6 +151,25 @@ test("-f shows what comes, each once, until it is stopped", async () => {
   expect((await following.stop()).code).toBe(0);
 });
 
+test("-f leaves none out, however many come at once", async () => {
+  const { harness, sandbox } = await open();
+  await sandbox.request({ path: "/v1/first", headers: sandbox.auth });
+  const following = await harness.launch(["requests", "list", "-f", "--json", "--limit", "7"]);
+  const paths = Array.from({ length: 40 }, (_, number) => `/v1/checkout-sessions/${number}`);
+  const seen = (): unknown[] => {
+    const lines = following.text().stdout.trim().split("\n").filter(Boolean);
+    return lines.map((line) => (JSON.parse(line) as Entry)["path"]);
+  };
+  await eventually("it follows", () => expect(seen()).toEqual(["/v1/first"]));
+  for (const rounds of [1, 2]) {
+    for (const path of paths) await sandbox.request({ path, headers: sandbox.auth });
+    harness.clock.advance(100);
+    await eventually("all are shown", () => expect(seen()).toHaveLength(1 + rounds * paths.length));
+  }
+  expect(seen()).toEqual(["/v1/first", ...paths, ...paths]);
+  expect((await following.stop()).code).toBe(0);
+});
+
 test("a log that cannot be used is told once, and costs no request", async () => {
   const harness = createHarness();
   mkdirSync(join(harness.cwd, ".checkout"), { mode: 0o700 });
@@ -201,7 +220,57 @@ test("of each store the newest requests are kept, and who waits is woken by its 
   expect(log.list("b", ALL).map(({ at }) => at)).toEqual([9]);
   await next;
   expect(log.list("a", { ...ALL, after: 4 }).map(({ at }) => at)).toEqual([5]);
+  // Who waits hears that what was there is gone.
+  const gone = log.next("b", 1000);
+  log.forget("b");
+  await gone;
+  expect([log.list("b", ALL), log.last("b")]).toEqual([[], 1]);
   expect(DEFAULT_KEPT_REQUESTS).toBe(10_000);
+});
+
+test("positions grow on after a restart and a reset, and beside another process on the same file", () => {
+  const path = join(tempFolder(), "requests.db");
+  const reported: unknown[] = [];
+  const begin = () => {
+    const log = createRequestLog(
+      { after: () => undefined, sleep: () => Promise.resolve() },
+      {
+        open: () => openRequestFile(path, {}),
+        firstStore: () => "a",
+        kept: 10,
+        report: (problem) => void reported.push(problem),
+      },
+    );
+    /** Notes a request, has it written, and returns what the log has. */
+    const note = (at: number): readonly (readonly number[])[] => {
+      log.note(
+        { method: "GET", target: "/v1/x" },
+        { status: 200, headers: {}, body: "" },
+        { at, milliseconds: 0 },
+      );
+      return log.list("a", ALL).map(({ at: noted, position }) => [noted, position]);
+    };
+    return { ...log, note };
+  };
+  const first = begin();
+  expect(first.note(1)).toEqual([[1, 1]]);
+  const other = begin();
+  expect(other.note(2)).toEqual([
+    [2, 2],
+    [1, 1],
+  ]);
+  expect(first.note(3)).toEqual([
+    [3, 3],
+    [2, 2],
+    [1, 1],
+  ]);
+  first.close();
+  other.close();
+  const later = begin();
+  later.forget("a");
+  expect([later.last("a"), later.note(4)]).toEqual([3, [[4, 4]]]);
+  later.close();
+  expect(reported).toEqual([]);
 });
 
 test("a log with a row for each request is taken over", () => {

@@ -98,7 +98,7 @@ async function follow(
   const { signal } = interruption;
   try {
     let waitMs = 0;
-    for (let { after = 0 } = query; ;) {
+    for (let { after } = query; ;) {
       const body = { ...query, after, waitMs };
       const listed = controlOutcome(
         await callControl(world, target.value, { name: "listRequests", body, signal }),
@@ -110,7 +110,7 @@ async function follow(
         const [shown] = encodeAnswer("listRequests", entry)["requests"] as readonly unknown[];
         printer.line(shown, () => requestLine(request));
       }
-      after = Math.max(after, listed.value.position);
+      after = Math.max(after ?? 0, listed.value.position);
       waitMs = MAX_REQUEST_WAIT_MS;
     }
   } finally {

@@ -42,7 +42,7 @@ export type RequestFilter = {
   /** How the path begins. */
   readonly path: string | null;
   readonly orderId: string | null;
-  /** Only requests after this position. */
+  /** Only requests after this position, and of these the first ones; null: the newest of all. */
   readonly after: number | null;
   /** Only requests from this moment on, in milliseconds by the real clock. */
   readonly from: number | null;
@@ -59,11 +59,10 @@ const MAX_HEADER_CODE_POINTS = 512;
 const MAX_HEADERS = 64;
 const SECRET_HEADERS = /^(authorization|proxy-authorization|cookie)$/i;
 
-/** Whether a request is one of those that are wanted; the limit is not looked at. */
+/** Whether a request is one of those that are wanted; position and limit are not looked at. */
 export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boolean {
   const [lowest, highest] = wanted.statuses ?? [0, 999];
   return (
-    request.position > (wanted.after ?? 0) &&
     request.at >= (wanted.from ?? 0) &&
     request.status >= lowest &&
     request.status <= highest &&

@@ -30,7 +30,7 @@ export const requestHandlers = {
  * came since the last one.
  */
 async function awaitRequests(
-  { requests: log, world }: ControlActs,
+  { requests: log, storeGate, world }: ControlActs,
   storeId: string,
   query: RequestOf<"listRequests">,
 ): Promise<readonly LoggedRequest[]> {
@@ -47,7 +47,7 @@ async function awaitRequests(
   for (let after = query.after ?? null; ;) {
     const found = log.list(storeId, { ...filter, after });
     const left = until - world.monotonic();
-    if (found.length > 0 || left <= 0) return found.toReversed();
+    if (found.length > 0 || left <= 0 || storeGate.isClosed(storeId)) return found.toReversed();
     after = log.last(storeId);
     await log.next(storeId, left);
   }

@@ -28,14 +28,14 @@ type Noted = { readonly request: Asked; readonly answer: Answer; readonly times:
 export type RequestLog = {
   /** Notes a request of v1 after its answer; other requests are not logged. Costs a place in a list. */
   readonly note: (request: Asked, answer: Answer, times: Times) => void;
-  /** Newest first; everything that was answered is in it. */
+  /** Newest first; everything that was answered is in it. After a position: the first ones that come after it. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
   readonly find: (storeId: string, requestId: string) => LoggedRequest | undefined;
   /** The position of a store's newest request; 0 if it has none. */
   readonly last: (storeId: string) => number;
-  /** Resolves when a request of a store was logged, or time is up. */
+  /** Resolves when a request of a store was logged, its requests were forgotten, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
-  /** Forgets what a store was asked until now. */
+  /** Forgets what a store was asked until now. Positions go on growing. */
   readonly forget: (storeId: string) => void;
   /** Writes what was noted, and ends. */
   readonly close: () => void;
@@ -66,7 +66,7 @@ export function createRequestLog(
   options: RequestLogOptions,
 ): RequestLog {
   const arrivals = createArrivals(world);
-  const positions = new Map<string, number>();
+  const positions = createPositions();
   let file: RequestFile | "unusable" | undefined;
   let noted: Noted[] = [];
 
@@ -83,17 +83,15 @@ export function createRequestLog(
     noted = [];
     const requests = batch.length === 0 ? undefined : opened();
     if (requests === undefined) return;
-    try {
-      const lastOf = (storeId: string): number => positions.get(storeId) ?? requests.last(storeId);
-      const batches = batchesOf(batch, { firstStore: options.firstStore() ?? "", lastOf });
+    reporting(options, () => {
+      const firstStore = options.firstStore() ?? "";
+      const batches = batchesOf(batch, {
+        firstStore,
+        lastOf: (storeId) => positions.last(requests, storeId),
+      });
       requests.append(batches, options.kept);
-      for (const { storeId, requests: written } of batches) {
-        positions.set(storeId, written.at(-1)?.position ?? 0);
-        arrivals.tell(storeId);
-      }
-    } catch (error) {
-      options.report(error);
-    }
+      for (const { storeId } of batches) arrivals.tell(storeId);
+    });
   };
 
   return {
@@ -109,23 +107,39 @@ export function createRequestLog(
       if (requests === undefined) return [];
       // A batch is kept whole for the newest of its requests. A log that keeps none shows what was kept before.
       const oldest = options.kept === 0 ? 0 : requests.last(storeId) - options.kept;
-      return requests.list(storeId, { ...filter, after: Math.max(filter.after ?? 0, oldest) });
+      return requests.list(storeId, filter, oldest);
     },
     find: (storeId, requestId) => {
       write();
       return opened()?.find(storeId, requestId);
     },
-    last: (storeId) => positions.get(storeId) ?? opened()?.last(storeId) ?? 0,
+    last: (storeId) => positions.last(opened(), storeId),
     next: arrivals.next,
     forget: (storeId) => {
       write();
-      reporting(options, () => opened()?.forget(storeId));
+      reporting(options, () => positions.forget(opened(), storeId));
+      arrivals.tell(storeId);
     },
     close: () => {
       write();
       const last = file;
       reporting(options, () => last !== undefined && last !== "unusable" && last.close());
       file = "unusable";
+    },
+  };
+}
+
+/** The positions of each store's requests. They only grow, also where the file has forgotten them. */
+function createPositions() {
+  const forgotten = new Map<string, number>();
+  /** The last one that was written, also by another process. */
+  const last = (requests: RequestFile | undefined, storeId: string): number =>
+    Math.max(forgotten.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
+  return {
+    last,
+    forget: (requests: RequestFile | undefined, storeId: string): void => {
+      forgotten.set(storeId, last(requests, storeId));
+      requests?.forget(storeId);
     },
   };
 }
@@ -142,7 +156,7 @@ function batchesOf(
   });
 }
 
-/** No answer, and no erasure, fails for the log. */
+/** Nothing fails for the log: no answer, and no erasure. */
 function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => unknown): void {
   try {
     work();

@@ -41,12 +41,15 @@ INSERT INTO request_batches (store_id, last, requests)
 DROP TABLE requests;
 `;
 
+const HOLDING = `SELECT requests FROM request_batches
+  WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
+
 /** Requests of one store that are written together, in the order of their positions. */
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };
 
 /** The requests of each store, the newest ones. */
 export function requestsTable(connection: Connection) {
-  const { insert, trim, remove, last, holding } = statements(connection);
+  const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
       const newest = requests.at(-1)?.position ?? 0;
@@ -57,10 +60,13 @@ export function requestsTable(connection: Connection) {
 
   /** The requests of a store, newest first; with a text, those of batches that hold it as a JSON string. */
   function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    const holds = text === null ? null : JSON.stringify(text);
-    for (const batch of holding.iterate({ storeId, after, holds }))
-      // Written by us.
-      yield* (JSON.parse(batch) as LoggedRequest[]).toReversed();
+    for (const batch of newestHolding.iterate({ storeId, after, holds: asHeld(text) }))
+      yield* parsed(batch).toReversed();
+  }
+
+  /** The same, oldest first. */
+  function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
+    for (const batch of oldestHolding.iterate({ storeId, after, holds: asHeld(text) })) yield* parsed(batch);
   }
 
   return {
@@ -82,17 +88,33 @@ export function requestsTable(connection: Connection) {
       return undefined;
     },
 
-    /** Requests, newest first. */
-    list: (storeId: string, filter: RequestFilter): LoggedRequest[] => {
+    /**
+     * Requests after a position, newest first: the newest ones, or those that come next after the position of the filter,
+     * so that who goes on from there misses none.
+     */
+    list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
+      const start = Math.max(after, filter.after ?? 0);
       const found: LoggedRequest[] = [];
-      for (const request of newestFirst(storeId, filter.after ?? 0, filter.orderId)) {
+      const read = filter.after === null ? newestFirst : oldestFirst;
+      for (const request of read(storeId, start, filter.orderId)) {
         if (found.length >= filter.limit) break;
-        if (isAskedFor(filter, request)) found.push(request);
+        if (request.position > start && isAskedFor(filter, request)) found.push(request);
       }
-      return found;
+      return filter.after === null ? found : found.toReversed();
     },
   };
 }
+
+function asHeld(text: string | null): string | null {
+  return text === null ? null : JSON.stringify(text);
+}
+
+/** Written by us. */
+function parsed(batch: string): LoggedRequest[] {
+  return JSON.parse(batch) as LoggedRequest[];
+}
+
+type Held = { readonly storeId: string; readonly after: number; readonly holds: string | null };
 
 function statements(connection: Connection) {
   return {
@@ -106,12 +128,7 @@ function statements(connection: Connection) {
     last: connection
       .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
       .pluck(),
-    holding: connection
-      .prepare<{ readonly storeId: string; readonly after: number; readonly holds: string | null }, string>(
-        `SELECT requests FROM request_batches
-         WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)
-         ORDER BY last DESC`,
-      )
-      .pluck(),
+    newestHolding: connection.prepare<Held, string>(`${HOLDING} ORDER BY last DESC`).pluck(),
+    oldestHolding: connection.prepare<Held, string>(`${HOLDING} ORDER BY last`).pluck(),
   };
 }
