@@ -1,3 +1,4 @@
+import { inNamedStore } from "../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../src/core/errors.ts";
 import { checkOf } from "../src/core/explain/checks.ts";
@@ -221,6 +222,35 @@ test("a command that the sandbox refused names the command that explains it", as
   const [, explains = ""] = /checkout (explain \S+) says why/.exec(stderr) ?? [];
   const explained = await harness.run(explains.split(" "));
   expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
+});
+
+test("what is named after a command with --store is about that store too", async () => {
+  const { harness } = await open();
+  await harness.run(["stores", "create", "--name", "Tea Shop"]);
+  const inTea = ["--store", "Tea Shop"];
+  const create = ["orders", "create", "--order-id", "o-2", "--price-id", "price_coffee", ...inTea];
+  expect((await harness.run(create)).code).toBe(0);
+  const { stderr } = await harness.run([...create, "--idempotency-key", "another-key"]);
+  const [, explains = ""] = /checkout (explain \S+ --store \S+) says why/.exec(stderr) ?? [];
+  const explained = await harness.run(explains.split(" "));
+  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("order_conflict")]);
+  const named = JSON.parse((await harness.run(["explain", "o-2", ...inTea, "--json"])).stdout) as {
+    readonly next: readonly string[];
+  };
+  expect(named.next).toEqual([expect.stringMatching(/^checkout sandbox pay \S+ --store "Tea Shop"$/)]);
+  const [next = ""] = named.next;
+  const [, ...words] = next.replace(' --store "Tea Shop"', "").split(" ");
+  expect((await harness.run([...words, "--outcome", "succeeded", ...inTea])).code).toBe(0);
+});
+
+test("an explanation asks for a store only where a command takes one", async () => {
+  const harness = createHarness();
+  for (const command of new Set(ERROR_CODES.flatMap((code) => checkOf(code).next))) {
+    const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
+    const { stdout } = await harness.run([...words.slice(1), "--help"]);
+    const takes = inNamedStore(command, { store: "Tea" }) !== command;
+    expect([command, takes]).toEqual([command, stdout.includes("--store <id|name>")]);
+  }
 });
 
 test("every command that an explanation names is there", async () => {

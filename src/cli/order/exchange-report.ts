@@ -21,11 +21,15 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
   return { exitCode, code, message, details: { tries, ...retryAfter } };
 }
 
-/** The same refusal of the folder's sandbox, with the command that explains it. */
-export function withExplanation(problem: Problem, { sandbox }: Pick<Settings, "sandbox">): Problem {
+/** The same refusal of the folder's sandbox, with the command that explains it, in the store that was named. */
+export function withExplanation(
+  problem: Problem,
+  { sandbox, storeId: { value, source } }: Pick<Settings, "sandbox" | "storeId">,
+): Problem {
   const id = problem.details?.["request_id"];
   if (sandbox === undefined || id === undefined) return problem;
-  return { ...problem, next: `${problem.next}; checkout explain ${id} says why` };
+  const store = value !== null && source.startsWith("--") ? ` --store ${value}` : "";
+  return { ...problem, next: `${problem.next}; checkout explain ${id}${store} says why` };
 }
 
 /** A checkout's fields, for people. */

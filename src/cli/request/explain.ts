@@ -36,9 +36,18 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
     return failUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   const explained = await explain(context, options, id);
   if (!explained.ok) return explained;
-  return context.printer.result(encodeAnswer("explain", explained.value), () =>
-    explanationText(explained.value),
-  );
+  const next = explained.value.next.map((command) => inNamedStore(command, options));
+  const explanation = { ...explained.value, next };
+  return context.printer.result(encodeAnswer("explain", explanation), () => explanationText(explanation));
+}
+
+/** Commands of the sandbox itself, beside those of a store. */
+const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
+
+/** A command that an explanation names, in the store that was named for the explanation. */
+export function inNamedStore(command: string, { store }: Pick<CommonOptions, "store">): string {
+  if (store === undefined || OF_NO_STORE.test(command)) return command;
+  return `${command} --store ${/^[\w-]+$/.test(store) ? store : JSON.stringify(store)}`;
 }
 
 /** An order_id may look like the end of an id, so that is asked for first. */
