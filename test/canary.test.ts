@@ -104,16 +104,48 @@ test("no secret is taken as a key, an id or a description: it is refused, not re
     expect(`${rest}${stderr}`).not.toContain(secret.slice(12, 24));
 });
 
-test("tokens that the environment sets are refused by their value", async () => {
-  const { sandbox, kept } = await openCanaries(GIVEN);
+test("tokens that the environment sets are refused by their value, and redacted in every log", async () => {
+  const { harness, sandbox, kept } = await openCanaries(GIVEN);
+  const { store_id: storeId, api_key: apiKey } = sandbox.ready;
+  const auth = { Authorization: `Bearer ${apiKey}` };
   for (const secret of Object.values(GIVEN)) {
     for (const place of PLACES) {
       const { status, body } = await sandbox.request(createWith(place, `x ${secret}`));
       expect([place, status]).toEqual([place, 400]);
       expect(String(body)).toContain(place);
       expect(String(body)).not.toContain(secret);
+      await sandbox.request({
+        ...createWith(place, secret),
+        headers: { ...auth, "Idempotency-Key": secret },
+      });
     }
+    for (const path of [`/v1/${secret}`, `/v1/checkout-sessions/x?a=${secret}`, `/pay/${secret}`])
+      await sandbox.request({ path, headers: { ...auth, "X-Other": `a ${secret}`, Cookie: secret } });
+    for (const authorization of [secret, `Bearer ${secret}`, `${secret} Bearer`])
+      await sandbox.request({ path: "/v1/x", headers: { Authorization: authorization } });
+  }
+  // Now it is written.
+  const { stdout } = await harness.run(["requests", "list", "--json", "--limit", "1000"]);
+  const { requests } = JSON.parse(stdout) as {
+    readonly requests: readonly { readonly request_id: string }[];
+  };
+  const headers = { Authorization: `Bearer ${GIVEN.CHECKOUT_SANDBOX_CONTROL_TOKEN}` };
+  const told = await Promise.all(
+    requests.flatMap(({ request_id: id }) =>
+      [`requests/${id}`, `explain?id=${id}`].map(async (what) => {
+        const { status, body } = await sandbox.request({
+          path: `/__sandbox/stores/${storeId}/${what}`,
+          headers,
+        });
+        expect(status).toBe(200);
+        return String(body);
+      }),
+    ),
+  );
+  expect(told).toHaveLength(2 * 2 * 11);
+  for (const secret of Object.values(GIVEN)) {
     expect(kept(secret)).toEqual([]);
+    expect(`${stdout}${told.join("")}`).not.toContain(secret);
   }
   const { stderr } = await sandbox.stop();
   for (const secret of Object.values(GIVEN)) expect(stderr).not.toContain(secret);

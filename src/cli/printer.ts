@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { errorRow } from "../core/errors.ts";
-import { escapeInJson, jsonLine, printable, redactSecrets } from "../core/text.ts";
+import { escapeInJson, jsonLine, printable, redactSecrets, redactValues } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { DONE, type Ending, type Problem } from "./problem.ts";
 
@@ -42,7 +42,7 @@ export function createPrinter(
   const { json } = options;
   const hidden: string[] = [];
   const traced = new Set<string>();
-  const hide = (text: string): string => hidden.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
+  const hide = (text: string): string => redactValues(text, hidden);
   const style = styles(!json && hasColour(world.stdout, world.env));
   const talkStyle = styles(!json && hasColour(world.stderr, world.env));
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);

@@ -41,6 +41,11 @@ export function redactSecrets(text: string): string {
   return text.replace(SECRET, "$1…").replace(CREDENTIALS, "$1…@");
 }
 
+/** Text with these values redacted, each of which is a secret whatever it looks like. */
+export function redactValues(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text);
+}
+
 /** What `holdsSecret` finds, in words. */
 export const A_SECRET = "an API key, a signing secret or a token: it is kept, logged and sent on";
 

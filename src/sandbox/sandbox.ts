@@ -14,6 +14,7 @@ import { createArrivals } from "./runtime/arrivals.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
+import { redactValues } from "../core/text.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { areaOf, type AreasContext, type HostsOf } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
@@ -137,10 +138,10 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   };
 
   function note(request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer {
-    const milliseconds = world.monotonic() - startedAt;
-    const times = { at: world.now(), milliseconds };
-    if (answer.unlogged !== true) options.log.add(entryOf(request, answer, times));
-    options.requests.note(request, answer, times);
+    const secrets = [options.controlToken, options.adminToken];
+    const noting = { at: world.now(), milliseconds: world.monotonic() - startedAt, secrets };
+    if (answer.unlogged !== true) options.log.add(entryOf(request, answer, noting));
+    options.requests.note(request, answer, noting);
     return answer;
   }
 
@@ -175,13 +176,15 @@ function publicHosts(publicUrl: string | undefined): string[] {
   return publicUrl === undefined ? [] : [new URL(publicUrl).host];
 }
 
-/** The log entry of an answered request. */
+/** The log entry of an answered request, without tokens that the environment has set. */
 function entryOf(
   { method, target }: Pick<HttpRequest, "method" | "target">,
   { status, headers, note = "" }: Answer,
-  times: Pick<AccessEntry, "at" | "milliseconds">,
+  { secrets, ...times }: Pick<AccessEntry, "at" | "milliseconds"> & { readonly secrets: readonly string[] },
 ): AccessEntry {
-  return { ...times, method, target, status, requestId: headers["X-Request-Id"] ?? "", note };
+  const requestId = headers["X-Request-Id"] ?? "";
+  const shown = { target: redactValues(target, secrets), note: redactValues(note, secrets) };
+  return { ...times, method, status, requestId, ...shown };
 }
 
 function accidentOf(error: unknown, requestId: string): Refusal {

@@ -95,13 +95,13 @@ export function keptHeader(headers: readonly string[], name: string): string | u
   return at < 0 ? undefined : headers[at + 1];
 }
 
-/** A body as it is kept: text, redacted and cut. */
-export function keptBody(body: Uint8Array): string {
-  return cut(redactSecrets(Buffer.from(body).toString("utf8")), MAX_BODY_CODE_POINTS);
+/** A body as it is kept: redacted and cut. */
+export function keptBody(body: string): string {
+  return cut(redactSecrets(body), MAX_BODY_CODE_POINTS);
 }
 
 /** The `order_id` of a body, whatever else is wrong with it; null if it has none. */
-export function orderIdIn(body: Uint8Array): string | null {
-  const [, orderId] = /"order_id"\s*:\s*"([^"\\]{1,64})"/.exec(Buffer.from(body).toString("utf8")) ?? [];
+export function orderIdIn(body: string): string | null {
+  const [, orderId] = /"order_id"\s*:\s*"([^"\\]{1,64})"/.exec(body) ?? [];
   return orderId === undefined ? null : redactSecrets(orderId);
 }

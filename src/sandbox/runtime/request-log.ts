@@ -7,7 +7,7 @@ import {
 } from "../../core/request/logged-request.ts";
 import { storeNow } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
-import { cut, redactSecrets } from "../../core/text.ts";
+import { cut, redactSecrets, redactValues } from "../../core/text.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
 import type { RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
@@ -17,7 +17,10 @@ import type { AccessEntry } from "./access-log.ts";
 import { createArrivals } from "./arrivals.ts";
 
 /** When a request was answered, by the real clock, and how long it took. */
-type Times = Pick<AccessEntry, "at" | "milliseconds">;
+type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
+  /** Secrets that do not look like one: tokens that the environment has set. Default: none. */
+  readonly secrets?: readonly string[];
+};
 
 /** What was asked, as far as it could be read. */
 type Asked = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
@@ -167,6 +170,8 @@ function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => un
 
 function asKept({ request, answer, times }: Noted, position: number): LoggedRequest {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
+  const { secrets = [] } = times;
+  const hide = (text: string): string => redactValues(text, secrets);
   const { orderId = null, decisions = [], refusal, clock } = answer.logged ?? {};
   // A request comes before what it makes, also in a story.
   const cameAt = times.at - Math.ceil(times.milliseconds);
@@ -177,15 +182,20 @@ function asKept({ request, answer, times }: Noted, position: number): LoggedRequ
     storeAt: clock === undefined ? cameAt : storeNow(clock, cameAt),
     durationMs: times.milliseconds,
     method,
-    path: cut(redactSecrets(splitTarget(target).path), MAX_PATH_CODE_POINTS),
+    path: cut(redactSecrets(hide(splitTarget(target).path)), MAX_PATH_CODE_POINTS),
     status: answer.status,
     decisions,
   };
   if (refusal === undefined) return { ...summary, code: null, orderId, refused: null };
+  const text = hide(Buffer.from(body).toString("utf8"));
   return {
     ...summary,
     code: refusal.code,
-    orderId: orderId ?? orderIdIn(body),
-    refused: { message: refusal.message, headers: keptHeaders(rawHeaders), body: keptBody(body) },
+    orderId: orderId === null ? orderIdIn(text) : hide(orderId),
+    refused: {
+      message: hide(refusal.message),
+      headers: keptHeaders(rawHeaders.map(hide)),
+      body: keptBody(text),
+    },
   };
 }
