@@ -119,6 +119,9 @@ type Schema = {
   readonly maximum?: number;
 };
 
+/** What the fields of a request may hold. */
+type Values = { readonly ids: readonly string[]; readonly texts: readonly string[] };
+
 const TEXTS = [
   "order-1",
   "http://localhost:3000/x",
@@ -128,22 +131,22 @@ const TEXTS = [
   "order.*",
 ];
 
-/** Requests as the description of the control API has them; every id in them is one of these. */
-function arbitraryOf(schema: Schema, ids: readonly string[]): fc.Arbitrary<unknown> {
+/** Requests as the description of the control API has them, with these ids and texts. */
+function arbitraryOf(schema: Schema, values: Values): fc.Arbitrary<unknown> {
   const options = schema.anyOf ?? schema.oneOf;
-  if (options !== undefined) return fc.oneof(...options.map((option) => arbitraryOf(option, ids)));
+  if (options !== undefined) return fc.oneof(...options.map((option) => arbitraryOf(option, values)));
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   const { type = "string" } = schema;
   switch (type) {
     case "object": {
       const fields = Object.entries(schema.properties ?? {}).map(
-        ([name, field]) => [name, arbitraryOf(field, ids)] as const,
+        ([name, field]) => [name, arbitraryOf(field, values)] as const,
       );
       return fc.record(Object.fromEntries(fields), { requiredKeys: [...(schema.required ?? [])] });
     }
     case "array":
-      return fc.array(arbitraryOf(schema.items ?? {}, ids), { maxLength: 2 });
+      return fc.array(arbitraryOf(schema.items ?? {}, values), { maxLength: 2 });
     case "integer":
     case "number":
       return fc.integer({
@@ -153,9 +156,9 @@ function arbitraryOf(schema: Schema, ids: readonly string[]): fc.Arbitrary<unkno
     case "boolean":
       return fc.boolean();
     default:
-      if (schema.format === "uuid") return fc.constantFrom(...ids);
+      if (schema.format === "uuid") return fc.constantFrom(...values.ids);
       if (schema.format === "date-time") return fc.constant("2026-01-15T12:00:01Z");
-      return fc.constantFrom(...TEXTS);
+      return fc.constantFrom(...values.texts);
   }
 }
 
@@ -220,7 +223,10 @@ test("no request to one store finds, shows or changes anything of another", asyn
     const schema = requestSchema(document, name);
     return fc.constantFrom(0, 1).chain((from) => {
       const theirs = sites[1 - from]?.ids ?? [];
-      const value = schema === undefined ? fc.constant(undefined) : arbitraryOf(schema, theirs);
+      // What a GET looks for by a text may be an id too. A text that is written is told again by its own store.
+      const texts = CONTROL_OPERATIONS[name].method === "GET" ? [...TEXTS, ...theirs] : TEXTS;
+      const value =
+        schema === undefined ? fc.constant(undefined) : arbitraryOf(schema, { ids: theirs, texts });
       return fc.record({
         name: fc.constant(name),
         from: fc.constant(from),
