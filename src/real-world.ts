@@ -80,7 +80,12 @@ export function realWorld(): World {
     env: process.env,
     cwd: process.cwd(),
     pid: process.pid,
-    interactive: process.stdin.isTTY && process.stderr.isTTY && process.env["CI"] === undefined,
+    interactive:
+      process.stdin.isTTY &&
+      process.stderr.isTTY &&
+      process.env["CI"] === undefined &&
+      // A dumb terminal cannot show a question that is edited in place.
+      process.env["TERM"] !== "dumb",
     stdin: process.stdin,
     stdout,
     stderr,

@@ -162,6 +162,7 @@ function storeOption(): Option {
 function commonOptions(): Option[] {
   return [
     switchOption("--json", "print the result as one line of JSON"),
+    switchOption("--no-color", "print no escape codes (default at TERM=dumb, or where NO_COLOR is set)"),
     setting("CHECKOUT", valueOption("--dir <folder>", "the state folder (default: .checkout, found upward)")),
     setting(
       "CHECKOUT_SANDBOX",

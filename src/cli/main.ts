@@ -11,24 +11,27 @@ import { EXIT, storageProblem, usageProblem, type Problem } from "./problem.ts";
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
   // Scripts ask for the version often; the answer does not wait for the commands to load.
-  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-    stdout.write(`${version}\n`);
+  const [word = "", ...others] = argv.filter((one) => one !== "--json" && one !== "--no-color");
+  if (others.length === 0 && ["--version", "-v", "-V", "version"].includes(word)) {
+    stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     return EXIT.done;
   }
   const { CommanderError } = await import("commander");
-  const { createProgram } = await import("./program.ts");
+  const { arranged, createProgram } = await import("./program.ts");
   const { createPrinter } = await import("./printer.ts");
   let exitCode: number = EXIT.done;
   let program: Command | undefined;
+  let typed = argv;
   try {
     program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
-    await program.parseAsync(argv, { from: "user" });
+    typed = arranged(program, argv);
+    await program.parseAsync(typed, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
     const problem =
       error instanceof CommanderError
-        ? usageOf(error, knownWords(program, argv))
+        ? usageOf(error, knownWords(program, typed))
         : (storageProblem(error) ?? defectOf(error));
     createPrinter(world, { json: wantsJson(world) }).problem(problem);
     return problem.exitCode;

@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import { errorRow } from "../core/errors.ts";
 import { escapeInJson, jsonLine, printable, redactSecrets, redactValues } from "../core/text.ts";
 import type { World } from "../world.ts";
+import { isTyped } from "./option-rules.ts";
 import { DONE, type Ending, type Problem } from "./problem.ts";
 
 /** A labelled value of a result, for people. */
@@ -14,6 +15,8 @@ export type Style = Readonly<Record<"bold" | "dim" | "red" | "green" | "cyan", (
 export type Printer = {
   /** Styles for a result that is shown to people. */
   readonly style: Style;
+  /** How many places a line of a result has. */
+  readonly width: number;
   /** The result of a command, which ends with it: one line of JSON, or the text. */
   readonly result: (value: unknown, text: () => string | Promise<string>) => Promise<Ending>;
   /** One of many results of a command that goes on, at once: one line of JSON, or the text. */
@@ -34,21 +37,25 @@ export type Printer = {
   readonly hide: (secret: string) => void;
 };
 
+/** Who says what may be printed. */
+type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
+
 /** A printer for one command line. What looks like a secret never reaches stderr. */
 export function createPrinter(
-  world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "starter">>,
+  world: Pick<World, "stdout" | "stderr" | "env"> & Partial<Pick<World, "argv" | "starter">>,
   options: { readonly json: boolean },
 ): Printer {
   const { json } = options;
   const hidden: string[] = [];
   const traced = new Set<string>();
   const hide = (text: string): string => redactValues(text, hidden);
-  const style = styles(!json && hasColour(world.stdout, world.env));
-  const talkStyle = styles(!json && hasColour(world.stderr, world.env));
+  const style = styles(!json && hasColour(world.stdout, world));
+  const talkStyle = styles(!json && hasColour(world.stderr, world));
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
   const errorLine = (text: string): void => void world.stderr.write(`${redactSecrets(hide(text))}\n`);
   return {
     style,
+    width: widthOf(world.stdout) || USUAL_WIDTH,
     result: async (value, text) => {
       resultLine(json ? jsonLine(value) : await text());
       return DONE;
@@ -129,18 +136,26 @@ function styles(colour: boolean): Style {
   return { bold: as("bold"), dim: as("dim"), red: as("red"), green: as("green"), cyan: as("cyan") };
 }
 
-/** Colour where a person looks at it, unless they said otherwise (NO_COLOR, FORCE_COLOR). */
-function hasColour(stream: World["stdout"], env: World["env"]): boolean {
-  if (env["NO_COLOR"]) return false;
-  if (env["FORCE_COLOR"]) return env["FORCE_COLOR"] !== "0";
-  return isTerminal(stream);
+/** Colour where a person looks at it, unless they said otherwise (--no-color, NO_COLOR, FORCE_COLOR). */
+function hasColour(stream: World["stdout"], world: Talker): boolean {
+  if (isPlain(world)) return false;
+  const forced = world.env["FORCE_COLOR"];
+  return forced ? forced !== "0" : isTerminal(stream);
+}
+
+/** Whether no escape codes are wanted: by `--no-color`, by NO_COLOR, or because the terminal is a dumb one. */
+export function isPlain({ argv = [], env }: Talker): boolean {
+  if (isTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
+  return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
 }
 
 function isTerminal(stream: World["stdout"]): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }
 
+const USUAL_WIDTH = 80;
+
 /** How many places a line of a stream has; 80 where it is no terminal, 0 where a terminal does not know. */
 export function widthOf(stream: World["stdout"]): number {
-  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : 80;
+  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : USUAL_WIDTH;
 }

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { Registry } from "./command.ts";
-import { ownWords } from "./option-rules.ts";
+import { isTyped, ownWords } from "./option-rules.ts";
 import { widthOf } from "./printer.ts";
 import type { KnownVariables } from "./variables.ts";
 
@@ -202,14 +202,15 @@ export async function createProgram(registry: Registry): Promise<Command> {
   const { argv, stdout, stderr } = world;
   const program = new Command("checkout")
     .description("The Hosted Checkout and Orders Service v1 on your own machine.")
-    .version(version, "-V, --version", "print the version")
+    .version(version, "-v, --version", "print the version")
     .exitOverride()
     // What stands behind a command is that command's own, also where one above it has an option of the same name.
     .enablePositionalOptions()
     .configureHelp({ minWidthToWrap: MIN_WIDTH_TO_WRAP })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
-      writeErr: (text) => stderr.write(text),
+      // In JSON the problem is the one line: the help of a group stays away.
+      writeErr: (text) => void (isTyped(world, "json") || stderr.write(text)),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),
       // The one catch of the command line prints what is wrong.
@@ -227,6 +228,42 @@ export async function createProgram(registry: Registry): Promise<Command> {
   }
   return program;
 }
+
+/**
+ * A command line as commander takes it: what stands before or between the words of a command and belongs to every one
+ * (`--json`, `--dir`) comes behind them, and `help` at any of these places is `--help`.
+ */
+export function arranged(program: Command, argv: readonly string[]): readonly string[] {
+  const [words, common]: [string[], string[]] = [[], []];
+  let group = program;
+  let at = 0;
+  let helps = false;
+  while (at < argv.length && (group === program || group.commands.length > 0)) {
+    const word = argv[at] ?? "";
+    const found = group.commands.find((command) => command.name() === word);
+    const length = PLACES[word] ?? Number(word.startsWith("--dir="));
+    if (HELP.has(word)) helps = true;
+    else if (length > 0) common.push(...argv.slice(at, at + length));
+    else if (found === undefined) break;
+    else words.push((group = found).name());
+    at += Math.max(1, length);
+  }
+  const rest = argv.slice(at);
+  const isUnknown = group.commands.length > 0 && rest[0]?.startsWith("-") === false;
+  // A word that is no command is said, and not answered with the help of another one.
+  if (isUnknown) return [...words, ...rest.filter((word) => !HELP.has(word))];
+  const takesCommon = group.options.some(({ long }) => long === "--json");
+  return [...words, ...(helps ? ["--help"] : []), ...(takesCommon ? common : []), ...rest];
+}
+
+const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
+/** The options that every command has, and how many words each takes. */
+const PLACES: Readonly<Record<string, number | undefined>> = {
+  "--json": 1,
+  "--no-color": 1,
+  "--trust-folder": 1,
+  "--dir": 2,
+};
 
 /** Every variable that the program reads. Loads all commands, each alone, because `typed` decides what a group has. */
 export async function knownVariables(registry: Registry): Promise<KnownVariables> {

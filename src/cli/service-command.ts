@@ -13,7 +13,7 @@ import { setting } from "./option-rules.ts";
 import { noteTarget, noteVersion } from "./folder/notes.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
 import { durationText } from "./../core/config/setting-text.ts";
-import { widthOf } from "./printer.ts";
+import { isPlain, widthOf } from "./printer.ts";
 import { fail, interruptedProblem, NO_SANDBOX, type Problem } from "./problem.ts";
 import { resolveSettings, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
 
@@ -174,7 +174,7 @@ export async function whileWaiting<Result>(
   const interruption = new AbortController();
   const unsubscribe = world.onStop(() => interruption.abort());
   // Where a terminal says that it is 0 wide, ora divides by that and never ends.
-  const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0;
+  const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world);
   const spinner = spins ? await startSpinner(world.stderr) : undefined;
   const above = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
