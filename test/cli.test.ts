@@ -257,6 +257,7 @@ test("columns stand one below the other, whatever the cells are made of", async 
     await table(
       ["ID", "END"],
       rows.map(([cell]) => [cell, "end"]),
+      { width: 80 },
     )
   ).split("\n");
   expect(lines).toEqual([
@@ -266,7 +267,7 @@ test("columns stand one below the other, whatever the cells are made of", async 
   const harness = createHarness();
   await harness.start();
   for (const id of ["✅", "cafe\u0301", "plain"]) await harness.run(createOrder(id));
-  const { stdout } = await harness.run(["idempotency", "list"]);
+  const { stdout } = await harness.run(["idempotency", "list"], { columns: 120 });
   const shown = stdout
     .trimEnd()
     .split("\n")
@@ -525,7 +526,7 @@ test("the journal lists, shows and forgets keys", async () => {
   await harness.start();
   const key = String(json((await harness.run(createOrder("o-1", "--json"))).stdout)["idempotency_key"]);
   await harness.run(createOrder("o-1", "--idempotency-key", "my-own-key"));
-  const list = await harness.run(["idempotency", "list"]);
+  const list = await harness.run(["idempotency", "list"], { columns: 120 });
   expect(list.stdout).toMatch(new RegExp(`created +o-1 +2026-01-15 12:00 +${key}`));
   expect(list.stdout).toMatch(/refused +o-1 +2026-01-15 12:00 +my-own-key/);
   const shown = json((await harness.run(["idempotency", "show", key, "--json"])).stdout);

@@ -204,7 +204,7 @@ test("a key that is made is told once: it is in no file, no list and no log", as
       { key_id: said["key_id"], scopes: ["orders:write", "checkout_sessions:read"], revoked_at: null },
     ],
   });
-  const shown = (await harness.run(["keys", "list"])).stdout.split("\n");
+  const shown = (await harness.run(["keys", "list"], { columns: 140 })).stdout.split("\n");
   expect(shown[0]).toMatch(/^KEY +ENDS WITH +SCOPES +CREATED +REVOKED +KEPT IN$/);
   expect(shown[1]).toMatch(/ – +credentials\.json$/);
   expect(shown[2]).toMatch(/Z +– +–$/);

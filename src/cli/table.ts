@@ -12,8 +12,10 @@ const MIN_CUT_WIDTH = 8;
 export type Fit = {
   /** The places of a line; 0 where they are not known. */
   readonly width: number;
-  /** The columns that are left out, one after the other, until the rest fits. If it never does, the widest is cut. */
-  readonly drop: readonly string[];
+  /** The columns that are left out, one after the other, until the rest fits. If it never does, the widest are cut. */
+  readonly drop?: readonly string[];
+  /** The columns that are cut last, because a command takes what stands there. */
+  readonly keep?: readonly string[];
 };
 
 type Row = readonly string[];
@@ -23,11 +25,11 @@ type WidthOf = (text: string) => number;
 export async function table(
   header: readonly string[],
   rows: readonly (readonly (string | number | null)[])[],
-  fit?: Fit,
+  fit: Fit,
 ): Promise<string> {
   const cells = [header, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "–"))))];
   const widthOf = await measureFor(cells.flat());
-  const fitting = fit === undefined ? cells : fitted(cells, fit, widthOf);
+  const fitting = fitted(cells, fit, widthOf);
   const widths = widthsOf(fitting, widthOf);
   const pad = (cell: string, column: number): string =>
     cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell)));
@@ -39,20 +41,35 @@ export function shortId(id: string): string {
   return id.slice(-8);
 }
 
-function fitted(cells: readonly Row[], { width, drop }: Fit, widthOf: WidthOf): readonly Row[] {
+function fitted(
+  cells: readonly Row[],
+  { width, drop = [], keep = [] }: Fit,
+  widthOf: WidthOf,
+): readonly Row[] {
   const places = width === 0 ? USUAL_WIDTH : width;
   let left = cells;
   for (const name of drop) {
-    if (tableWidth(left, widthOf) <= places) return left;
+    if (sumOf(widthsOf(left, widthOf)) <= places) return left;
     const column = left[0]?.indexOf(name) ?? -1;
     left = left.map((row) => row.filter((_, at) => at !== column));
   }
-  const excess = tableWidth(left, widthOf) - places;
-  if (excess <= 0) return left;
-  const widths = widthsOf(left, widthOf);
-  const widest = widths.indexOf(Math.max(...widths));
-  const room = Math.max(MIN_CUT_WIDTH, (widths[widest] ?? 0) - excess);
-  return left.map((row) => row.map((cell, at) => (at === widest ? cutTo(cell, room, widthOf) : cell)));
+  const kept = new Set(keep.map((name) => left[0]?.indexOf(name) ?? -1));
+  const rooms = roomsIn(places, widthsOf(left, widthOf), kept);
+  return left.map((row) => row.map((cell, at) => cutTo(cell, rooms[at] ?? 0, widthOf)));
+}
+
+/** How wide each column may be: the widest ones are cut to one width, those that are kept after the others. */
+function roomsIn(places: number, widths: readonly number[], kept: ReadonlySet<number>): readonly number[] {
+  const rooms = [...widths];
+  const columns = [...rooms.keys()];
+  for (const some of [columns.filter((column) => !kept.has(column)), columns]) {
+    while (sumOf(rooms) > places) {
+      const widest = Math.max(...some.map((column) => rooms[column] ?? 0));
+      if (widest <= MIN_CUT_WIDTH) break;
+      rooms[some.find((column) => rooms[column] === widest) ?? 0] = widest - 1;
+    }
+  }
+  return rooms;
 }
 
 /** A text cut to `room` places, with a mark where it was cut. */
@@ -67,8 +84,8 @@ function widthsOf(cells: readonly Row[], widthOf: WidthOf): number[] {
   return (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ""))));
 }
 
-function tableWidth(cells: readonly Row[], widthOf: WidthOf): number {
-  const widths = widthsOf(cells, widthOf);
+/** How many places a line of columns takes. */
+function sumOf(widths: readonly number[]): number {
   return widths.reduce((sum, one) => sum + one + GAP.length, -GAP.length);
 }
 

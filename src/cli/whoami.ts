@@ -52,6 +52,7 @@ async function runWhoami(context: Context, options: ServiceOptions): Promise<End
         name === "dir" ? shortPath(world, String(value)) : value,
         shortPath(world, source),
       ]),
+      { width: printer.width, keep: ["VALUE"] },
     ),
   );
 }

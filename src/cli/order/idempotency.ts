@@ -68,7 +68,11 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<Endin
   return printer.result(entries.map(toJson), () =>
     rows.length === 0
       ? "no create was sent from here yet"
-      : table(["STATE", "ORDER ID", "SENT (UTC)", "KEY"], rows),
+      : table(["STATE", "ORDER ID", "SENT (UTC)", "KEY"], rows, {
+          width: printer.width,
+          drop: ["SENT (UTC)"],
+          keep: ["KEY"],
+        }),
   );
 }
 

@@ -52,6 +52,27 @@ export function requestIdOf(context: Context, where: Where, text: string): Promi
   });
 }
 
+/** The id of an endpoint that was typed, whole or short. Refuses as `wholeId` does. */
+export function endpointIdOf(
+  context: Context,
+  where: Where,
+  text: string,
+): Promise<Outcome<string, Problem>> {
+  return wholeId("endpoint", text, async () => {
+    const listed = await callSandbox(context, where, { name: "listEndpoints", body: undefined });
+    return listed.ok ? accept(listed.value.endpoints.map(({ id, url: about }) => ({ id, about }))) : listed;
+  });
+}
+
+/** The id of an API key that was typed, whole or short. Refuses as `wholeId` does. */
+export function keyIdOf(context: Context, where: Where, text: string): Promise<Outcome<string, Problem>> {
+  return wholeId("API key", text, async () => {
+    const listed = await callSandbox(context, where, { name: "listKeys", body: undefined });
+    if (!listed.ok) return listed;
+    return accept(listed.value.keys.map(({ keyId: id, lastFour }) => ({ id, about: `…${lastFour}` })));
+  });
+}
+
 /** Of a request, an order or session, or an event, in this order: the whole id for a short one. Refuses as `wholeId` does. */
 export async function anyIdOf(
   context: Context,
@@ -73,7 +94,7 @@ type Candidate = { readonly id: string; readonly about: string };
  * what is no id, and what is the end of more than one.
  */
 async function wholeId(
-  what: "order or session" | "event" | "request",
+  what: keyof typeof FIND_ID,
   text: string,
   newest: (ending: string) => Promise<Outcome<readonly Candidate[], Problem>>,
 ): Promise<Outcome<string, Problem>> {

@@ -150,11 +150,11 @@ async function runLog(context: Context, options: CommonOptions): Promise<Ending>
   if (!listed.ok) return listed;
   const { acts } = listed.value;
   return context.printer.result(encodeAnswer("adminLog", listed.value), () =>
-    acts.length === 0 ? "the audit log is empty" : actLines(acts),
+    acts.length === 0 ? "the audit log is empty" : actLines(acts, context.printer.width),
   );
 }
 
-function actLines(acts: AnswerOf<"adminLog">["acts"]): Promise<string> {
+function actLines(acts: AnswerOf<"adminLog">["acts"], width: number): Promise<string> {
   return table(
     ["ACT", "AT", "WHO", "WHAT", "OF", "NOTE"],
     acts.map(({ number, at, actor, action, subject, note }) => [
@@ -165,5 +165,6 @@ function actLines(acts: AnswerOf<"adminLog">["acts"]): Promise<string> {
       subject,
       note,
     ]),
+    { width, drop: ["ACT", "WHO"], keep: ["AT", "WHAT"] },
   );
 }

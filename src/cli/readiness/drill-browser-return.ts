@@ -98,7 +98,7 @@ function resultOf(
   return {
     verdict,
     json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: async (style) =>
-      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: TITLES, style })}`,
+    text: async ({ style, width }) =>
+      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: TITLES, style, width })}`,
   };
 }

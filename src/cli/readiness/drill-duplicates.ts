@@ -128,7 +128,7 @@ function resultOf({ judged: { verdict, steps }, drill }: Shown): DrillResult {
   return {
     verdict,
     json: { verdict, drill_id: drill?.id ?? null, steps },
-    text: async (style) =>
-      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: TITLES, style })}`,
+    text: async ({ style, width }) =>
+      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: TITLES, style, width })}`,
   };
 }

@@ -11,8 +11,8 @@ import { valueOption, type CommonOptions, type Context, type Registry } from "..
 import { callSandbox, controlOutcome } from "../control-command.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
-import type { Style } from "../printer.ts";
-import { table } from "../table.ts";
+import type { Printer } from "../printer.ts";
+import { shortId, table } from "../table.ts";
 import type { Problem } from "../problem.ts";
 import { connectToSandbox } from "../service-command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
@@ -107,23 +107,31 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
       ...encodeAnswer("judgeIdempotencyDrill", drill),
       client: { ending, exit_code: exitCode, stdout, stderr },
     },
-    text: async (style) =>
+    text: async ({ style, width }) =>
       [
         `${verdictMark(verdict, style)} ${HEADS[verdict]}`,
-        await drillLines(steps, { titles: TITLES, style }),
-        ...(creates.length === 0 ? [] : ["", await createLines(creates, style)]),
+        await drillLines(steps, { titles: TITLES, style, width }),
+        ...(creates.length === 0 ? [] : ["", await createLines(creates, { style, width })]),
       ].join("\n"),
   };
 }
 
-async function createLines(creates: readonly SeenCreateEntry[], style: Style): Promise<string> {
+/** What stands before a line of what was received. */
+const INDENT = 2;
+
+async function createLines(
+  creates: readonly SeenCreateEntry[],
+  { style, width }: Pick<Printer, "style" | "width">,
+): Promise<string> {
   const rows = creates.map((create) => [
     create.orderId,
     create.idempotencyKey,
     create.lost ? `${create.result}, answer dropped` : create.result,
-    create.requestId,
+    shortId(create.requestId),
   ]);
-  const text = await table(["ORDER ID", "IDEMPOTENCY-KEY", "RESULT", "REQUEST"], rows);
+  const text = await table(["ORDER ID", "IDEMPOTENCY-KEY", "RESULT", "REQUEST"], rows, {
+    width: width - INDENT,
+  });
   const lines = text.split("\n");
   return [style.dim("  Received:"), ...lines.map((line) => `  ${line}`)].join("\n");
 }
@@ -147,7 +155,7 @@ async function evidence(context: Context, control: ControlTarget): Promise<Outco
   return accept({
     verdict,
     json: { ...item, evidence: item.evidence.map(evidenceJson) },
-    text: (style) => {
+    text: ({ style }) => {
       const lines = item.evidence.map((one) => `  ${printable(evidenceLine(one))}`);
       const next = verdict === "passed" ? [] : [`  ${style.cyan("→")} ${EXAMPLE}`];
       return [`${verdictMark(verdict, style)} ${item.reason}`, ...lines, ...next].join("\n");

@@ -9,7 +9,7 @@ import { valueOption, type CommonOptions, type Context, type Registry } from "..
 import { controlOutcome, type NextAfter } from "../control-command.ts";
 import { drillLines, registerDrill, verdictMark } from "./drill.ts";
 import { parseId } from "../parsers.ts";
-import type { Style } from "../printer.ts";
+import type { Printer } from "../printer.ts";
 import type { Problem } from "../problem.ts";
 
 type WebhookDrillOptions = CommonOptions & { readonly endpoint?: string; readonly orderView?: string };
@@ -48,8 +48,8 @@ export function registerChecklistWebhooks(checklist: Command, registry: Registry
         return accept({
           verdict,
           json: { verdict, passed: verdict === "passed", ...encodeAnswer("runWebhookDrill", run.value) },
-          text: async (style) =>
-            (await Promise.all(drills.map((drill) => report(drill, orderView, style)))).join("\n\n"),
+          text: async (look) =>
+            (await Promise.all(drills.map((drill) => report(drill, orderView, look)))).join("\n\n"),
         });
       }),
   });
@@ -89,7 +89,7 @@ const NEXT_AFTER: NextAfter = {
 async function report(
   { url, verdict, steps, order }: EndpointDrill,
   orderView: string | undefined,
-  style: Style,
+  { style, width }: Pick<Printer, "style" | "width">,
 ): Promise<string> {
   const right = steps.filter((step) => step.passed).length;
   const what = {
@@ -99,7 +99,7 @@ async function report(
   }[verdict];
   const lines = [
     `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
-    await drillLines(steps, { titles: TITLES, style }),
+    await drillLines(steps, { titles: TITLES, style, width }),
   ];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(order, orderView)}`);
   return lines.join("\n");

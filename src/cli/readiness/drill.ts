@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
 import { controlTarget } from "../control-command.ts";
-import type { Style } from "../printer.ts";
+import type { Printer, Style } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, type Ending, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
@@ -17,7 +17,7 @@ type Verdict = keyof typeof EXIT_CODES;
 export type DrillResult = {
   readonly verdict: Verdict;
   readonly json: object;
-  readonly text: (style: Style) => string | Promise<string>;
+  readonly text: (look: Pick<Printer, "style" | "width">) => string | Promise<string>;
   /** The last lines of the merchant's command: on stderr, above the report. */
   readonly output?: readonly string[];
 };
@@ -67,7 +67,7 @@ async function runDrill<Options extends ServiceOptions>(
   const { verdict, json, text, output = [] } = drilled.value;
   const { printer } = context;
   for (const line of output) printer.talk(printer.style.dim(`  | ${line}`));
-  await printer.result(json, () => text(printer.style));
+  await printer.result(json, () => text(printer));
   return accept(EXIT_CODES[verdict]);
 }
 
@@ -77,19 +77,29 @@ export function verdictMark(verdict: Verdict, style: Style): string {
 }
 
 /** How drills are shown: what its steps are called for people, and in which style. */
-type Look = { readonly titles: Readonly<Record<string, string>>; readonly style: Style };
+type Look = {
+  readonly titles: Readonly<Record<string, string>>;
+  readonly style: Style;
+  readonly width: number;
+};
+
+/** What stands before a step: its mark. */
+const MARK_PLACES = 4;
 
 /** The steps of a drill, one a line, and below them each cause once, with the steps that it explains. */
-export async function drillLines(steps: readonly DrillStep[], { titles, style }: Look): Promise<string> {
+export async function drillLines(steps: readonly DrillStep[], look: Look): Promise<string> {
+  const { titles, style, width } = look;
   const rows = steps.map(({ name, expected, got }) => [titles[name] ?? name, expected, got]);
-  const [header = "", ...lines] = (await table(["STEP", "EXPECTED", "GOT"], rows)).split("\n");
+  const [header = "", ...lines] = (
+    await table(["STEP", "EXPECTED", "GOT"], rows, { width: width - MARK_PLACES, keep: ["GOT"] })
+  ).split("\n");
   const marked = lines.map(
     (line, at) => `  ${steps[at]?.passed === true ? style.green("✓") : style.red("✗")} ${line}`,
   );
-  return [`    ${header}`, ...marked, ...causeLines(steps, { titles, style })].join("\n");
+  return [`    ${header}`, ...marked, ...causeLines(steps, look)].join("\n");
 }
 
-function causeLines(steps: readonly DrillStep[], { titles, style }: Look): string[] {
+function causeLines(steps: readonly DrillStep[], { titles, style }: Omit<Look, "width">): string[] {
   const causes = new Set(steps.flatMap(({ cause }) => cause ?? []));
   return [...causes].map((cause) => {
     const names = steps.filter((step) => step.cause === cause).map(({ name }) => titles[name] ?? name);

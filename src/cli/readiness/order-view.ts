@@ -117,7 +117,7 @@ const ADD_VIEW = "add --order-view URL, or --order-view-command CMD, and --paid-
 const NO_VIEW: DrillResult = {
   verdict: "unknown",
   json: { verdict: "unknown", drill_id: null, steps: [], next: ADD_VIEW },
-  text: (style) =>
+  text: ({ style }) =>
     [
       `${verdictMark("unknown", style)} unknown: only your shop can say whether an order is paid for it; nothing was done`,
       `  ${style.cyan("→")} ${ADD_VIEW}`,

@@ -38,7 +38,9 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   if (!explained.ok) return explained;
   const next = explained.value.next.map((command) => inNamedStore(command, options));
   const explanation = { ...explained.value, next };
-  return context.printer.result(encodeAnswer("explain", explanation), () => explanationText(explanation));
+  return context.printer.result(encodeAnswer("explain", explanation), () =>
+    explanationText(explanation, context.printer.width),
+  );
 }
 
 /** Commands of the sandbox itself, beside those of a store. */
@@ -69,7 +71,7 @@ const NEXT_AFTER = {
     "checkout requests list and checkout events list show ids; the log of requests keeps the newest ones",
 } as const;
 
-async function explanationText(explanation: AnswerOf<"explain">): Promise<string> {
+async function explanationText(explanation: AnswerOf<"explain">, width: number): Promise<string> {
   const { summary, check, rule, decision, expected, received, differences, entries, next } = explanation;
   const reasons = [
     ["check", check],
@@ -87,6 +89,7 @@ async function explanationText(explanation: AnswerOf<"explain">): Promise<string
       : await table(
           ["DIFFERENCE", "FIRST REQUEST", "THIS REQUEST"],
           differences.map(({ field, first, this: now }) => [field, first, now]),
+          { width },
         ),
     entries.map(entryLine).join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),

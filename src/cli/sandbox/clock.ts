@@ -57,7 +57,7 @@ async function runClock(
   return context.printer.result(encodeAnswer("showClock", moved.value), async () =>
     [
       `${iso(now)}${frozen ? " (frozen)" : ""}`,
-      ...(quiet ? [] : [await happeningLines(fired, delivered)]),
+      ...(quiet ? [] : [await happeningLines(fired, { tried: delivered, width: context.printer.width })]),
       ...left,
     ].join("\n"),
   );

@@ -41,7 +41,7 @@ async function runPay(context: Context, options: PayOptions, typed = ""): Promis
   if (!paid.ok) return paid;
   const { value } = paid;
   return context.printer.result(encodeAnswer("pay", value), () =>
-    value.moves.length > 0 ? moveLines(value.moves) : unmoved(value),
+    value.moves.length > 0 ? moveLines(value.moves, context.printer.width) : unmoved(value),
   );
 }
 

@@ -6,12 +6,13 @@ import { newApiKey } from "../../sandbox/runtime/keys.ts";
 import { newSigningSecret } from "../../sandbox/runtime/seed.ts";
 import type { World } from "../../world.ts";
 import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, FIND_ID, parseIdOf } from "../control-command.ts";
+import { callSandbox, FIND_ID } from "../control-command.ts";
 import { findStateFolder, newToken, readCredentials } from "../folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
+import { keyIdOf } from "../order/short-id.ts";
 import { fieldLines } from "../printer.ts";
 import type { Ending } from "../problem.ts";
-import { table } from "../table.ts";
+import { shortId, table } from "../table.ts";
 import { SECRET_VARIABLES, type SecretName } from "./given-secrets.ts";
 
 const KEPT_IS_REVOKED =
@@ -90,20 +91,21 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
     table(
       ["KEY", "ENDS WITH", "SCOPES", "CREATED", "REVOKED", "KEPT IN"],
       keys.map(({ keyId, lastFour, scopes, createdAt, revokedAt }) => [
-        keyId,
+        shortId(keyId),
         lastFour,
         scopes.join(", "),
         iso(createdAt),
         revokedAt === null ? null : iso(revokedAt),
         keyId === kept ? "credentials.json" : null,
       ]),
+      { width: context.printer.width, drop: ["CREATED"] },
     ),
   );
 }
 
 /** Revokes a key, and says what cannot go on without it. */
 async function runRevoke(context: Context, options: CommonOptions, typed = ""): Promise<Ending> {
-  const id = parseIdOf("API key", typed);
+  const id = await keyIdOf(context, options, typed);
   if (!id.ok) return id;
   const revoked = await callSandbox(context, options, {
     name: "revokeKey",

@@ -115,7 +115,7 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
   if (!listed.ok) return listed;
   const { prices } = listed.value;
   return context.printer.result(encodeAnswer("listPrices", listed.value), () =>
-    prices.length === 0 ? NONE : priceLines(prices),
+    prices.length === 0 ? NONE : priceLines(prices, context.printer.width),
   );
 }
 
@@ -136,8 +136,8 @@ async function runRetire(context: Context, options: CommonOptions, id = ""): Pro
   );
 }
 
-/** A catalog as a table. */
-export function priceLines(prices: readonly PriceEntry[]): Promise<string> {
+/** A catalog as a table, in lines of `width` places. */
+export function priceLines(prices: readonly PriceEntry[], width: number): Promise<string> {
   return table(
     ["PRICE", "AMOUNT", "METHOD", "APPROVED", "DESCRIPTION"],
     prices.map((price) => [
@@ -147,6 +147,7 @@ export function priceLines(prices: readonly PriceEntry[]): Promise<string> {
       price.retired ? "retired" : yesOrNo(price.approved),
       price.description,
     ]),
+    { width, keep: ["PRICE", "AMOUNT", "METHOD", "APPROVED"] },
   );
 }
 

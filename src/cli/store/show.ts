@@ -37,17 +37,21 @@ async function runShow(context: Context, options: CommonOptions, store?: string)
   if (!target.ok) return target;
   const shown = await callSandbox(context, target.value, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
-  return context.printer.result(encodeAnswer("storeSummary", shown.value), () => summaryLines(shown.value));
+  return context.printer.result(encodeAnswer("storeSummary", shown.value), () =>
+    summaryLines(shown.value, context.printer.width),
+  );
 }
 
 async function runCapabilities(context: Context, options: CommonOptions): Promise<Ending> {
   const shown = await callSandbox(context, options, { name: "storeSummary", body: undefined });
   if (!shown.ok) return shown;
   const { store, capabilities } = shown.value;
-  return context.printer.result({ store_id: store.id, capabilities }, () => capabilityLines(shown.value));
+  return context.printer.result({ store_id: store.id, capabilities }, () =>
+    capabilityLines(shown.value, context.printer.width),
+  );
 }
 
-async function summaryLines(summary: AnswerOf<"storeSummary">): Promise<string> {
+async function summaryLines(summary: AnswerOf<"storeSummary">, width: number): Promise<string> {
   const { merchant, store, apiKeys: keys, returnOrigins: origins, endpoints, prices } = summary;
   const fields = fieldLines([
     ["merchant", `${merchant.name} (${merchant.id})`],
@@ -57,12 +61,13 @@ async function summaryLines(summary: AnswerOf<"storeSummary">): Promise<string> 
     ["return_origins", origins.length === 0 ? null : origins.map(returnText).join(", ")],
     ["endpoints", endpoints],
   ]);
-  return [fields, await capabilityLines(summary), await priceLines(prices)].join("\n\n");
+  return [fields, await capabilityLines(summary, width), await priceLines(prices, width)].join("\n\n");
 }
 
-function capabilityLines({ capabilities }: AnswerOf<"storeSummary">): Promise<string> {
+function capabilityLines({ capabilities }: AnswerOf<"storeSummary">, width: number): Promise<string> {
   return table(
     ["CAPABILITY", "KIND", "ACTIVE"],
     capabilities.map(({ name, kind, active }) => [name, kind, yesOrNo(active)]),
+    { width },
   );
 }

@@ -107,6 +107,7 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
         active ? "yes" : "no",
         iso(createdAt),
       ]),
+      { width: context.printer.width, drop: ["MERCHANT", "CREATED"], keep: ["STORE"] },
     ),
   );
 }

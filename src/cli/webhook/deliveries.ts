@@ -7,7 +7,7 @@ import { deliveryLines } from "./report.ts";
 import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
 import { calledAs, widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";
-import { checkoutIdOf } from "../order/short-id.ts";
+import { checkoutIdOf, endpointIdOf, eventIdOf } from "../order/short-id.ts";
 
 type ListOptions = CommonOptions & {
   readonly endpoint?: string;
@@ -29,8 +29,8 @@ export function registerDeliveries(parent: Command, registry: Registry): void {
       "checkout deliveries list --endpoint <id> --limit 10",
     ],
     options: [
-      valueOption("--endpoint <id>", "only to this endpoint", parseId),
-      valueOption("--event <event_id>", "only of this event", parseId),
+      valueOption("--endpoint <id>", "only to this endpoint", parseAnyId),
+      valueOption("--event <event_id>", "only of this event", parseAnyId),
       valueOption("--checkout <id>", "only of this order or session", parseAnyId),
       valueOption("--state <state>", DELIVERY_STATES.join(", "), parseChoice(DELIVERY_STATES)),
       valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
@@ -44,7 +44,11 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   const { endpoint, event, checkout, state, limit, before } = options;
   const of = checkout === undefined ? undefined : await checkoutIdOf(context, options, checkout);
   if (of?.ok === false) return of;
-  const body = { endpointId: endpoint, eventId: event, checkoutId: of?.value, state, limit, before };
+  const to = endpoint === undefined ? undefined : await endpointIdOf(context, options, endpoint);
+  if (to?.ok === false) return to;
+  const from = event === undefined ? undefined : await eventIdOf(context, options, event);
+  if (from?.ok === false) return from;
+  const body = { endpointId: to?.value, eventId: from?.value, checkoutId: of?.value, state, limit, before };
   const listed = await callSandbox(context, options, { name: "listDeliveries", body });
   if (!listed.ok) return listed;
   const { deliveries, nextBefore } = listed.value;

@@ -13,7 +13,8 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, parseIdOf } from "../control-command.ts";
+import { endpointIdOf } from "../order/short-id.ts";
+import { callSandbox } from "../control-command.ts";
 import { parseChoice, parseDuration, parseId } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { table } from "../table.ts";
@@ -56,7 +57,7 @@ export function registerEndpointTrouble(parent: Command, registry: Registry): vo
 }
 
 async function runTrouble(context: Context, options: TroubleOptions, text = ""): Promise<Ending> {
-  const id = parseIdOf("endpoint", text);
+  const id = await endpointIdOf(context, options, text);
   if (!id.ok) return id;
   const wanted = troubleOf(options);
   if (!wanted.ok) return wanted;
@@ -69,7 +70,7 @@ async function runTrouble(context: Context, options: TroubleOptions, text = ""):
   if (!made.ok) return made;
   const { troubles } = made.value;
   return context.printer.result(encodeAnswer("makeTrouble", made.value), () =>
-    troubles.length === 0 ? "no faults are scheduled" : troubleLines(troubles),
+    troubles.length === 0 ? "no faults are scheduled" : troubleLines(troubles, context.printer.width),
   );
 }
 
@@ -88,14 +89,14 @@ function troubleOf({
 }
 
 /** Oldest first, in the order in which it comes. */
-function troubleLines(troubles: readonly TroubleEntry[]): Promise<string> {
+function troubleLines(troubles: readonly TroubleEntry[], width: number): Promise<string> {
   const rows = troubles.map(({ kind, remaining, delayMs, eventId }) => [
     kind,
     remaining,
     kind === "delay" || kind === "reorder" ? `${delayMs / 1000} s` : null,
     eventId ?? "any event",
   ]);
-  return table(["KIND", "TIMES", "DELAY", "EVENT"], rows);
+  return table(["KIND", "TIMES", "DELAY", "EVENT"], rows, { width });
 }
 
 /** The service's own check says how often is too often. */

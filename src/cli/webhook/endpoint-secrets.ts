@@ -11,10 +11,11 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
+import { callSandbox, type NextAfter } from "../control-command.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";
+import { endpointIdOf } from "../order/short-id.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 
 type RotateOptions = CommonOptions & { readonly overlap?: Overlap };
@@ -59,7 +60,7 @@ export function registerEndpointSecrets(parent: Command, registry: Registry): vo
 }
 
 async function runRotate(context: Context, options: RotateOptions, text = ""): Promise<Ending> {
-  const id = parseIdOf("endpoint", text);
+  const id = await endpointIdOf(context, options, text);
   if (!id.ok) return id;
   const overlap = options.overlap ?? DEFAULT_OVERLAP;
   const rotated = await callSandbox(context, options, {
@@ -87,7 +88,8 @@ async function runRotate(context: Context, options: RotateOptions, text = ""): P
 
 /** The newest secret in force: what a receiver is to be given. */
 async function runSecret(context: Context, options: SecretOptions, text?: string): Promise<Ending> {
-  const id = text === undefined ? await onlyEndpoint(context, options) : parseIdOf("endpoint", text);
+  const id =
+    text === undefined ? await onlyEndpoint(context, options) : await endpointIdOf(context, options, text);
   if (!id.ok) return id;
   const shown = await callSandbox(context, options, {
     name: "showSecret",

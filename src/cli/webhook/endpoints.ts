@@ -5,10 +5,11 @@ import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
 import { printable } from "../../core/text.ts";
 import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, parseIdOf, type NextAfter } from "../control-command.ts";
+import { callSandbox, type NextAfter } from "../control-command.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
-import { table } from "../table.ts";
+import { shortId, table } from "../table.ts";
+import { endpointIdOf } from "../order/short-id.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 
@@ -118,7 +119,7 @@ async function runList(context: Context, options: CommonOptions): Promise<Ending
   if (!listed.ok) return listed;
   const { endpoints } = listed.value;
   return context.printer.result(encodeAnswer("listEndpoints", listed.value), () =>
-    endpoints.length === 0 ? NONE : endpointLines(endpoints),
+    endpoints.length === 0 ? NONE : endpointLines(endpoints, context.printer.width),
   );
 }
 
@@ -127,7 +128,7 @@ async function runChange(
   options: CommonOptions,
   change: Change & { readonly id: string },
 ): Promise<Ending> {
-  const id = parseIdOf("endpoint", change.id);
+  const id = await endpointIdOf(context, options, change.id);
   if (!id.ok) return id;
   const changed = await callSandbox(context, options, {
     name: "setEndpointState",
@@ -143,7 +144,7 @@ async function runChange(
 }
 
 async function runTest(context: Context, options: WebhookWaitOptions, text = ""): Promise<Ending> {
-  const id = parseIdOf("endpoint", text);
+  const id = await endpointIdOf(context, options, text);
   if (!id.ok) return id;
   const tested = await callSandbox(context, options, {
     name: "testEndpoint",
@@ -197,16 +198,17 @@ function notTaken({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): 
   };
 }
 
-function endpointLines(endpoints: readonly EndpointEntry[]): Promise<string> {
+function endpointLines(endpoints: readonly EndpointEntry[], width: number): Promise<string> {
   return table(
     ["ID", "STATE", "URL", "EVENTS", "NOTE"],
     endpoints.map((endpoint) => [
-      endpoint.id,
+      shortId(endpoint.id),
       endpoint.state,
       endpoint.url,
       endpoint.eventTypes.join(", "),
       noteOf(endpoint),
     ]),
+    { width, drop: ["EVENTS"] },
   );
 }
 

@@ -154,7 +154,9 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
   if (!shown.ok) return shown;
   if (waits && !isSettled(shown.value.deliveries)) return fail(stillDue(shown.value));
   if (options.body === true) return context.printer.exact(shown.value.body);
-  return context.printer.result(encodeAnswer("showEvent", shown.value), () => eventText(shown.value));
+  return context.printer.result(encodeAnswer("showEvent", shown.value), () =>
+    eventText(shown.value, context.printer.width),
+  );
 }
 
 function showEvent(
@@ -205,7 +207,7 @@ function stillDue({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
   return timeIsUp(message, next, { event_id: eventId, due: due.length, next_at: nextTry });
 }
 
-async function eventText(event: AnswerOf<"showEvent">): Promise<string> {
+async function eventText(event: AnswerOf<"showEvent">, width: number): Promise<string> {
   const fields = fieldLines([
     ["event_id", event.eventId],
     ["type", event.type],
@@ -215,7 +217,7 @@ async function eventText(event: AnswerOf<"showEvent">): Promise<string> {
     ["created_at", iso(event.createdAt)],
     ["body", event.body],
   ]);
-  return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries)}`;
+  return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries, width)}`;
 }
 
 function parseSince(text: string): Since {

@@ -23,12 +23,16 @@ export function deliveryLines(deliveries: readonly DeliveryEntry[], width: numbe
   );
 }
 
-/** The deliveries of one event with their last try, one a line. */
-export async function deliveryLinesOfEvent(deliveries: readonly DeliveryEntry[]): Promise<string> {
+/** The deliveries of one event with their last try, one a line, in lines of `width` places. */
+export async function deliveryLinesOfEvent(
+  deliveries: readonly DeliveryEntry[],
+  width: number,
+): Promise<string> {
   if (deliveries.length === 0) return "  no endpoint wanted it";
   return table(
     [...COLUMNS, "ENDPOINT"],
     deliveries.map((delivery) => [...cells(delivery), addressOf(delivery)]),
+    { width, drop: ["CAUSE", "TRIES", "LAST TRY"] },
   );
 }
 
@@ -56,30 +60,43 @@ export function resultOf({ attempts }: Pick<DeliveryEntry, "attempts">): string 
   return last.trouble === null ? result : `${result} (${last.trouble})`;
 }
 
-/** What happened while a clock moved, one a line, in order of time: moves of checkouts, and deliveries that were tried. */
+/**
+ * What happened while a clock moved, one a line, in order of time: moves of checkouts, and deliveries that were tried.
+ * The id is that of the checkout, or of the event.
+ */
 export function happeningLines(
   moves: readonly MoveEntry[],
-  tried: readonly DispatchedEntry[],
+  { tried, width }: { readonly tried: readonly DispatchedEntry[]; readonly width: number },
 ): Promise<string> {
-  if (tried.length === 0) return moveLines(moves);
+  if (tried.length === 0) return moveLines(moves, width);
   const moved = moves.map(({ at, orderId, from, to, checkoutId }) => [
     iso(at),
     orderId,
     `${from} → ${to}`,
-    checkoutId,
+    null,
+    shortId(checkoutId),
   ]);
-  const delivered = tried.map((one) => [iso(one.at), one.type, triedResult(one), one.eventId]);
+  const delivered = tried.map((one) => [
+    iso(one.at),
+    one.type,
+    triedResult(one),
+    isoOrNull(one.nextAt),
+    shortId(one.eventId),
+  ]);
   // Of what happened at one moment, the move comes before the delivery that tells of it.
-  const rows = [...moved, ...delivered].toSorted(([left = ""], [right = ""]) =>
-    left < right ? -1 : Number(left > right),
+  const rows = [...moved, ...delivered].toSorted(([left], [right]) =>
+    (left ?? "") < (right ?? "") ? -1 : Number((left ?? "") > (right ?? "")),
   );
-  return table(["AT", "ORDER ID OR EVENT TYPE", "WHAT HAPPENED", "CHECKOUT OR EVENT"], rows);
+  return table(["AT", "ORDER ID OR EVENT TYPE", "WHAT HAPPENED", "NEXT TRY", "ID"], rows, {
+    width,
+    drop: ["NEXT TRY"],
+    keep: ["AT", "ID"],
+  });
 }
 
 function triedResult({ status, error, nextAt }: DispatchedEntry): string {
   if (status !== null && isTaken({ status, retryAfterMs: 0 })) return `delivered (${status})`;
-  const then = nextAt === null ? "given up" : `next try ${iso(nextAt)}`;
-  return `not delivered (${status ?? error}), ${then}`;
+  return `${nextAt === null ? "given up" : "not delivered"} (${status ?? error})`;
 }
 
 function cells(delivery: DeliveryEntry): (string | number | null)[] {
@@ -90,5 +107,5 @@ function cells(delivery: DeliveryEntry): (string | number | null)[] {
 
 /** Where it was sent to last, or the endpoint's id where it was not sent yet. */
 function addressOf({ attempts, endpointId }: DeliveryEntry): string {
-  return attempts.at(-1)?.url ?? endpointId;
+  return attempts.at(-1)?.url ?? shortId(endpointId);
 }

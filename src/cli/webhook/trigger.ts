@@ -12,7 +12,7 @@ import { register, valueOption, type Context, type Registry } from "../command.t
 import { callSandbox, controlTarget } from "../control-command.ts";
 import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
-import { table } from "../table.ts";
+import { shortId, table } from "../table.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, requestFor } from "../order/sandbox-create.ts";
 import type { ServiceOptions } from "../settings.ts";
@@ -129,18 +129,18 @@ function tooLate({ type }: Goal, checkout: Checkout): Problem {
   };
 }
 
-function show({ printer }: Context, checkout: Checkout, known: number): Promise<Ending> {
+function show({ printer: { result, width } }: Context, checkout: Checkout, known: number): Promise<Ending> {
   const { id, orderId, status } = checkout;
   const events = checkout.events.slice(known);
   const { object, events: eventsJson } = encodeAnswer("inspectCheckout", { ...checkout, events });
-  return printer.result({ id, object, order_id: orderId, status, events: eventsJson }, async () => {
+  return result({ id, object, order_id: orderId, status, events: eventsJson }, async () => {
     const fields = fieldLines([
       ["id", id],
       ["order_id", orderId],
       ["status", status],
     ]);
-    const rows = events.map((event) => [iso(event.createdAt), event.type, event.eventId]);
-    return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows)}`;
+    const rows = events.map((event) => [iso(event.createdAt), event.type, shortId(event.eventId)]);
+    return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width })}`;
   });
 }
 
@@ -163,7 +163,8 @@ async function testAll(context: Context, options: TriggerOptions): Promise<Endin
   return context.printer.result({ tests }, () =>
     table(
       ["TYPE", "EVENT", "ENDPOINT"],
-      tests.map(({ event_id: eventId, url }) => [TEST, eventId, url]),
+      tests.map(({ event_id: eventId, url }) => [TEST, shortId(eventId), url]),
+      { width: context.printer.width },
     ),
   );
 }
