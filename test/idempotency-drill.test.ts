@@ -475,9 +475,9 @@ test("people see the steps, what came in, and what the command said last", async
   expect(code).toBe(1);
   expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
   expect(stdout).toContain("✗ your client does not create one order for each purchase\n");
-  expect(stdout).toContain("  ✓ answer lost after the commit");
+  expect(stdout).toMatch(/ {2}✓ answer lost after the +a create that succeeds/);
   expect(stdout).toContain("  ✗ another try");
-  expect(stdout).toMatch(/drill-[0-9a-f]{12} +key-of-mine-1 +created, answer dropped +[0-9a-f-]{36}\n/);
+  expect(stdout).toMatch(/drill-[0-9a-f]{12} +key-of-mine-1 +created, answer dropped +[0-9a-f]{8}\n/);
 });
 
 /** Writes a second store beside the running sandbox: nothing that it serves can make one. Returns its API key. */

@@ -141,8 +141,8 @@ test("a person reads one line for each event, and what is told by colour alone i
   Sandbox   http://127.0.0.1:4242; the signing secret: checkout listen --print-secret
   Forwards  events → http://localhost:3000/hooks
 
-12:00:00Z  order.created               <id>  order-1001  ✓ verified  → 200  <n> ms
-12:00:00Z  order.cancelled             <id>  order-1001  ✓ verified  → 500  <n> ms  next try <soon>
+12:00:00Z  00000009  order.created               <id>  order-1001  ✓ verified  → 200  <n> ms
+12:00:00Z  0000000d  order.cancelled             <id>  order-1001  ✓ verified  → 500  <n> ms  next try <soon>
 `);
 });
 
@@ -1127,4 +1127,62 @@ test("Ctrl-C as a key ends it, and with --json no key means anything", async () 
   await site.order();
   await eventually("the order is told", () => expect(second.text().stdout).toContain('"no_target"'));
   expect((await second.stop()).code).toBe(0);
+});
+
+test("a listener of an hour asks the sandbox rarely, is told of a change at once, and holds up no stop", async () => {
+  const site = await openShop();
+  let asked = 0;
+  site.harness.setFault((request, deliver) => {
+    if (request.url.includes("/__sandbox/")) asked += 1;
+    return deliver();
+  });
+  const listener = await site.listen();
+  const before = asked;
+  for (let seconds = 0; seconds < 120; seconds += 1) await site.beat();
+  expect(asked - before).toBeGreaterThan(5);
+  expect(asked - before).toBeLessThan(15);
+  // Told without the clock that the next look would wait for.
+  await site.control(`/endpoints/${listener.ready.endpoint_id ?? ""}/state`, { action: "disable" });
+  for (let seconds = 0; seconds < 2; seconds += 1) await site.beat();
+  expect(await listener.said(1)).toEqual(["disabled"]);
+  await site.stop();
+});
+
+test("the terminal of a sandbox shows each delivery, and nothing of what its own tools ask", async () => {
+  for (const format of ["text", "json"]) {
+    const site = await openShop(["--log-format", format]);
+    const listener = await site.listen();
+    site.shop.answers = (number) => (number === 1 ? 503 : 204);
+    await site.create("order-1");
+    await listener.heard(1);
+    await site.advance(5 * 60 * SECOND);
+    await listener.heard(2);
+    await site.harness.run(["orders", "list"]);
+    const { stderr } = await site.stop();
+    expect(stderr).not.toContain("__sandbox");
+    const lines = stderr.trimEnd().split("\n");
+    if (format === "text") {
+      expect(lines[0]).toMatch(/ {2}201 {2}POST \/v1\/orders /);
+      expect(lines.slice(1).map((line) => line.replace(/^\S+ {2}/, "").replace(/\d+ ms/, "<n> ms"))).toEqual([
+        "→ POST / 503 order.created <n> ms, attempt 1",
+        "→ POST / 204 order.created <n> ms, attempt 2",
+      ]);
+    } else {
+      const deliveries = lines.slice(1).map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(deliveries.map(({ status, attempt }) => [status, attempt])).toEqual([
+        [503, 1],
+        [204, 2],
+      ]);
+      expect(deliveries[0]).toEqual({
+        time: expect.any(String) as string,
+        delivery: "order.created",
+        event_id: listener.deliveries()[0]?.event_id,
+        url: listener.ready.url,
+        status: 503,
+        error: null,
+        ms: expect.any(Number) as number,
+        attempt: 1,
+      });
+    }
+  }
 });

@@ -1042,7 +1042,7 @@ test("command lines that make no sense end with 2 or say what is missing, and ch
         "a regular expression",
       ],
       ["checklist run", 2, "a command is missing"],
-      ["checklist --json run webhooks", 2, "--json is before run"],
+      ["checklist --json run webhooks", 5, `"code":"state_conflict"`],
       ["checklist --json --markdown", 2, "exclude each other"],
       ["checklist --watch --probe", 2, "exclude each other"],
       ["checklist --probe", 2, "--probe is for another service"],

@@ -276,7 +276,8 @@ test("of a receiver that is down nothing is known: nothing is kept, and what was
   expect((await site.harness.run(["checklist", "run", "webhooks"])).stdout).toMatchInlineSnapshot(`
     "? http://localhost:3000/hooks could not be reached, so nothing is known about it
         STEP          EXPECTED  GOT
-      ✗ a good event  2xx       unreachable after 0 ms: connect ECONNREFUSED localhost:3000
+      ✗ a good event  2xx       unreachable after 0 ms: connect ECONNREFUSED
+                                localhost:3000
       → Nothing listens at its address. Is the receiver running, and on that port? (a good event)
     "
   `);
@@ -537,47 +538,51 @@ test("people see each step, what came, and each cause once", async () => {
   expect([code, stderr]).toEqual([1, ""]);
   expect(stdout).toMatchInlineSnapshot(`
     "✗ http://localhost:3000/hooks passed 36 of 40 steps
-        STEP                                                               EXPECTED    GOT
-      ✓ a good event                                                       2xx         200 after 0 ms
-      ✓ the same event again, signed anew                                  2xx         200 after 0 ms
-      ✓ a good event with blanks between its tokens                        2xx         200 after 0 ms
-      ✓ a good event in unusual bytes                                      2xx         200 after 0 ms
-      ✓ a signature that no secret made                                    4xx         400 after 0 ms
-      ✓ signed with another secret                                         4xx         400 after 0 ms
-      ✓ one byte of the body changed                                       4xx         400 after 0 ms
-      ✓ the same JSON in other white space                                 4xx         400 after 0 ms
-      ✓ a signature of which the first 32 digits are right                 4xx         400 after 0 ms
-      ✓ a signature that ends after 32 right digits                        4xx         400 after 0 ms
-      ✓ no signature                                                       4xx         400 after 0 ms
-      ✓ a body that is no JSON, badly signed                               4xx         400 after 0 ms
-      ✗ signed an hour ago                                                 4xx         200 after 0 ms
-      ✗ signed an hour ahead                                               4xx         200 after 0 ms
-      ✓ signed a minute ago                                                2xx         200 after 0 ms
-      ✓ signed a minute ahead                                              2xx         200 after 0 ms
-      ✓ signed 4 min 50 s ago                                              2xx or 4xx  200 after 0 ms
-      ✓ signed 4 min 50 s ahead                                            2xx or 4xx  200 after 0 ms
-      ✓ signed 5 min 30 s ago                                              2xx or 4xx  200 after 0 ms
-      ✓ signed 5 min 30 s ahead                                            2xx or 4xx  200 after 0 ms
-      ✗ signed 10 minutes ago                                              4xx         200 after 0 ms
-      ✗ signed 10 minutes ahead                                            4xx         200 after 0 ms
-      ✓ no timestamp                                                       4xx         400 after 0 ms
-      ✓ an empty signature                                                 4xx         400 after 0 ms
-      ✓ signed with an empty secret                                        4xx         400 after 0 ms
-      ✓ a signature whose first digit is wrong                             4xx         400 after 0 ms
-      ✓ a signature whose last digit is wrong                              4xx         400 after 0 ms
-      ✓ a signature of which the first 40 and the last 8 digits are right  4xx         400 after 0 ms
-      ✓ the right signature, first of three                                2xx         200 after 0 ms
-      ✓ the right signature, second of three                               2xx         200 after 0 ms
-      ✓ the right signature, last of three                                 2xx         200 after 0 ms
-      ✓ the first event again, under another id in its header              2xx or 4xx  200 after 0 ms
-      ✓ no event id, badly signed                                          4xx         400 after 0 ms
-      ✓ neither event id nor timestamp, badly signed                       4xx         400 after 0 ms
-      ✓ neither event id nor signature                                     4xx         400 after 0 ms
-      ✓ neither timestamp nor signature                                    4xx         400 after 0 ms
-      ✓ no Checkout header, as curl sends it                               4xx         400 after 0 ms
-      ✓ no Checkout header, as curl -d sends it: as a form                 4xx or 5xx  400 after 0 ms
-      ✓ badly signed, as plain text                                        4xx or 5xx  400 after 0 ms
-      ✓ a good event after all that                                        2xx         200 after 0 ms
+        STEP                                              EXPECTED    GOT
+      ✓ a good event                                      2xx         200 after 0 ms
+      ✓ the same event again, signed anew                 2xx         200 after 0 ms
+      ✓ a good event with blanks between its tokens       2xx         200 after 0 ms
+      ✓ a good event in unusual bytes                     2xx         200 after 0 ms
+      ✓ a signature that no secret made                   4xx         400 after 0 ms
+      ✓ signed with another secret                        4xx         400 after 0 ms
+      ✓ one byte of the body changed                      4xx         400 after 0 ms
+      ✓ the same JSON in other white space                4xx         400 after 0 ms
+      ✓ a signature of which the first 32 digits are      4xx         400 after 0 ms
+        right
+      ✓ a signature that ends after 32 right digits       4xx         400 after 0 ms
+      ✓ no signature                                      4xx         400 after 0 ms
+      ✓ a body that is no JSON, badly signed              4xx         400 after 0 ms
+      ✗ signed an hour ago                                4xx         200 after 0 ms
+      ✗ signed an hour ahead                              4xx         200 after 0 ms
+      ✓ signed a minute ago                               2xx         200 after 0 ms
+      ✓ signed a minute ahead                             2xx         200 after 0 ms
+      ✓ signed 4 min 50 s ago                             2xx or 4xx  200 after 0 ms
+      ✓ signed 4 min 50 s ahead                           2xx or 4xx  200 after 0 ms
+      ✓ signed 5 min 30 s ago                             2xx or 4xx  200 after 0 ms
+      ✓ signed 5 min 30 s ahead                           2xx or 4xx  200 after 0 ms
+      ✗ signed 10 minutes ago                             4xx         200 after 0 ms
+      ✗ signed 10 minutes ahead                           4xx         200 after 0 ms
+      ✓ no timestamp                                      4xx         400 after 0 ms
+      ✓ an empty signature                                4xx         400 after 0 ms
+      ✓ signed with an empty secret                       4xx         400 after 0 ms
+      ✓ a signature whose first digit is wrong            4xx         400 after 0 ms
+      ✓ a signature whose last digit is wrong             4xx         400 after 0 ms
+      ✓ a signature of which the first 40 and the last 8  4xx         400 after 0 ms
+        digits are right
+      ✓ the right signature, first of three               2xx         200 after 0 ms
+      ✓ the right signature, second of three              2xx         200 after 0 ms
+      ✓ the right signature, last of three                2xx         200 after 0 ms
+      ✓ the first event again, under another id in its    2xx or 4xx  200 after 0 ms
+        header
+      ✓ no event id, badly signed                         4xx         400 after 0 ms
+      ✓ neither event id nor timestamp, badly signed      4xx         400 after 0 ms
+      ✓ neither event id nor signature                    4xx         400 after 0 ms
+      ✓ neither timestamp nor signature                   4xx         400 after 0 ms
+      ✓ no Checkout header, as curl sends it              4xx         400 after 0 ms
+      ✓ no Checkout header, as curl -d sends it: as a     4xx or 5xx  400 after 0 ms
+        form
+      ✓ badly signed, as plain text                       4xx or 5xx  400 after 0 ms
+      ✓ a good event after all that                       2xx         200 after 0 ms
       → It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock. (4 steps)
       → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.
     "

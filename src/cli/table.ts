@@ -16,24 +16,28 @@ export type Fit = {
   readonly drop?: readonly string[];
   /** The columns that are cut last, because a command takes what stands there. */
   readonly keep?: readonly string[];
+  /** Whether cells go on in the next line where they would be cut: for sentences. */
+  readonly wrap?: true;
 };
 
 type Row = readonly string[];
+type Cells = readonly (string | number | null)[];
 type WidthOf = (text: string) => number;
 
 /** Rows in columns, with a header. Everything from outside is escaped; emoji and combining marks do not shift a column. */
-export async function table(
-  header: readonly string[],
-  rows: readonly (readonly (string | number | null)[])[],
-  fit: Fit,
-): Promise<string> {
+export async function table(header: Row, rows: readonly Cells[], fit: Fit): Promise<string> {
+  return (await tableRows(header, rows, fit)).join("\n");
+}
+
+/** The same as a text for the header and one for each row, which has several lines where cells are wrapped. */
+export async function tableRows(header: Row, rows: readonly Cells[], fit: Fit): Promise<readonly string[]> {
   const cells = [header, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "–"))))];
   const widthOf = await measureFor(cells.flat());
   const fitting = fitted(cells, fit, widthOf);
-  const widths = widthsOf(fitting, widthOf);
+  const widths = widthsOf(fitting.flat(), widthOf);
   const pad = (cell: string, column: number): string =>
     cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell)));
-  return fitting.map((row) => row.map(pad).join(GAP).trimEnd()).join("\n");
+  return fitting.map((lines) => lines.map((line) => line.map(pad).join(GAP).trimEnd()).join("\n"));
 }
 
 /** An id as tables show it; commands take it in place of the whole one. The beginnings of ids of one minute are equal. */
@@ -41,21 +45,53 @@ export function shortId(id: string): string {
   return id.slice(-8);
 }
 
+/** The lines of each row. */
 function fitted(
   cells: readonly Row[],
-  { width, drop = [], keep = [] }: Fit,
+  { width, drop = [], keep = [], wrap }: Fit,
   widthOf: WidthOf,
-): readonly Row[] {
+): readonly (readonly Row[])[] {
   const places = width === 0 ? USUAL_WIDTH : width;
   let left = cells;
   for (const name of drop) {
-    if (sumOf(widthsOf(left, widthOf)) <= places) return left;
+    if (sumOf(widthsOf(left, widthOf)) <= places) break;
     const column = left[0]?.indexOf(name) ?? -1;
     left = left.map((row) => row.filter((_, at) => at !== column));
   }
   const kept = new Set(keep.map((name) => left[0]?.indexOf(name) ?? -1));
   const rooms = roomsIn(places, widthsOf(left, widthOf), kept);
-  return left.map((row) => row.map((cell, at) => cutTo(cell, rooms[at] ?? 0, widthOf)));
+  return left.map((row) => {
+    const columns = row.map((cell, at) => {
+      const room = rooms[at] ?? 0;
+      return wrap === true ? wrapTo(cell, room, widthOf) : [cutTo(cell, room, widthOf)];
+    });
+    const height = Math.max(...columns.map((lines) => lines.length));
+    return Array.from({ length: height }, (_, line) => columns.map((lines) => lines[line] ?? ""));
+  });
+}
+
+/** A text in lines of at most `room` places, broken between words where that is possible. */
+function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ").flatMap((one) => brokenTo(one, room, widthOf))) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (widthOf(longer) > room && line !== "") lines.push(line);
+    line = widthOf(longer) > room ? word : longer;
+  }
+  return [...lines, line];
+}
+
+/** A word in pieces of at most `room` places. */
+function brokenTo(word: string, room: number, widthOf: WidthOf): readonly string[] {
+  if (widthOf(word) <= room) return [word];
+  const pieces = [""];
+  for (const character of word) {
+    const longer = `${pieces.pop() ?? ""}${character}`;
+    if (widthOf(longer) > room) pieces.push(longer.slice(0, -character.length), character);
+    else pieces.push(longer);
+  }
+  return pieces;
 }
 
 /** How wide each column may be: the widest ones are cut to one width, those that are kept after the others. */

@@ -130,7 +130,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
       await context.wakeStores(context.store.clocks.storeIds());
     },
     stop: async (graceMs) => {
-      timekeeper.stop();
+      for (const end of [timekeeper.stop, eventArrivals.end]) end();
       const graceIsOver = new Promise<void>((resolve) => world.after(graceMs, resolve));
       const noted = Promise.race([context.assumptions.idle(), graceIsOver]);
       await Promise.all([dispatcher.stop(graceMs), noted, context.leases.endAll()]);
@@ -140,7 +140,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   function note(request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer {
     const secrets = [options.controlToken, options.adminToken];
     const noting = { at: world.now(), milliseconds: world.monotonic() - startedAt, secrets };
-    if (answer.unlogged !== true) options.log.add(entryOf(request, answer, noting));
+    if (isShown(request, answer)) options.log.add(entryOf(request, answer, noting));
     options.requests.note(request, answer, noting);
     return answer;
   }
@@ -174,6 +174,11 @@ function hostsOf(options: SandboxOptions): HostsOf {
 /** The Host that a browser sends for the public URL, which has a port only where it is not the default one. */
 function publicHosts(publicUrl: string | undefined): string[] {
   return publicUrl === undefined ? [] : [new URL(publicUrl).host];
+}
+
+/** What its own tools ask would hide what the merchant's program does; a failure there is in the log of failures. */
+function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): boolean {
+  return unlogged !== true && areaOf(request).audience === "merchant";
 }
 
 /** The log entry of an answered request, without tokens that the environment has set. */

@@ -6,6 +6,7 @@ import { parseStrictJson } from "../../core/json.ts";
 import { cut, printable } from "../../core/text.ts";
 import { SIGNATURES } from "../../core/webhook/signature.ts";
 import { VERSION } from "../../version.ts";
+import { shortId } from "../table.ts";
 import { causeLine } from "../webhook/cause-line.ts";
 import type { ListenPlan } from "./options.ts";
 import { fieldLines, type Field, type Style } from "../printer.ts";
@@ -110,7 +111,8 @@ export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   const { at, claims, verified, fault, result } = delivery;
   const type = shown(claims.type).padEnd(TYPE_WIDTH);
   const verdict = verified ? style.green("✓ verified") : style.red(`✗ not verified: ${fault?.message ?? ""}`);
-  const parts = [timeOf(at), type, shown(claims.objectId), shown(claims.orderId), verdict];
+  const event = claims.eventId === null ? "–" : shown(shortId(claims.eventId));
+  const parts = [timeOf(at), event, type, shown(claims.objectId), shown(claims.orderId), verdict];
   const line = [...parts, ...resultParts(delivery, look)].join("  ");
   const causes = result.kind === "not_verified" ? result.causes : [];
   const strange = verified && fault !== undefined ? [`  ${style.cyan("→")} ${fault.message}`] : [];

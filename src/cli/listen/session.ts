@@ -49,7 +49,7 @@ type Session = {
   readonly last: () => HandledDelivery | undefined;
 };
 
-/** Interval of the checks whether the sandbox runs, in milliseconds. */
+/** Pause between two checks whether the sandbox runs, each of which it holds while nothing changes, in milliseconds. */
 const CHECK_MS = 1000;
 /** A stop takes at most this long; deliveries in flight get a bit less. */
 const STOP_MS = 1000;
@@ -178,7 +178,7 @@ async function start(
 
 type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
 
-/** Looks at the sandbox once a second and says what has changed. */
+/** Asks the sandbox, which answers when something changes, and says what has changed. */
 async function watch(context: Context, options: Watch): Promise<Ending> {
   const { session, unlessStopped } = options;
   for (;;) {

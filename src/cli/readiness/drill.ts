@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
 import { controlTarget } from "../control-command.ts";
 import type { Printer, Style } from "../printer.ts";
-import { table } from "../table.ts";
+import { tableRows } from "../table.ts";
 import { EXIT, type Ending, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
 import type { ServiceOptions } from "../settings.ts";
@@ -90,12 +90,12 @@ const MARK_PLACES = 4;
 export async function drillLines(steps: readonly DrillStep[], look: Look): Promise<string> {
   const { titles, style, width } = look;
   const rows = steps.map(({ name, expected, got }) => [titles[name] ?? name, expected, got]);
-  const [header = "", ...lines] = (
-    await table(["STEP", "EXPECTED", "GOT"], rows, { width: width - MARK_PLACES, keep: ["GOT"] })
-  ).split("\n");
-  const marked = lines.map(
-    (line, at) => `  ${steps[at]?.passed === true ? style.green("✓") : style.red("✗")} ${line}`,
-  );
+  const fit = { width: width - MARK_PLACES, wrap: true } as const;
+  const [header = "", ...shown] = await tableRows(["STEP", "EXPECTED", "GOT"], rows, fit);
+  const marked = shown.map((text, at) => {
+    const mark = steps[at]?.passed === true ? style.green("✓") : style.red("✗");
+    return `  ${mark} ${text.replaceAll("\n", `\n${" ".repeat(MARK_PLACES)}`)}`;
+  });
   return [`    ${header}`, ...marked, ...causeLines(steps, look)].join("\n");
 }
 

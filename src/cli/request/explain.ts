@@ -89,7 +89,7 @@ async function explanationText(explanation: AnswerOf<"explain">, width: number):
       : await table(
           ["DIFFERENCE", "FIRST REQUEST", "THIS REQUEST"],
           differences.map(({ field, first, this: now }) => [field, first, now]),
-          { width },
+          { width, wrap: true },
         ),
     entries.map(entryLine).join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),

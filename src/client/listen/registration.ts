@@ -25,6 +25,8 @@ export type Link = DeliverySource & {
 
 /** Timeout of a request: a sandbox that hangs counts as disconnected. */
 const TIMEOUT_MS = 5000;
+/** How long the sandbox holds a check while nothing changes, in milliseconds. */
+const HOLD_MS = 10_000;
 /**
  * The result of a try is on disk shortly after the answer. It is polled this often, with the delay doubled each time.
  */
@@ -45,6 +47,8 @@ type Place = LinkOptions & {
   endpointId: string;
   secrets: Secrets;
   state: "connected" | "lost" | "off" | "left";
+  /** Ends the check that the sandbox holds. */
+  readonly leaving: AbortController;
 };
 
 /** Connects a listener on this machine to the sandbox that `locate` finds at that moment. */
@@ -58,6 +62,7 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
     endpointId: "",
     secrets: { inForce: [], retired: [] },
     state: "lost",
+    leaving: new AbortController(),
   };
   return {
     register: (since) => register(place, since),
@@ -140,13 +145,22 @@ async function nextTry(place: Place, tried: Underway): Promise<NextTry | undefin
 }
 
 async function check(place: Place): Promise<ConnectionChange> {
-  const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: undefined });
+  const { endpointId: id, url, leaving } = place;
+  // A sandbox that is there answers when something changes.
+  const waitMs = place.state === "connected" ? HOLD_MS : 0;
+  const shown = await ask(place, {
+    name: "showEndpoint",
+    id,
+    body: { url, waitMs },
+    timeoutMs: TIMEOUT_MS + waitMs,
+    signal: leaving.signal,
+  });
   if (place.state === "left") return UNCHANGED;
   // Another database does not know this endpoint, so register again.
   if (shown.end === "refusal" && shown.error.code === "not_found") return reconnect(place);
   if (shown.end !== "success") return markLost(place);
-  const { url, state, reason, pausedBy } = shown.value;
-  if (url !== place.url) return { kind: "taken_over" };
+  const { state, reason, pausedBy } = shown.value;
+  if (shown.value.url !== url) return { kind: "taken_over" };
   if (place.state === "lost" || pausedBy === "listener") return reconnect(place);
   const before = place.state;
   place.state = state === "enabled" || pausedBy === "drill" ? "connected" : "off";
@@ -169,7 +183,8 @@ function markLost(place: Place): ConnectionChange {
 
 async function leave(place: Place): Promise<void> {
   place.state = "left";
-  const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: undefined });
+  place.leaving.abort();
+  const shown = await ask(place, { name: "showEndpoint", id: place.endpointId, body: {} });
   if (shown.end !== "success" || shown.value.url !== place.url) return;
   // One that a drill holds is enabled afterwards.
   if (shown.value.state !== "enabled" && shown.value.pausedBy !== "drill") return;

@@ -8,7 +8,7 @@ import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
 /** How long `delay` and `reorder` hold a delivery back by default, in milliseconds. */
 export const DEFAULT_TROUBLE_DELAY_MS = 2000;
-/** The longest that a caller can wait for events in one request, in milliseconds. */
+/** The longest that a caller can wait for events, or for the change of an endpoint, in one request, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
@@ -121,6 +121,11 @@ const listenerRequest = z.strictObject({
   since: z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: namedMoment })]).optional(),
 });
 
+/** With `waitMs` it waits as long as the endpoint is enabled at `url`. */
+const endpointQuery = z.strictObject({
+  url: z.string().optional(),
+  waitMs: wholeInQuery(0, MAX_EVENT_WAIT_MS).optional(),
+});
 /** Without `since` the newest ones are meant. */
 const eventsQuery = z.strictObject({
   since: wholeInQuery(0).optional(),
@@ -162,7 +167,8 @@ export const webhookOperations = {
   showEndpoint: storeOperation({
     method: "GET",
     path: "/endpoints/{id}",
-    summary: "Shows an endpoint",
+    summary: "Shows an endpoint; waits while it is enabled at the url that is named",
+    request: endpointQuery,
     answer: endpoint,
   }),
   setEndpointState: storeOperation({

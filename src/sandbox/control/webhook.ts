@@ -6,7 +6,7 @@ import {
   type webhookOperations,
 } from "../../core/control/webhook.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept, refuse } from "../../core/outcome.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { endpointNow, type Endpoint, type EndpointNow } from "../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
@@ -54,10 +54,7 @@ export const webhookHandlers = {
     const [signingSecret = ""] = added.value.secrets.inForce;
     return accept({ ...asItIsNow(context, added.value), signingSecret });
   },
-  showEndpoint: async (context, { storeId, id }) => {
-    const found = endpointOf(context.store, { storeId, endpointId: id });
-    return found.ok ? accept(asItIsNow(context, found.value)) : found;
-  },
+  showEndpoint: (context, { storeId, id, body }) => endpointOnceChanged(context, { storeId, id }, body),
   setEndpointState: async (context, { storeId, id, body: { action } }) => {
     const ref = { storeId, endpointId: id };
     const changed =
@@ -121,6 +118,28 @@ function asItIsNow({ leases }: ControlActs, endpoint: Endpoint): EndpointNow {
   return endpointNow(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
+/** Longest pause between two looks at an endpoint: what changes it tells nobody. */
+const LOOK_MS = 1000;
+
+/** An endpoint, at once or as soon as it is not enabled any more at the address that is named. */
+async function endpointOnceChanged(
+  context: ControlActs,
+  { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
+  { url, waitMs = 0 }: RequestOf<"showEndpoint">,
+): Promise<Outcome<EndpointNow>> {
+  const { store, world, eventArrivals, storeGate } = context;
+  const until = world.monotonic() + waitMs;
+  for (;;) {
+    const found = endpointOf(store, { storeId, endpointId });
+    if (!found.ok) return found;
+    const now = asItIsNow(context, found.value);
+    const left = until - world.monotonic();
+    const isSame = now.state === "enabled" && now.url === url;
+    if (!isSame || left <= 0 || storeGate.isClosed(storeId) || eventArrivals.isOver()) return accept(now);
+    await eventArrivals.next(storeId, Math.min(left, LOOK_MS));
+  }
+}
+
 /**
  * Without `since` the newest events. A request that waits is answered when there is something, or nothing came; each look
  * reads only what came since the last one.
@@ -138,7 +157,8 @@ async function awaitEvents(
         ? store.events.latest({ storeId, type, checkoutId, limit })
         : store.events.after({ storeId, after, type, checkoutId, limit });
     const left = until - world.monotonic();
-    if (events.length > 0 || left <= 0 || storeGate.isClosed(storeId)) return events;
+    if (events.length > 0 || left <= 0 || storeGate.isClosed(storeId) || eventArrivals.isOver())
+      return events;
     after = store.events.lastPosition();
     await eventArrivals.next(storeId, left);
   }

@@ -1,4 +1,5 @@
 import { iso } from "../../core/clock.ts";
+import type { DeliveryError } from "../../core/webhook/delivery.ts";
 import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 
@@ -14,6 +15,20 @@ export type AccessEntry = {
   readonly note: string;
 };
 
+/** One try of a delivery to an endpoint. */
+export type DeliveryTry = {
+  readonly at: number;
+  readonly url: string;
+  /** What the receiver answered; null where it did not. */
+  readonly status: number | null;
+  /** Why there is no answer. */
+  readonly error: DeliveryError | null;
+  readonly eventId: string;
+  readonly type: string;
+  readonly milliseconds: number;
+  readonly attempt: number;
+};
+
 /** How lines are written. */
 export type LogFormat = "text" | "json";
 
@@ -22,8 +37,12 @@ export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };
 
-/** A log of answered requests. */
-export type AccessLog = { readonly add: (entry: AccessEntry) => void; readonly flush: () => void };
+/** A log of answered requests, and of deliveries. */
+export type AccessLog = {
+  readonly add: (entry: AccessEntry) => void;
+  readonly addDelivery: (delivery: DeliveryTry) => void;
+  readonly flush: () => void;
+};
 
 /** Lines are written in batches: a write for each request can halve the throughput. */
 const FLUSH_AFTER_MS = 50;
@@ -31,7 +50,7 @@ const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
 /**
- * Writes one line for each request, with a short delay; `flush` writes the rest. If the stream is blocked, lines are
+ * Writes one line for each request and each try of a delivery, with a short delay; `flush` writes the rest. If the stream is blocked, lines are
  * dropped and counted, so that the log does not fill the memory.
  */
 export function createAccessLog(
@@ -39,8 +58,12 @@ export function createAccessLog(
   options: { readonly format: LogFormat; readonly stream: LogStream },
 ): AccessLog {
   const { stream } = options;
-  const format = options.format === "json" ? toJsonLine : toTextLine;
-  let entries: AccessEntry[] = [];
+  const isJson = options.format === "json";
+  const lineOf = (entry: AccessEntry | DeliveryTry): string => {
+    if ("attempt" in entry) return isJson ? deliveryJson(entry) : deliveryText(entry);
+    return isJson ? toJsonLine(entry) : toTextLine(entry);
+  };
+  let entries: (AccessEntry | DeliveryTry)[] = [];
   let dropped = 0;
 
   const flush = (): void => {
@@ -51,18 +74,16 @@ export function createAccessLog(
       return;
     }
     const lost = dropped === 0 ? "" : lostLine(dropped, options.format);
-    stream.write(lost + entries.map(format).join(""));
+    stream.write(lost + entries.map(lineOf).join(""));
     entries = [];
     dropped = 0;
   };
-  return {
-    flush,
-    add: (entry) => {
-      entries.push(entry);
-      if (entries.length >= FLUSH_AT_LINES) flush();
-      else if (entries.length === 1) world.after(FLUSH_AFTER_MS, flush);
-    },
+  const add = (entry: AccessEntry | DeliveryTry): void => {
+    entries.push(entry);
+    if (entries.length >= FLUSH_AT_LINES) flush();
+    else if (entries.length === 1) world.after(FLUSH_AFTER_MS, flush);
   };
+  return { flush, add, addDelivery: add };
 }
 
 function lostLine(count: number, format: LogFormat): string {
@@ -72,7 +93,11 @@ function lostLine(count: number, format: LogFormat): string {
 }
 
 /** A log that writes nothing. */
-export const SILENT_LOG: AccessLog = { add: () => undefined, flush: () => undefined };
+export const SILENT_LOG: AccessLog = {
+  add: () => undefined,
+  addDelivery: () => undefined,
+  flush: () => undefined,
+};
 
 function toTextLine({ at, status, method, target, milliseconds, note, requestId }: AccessEntry): string {
   const time = iso(at).slice(11);
@@ -89,6 +114,26 @@ function toJsonLine({ at, status, method, target, milliseconds, note, requestId 
     ms: Number(milliseconds.toFixed(1)),
     note: redactSecrets(note),
     request_id: requestId,
+  };
+  return `${jsonLine(line)}\n`;
+}
+
+function deliveryText({ at, url, status, error, type, milliseconds, attempt }: DeliveryTry): string {
+  const { pathname, search } = new URL(url);
+  const sent = `POST ${shownTarget(pathname + search)} ${status ?? error} ${type}`;
+  return `${iso(at).slice(11)}  → ${printable(sent)} ${milliseconds} ms, attempt ${attempt}\n`;
+}
+
+function deliveryJson({ at, url, status, error, type, eventId, milliseconds, attempt }: DeliveryTry): string {
+  const line = {
+    time: iso(at),
+    delivery: type,
+    event_id: eventId,
+    url: shownTarget(url),
+    status,
+    error,
+    ms: milliseconds,
+    attempt,
   };
   return `${jsonLine(line)}\n`;
 }

@@ -21,6 +21,7 @@ import { enqueue } from "./outbox.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Leases } from "../readiness/leases.ts";
+import type { AccessLog, DeliveryTry } from "../runtime/access-log.ts";
 import { storeTime } from "../at-store.ts";
 
 /** What deliveries need. */
@@ -30,6 +31,8 @@ export type DispatchContext = ServiceContext &
     readonly world: Pick<World, "random" | "sleep" | "after">;
     readonly leases: Pick<Leases, "webhooksHeldBy">;
     readonly deliveryScheduleMs: DeliverySchedule;
+    /** Shows each try that was sent, or could not be. */
+    readonly log: Pick<AccessLog, "addDelivery">;
   };
 
 /** One try that has ended. Times are milliseconds by the store's clock. */
@@ -157,7 +160,24 @@ function start(
 /** Sends one try, outside of any transaction, to an address that the policy allows now. */
 export async function send(context: DispatchContext, started: Started): Promise<Ended> {
   const { headers, body } = started.request;
-  return { ...started, ...(await post(context, { url: started.endpoint.url, headers, body })) };
+  const ended = { ...started, ...(await post(context, { url: started.endpoint.url, headers, body })) };
+  context.log.addDelivery(shownTry(ended, context.world.now()));
+  return ended;
+}
+
+/** A try as the log shows it. */
+function shownTry({ endpoint, event, number, result, milliseconds }: Ended, at: number): DeliveryTry {
+  const outcome = outcomeOf(result, at);
+  return {
+    at,
+    url: endpoint.url,
+    status: "status" in outcome ? outcome.status : null,
+    error: "error" in outcome ? outcome.error : null,
+    eventId: event.id,
+    type: event.type,
+    milliseconds,
+    attempt: number,
+  };
 }
 
 /** Writes how a try ended, and what follows from it for its delivery and its endpoint; runs inside a write. */
