@@ -164,7 +164,10 @@ test("what cannot be a price is exit 2 with the field, sandbox or no sandbox", a
   const secret = formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 9));
   const rows = [
     [["tea"], "missing: --amount-minor, --currency, --payment-method"],
-    [["tea", "--amount-minor", "19.99"], 'a whole number from 1 to 9007199254740991; got "19.99"'],
+    [
+      ["tea", "--amount-minor", "19.99"],
+      'a whole number from 1 to 9007199254740991, in minor units: 19.99 EUR is 1999; got "19.99"',
+    ],
     [["tea", "--amount-minor", "0"], "a whole number from 1"],
     [["tea", "--currency", "eur"], "three upper-case letters such as EUR"],
     [["tea", "--payment-method", "cash"], "alipay_plus or wechat_pay"],

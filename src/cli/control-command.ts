@@ -235,7 +235,13 @@ export async function callSandbox<Name extends OperationName>(
   const find = path.includes("{store_id}") ? controlTarget : sandboxTarget;
   const target = "origin" in where ? accept(where) : await find(context, where, role);
   if (!target.ok) return target;
-  return controlOutcome(await callControl(context.world, target.value, call), call.nextAfter);
+  const result = await callControl(context.world, target.value, call);
+  const outcome = controlOutcome(result, call.nextAfter);
+  if (result.end !== "unreachable" || outcome.ok) return outcome;
+  const named = namedBaseUrl(context.world, "origin" in where ? {} : where);
+  const source = named.ok && named.value !== undefined ? named.value.source : "run.json";
+  const message = `${outcome.refusal.message}; the address is from ${source}`;
+  return fail({ ...outcome.refusal, message });
 }
 
 /** How to find the id of what a command is about. */
@@ -267,7 +273,7 @@ export function controlOutcome<Value>(
   if (result.end === "other_version") return fail(otherVersion(result));
   if (result.end === "unreachable") {
     const message = `the sandbox cannot be reached: ${result.message}`;
-    const next = "check that the sandbox runs: checkout whoami";
+    const next = "start it: checkout sandbox start; checkout whoami shows where its address comes from";
     return fail({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
   }
   const { code, message } = result.error;

@@ -3,6 +3,7 @@ import { fieldFault } from "../core/checkout/create-request.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
+import { parseCurrency } from "./parsers.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "./problem.ts";
 
 /** The fields of a create, as far as they are known. */
@@ -49,14 +50,14 @@ async function ask(world: World, fields: CreateFields): Promise<CreateFields> {
     input(
       {
         message,
-        validate: (value) => fieldFault(field, value) ?? true,
+        validate: (value) => fieldFault(field, field === "currency" ? parseCurrency(value) : value) ?? true,
         ...(suggested === undefined ? {} : { default: suggested }),
       },
       terminal,
     );
   const orderId = fields.orderId ?? (await text("order_id", "Order id (yours, 1 to 32 characters)"));
   if (fields.priceId !== undefined) return { ...fields, orderId };
-  const currency = fields.currency ?? (await text("currency", "Currency", "EUR"));
+  const currency = fields.currency ?? parseCurrency(await text("currency", "Currency", "EUR"));
   const hint = currencyDecimals(currency) === 0 ? "" : ` (${formatAmount(1999, currency)} is 1999)`;
   const amount = {
     message: `Amount in minor units${hint}`,

@@ -34,6 +34,20 @@ export function currencyDecimals(currency: string): number | undefined {
   return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_OF.get(currency) ?? 2) : undefined;
 }
 
+/** Whether a code is one of ISO 4217, also of a fund or of the past: those that Intl has a name for. */
+export function isCurrency(code: string): boolean {
+  if (!/^[A-Z]{3}$/.test(code)) return false;
+  return new Intl.DisplayNames("en", { type: "currency", fallback: "none" }).of(code) !== undefined;
+}
+
+/** Minor units of an amount that is written with decimals: `19.99`, `EUR` is 1999. Undefined where it is none of the currency. */
+export function minorUnitsOf(text: string, currency: string): number | undefined {
+  const [, whole = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
+  const places = currencyDecimals(currency);
+  if (whole === "" || places === undefined || decimals.replace(/0+$/, "").length > places) return undefined;
+  return Number(whole + decimals.slice(0, places).padEnd(places, "0"));
+}
+
 /** An amount in minor units as people write it, exactly: `1999`, `EUR` is `19.99 EUR`. */
 export function formatAmount(amountMinor: number, currency: string): string {
   const decimals = currencyDecimals(currency);

@@ -64,6 +64,12 @@ export function judgeCreate(context: Context, report: CreateReport): Outcome<Cre
   }
   if (exchange.end !== "success") return fail(createProblem(report, result, exchange));
   if (result.mismatch) return fail(mismatch(report, entry, exchange.response.data));
+  const { id } = exchange.response.data;
+  if (entry.checkoutId !== null && entry.checkoutId !== id) {
+    context.printer.trace(
+      `note: the journal has another ${report.noun.example.replace(/-.*/, "")} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
+    );
+  }
   const replayed = exchange.headers["idempotent-replayed"] === "true";
   const { response, tries } = exchange;
   return accept({ response, key: entry.key, replayed, tries });
@@ -71,9 +77,14 @@ export function judgeCreate(context: Context, report: CreateReport): Outcome<Cre
 
 /** Prints a checkout that was created. */
 export function showCreated(context: Context, { response, key, replayed, tries }: Created): Promise<Ending> {
+  const { style } = context.printer;
+  const { status } = response.data;
+  const mayBeRepeated = replayed && (status === "failed" || status === "cancelled" || status === "expired");
+  const next = `\n  ${style.cyan("→")} it is ${status}: add --new-attempt to create it again`;
   return context.printer.result(
     { ...response, idempotency_key: key, replayed, tries },
-    () => `${headline(context, response.data, replayed)}\n${checkoutFields(response.data, key)}`,
+    () =>
+      `${headline(context, response.data, replayed)}\n${checkoutFields(response.data, key)}${mayBeRepeated ? next : ""}`,
   );
 }
 

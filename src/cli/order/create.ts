@@ -1,5 +1,11 @@
 import type { Command } from "commander";
-import { createRequest, journalIntent, type CreateIntent, type Target } from "../../client/api/client.ts";
+import {
+  createRequest,
+  journalIntent,
+  retrieve,
+  type CreateIntent,
+  type Target,
+} from "../../client/api/client.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
@@ -9,10 +15,10 @@ import { register, switchOption, valueOption, type Context, type Registry } from
 import { ORDER, SESSION, showCreated, type Created, type Noun } from "./create-report.ts";
 import { createManaged, openFolderJournal } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
-import { parseWhole } from "../parsers.ts";
+import { parseAmountMinor, parseCurrency } from "../parsers.ts";
 import { DONE, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
-import type { Settings } from "../settings.ts";
+import { policyOf, type Settings } from "../settings.ts";
 import { stateFile } from "../folder/files.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectTo, showHeadersOption, showRequest, targetOptions } from "../service-command.ts";
@@ -51,9 +57,9 @@ function registerCreate(parent: Command, registry: Registry, noun: Noun): void {
       valueOption(
         "--amount-minor <n>",
         "amount in minor units: 1999 is 19.99 EUR",
-        parseWhole(1, Number.MAX_SAFE_INTEGER),
+        parseAmountMinor(registry.world),
       ),
-      valueOption("--currency <code>", "three letters, such as EUR"),
+      valueOption("--currency <code>", "three letters, such as EUR", parseCurrency),
       valueOption("--payment-method <method>", "alipay_plus or wechat_pay"),
       valueOption("--description <text>", "up to 128 characters"),
       valueOption("--price-id <id>", "a catalog price, instead of amount, currency and method"),
@@ -103,13 +109,28 @@ async function printCreated(
 ): Promise<Ending> {
   const { created, target, settings } = made;
   const { id, checkout_url: page } = created.response.data;
-  if (options.wait !== true) await showCreated(context, created);
+  if (options.wait !== true) await showCreated(context, await asItIsNow(context, made));
   // Before the wait: the person pays meanwhile.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return DONE;
   const ended = await waitForEnd(context, options, { target, settings, id });
   if (!ended.ok) return fail(afterCreate(ended.refusal, { id, page, key: created.key }));
   return showCreated(context, { ...created, response: ended.value });
+}
+
+/** A replay tells what was made; what became of it since is asked for. */
+async function asItIsNow(
+  { world, printer }: Context,
+  made: { readonly created: Created; readonly target: Target; readonly settings: Settings },
+): Promise<Created> {
+  const { created, target, settings } = made;
+  if (!created.replayed) return created;
+  const policy = { ...policyOf(settings), retries: 0 };
+  const read = await retrieve(world, target, { id: created.response.data.id, policy });
+  if (read.end === "success")
+    return { ...created, response: { ...created.response, data: read.response.data } };
+  printer.trace("note: its status is that of its creation; the present one could not be read");
+  return created;
 }
 
 /** The wait failed, the create did not: what was made is not lost with it. */

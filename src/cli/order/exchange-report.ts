@@ -1,4 +1,5 @@
 import type { Exchange } from "../../client/api/exchange.ts";
+import { isLoopback } from "../../core/loopback.ts";
 import { formatAmount } from "../../core/money.ts";
 import type { CheckoutWire } from "../../core/checkout/wire.ts";
 import { fieldLines } from "../printer.ts";
@@ -21,15 +22,28 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
   return { exitCode, code, message, details: { tries, ...retryAfter } };
 }
 
-/** The same refusal of the folder's sandbox, with the command that explains it, in the store that was named. */
+/**
+ * The same refusal of the folder's sandbox, with the command that explains it in the store that was named; of a service that does not answer, where
+ * its address comes from, and how a sandbox is started there.
+ */
 export function withExplanation(
   problem: Problem,
-  { sandbox, storeId: { value, source } }: Pick<Settings, "sandbox" | "storeId">,
+  { sandbox, baseUrl, storeId: { value, source } }: Pick<Settings, "sandbox" | "baseUrl" | "storeId">,
 ): Problem {
+  if (problem.code === "unreachable" && baseUrl.value !== null)
+    return { ...problem, message: `${problem.message}; ${originOf(baseUrl.value, baseUrl.source)}` };
   const id = problem.details?.["request_id"];
   if (sandbox === undefined || id === undefined) return problem;
   const store = value !== null && source.startsWith("--") ? ` --store ${value}` : "";
   return { ...problem, next: `${problem.next}; checkout explain ${id}${store} says why` };
+}
+
+/** Where an address comes from, and what would answer there if it is one of this machine. */
+export function originOf(url: string, source: string): string {
+  const { hostname, port } = new URL(url);
+  const from = `the address is from ${source}`;
+  if (!isLoopback(hostname)) return from;
+  return `${from}; checkout sandbox start${port === "" ? "" : ` --port ${port}`} starts a sandbox there`;
 }
 
 /** A checkout's fields, for people. */

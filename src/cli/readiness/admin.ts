@@ -5,6 +5,7 @@ import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, type NextAfter } from "../control-command.ts";
 import { parseNote } from "./note.ts";
+import { parseCurrency } from "../parsers.ts";
 import { table } from "../table.ts";
 import type { Ending } from "../problem.ts";
 
@@ -51,14 +52,14 @@ const ACTS: readonly Act[] = [
   {
     name: "enable-capability <name>",
     summary: "enable a payment method or a currency of the store",
-    request: (subject) => ({ action: "enable_capability", subject }),
+    request: (subject) => ({ action: "enable_capability", subject: parseCurrency(subject) }),
     done: "is active",
     find: FIND_CAPABILITY,
   },
   {
     name: "disable-capability <name>",
     summary: "disable a payment method or a currency of the store",
-    request: (subject) => ({ action: "disable_capability", subject }),
+    request: (subject) => ({ action: "disable_capability", subject: parseCurrency(subject) }),
     done: "is inactive",
     find: FIND_CAPABILITY,
   },

@@ -16,7 +16,7 @@ import {
   type Registry,
 } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
-import { parseChoice, parseWhole } from "../parsers.ts";
+import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
 import { failUsage, type Ending } from "../problem.ts";
 import { table } from "../table.ts";
 
@@ -48,9 +48,11 @@ export function registerPrices(parent: Command, registry: Registry): void {
       valueOption(
         "--amount-minor <n>",
         "amount in minor units: 1999 is 19.99 EUR",
-        parseWhole(1, Number.MAX_SAFE_INTEGER),
+        parseAmountMinor(registry.world),
       ),
-      valueOption("--currency <code>", "three letters, such as EUR", parseField("currency")),
+      valueOption("--currency <code>", "three letters, such as EUR", (text) =>
+        parseField("currency")(parseCurrency(text)),
+      ),
       valueOption("--payment-method <method>", PAYMENT_METHODS.join(" or "), parseChoice(PAYMENT_METHODS)),
       valueOption("--description <text>", "up to 128 characters", parseField("description")),
       switchOption("--unapproved", "leave it to the administrator: checkout admin approve-price <id>"),

@@ -1,4 +1,5 @@
-import type { Capability } from "../checkout/checkout.ts";
+import { PAYMENT_METHODS, type Capability } from "../checkout/checkout.ts";
+import { isCurrency } from "../money.ts";
 import type { Price } from "../checkout/price.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
@@ -158,13 +159,24 @@ function decideCapability(
 ): Outcome<void> {
   const found = capabilities.find(({ name }) => name === subject);
   if (found === undefined) {
+    if (wanted && subject !== null && kindOf(subject) !== undefined) return accept(undefined);
     const names = capabilities.map(({ name }) => name).join(", ");
-    return refuse("not_found", `the store has no capability ${printableLiteral(subject)}; it has: ${names}`);
+    const others = wanted ? "; any currency of ISO 4217 can be enabled, such as GBP" : "";
+    return refuse(
+      "not_found",
+      `the store has no capability ${printableLiteral(subject)}; it has: ${names}${others}`,
+    );
   }
   return unless(
     found.active === wanted,
     `the capability ${found.name} is ${wanted ? "active" : "inactive"} already`,
   );
+}
+
+/** What a capability that a store can get is of; undefined for what no store can be paid with. */
+export function kindOf(name: string): Capability["kind"] | undefined {
+  if (PAYMENT_METHODS.some((method) => method === name)) return "payment_method";
+  return isCurrency(name) ? "currency" : undefined;
 }
 
 function decideApproval(

@@ -1,4 +1,10 @@
-import { decideAct, productionOf, type AdminAct, type RecordedAct } from "../../core/readiness/admin-act.ts";
+import {
+  decideAct,
+  kindOf,
+  productionOf,
+  type AdminAct,
+  type RecordedAct,
+} from "../../core/readiness/admin-act.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import { atStore, noStore } from "../at-store.ts";
@@ -31,14 +37,15 @@ export function act(context: ServiceContext, wanted: WantedAct): Promise<Outcome
 }
 
 /** What an act changes in addition to the audit log; approvals, requests and the gate exist only as rows of the log. */
-function apply({ stores, capabilities, prices }: Store, { storeId, action, subject }: WantedAct): void {
+function apply(store: Store, { storeId, action, subject }: WantedAct): void {
+  const { stores, prices } = store;
   switch (action) {
     case "activate":
     case "deactivate":
       return stores.setActive(storeId, action === "activate");
     case "enable_capability":
     case "disable_capability":
-      return capabilities.set(storeId, { name: subject ?? "", active: action === "enable_capability" });
+      return setCapability(store, storeId, { name: subject ?? "", active: action === "enable_capability" });
     case "approve_price":
     case "revoke_price": {
       const price = prices.find(storeId, subject ?? "");
@@ -52,4 +59,16 @@ function apply({ stores, capabilities, prices }: Store, { storeId, action, subje
     case "close_gate":
       return undefined;
   }
+}
+
+/** A capability that the store did not have comes with its first enabling. */
+function setCapability(
+  { capabilities }: Store,
+  storeId: string,
+  { name, active }: { readonly name: string; readonly active: boolean },
+): void {
+  const kind = kindOf(name);
+  const isNew = capabilities.of(storeId).every((one) => one.name !== name);
+  if (isNew && active && kind !== undefined) capabilities.insert(storeId, { kind, name });
+  else capabilities.set(storeId, { name, active });
 }
