@@ -364,6 +364,27 @@ test("an order that is another one than the journal's is told", async () => {
   expect(other.stderr).toMatch(new RegExp(`another order for this, ${idOf(first)}; .* ${idOf(other)}\n`));
 });
 
+test("after rotate-secret the banner says whose secret it shows", async () => {
+  const harness = createHarness();
+  const banner = async (): Promise<string> => {
+    const running = await harness.launch(["sandbox", "start"]);
+    await running.stop();
+    return running.text().stdout;
+  };
+  const first = await harness.start();
+  const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
+  await first.stop();
+  expect(await banner()).toMatch(/ {2}Signing secret {2}whsec_\S+\n {2}State/);
+  const again = await harness.start();
+  const { id } = JSON.parse(added.stdout) as { id: string };
+  expect((await harness.run(["endpoints", "rotate-secret", id])).code).toBe(0);
+  const reused = await harness.run(["sandbox", "start", "--reuse"]);
+  await again.stop();
+  const whose =
+    / {2}Signing secret {2}whsec_\S+\n {18}is the store's; an endpoint has its own: checkout endpoints secret <id>\n {2}State/;
+  for (const shown of [reused.stdout, await banner()]) expect(shown).toMatch(whose);
+});
+
 /** A sandbox with an order that is paid, one that has expired, an open one, and an endpoint that answers 200. */
 async function openShop(): Promise<Scene> {
   const { harness, control } = await openWebhookSite();

@@ -14,7 +14,12 @@ import type { StartOptions } from "./start.ts";
 
 /** What a detached sandbox tells the command that started it. */
 type Told =
-  | { readonly ready: Ready; readonly heldBack?: string; readonly notes: readonly string[] }
+  | {
+      readonly ready: Ready;
+      readonly heldBack?: string;
+      readonly notes: readonly string[];
+      readonly ownSecrets?: number | undefined;
+    }
   | { readonly problem: Problem };
 
 /** How often a start looks again where another one was faster. */
@@ -95,7 +100,11 @@ async function useLive(
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
   noteTarget(context, options, "folder");
   return context.printer.result(ready.value, () =>
-    banner(context, ready.value, { running: { detached: description.logFile }, given: given.value }),
+    banner(context, ready.value, {
+      running: { detached: description.logFile },
+      given: given.value,
+      ownSecrets: description.ownSecrets,
+    }),
   );
 }
 
@@ -130,7 +139,11 @@ async function startDetached(
   }
   for (const note of told.notes) printer.talk(note);
   const ending = await printer.result(told.ready, () =>
-    banner(context, told.ready, { running: { detached: logFile }, given: given.value }),
+    banner(context, told.ready, {
+      running: { detached: logFile },
+      given: given.value,
+      ownSecrets: told.ownSecrets,
+    }),
   );
   noteTarget(context, options, "folder");
   if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
@@ -201,9 +214,10 @@ export async function serveDetached(
   if (!configured.ok) return configured;
   const ending = await serveSandbox(place, configured.value, {
     place: { folder: found.value, log: world.stderr, logFile: starter.logFile },
-    use: async ({ ready, heldBack, stopRequested }) => {
+    use: async ({ ready, description, heldBack, stopRequested }) => {
       if (isStopped) return fail(interruptedProblem(" before it was ready"));
-      const told: Told = { ready, notes, ...(heldBack === undefined ? {} : { heldBack }) };
+      const { ownSecrets } = description;
+      const told: Told = { ready, notes, ownSecrets, ...(heldBack === undefined ? {} : { heldBack }) };
       if (!(await starter.tell(JSON.stringify(told)))) return fail(abandoned());
       printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
       await Promise.race([stop.promise, stopRequested]);

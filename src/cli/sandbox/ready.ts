@@ -60,10 +60,13 @@ export function banner(
   {
     running = "foreground",
     given: { apiKey, signingSecret } = {},
+    ownSecrets = 0,
   }: {
     readonly running?: Running;
     /** Came from outside, so that it is known there; a banner often ends up in a log. */
     readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret">>;
+    /** How many endpoints sign with a secret of their own. */
+    readonly ownSecrets?: number | undefined;
   } = {},
 ): string {
   const isPublic = new URL(ready.base_url).origin !== ready.checkout_origin;
@@ -80,6 +83,7 @@ export function banner(
     ["Store", ready.store_id],
     ["API key", apiKey?.source ?? ready.api_key ?? "was shown once; it is not in credentials.json"],
     ["Signing secret", signingSecret?.source ?? ready.signing_secret],
+    ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
     ...(isForeground ? [] : [["Stop it", `${calledAs(world)} sandbox stop`] satisfies Field]),
@@ -95,4 +99,10 @@ export function banner(
     `  ${calledAs(world)} orders create --order-id order-1001 --price-id price_coffee`,
     "",
   ].join("\n");
+}
+
+/** Whose the shown secret is, where endpoints have others. */
+function ownSecretsText(count: number): string {
+  const others = count === 1 ? "an endpoint has its own" : `${count} endpoints have their own`;
+  return `is the store's; ${others}: checkout endpoints secret <id>`;
 }

@@ -25,6 +25,7 @@ import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { createRequestLog, type RequestLog } from "../../sandbox/runtime/request-log.ts";
 import { openRequestFile } from "../../store/request/request-file.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
+import { ownSecretsOf } from "../../sandbox/webhook/endpoint-secrets.ts";
 import { settleHome } from "../../sandbox/runtime/home.ts";
 import {
   seed,
@@ -83,6 +84,7 @@ export type Setup = {
 /** A sandbox that answers requests. */
 export type Served = {
   readonly ready: Ready;
+  readonly description: SandboxDescription;
   /** Why no events are delivered (decision 71); undefined if they are. */
   readonly heldBack: string | undefined;
   /** The secrets that came from outside (decision 78). */
@@ -225,7 +227,7 @@ async function serveFolder(
     const served = { port: listener.port, version, store_id: seeded.id };
     if (held !== undefined) state.writeRun(world, held.path, { ...held.run, ...served });
     try {
-      return await use({ ready, heldBack, given, stopRequested: stop.promise });
+      return await use({ ready, description, heldBack, given, stopRequested: stop.promise });
     } finally {
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }
@@ -259,6 +261,7 @@ function describe(
     storeId: id,
     storeName: store.stores.names(id)?.store ?? "",
     signingSecret,
+    ownSecrets: ownSecretsOf(store, id),
     dataDir: folder,
     ephemeral: folder === null,
     signInUrl: null,

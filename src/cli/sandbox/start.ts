@@ -172,8 +172,10 @@ async function serveHere(context: Context, options: StartOptions): Promise<Endin
   if (!configured.ok) return configured;
   const ending = await serveSandbox(context, configured.value, {
     place: { folder: found.value, log: world.stderr },
-    use: async ({ ready, heldBack, given, stopRequested }) => {
-      await printer.result(ready, () => banner(context, ready, { given }));
+    use: async ({ ready, description, heldBack, given, stopRequested }) => {
+      await printer.result(ready, () =>
+        banner(context, ready, { given, ownSecrets: description.ownSecrets }),
+      );
       if (options.ephemeral !== true) noteTarget(context, options, "folder");
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
       await Promise.race([stopped, stopRequested]);

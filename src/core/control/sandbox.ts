@@ -31,7 +31,10 @@ const sandboxDescription = z.object({
   /** The first store. */
   storeId: z.uuid(),
   storeName: z.string(),
+  /** That of the first store. */
   signingSecret: z.string(),
+  /** How many of its endpoints sign with a secret of their own, after a rotation. */
+  ownSecrets: z.int().optional(),
   /** The state folder; null where nothing is kept. */
   dataDir: z.string().nullable(),
   ephemeral: z.boolean(),

@@ -1,10 +1,12 @@
 import type { sandboxOperations } from "../../core/control/sandbox.ts";
 import { accept, refuse } from "../../core/outcome.ts";
+import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
 import type { Handlers } from "./handler.ts";
 
 /** What each operation on the serving process does. */
 export const sandboxHandlers = {
-  describeSandbox: ({ description }) => Promise.resolve(accept(description)),
+  describeSandbox: ({ description, store }) =>
+    Promise.resolve(accept({ ...description, ownSecrets: ownSecretsOf(store, description.storeId) })),
   stopSandbox: ({ description, requestStop }, { body }) => {
     const { pid } = description;
     if (body.pid !== pid)

@@ -33,6 +33,14 @@ export function endpointSecrets(
   };
 }
 
+/** How many endpoints of a store sign with a secret of their own. */
+export function ownSecretsOf(
+  { endpoints, signingSecrets }: Pick<ServiceContext["store"], "endpoints" | "signingSecrets">,
+  storeId: string,
+): number {
+  return endpoints.of(storeId).filter(({ id }) => signingSecrets.ofEndpoint(id).length > 0).length;
+}
+
 function open(sealed: SealedSecret, masterKey: Uint8Array): string {
   const secret = openSecret(sealed, masterKey);
   if (secret === undefined) throw new Error(`the master key does not open signing secret ${sealed.id}`);
