@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on any Node, so that an old one can say what is wrong; the program itself is dist/checkout.cjs.
+// Runs on any Node, so that an old one can say what is wrong; the program itself is dist/checkout.js.
 "use strict";
 var needed = [22, 22, 2];
 var found = process.versions.node.split(".").map(Number);
@@ -10,12 +10,16 @@ var older =
       ? found[1] < needed[1]
       : found[2] < needed[2];
 if (older) {
+  // In a clone npm has brought the Node that is needed; a package that was installed has none.
+  var isClone = require("fs").existsSync(require("path").join(__dirname, "..", "build.ts"));
   console.error(
     "checkout needs Node " +
       needed.join(".") +
       " or newer, and this is " +
       process.versions.node +
-      ": run it with npx in its project (npx checkout …), or install a newer Node.",
+      (isClone
+        ? ": run it with npx in its project (npx checkout …), or install a newer Node."
+        : ": install a newer Node from https://nodejs.org, or use the executable, which needs none."),
   );
   process.exitCode = 1;
 } else {

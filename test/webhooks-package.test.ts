@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -42,17 +42,32 @@ export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
 }
 `;
 
+/** What the package has beside the program, for people and for tests in other languages. */
+const DOCUMENTS = [
+  "CHANGELOG.md",
+  "DECISIONS.md",
+  "INTERFACE.md",
+  "fixtures/openapi-v1.yaml",
+  "fixtures/signatures.json",
+] as const;
+
 /** The package as npm packs it, unpacked where a merchant's project has it. Built apart: other tests run the one in dist/. */
 async function installPackage(): Promise<{ readonly project: string; readonly files: readonly string[] }> {
   const folder = tempFolder();
   const source = join(folder, "source");
-  mkdirSync(join(source, "bin"), { recursive: true });
-  for (const file of ["package.json", "CHANGELOG.md", "README.md", "bin/checkout.cjs"])
+  for (const file of ["package.json", "README.md", "bin/checkout.cjs", ...DOCUMENTS]) {
+    mkdirSync(dirname(join(source, file)), { recursive: true });
     copyFileSync(join(ROOT, file), join(source, file));
+  }
   await runFile(process.execPath, [join(ROOT, "build.ts"), "--out", join(source, "dist")], { cwd: ROOT });
-  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  // It is built already.
+  writeFileSync(join(source, "build.ts"), "");
+  const pack = ["pack", "--json", "--foreground-scripts=false", "--pack-destination", folder];
   const { stdout } = await runFile("npm", pack, { cwd: source, shell: process.platform === "win32" });
   const [{ filename, files }] = packed(stdout);
+  expect(readFileSync(join(source, "package.json"), "utf8")).toBe(
+    readFileSync(join(ROOT, "package.json"), "utf8"),
+  );
   const project = join(folder, "project");
   const target = join(project, "node_modules/hosted-checkout");
   mkdirSync(target, { recursive: true });
@@ -74,6 +89,18 @@ test("the packed package is imported, required, bundled and type-checked as host
   const { project, files } = await installPackage();
   const shipped = ["webhooks.cjs", "webhooks.mjs", "webhooks.d.cts", "webhooks.d.mts", "checkout.js"];
   expect(files).toEqual(expect.arrayContaining(shipped.map((name) => `dist/${name}`)));
+  expect(files).toEqual(expect.arrayContaining([...DOCUMENTS]));
+  const manifest = readFileSync(join(project, "node_modules/hosted-checkout/package.json"), "utf8");
+  const installed = JSON.stringify(join(project, "node_modules/hosted-checkout/bin/checkout.cjs"));
+  const script = `Object.defineProperty(process.versions, "node", { value: "20.20.2" }); require(${installed});`;
+  await expect(runFile(process.execPath, ["-e", script])).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^checkout needs Node 22\.22\.2 or newer, and this is 20\.20\.2: install a newer Node from \S+, or use the executable/,
+    ) as string,
+  });
+  // Only a clone can build.
+  expect(Object.keys((JSON.parse(manifest) as { scripts: object }).scripts)).not.toContain("prepare");
   expect(files.filter((file) => /^(src|test|node_modules)\//.test(file))).toEqual([]);
 
   const write = (name: string, text: string): void => writeFileSync(join(project, name), text);
