@@ -16,7 +16,7 @@ import {
   type LogicalCreate,
 } from "../src/core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent } from "../src/core/checkout/journal.ts";
-import { formatAmount } from "../src/core/money.ts";
+import { formatAmount, isCurrency, minorUnitsOf } from "../src/core/money.ts";
 import { takeToken, type Bucket } from "../src/core/rate-limit.ts";
 import { formatSigningSecret, openSecret, sealSecret } from "../src/core/sealed-secret.ts";
 import { printable, printableLiteral } from "../src/core/text.ts";
@@ -249,4 +249,33 @@ test("decision 4 lists every error code under its status, and no other", () => {
   expect(Object.fromEntries(listed)).toEqual(
     Object.fromEntries(ERROR_CODES.map((code) => [code, ERRORS[code].status])),
   );
+});
+
+test("every currency of ISO 4217 is one, those of funds too, and nothing else", () => {
+  const codes = [...Intl.supportedValuesOf("currency"), "CLF", "UYW", "CHE", "MXV", "XAU"];
+  expect(codes.filter((code) => !isCurrency(code))).toEqual([]);
+  const others = ["eur", "EURO", "EU", "XYZ", "AAA", "", "€", "__proto__"];
+  expect(others.filter(isCurrency)).toEqual([]);
+});
+
+test("an amount with decimals is told in minor units, exactly", () => {
+  const rows: readonly (readonly [text: string, currency: string, minor: number | undefined])[] = [
+    ["19.99", "EUR", 1999],
+    ["19,99", "EUR", 1999],
+    ["1.5", "EUR", 150],
+    ["19.00", "EUR", 1900],
+    ["0.07", "EUR", 7],
+    ["1200.00", "JPY", 1200],
+    ["12.5", "JPY", undefined],
+    ["1.500", "KWD", 1500],
+    ["1.2345", "KWD", undefined],
+    ["9007199254740.99", "EUR", 900_719_925_474_099],
+    ["19", "EUR", undefined],
+    ["19.", "EUR", undefined],
+    ["-1.00", "EUR", undefined],
+    ["1.999.99", "EUR", undefined],
+    ["19.99", "euro", undefined],
+  ];
+  for (const [text, currency, minor] of rows)
+    expect([text, currency, minorUnitsOf(text, currency)]).toEqual([text, currency, minor]);
 });
