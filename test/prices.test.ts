@@ -169,7 +169,7 @@ test("what cannot be a price is exit 2 with the field, sandbox or no sandbox", a
       'a whole number from 1 to 9007199254740991, in minor units: 19.99 EUR is 1999; got "19.99"',
     ],
     [["tea", "--amount-minor", "0"], "a whole number from 1"],
-    [["tea", "--currency", "eur"], "three upper-case letters such as EUR"],
+    [["tea", "--currency", "euro"], "three upper-case letters such as EUR"],
     [["tea", "--payment-method", "cash"], "alipay_plus or wechat_pay"],
     [["tea", "--description", "x".repeat(129)], "at most 128 characters"],
     [["tea", "--description", secret], "an API key, a signing secret or a token"],
