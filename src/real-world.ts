@@ -425,9 +425,11 @@ function writeNew(path: string, content: string | Uint8Array): void {
 async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp, timedOut } = await import("./web/send.ts");
   const { timeoutMs, signal } = request;
-  // What is left of a longer wait is seldom a whole number, and Node takes nothing else.
-  const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
-  const result = await sendHttp(request, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
+  // A timer of its own, which goes with the answer: that of AbortSignal.timeout would be kept until its time is up.
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
+  const both = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
+  const result = await sendHttp(request, both).finally(() => clearTimeout(timer));
   if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
   return timedOut(request, result);
 }

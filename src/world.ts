@@ -61,6 +61,11 @@ export type OutboundRequest = {
    * nothing but what was asked for is ever sent through one (decision 80).
    */
   readonly proxy?: string | undefined;
+  /**
+   * `kept`: over a connection to the same addresses that was kept, if there is one; `fresh`: over a new one. Either is kept
+   * afterwards, for a moment, where the server lets it. Default: a new one, which ends with the answer.
+   */
+  readonly connection?: "kept" | "fresh" | undefined;
   /** Certificates to trust for https. Default: those that the system trusts. */
   readonly tls?: TlsTrust | undefined;
   /** Called with each part of the answer's body as it comes, for an answer that stays open. */
@@ -93,6 +98,8 @@ export type OutboundResult =
       readonly message: string;
       /** The address that was connected to. */
       readonly address?: string | undefined;
+      /** It was sent over a connection that had been kept, which the server may have closed before it was sent. */
+      readonly onKept?: boolean | undefined;
     };
 
 /** A server that listens until it is closed. */

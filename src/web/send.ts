@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { Agent, IncomingMessage } from "node:http";
 import type { RequestOptions } from "node:https";
 import { isIPv6, type LookupFunction, type Socket } from "node:net";
 import { askProxy, clientFor, openTunnel, refusalOf, viaProxy } from "./proxy.ts";
@@ -12,8 +12,9 @@ type Failure = Extract<OutboundResult, { ok: false }>;
  * connection is established is `unreachable`: only then it is certain that nothing was sent. `signal` aborts it.
  */
 export async function sendHttp(outbound: OutboundRequest, signal: AbortSignal): Promise<SentResult> {
-  const { url, proxy } = outbound;
-  if (proxy === undefined) return sendTo(url, outbound, { signal });
+  const { url, proxy, connection } = outbound;
+  if (proxy === undefined)
+    return sendTo(url, outbound, { signal, ...(connection === undefined ? {} : await keptRoute(outbound)) });
   if (!url.startsWith("https:"))
     return sendTo(shownProxy(proxy), outbound, { signal, ...askProxy(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);
@@ -45,7 +46,9 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
   return new Promise((resolve) => {
     let connected = false;
     let address: string | undefined;
-    const end = (result: OutboundResult): void => resolve({ ...result, address, sent: connected });
+    let onKept = false;
+    const end = (result: OutboundResult): void =>
+      resolve({ ...result, ...(result.ok ? {} : { onKept }), address, sent: connected });
     const fail = (failure: Failure): void =>
       end(proxy === undefined || connected ? failure : viaProxy(proxy, failure));
     const sent = request(hop, optionsOf(outbound, route), (response) => {
@@ -61,7 +64,10 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     });
     sent.on("socket", (socket) => {
       // With TLS only its handshake shows that somebody is there who may get the request.
-      connected = !isTls && !socket.connecting;
+      onKept = sent.reusedSocket;
+      connected = onKept || (!isTls && !socket.connecting);
+      address = socket.remoteAddress;
+      if (connected) return;
       socket.once("connect", () => (address = socket.remoteAddress));
       socket.once(isTls ? "secureConnect" : "connect", () => (connected = true));
     });
@@ -83,7 +89,55 @@ type Route = Partial<ReturnType<typeof askProxy>> & {
   readonly signal: AbortSignal;
   /** A connection through a proxy that is there already. */
   readonly socket?: Socket;
+  /** What keeps connections; default: nothing does. */
+  readonly agent?: Agent;
 };
+
+/** How long a connection rests before it is closed: less than any server that keeps them waits. */
+const KEPT_MS = 1000;
+/** Maximum number of connections that are kept to the same addresses. */
+const MAX_KEPT = 32;
+/** Maximum number of different addresses that connections are kept to. */
+const MAX_AGENTS = 256;
+
+/** Keeps connections, for each scheme, addresses and trust its own: a name that leads elsewhere now never gets an old one. */
+const agents = new Map<string, Agent>();
+
+async function keptRoute({
+  url,
+  addresses,
+  tls,
+  connection,
+}: OutboundRequest): Promise<Pick<Route, "agent">> {
+  const { Agent } = await clientFor(url);
+  const options = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: MAX_KEPT };
+  const key = JSON.stringify([url.startsWith("https:"), addresses, tls]);
+  const known = agents.get(key);
+  if (known !== undefined && connection === "kept") return { agent: known };
+  const agent = closingStray(new Agent(options));
+  // One that is not found any more closes by itself.
+  const [oldest] = agents.keys();
+  if (oldest !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldest);
+  agents.set(key, agent);
+  return { agent };
+}
+
+/** Closes a kept connection on which something comes that nobody asked for: it would be taken for the next answer. */
+function closingStray(agent: Agent): Agent {
+  const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)];
+  const closers = new WeakMap<Parameters<typeof keep>[0], () => void>();
+  agent.keepSocketAlive = (socket) => {
+    const close = (): void => void socket.destroy();
+    closers.set(socket, close);
+    socket.on("data", close);
+    return keep(socket);
+  };
+  agent.reuseSocket = (socket, request) => {
+    socket.off("data", closers.get(socket) ?? (() => undefined));
+    reuse(socket, request);
+  };
+  return agent;
+}
 
 function optionsOf({ method, headers, body, ...outbound }: OutboundRequest, route: Route): RequestOptions {
   const { addresses, tls, timeoutMs } = outbound;

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import type { AddressInfo, Server, Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** Listens on a free port of a loopback address, with all its connections until the test ends. Returns the port. */
-export async function listenUntilEnd(server: Server, host = "127.0.0.1"): Promise<number> {
+/** Listens on a port of a loopback address, with all its connections until the test ends; default: a free one. */
+export async function listenUntilEnd(server: Server, host = "127.0.0.1", port = 0): Promise<number> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -16,7 +16,7 @@ export async function listenUntilEnd(server: Server, host = "127.0.0.1"): Promis
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  server.listen({ host, port: 0 });
+  server.listen({ host, port });
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }
