@@ -466,6 +466,25 @@ test("diff shows the plan, apply carries it out once, and only --prune removes",
     return_origins: [],
     endpoints: [{ url: "http://localhost:3000/other" }],
   };
+  const inOrder = {
+    ...SHOP,
+    endpoints: [{ url: "http://localhost:3000/hooks", events: ["order.*"], in_order: true }],
+  };
+  save(harness.cwd, { stores: [inOrder] });
+  const { said } = await ask(harness, "config diff");
+  expect(said).toMatchObject({
+    changes: expect.arrayContaining([
+      expect.objectContaining({
+        action: "change",
+        kind: "endpoint",
+        differences: [{ field: "in_order", from: false, to: true }],
+      }),
+    ]) as unknown,
+  });
+  await plan(harness, "config apply");
+  expect((await ask(harness, `endpoints list --store ${FIRST}`)).said).toMatchObject({
+    endpoints: [{ in_order: true }],
+  });
   save(harness.cwd, { stores: [changed] });
   const kept = [
     "unmanaged price espresso",
@@ -672,6 +691,7 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   checkout_lifetime: ["90m", "90m", "1h"],
   delivery_timeout: ["500ms", "500ms", "15s"],
   delivery_schedule: ["0s,1s,90m", ["0s", "1s", "90m"], "0s,5s,5m,30m,2h,5h,10h,10h"],
+  deliveries_in_flight: ["3", 3, "8"],
   allow_hosts: ["b.example,a.example:80", ["b.example", "a.example:80"], "none"],
   allow_control_hosts: ["a.example", ["a.example"], "none"],
   allow_targets: ["shop.example", ["shop.example"], "none"],
@@ -1022,6 +1042,7 @@ const store = fc.record(
         events: fc.uniqueArray(fc.constantFrom("order.*", "order.succeeded", "checkout_session.created"), {
           minLength: 1,
         }),
+        in_order: fc.boolean(),
       }),
       { selector: ({ url }) => url },
     ),
@@ -1040,6 +1061,7 @@ type Listed = Readonly<Record<string, unknown>>;
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   approved: true,
   billing_model: "one_time",
+  in_order: false,
   retired: false,
 };
 

@@ -114,6 +114,8 @@ const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
   ["--checkout-lifetime 1800s"],
   ["--delivery-timeout 15s"],
   ["--delivery-timeout 1s", "delivery_timeout: 1s, 15s"],
+  ["--deliveries-in-flight 8"],
+  ["--deliveries-in-flight 1", "deliveries_in_flight: 1, 8"],
   ["--allow-host b.example,a.example"],
   ["--allow-host a.example", "allow_host: a.example, a.example,b.example"],
   ["--allow-control-host a.example", "allow_control_host: a.example, none"],

@@ -262,9 +262,12 @@ test("a secret that is rotated holds from that moment on, the old one as long as
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
+  // What is under way while its secret is retired is refused, and comes again with the new one.
   await site.order();
+  await listening.heard(1);
   await site.control(`/endpoints/${endpoint}/secret`, { overlap_ms: 60_000 });
   await site.order();
+  await listening.heard(2);
   await site.control(`/endpoints/${endpoint}/secret`, { overlap_ms: 0 });
   await site.order();
   const lines = await listening.heard(3);

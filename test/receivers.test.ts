@@ -109,6 +109,40 @@ test("whatever a receiver does with its connection is audited and tried again, a
   expect(good.got).toHaveLength(orders);
 });
 
+test("a receiver that keeps no connection it seems to keep gets everything, at no cost of a try", async () => {
+  const site = await openSite(["--deliveries-in-flight", "1"]);
+  const quiet = await openRawReceiver((socket) => void socket.end(`${OK}Content-Length: 0\r\n\r\n`));
+  let connections = 0;
+  const every = createServer((socket) => {
+    connections += 1;
+    let requests = 0;
+    socket.on("data", () => {
+      requests += 1;
+      if (requests === 1) socket.write(`${OK}Content-Length: 0\r\n\r\n`);
+      else socket.destroy();
+    });
+  });
+  const url = `http://127.0.0.1:${await listenUntilEnd(every)}/hooks`;
+  const [quietId, everyId] = [await site.addEndpoint(quiet.url), await site.addEndpoint(url)];
+  await site.control.call("moveClock", { body: { action: "freeze" } });
+  const orders = 6;
+  await site.order(orders);
+  for (const endpointId of [quietId, everyId])
+    await eventually("all are taken at the first try that counts", async () => {
+      const { deliveries } = await site.control.call("listDeliveries", { body: { endpointId } });
+      expect(deliveries.map(({ state, tries }) => [state, tries])).toEqual(
+        Array.from({ length: orders }, () => ["succeeded", 1]),
+      );
+      for (const { attempts } of deliveries) {
+        const lost = attempts
+          .slice(0, -1)
+          .map(({ error, nextAt, finishedAt }) => [error, nextAt === finishedAt]);
+        expect([[], [["connection_lost", true]]]).toContainEqual(lost);
+      }
+    });
+  expect(connections).toBeGreaterThan(1);
+});
+
 test("whatever a receiver answers is audited; redirects lead nowhere, and Retry-After is heard within its limits", async () => {
   const site = await openSite();
   let trapped = 0;

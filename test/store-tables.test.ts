@@ -64,6 +64,7 @@ const endpoint: Endpoint = {
   kind: "listener",
   url: "http://localhost:1/",
   eventTypes: ["order.*", "*"],
+  inOrder: true,
   state: "paused",
   reason: "it is away",
   failingSince: 16,

@@ -298,7 +298,7 @@ test("format 17 keeps what format 16 holds, and what an erasure needs is there",
     );
   const before = read(old);
   old.close();
-  const migrated = open(path, SANDBOX_FILE);
+  const migrated = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 8) });
   expect(read(migrated)).toEqual(before);
   for (const sql of [
     "INSERT INTO erasures VALUES ('s', 'other')",
@@ -325,6 +325,27 @@ test("format 17 keeps what format 16 holds, and what an erasure needs is there",
   expect(store.events.find(id(3))?.position).toBe(8);
   expect(store.clocks.storeIds()).toEqual(["r"]);
   store.close();
+});
+
+test("the format with endpoints that get one delivery at a time keeps those that are there as they were", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("in_order INTEGER NOT NULL DEFAULT 0"));
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, at) });
+  const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
+  const insert = (last: number, more = "") =>
+    `INSERT INTO endpoints VALUES ('${id(last)}', 's', 'url', 'http://localhost/', '*', 'paused', 'why', 3, 1, NULL${more})`;
+  old.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
+  old.exec(insert(1));
+  const read = (file: Database.Database) => file.prepare<[], object>("SELECT rowid, * FROM endpoints").all();
+  const before = read(old);
+  old.close();
+  const migrated = open(path, SANDBOX_FILE);
+  expect(read(migrated)).toEqual(before.map((row) => Object.assign(row, { in_order: 0 })));
+  migrated.exec(insert(2, ", 1"));
+  expect(() => migrated.exec(insert(3, ", 2"))).toThrow(/CHECK/);
+  migrated.close();
 });
 
 test("the format with the indexes of lists keeps what is there, and one open or paid checkout of an order", () => {
@@ -363,6 +384,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "70cf94ed037eb99c",
     "a241c849bb57a22d",
     "d5dc72552f62ea19",
+    "7090641bde7eb4f6",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);
 });

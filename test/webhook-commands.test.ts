@@ -44,7 +44,10 @@ test("an endpoint is added with its secret, listed, switched off and on, and rem
   const [, secret = ""] = / {2}signing_secret {2}(\S+)\n/.exec(added.stdout) ?? [];
   expect(secret).toMatch(SECRET);
   const [id = ""] = ID.exec(added.stdout) ?? [];
-  const other = await shop.ask("endpoints add http://localhost:3001/");
+  const other = await shop.ask("endpoints add http://localhost:3001/ --in-order");
+  expect(await shop.ask("endpoints list")).toMatchObject({
+    endpoints: [{ in_order: false }, { in_order: true }],
+  });
   expect(other).toMatchObject({ event_types: ["*"], state: "enabled", signing_secret: secret });
 
   const wide = await shop.harness.run(["endpoints", "list"], { columns: 120 });
@@ -53,7 +56,7 @@ test("an endpoint is added with its secret, listed, switched off and on, and rem
   expect(rows[1]).toMatch(
     new RegExp(`^${id.slice(-8)} +enabled +${HOOKS} +order\\.\\*, checkout_session\\.succeeded +–$`),
   );
-  expect(rows[2]).toMatch(/enabled +http:\/\/localhost:3001\/ +\* +–$/);
+  expect(rows[2]).toMatch(/enabled +http:\/\/localhost:3001\/ +\* +one at a time$/);
 
   expect((await shop.type(`endpoints disable ${id.toUpperCase()}`)).stdout).toContain(
     "is disabled: events that happen meanwhile are not delivered later",

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { afterTry, DEFAULT_DELIVERY_SCHEDULE } from "../src/core/webhook/delivery.ts";
+import { afterTry, DEFAULT_DELIVERY_SCHEDULE, jitterOf } from "../src/core/webhook/delivery.ts";
 import { FAULT_KINDS } from "../src/core/webhook/fault.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
-import { openWebhookSite, signatureHeader, type Received } from "./support/webhook-site.ts";
+import { openWebhookSite, signatureHeader, type Received, type Receiver } from "./support/webhook-site.ts";
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 const MAX_TRIES = DEFAULT_DELIVERY_SCHEDULE.length;
@@ -184,22 +184,105 @@ test("events of one checkout wait for each other, those of others do not", async
   expect([...new Set(ofSlow())]).toEqual(["order.created", "order.pending", "order.succeeded"]);
 });
 
-test("an endpoint that does not answer keeps no other from its deliveries, and has one in flight", async () => {
+/** Lets a receiver answer only when it is told to; takes out and answers all that wait. */
+function holdAnswers(receiver: Receiver): () => void {
+  const waiting: ((response: HttpResponse) => void)[] = [];
+  receiver.answers = () => new Promise<HttpResponse>((resolve) => void waiting.push(resolve));
+  return () => waiting.splice(0).forEach((answer) => answer({ status: 200, headers: {}, body: "" }));
+}
+
+test("an endpoint that does not answer keeps no other from its deliveries, and has as many in flight as are allowed", async () => {
+  const orders = 12;
+  for (const [args, inOrder, atOnce] of [
+    [[], false, 8],
+    [["--deliveries-in-flight", "3"], false, 3],
+    [["--deliveries-in-flight", "32"], false, orders],
+    [[], true, 1],
+  ] as const) {
+    const site = await openWebhookSite(args);
+    const [stuck, swift] = [site.receiver(3000), site.receiver(3001)];
+    const release = holdAnswers(stuck);
+    await site.addEndpoint(stuck.url, ["*"], { inOrder });
+    const { id } = await site.addEndpoint(swift.url);
+    for (let count = 0; count < orders; count += 1) await site.order();
+    const succeeded = Array.from({ length: orders }, () => "succeeded");
+    await eventually("the swift one has all", async () =>
+      expect((await site.deliveries(`?endpoint_id=${id}`)).map(({ state }) => state)).toEqual(succeeded),
+    );
+    await eventually("the stuck one has what is allowed", () => expect(stuck.got).toHaveLength(atOnce));
+    const created = swift.got.map(({ event }) => event.event_id);
+    for (let had = atOnce; had < orders; had += Math.min(atOnce, orders - had)) {
+      expect(stuck.got).toHaveLength(had);
+      release();
+      const next = Math.min(had + atOnce, orders);
+      await eventually("the stuck one has the next ones", () => expect(stuck.got).toHaveLength(next));
+    }
+    release();
+    expect(stuck.got.map(({ event }) => event.event_id)).toEqual(created);
+  }
+});
+
+test("tries of one checkout never overlap at an endpoint: neither its next event, nor a duplicate, nor a replay", async () => {
   const site = await openWebhookSite();
-  const [stuck, swift] = [site.receiver(3000), site.receiver(3001)];
-  const release: ((response: HttpResponse) => void)[] = [];
-  stuck.answers = () => new Promise<HttpResponse>((resolve) => void release.push(resolve));
-  await site.addEndpoint(stuck.url);
-  const { id } = await site.addEndpoint(swift.url);
-  for (let count = 0; count < 5; count += 1) await site.order();
-  const succeeded = Array.from({ length: 5 }, () => "succeeded");
-  await eventually("the swift one has all", async () =>
-    expect((await site.deliveries(`?endpoint_id=${id}`)).map(({ state }) => state)).toEqual(succeeded),
+  const shop = site.receiver(3000);
+  const { id: endpointId } = await site.addEndpoint(shop.url);
+  const release = holdAnswers(shop);
+  await site.control(`/endpoints/${endpointId}/trouble`, { action: "add", kind: "duplicate", times: 2 });
+  const { data: tested } = await site.control<{ event_id: string }>(`/endpoints/${endpointId}/test`, {});
+  await eventually("the test has come", () => expect(shop.got).toHaveLength(1));
+  const order = await site.order();
+  await site.pay(order, "succeeded");
+  const [created] = await site.events(`?checkout_id=${order}&type=order.created`);
+  await eventually("the order has come", () => expect(shop.got).toHaveLength(2));
+  await site.control(`/events/${created?.event_id}/replay`, {});
+  await site.control(`/events/${tested.event_id}/replay`, {});
+  const other = await site.order();
+  await eventually("another order has come", () => expect(shop.got).toHaveLength(3));
+
+  const seen = new Map<string, string[]>();
+  for (let had = 0; had < shop.got.length;) {
+    const fresh = shop.got.slice(had);
+    had = shop.got.length;
+    const lanes = fresh.map(({ event }) => event.data.id ?? event.event_id);
+    expect(new Set(lanes).size).toBe(lanes.length);
+    for (const [index, lane] of lanes.entries())
+      seen.set(lane, [...(seen.get(lane) ?? []), fresh[index]?.event.type ?? ""]);
+    release();
+    await eventually("something comes, or nothing is left", async () => {
+      const isOver = (await site.deliveries()).every(({ state }) => state === "succeeded");
+      expect(isOver || shop.got.length > had).toBe(true);
+    });
+  }
+  expect(seen.get(tested.event_id)).toEqual(["webhook.test", "webhook.test", "webhook.test"]);
+  expect(seen.get(other)).toEqual(["order.created"]);
+  const ofOrder = seen.get(order) ?? [];
+  expect(ofOrder.filter((type) => type === "order.created")).toHaveLength(3);
+  expect([...new Set(ofOrder)]).toEqual(["order.created", "order.pending", "order.succeeded"]);
+});
+
+test("a delivery that waits to be tried again takes no place, nor do the later events of its checkout", async () => {
+  const site = await openWebhookSite(["--deliveries-in-flight", "2"]);
+  const shop = site.receiver(3000);
+  await site.addEndpoint(shop.url);
+  shop.answers = () => 500;
+  const failing = [await site.order(), await site.order(), await site.order()];
+  for (const order of failing) await site.pay(order, "succeeded");
+  await eventually("all were refused", () => expect(shop.got).toHaveLength(failing.length));
+  shop.answers = () => 200;
+  const others = [await site.order(), await site.order(), await site.order()];
+  await eventually("the others came", () =>
+    expect(shop.got.slice(failing.length).map(({ event }) => event.data.id)).toEqual(others),
   );
-  expect([swift.got.length, stuck.got.length]).toEqual([5, 1]);
-  stuck.answers = () => 200;
-  release[0]?.({ status: 200, headers: {}, body: "" });
-  await eventually("the stuck one has all", () => expect(stuck.got).toHaveLength(5));
+});
+
+test("a wait before the next try depends on the delivery and its tries alone", () => {
+  const ids = Array.from({ length: 200 }, (_unused, index) => `delivery-${index}`);
+  const values = ids.map((id) => jitterOf(id, 1));
+  expect(values).toEqual(ids.map((id) => jitterOf(id, 1)));
+  expect(jitterOf("delivery-1", 2)).not.toBe(jitterOf("delivery-1", 1));
+  expect(values.every((value) => value >= 0 && value < 1)).toBe(true);
+  for (const quarter of [0, 0.25, 0.5, 0.75])
+    expect(values.filter((value) => value >= quarter && value < quarter + 0.25).length).toBeGreaterThan(25);
 });
 
 test("410 disables an endpoint, so do 120 hours without success; it misses what comes then, and can be enabled", async () => {

@@ -51,6 +51,8 @@ export type SandboxOptions = {
   readonly deliveryTimeoutMs: number;
   /** Delays before the tries of a delivery. */
   readonly deliveryScheduleMs: DeliverySchedule;
+  /** Maximum number of deliveries in flight to one endpoint. */
+  readonly deliveriesInFlight: number;
   /** Why nothing is sent to endpoints (decision 71); undefined if all may be. */
   readonly heldBack: string | undefined;
   readonly log: AccessLog;

@@ -17,7 +17,7 @@ import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERIES_DDL, DELIVERY_LISTS_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_ATTEMPTS_DDL } from "./webhook/delivery-attempts.ts";
-import { ALL_ENDPOINTS_DDL, ENDPOINTS_DDL } from "./webhook/endpoints.ts";
+import { ALL_ENDPOINTS_DDL, ENDPOINTS_DDL, ENDPOINTS_IN_ORDER_DDL } from "./webhook/endpoints.ts";
 import { FAULTS_DDL } from "./webhook/faults.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 import type { FileKind } from "./connection/database.ts";
@@ -77,6 +77,7 @@ export const SANDBOX_FILE: FileKind = {
     CATALOG,
     LISTS,
     ERASURES_DDL,
+    ENDPOINTS_IN_ORDER_DDL,
   ],
   aside: "its folder",
 };

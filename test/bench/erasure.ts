@@ -74,6 +74,7 @@ function openOurs(path: string): Subject {
         kind: "url",
         url: "http://localhost/",
         eventTypes: ["*"],
+        inOrder: false,
         state: "enabled",
       } as const;
       store.endpoints.insert({

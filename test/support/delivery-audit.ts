@@ -24,29 +24,43 @@ export type Witness = {
   readonly url: string;
   readonly seen: ReadonlyMap<string, Seen>;
   readonly faults: string[];
+  /** How many requests it had at once at most. */
+  readonly mostAtOnce: () => number;
   /** From now on another process sends: what was on its way from the last one is over. */
   readonly nextRun: () => void;
   /** Called in the moment in which a request has come whole, or its answer goes out. */
   watch: (moment: "request" | "answer") => void;
 };
 
+/** A request that has come and is not answered; the event is known once it was read. */
+type UnderWay = { readonly run: number; event?: WebhookEvent };
+
 /** Opens a witness. `reply` is told how often the event was refused before. */
 export async function openWitness(options: {
   readonly name: string;
   readonly secret: string;
+  /** How many requests may come at once. */
+  readonly atOnce: number;
   readonly reply: (refusals: number) => Reply;
 }): Promise<Witness> {
   const seen = new Map<string, Seen>();
   const faults: string[] = [];
   /** For each checkout the sequences that were answered 2xx. */
   const taken = new Map<string, Set<number>>();
-  const underWay = new Set<{ readonly run: number }>();
+  /** For each checkout the last sequence that has come. */
+  const last = new Map<string, number>();
+  const underWay = new Set<UnderWay>();
   let run = 0;
+  let most = 0;
 
   const notice = (event: WebhookEvent, body: string): Seen => {
     const known = seen.get(event.event_id) ?? { requests: 0, body, answered: [] };
-    if (known.requests === 0 && !isInOrder(event, taken))
+    const [id, sequence] = [checkoutOf(event), sequenceOf(event)];
+    if (!isInOrder(event, taken))
       faults.push(`${options.name}: ${describe(event)} came before the one before it was taken`);
+    if (sequence < (last.get(id) ?? 0))
+      faults.push(`${options.name}: ${describe(event)} came after a later one`);
+    last.set(id, sequence);
     if (known.body !== body) faults.push(`${options.name}: ${describe(event)} came with other bytes`);
     known.requests += 1;
     seen.set(event.event_id, known);
@@ -54,9 +68,11 @@ export async function openWitness(options: {
   };
 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const own = { run };
-    if ([...underWay].some((other) => other.run === run)) faults.push(`${options.name}: two at once`);
+    const own: UnderWay = { run };
     underWay.add(own);
+    const now = [...underWay].filter((other) => other.run === run);
+    most = Math.max(most, now.length);
+    if (now.length > options.atOnce) faults.push(`${options.name}: ${now.length} at once`);
     response.on("close", () => underWay.delete(own));
     const body = await readBody(request);
     if (body === undefined) return;
@@ -72,6 +88,9 @@ export async function openWitness(options: {
       return;
     }
     const { event } = verdict;
+    if (now.some((other) => underWay.has(other) && other.event !== undefined && isOfOne(other.event, event)))
+      faults.push(`${options.name}: ${describe(event)} came while another one of its checkout was under way`);
+    own.event = event;
     const known = notice(event, body.toString());
     witness.watch("request");
     const { status, afterMs } = options.reply(known.answered.filter((past) => past !== 200).length);
@@ -86,7 +105,8 @@ export async function openWitness(options: {
 
   const url = await openHttpReceiver((request, response) => void take(request, response));
   const nextRun = (): void => void (run += 1);
-  const witness: Witness = { url, seen, faults, nextRun, watch: () => undefined };
+  const mostAtOnce = (): number => most;
+  const witness: Witness = { url, seen, faults, mostAtOnce, nextRun, watch: () => undefined };
   return witness;
 }
 
@@ -97,8 +117,18 @@ function isInOrder(event: WebhookEvent, taken: Map<string, Set<number>>): boolea
   return earlier.every((sequence) => before.has(sequence));
 }
 
+function isOfOne(one: WebhookEvent, other: WebhookEvent): boolean {
+  return checkoutOf(one) === checkoutOf(other);
+}
+
+/** The checkout of an event; an event without one stands for itself. */
+function checkoutOf(event: WebhookEvent): string {
+  const { id = event.event_id } = (event.data ?? {}) as { readonly id?: string };
+  return id;
+}
+
 function takenOf(event: WebhookEvent, taken: Map<string, Set<number>>): Set<number> {
-  const { id = "" } = (event.data ?? {}) as { readonly id?: string };
+  const id = checkoutOf(event);
   const known = taken.get(id) ?? new Set();
   taken.set(id, known);
   return known;

@@ -82,8 +82,10 @@ export async function openWebhookSite(args: readonly string[] = []) {
   const addEndpoint = async (
     url: string,
     eventTypes?: readonly string[],
+    { inOrder = false } = {},
   ): Promise<WireAnswerOf<"showEndpoint">> => {
-    const body = { url, ...(eventTypes === undefined ? {} : { event_types: eventTypes }) };
+    const types = eventTypes === undefined ? {} : { event_types: eventTypes };
+    const body = { url, ...types, ...(inOrder ? { in_order: true } : {}) };
     const added = await control<WireAnswerOf<"addEndpoint">>("/endpoints", body);
     if (!added.ok) throw new Error(added.error?.message);
     return added.data;

@@ -11,6 +11,7 @@ import { MASTER_KEY_BYTES, type Run } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import {
   DEFAULT_DELIVERY_SCHEDULE,
+  DEFAULT_DELIVERIES_IN_FLIGHT,
   DEFAULT_DELIVERY_TIMEOUT_MS,
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
@@ -65,6 +66,8 @@ export type ServeOptions = {
   readonly publicUrl?: string;
   readonly deliveryTimeout?: number;
   readonly deliverySchedule?: DeliverySchedule;
+  /** Maximum number of deliveries in flight to one endpoint. */
+  readonly deliveriesInFlight?: number;
   /** How many requests of each store are logged. */
   readonly keptRequests?: number;
   readonly logFormat?: LogFormat;
@@ -287,6 +290,7 @@ function settingsOf(options: ServeOptions): Omit<SandboxDescription["settings"],
     keptRequests: options.keptRequests ?? DEFAULT_KEPT_REQUESTS,
     deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     deliveryScheduleMs: options.deliverySchedule ?? DEFAULT_DELIVERY_SCHEDULE,
+    deliveriesInFlight: options.deliveriesInFlight ?? DEFAULT_DELIVERIES_IN_FLIGHT,
     logFormat: options.logFormat ?? "text",
     quiet: options.quiet ?? false,
   };

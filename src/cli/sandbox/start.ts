@@ -5,7 +5,12 @@ import { parsePublicUrl } from "../../core/network/public-url.ts";
 import { accept } from "../../core/outcome.ts";
 import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
 import { DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
-import { DEFAULT_DELIVERY_SCHEDULE, DEFAULT_DELIVERY_TIMEOUT_MS } from "../../core/webhook/delivery.ts";
+import {
+  DEFAULT_DELIVERIES_IN_FLIGHT,
+  DEFAULT_DELIVERY_SCHEDULE,
+  DEFAULT_DELIVERY_TIMEOUT_MS,
+  MAX_DELIVERIES_IN_FLIGHT,
+} from "../../core/webhook/delivery.ts";
 import { parseTargetHost } from "../../core/webhook/target.ts";
 import {
   listOption,
@@ -134,6 +139,11 @@ export function servingSettings(): Option[] {
       "--delivery-schedule <delays>",
       `delay before each try of a delivery, 0s first (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
       parseDeliverySchedule,
+    ),
+    valueOption(
+      "--deliveries-in-flight <n>",
+      `deliveries to one endpoint at once, of each order one (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
+      parseWhole(1, MAX_DELIVERIES_IN_FLIGHT),
     ),
     valueOption(
       "--kept-requests <n>",

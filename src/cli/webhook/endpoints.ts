@@ -4,7 +4,14 @@ import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import { ALL_EVENTS, parseEventTypes } from "../../core/webhook/endpoint.ts";
 import { printable } from "../../core/text.ts";
-import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import {
+  listOption,
+  register,
+  switchOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
 import { callSandbox, type NextAfter } from "../control-command.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
@@ -13,7 +20,7 @@ import { endpointIdOf } from "../order/short-id.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { eventOnceDelivered, timeIsUp, webhookWaitOptions, type WebhookWaitOptions } from "./wait.ts";
 
-type AddOptions = CommonOptions & { readonly events?: readonly string[] };
+type AddOptions = CommonOptions & { readonly events?: readonly string[]; readonly inOrder?: boolean };
 
 const NONE = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
@@ -30,6 +37,7 @@ export function registerEndpoints(parent: Command, registry: Registry): void {
     examples: [
       "checkout endpoints add http://localhost:3000/hooks",
       "checkout endpoints add http://localhost:3000/hooks --events order.*,checkout_session.succeeded",
+      "checkout endpoints add http://localhost:3000/hooks --in-order",
     ],
     options: [
       listOption(
@@ -37,6 +45,7 @@ export function registerEndpoints(parent: Command, registry: Registry): void {
         "event types or patterns such as order.* (default: all)",
         (text) => text,
       ),
+      switchOption("--in-order", "one delivery at a time (default: several, those of one order in turn)"),
     ],
     run: runAdd,
   });
@@ -97,7 +106,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   if (!patterns.ok) return failUsage(patterns.refusal.message, next);
   const added = await callSandbox(context, options, {
     name: "addEndpoint",
-    body: { url, eventTypes: patterns.value },
+    body: { url, eventTypes: patterns.value, inOrder: options.inOrder },
     nextAfter: { state_conflict: "checkout endpoints list shows them" },
   });
   if (!added.ok && added.refusal.code === "invalid_parameter") return failUsage(added.refusal.message, next);
@@ -212,8 +221,9 @@ function endpointLines(endpoints: readonly EndpointEntry[], width: number): Prom
   );
 }
 
-function noteOf({ kind, reason, failingSince }: EndpointEntry): string | null {
+function noteOf({ kind, inOrder, reason, failingSince }: EndpointEntry): string | null {
   const notes = [
+    inOrder ? "one at a time" : "",
     kind === "listener" ? "checkout listen" : "",
     reason ?? "",
     failingSince === null ? "" : `failing since ${iso(failingSince)}`,

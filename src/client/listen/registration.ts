@@ -120,7 +120,7 @@ async function secretsOf(place: Place): Promise<Secrets> {
   return place.secrets;
 }
 
-/** An endpoint gets one delivery at a time, so the open try of an event is this one. */
+/** Tries of one event never overlap at an endpoint (decision 93), so the open one is this one. */
 async function openTry(place: Place, eventId: string): Promise<Underway | undefined> {
   const body = { eventId, endpointId: place.endpointId };
   const listed = await ask(place, { name: "listDeliveries", body });

@@ -30,9 +30,11 @@ export function exportedConfig({ settings, stores }: AnswerOf<"showConfig">): st
         paymentMethods: paymentMethodsOf(capabilities.paymentMethods),
         currencies: capabilities.currencies,
       },
-      endpoints: endpoints.map(({ url, events }) =>
-        events.includes(ALL_EVENTS) ? { url } : { url, events },
-      ),
+      endpoints: endpoints.map(({ url, events, inOrder }) => ({
+        url,
+        ...(events.includes(ALL_EVENTS) ? {} : { events }),
+        ...(inOrder ? { inOrder } : {}),
+      })),
     })),
   };
   return `${JSON.stringify(z.encode(wireSchema(configFile), config), null, 2)}\n`;

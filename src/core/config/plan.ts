@@ -22,6 +22,7 @@ export type StoreState = {
     readonly id: string;
     readonly url: string;
     readonly events: readonly string[];
+    readonly inOrder: boolean;
   }[];
   /** Undefined if it cannot be decrypted. */
   readonly signingSecret: string | undefined;
@@ -68,7 +69,12 @@ export type PlannedChange = Omit<Change, "kind"> &
     | { readonly kind: "store"; readonly wanted?: WantedStore }
     | { readonly kind: "price"; readonly wanted?: WantedPrice }
     | { readonly kind: "api_key"; readonly apiKey: string }
-    | { readonly kind: "endpoint"; readonly endpointId?: string; readonly events: readonly string[] }
+    | {
+        readonly kind: "endpoint";
+        readonly endpointId?: string;
+        readonly events: readonly string[];
+        readonly inOrder: boolean;
+      }
     | { readonly kind: "return_origin"; readonly path: string }
     | { readonly kind: "merchant" | "payment_method" | "currency" }
   );
@@ -231,12 +237,16 @@ function endpointChanges(
       const about = { storeId, name: canonicalUrl(endpoint.url) };
       const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
       const before = known.find(({ url }) => url === about.name);
-      if (before === undefined) return { ...head("add", "endpoint", about), events };
-      const change = compared("endpoint", about, [["events", listed(before.events), listed(events)]]);
-      return { ...change, endpointId: before.id, events };
+      const { inOrder = false } = endpoint;
+      if (before === undefined) return { ...head("add", "endpoint", about), events, inOrder };
+      const change = compared("endpoint", about, [
+        ["events", listed(before.events), listed(events)],
+        ["in_order", before.inOrder, inOrder],
+      ]);
+      return { ...change, endpointId: before.id, events, inOrder };
     }),
-    ...rest.map(({ id: endpointId, url, events }) =>
-      Object.assign(surplus("endpoint", { storeId, name: url }, prune), { endpointId, events }),
+    ...rest.map(({ id: endpointId, url, events, inOrder }) =>
+      Object.assign(surplus("endpoint", { storeId, name: url }, prune), { endpointId, events, inOrder }),
     ),
   ];
 }

@@ -24,7 +24,7 @@ import {
   parseSchedule,
   rateLimitOf,
 } from "./setting-text.ts";
-import { MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
+import { MAX_DELIVERIES_IN_FLIGHT, MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
 import { A_SECRET, codePointLength, holdsSecret, printable } from "../text.ts";
 import { parseEventTypes } from "../webhook/endpoint.ts";
 import { parseTargetHost } from "../webhook/target.ts";
@@ -153,6 +153,7 @@ const sandbox = z.strictObject({
   checkoutLifetime: duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS).optional(),
   deliveryTimeout: duration(1, DAY_MS).optional(),
   deliverySchedule: deliverySchedule.optional(),
+  deliveriesInFlight: z.int().min(1).max(MAX_DELIVERIES_IN_FLIGHT).optional(),
   allowHosts: z.array(host).optional(),
   allowControlHosts: z.array(host).optional(),
   allowTargets: z.array(checked(parseTargetHost)).optional(),
@@ -193,6 +194,7 @@ const endpoint = z.strictObject({
     .min(1)
     .max(20)
     .optional(),
+  inOrder: z.boolean().optional(),
 });
 
 /** What is not secret of a store; a list that is left out is not looked at. */

@@ -2,7 +2,11 @@ import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../checkout/checkout.ts";
 import type { AnswerOf } from "../control/operations.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText } from "../rate-limit.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../request/logged-request.ts";
-import { DEFAULT_DELIVERY_SCHEDULE, DEFAULT_DELIVERY_TIMEOUT_MS } from "../webhook/delivery.ts";
+import {
+  DEFAULT_DELIVERIES_IN_FLIGHT,
+  DEFAULT_DELIVERY_SCHEDULE,
+  DEFAULT_DELIVERY_TIMEOUT_MS,
+} from "../webhook/delivery.ts";
 import type { SandboxSettings } from "./schema.ts";
 import { durationText, rateLimitOf, scheduleText } from "./setting-text.ts";
 
@@ -63,6 +67,11 @@ const SETTINGS: readonly Setting[] = [
     live: ({ deliveryScheduleMs }) => deliveryScheduleMs,
     text: scheduleText,
     byDefault: DEFAULT_DELIVERY_SCHEDULE,
+  }),
+  setting("deliveriesInFlight", {
+    live: ({ deliveriesInFlight }) => deliveriesInFlight,
+    text: String,
+    byDefault: DEFAULT_DELIVERIES_IN_FLIGHT,
   }),
   setting("allowHosts", { option: "allowHost", live: ({ allowHosts }) => allowHosts, text: listText }),
   setting("allowControlHosts", {

@@ -25,7 +25,7 @@ const store = z.object({
   /** Those that are active. */
   capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
   returnOrigins: z.array(returnOrigin),
-  endpoints: z.array(z.object({ url: z.string(), events: z.array(z.string()) })),
+  endpoints: z.array(z.object({ url: z.string(), events: z.array(z.string()), inOrder: z.boolean() })),
 });
 
 /** The operations on the configuration of the whole sandbox (decisions 83 to 85). */

@@ -11,6 +11,8 @@ export const servedSettings = z.object({
   deliveryTimeoutMs: z.int(),
   /** Delay before each try of a delivery. */
   deliveryScheduleMs: z.array(z.int()),
+  /** How many deliveries are in flight to one endpoint at most. */
+  deliveriesInFlight: z.int(),
   allowHosts: z.array(z.string()),
   allowControlHosts: z.array(z.string()),
   allowTargets: z.array(z.string()),

@@ -21,6 +21,8 @@ const endpoint = z.object({
   kind: z.enum(["url", "listener"]),
   url: z.string(),
   eventTypes: z.array(z.string()),
+  /** Whether it gets one delivery at a time. */
+  inOrder: z.boolean(),
   state: z.enum(["enabled", "paused", "disabled"]),
   /** Why it is paused or disabled. */
   reason: z.string().nullable(),
@@ -101,7 +103,12 @@ export const dispatched = z.object({
 export type DispatchedEntry = DomainOf<typeof dispatched>;
 
 const eventTypes = z.array(z.string()).min(1).max(20);
-const endpointRequest = z.strictObject({ url: z.string(), eventTypes: eventTypes.optional() });
+const endpointRequest = z.strictObject({
+  url: z.string(),
+  eventTypes: eventTypes.optional(),
+  /** One delivery at a time; default: several, those of one checkout in order. */
+  inOrder: z.boolean().optional(),
+});
 const stateRequest = z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) });
 const rotateRequest = z.strictObject({ overlapMs: z.int().min(0).max(MAX_OVERLAP_MS).optional() });
 const troubleRequest = z.discriminatedUnion("action", [

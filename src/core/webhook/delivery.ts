@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /** Delay before each try, counted from the one before, in milliseconds. The first is 0: the first try is at once. */
 export type DeliverySchedule = readonly number[];
 
@@ -20,6 +22,11 @@ export const MAX_DELAY_MS = 24 * 3_600_000;
 /** Maximum sum of a schedule, in milliseconds: with jitter it ends before its endpoint is disabled. */
 export const MAX_SCHEDULE_MS = 96 * 3_600_000;
 
+/** Default number of deliveries that are in flight to one endpoint (decision 93). */
+export const DEFAULT_DELIVERIES_IN_FLIGHT = 8;
+/** Maximum number of deliveries in flight to one endpoint: as many as `checkout listen` works on at once. */
+export const MAX_DELIVERIES_IN_FLIGHT = 32;
+
 /** Default timeout for a receiver's whole answer, in milliseconds (decision 13). */
 export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 
@@ -31,6 +38,8 @@ export const DISABLE_AFTER_MS = 120 * 3_600_000;
 
 /** Jitter: delays vary by up to a fifth, so that many deliveries are not repeated at once. */
 const JITTER = 0.2;
+/** Hexadecimal digits of a hash that make a jitter. */
+const JITTER_DIGITS = 12;
 
 /** Why a delivery got no answer. `interrupted`: the sandbox ended in between. */
 export const DELIVERY_ERRORS = [
@@ -90,6 +99,17 @@ export function afterTry(
   const wait =
     asked === 0 ? base * (1 - JITTER + 2 * JITTER * jitter) : Math.min(Math.max(asked, base), 2 * base);
   return { state: "due", nextAt: now + Math.round(wait) };
+}
+
+/**
+ * A number from 0 up to 1 for the jitter of a delivery's next try. It depends on nothing but the delivery and its tries, so
+ * it is the same in whichever order the tries of several deliveries end (decision 93).
+ */
+export function jitterOf(deliveryId: string, tries: number): number {
+  return (
+    Number.parseInt(hash("sha256", `${deliveryId} ${tries}`, "hex").slice(0, JITTER_DIGITS), 16) /
+    16 ** JITTER_DIGITS
+  );
 }
 
 /** Whether an endpoint has failed long enough to be disabled. */

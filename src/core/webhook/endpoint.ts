@@ -27,6 +27,8 @@ export type Endpoint = {
   readonly url: string;
   /** Patterns of event types: `order.succeeded`, `order.*`, `*`. */
   readonly eventTypes: readonly string[];
+  /** Whether it gets one delivery at a time; default: several in flight, those of one checkout in order (decision 93). */
+  readonly inOrder: boolean;
   readonly state: EndpointState;
   readonly reason: string | null;
   /** Time of the first failure since the last success; null after a success. */

@@ -145,8 +145,9 @@ const BY_CONFIG = "by the configuration of the sandbox";
 function changeEndpoint(context: ConfigContext, change: PlannedChange, now: number): void {
   if (change.kind !== "endpoint") return;
   const { store } = context;
-  const { action, storeId, name: url, endpointId, events: eventTypes } = change;
-  if (endpointId === undefined) makeEndpoint(context, { storeId, kind: "url", url, eventTypes }, now);
+  const { action, storeId, name: url, endpointId, events: eventTypes, inOrder } = change;
+  if (endpointId === undefined)
+    makeEndpoint(context, { storeId, kind: "url", url, eventTypes, inOrder }, now);
   else if (action === "remove") dropEndpoint(store, endpointId, now);
-  else store.endpoints.setTarget(endpointId, { url, eventTypes });
+  else store.endpoints.setTarget(endpointId, { url, eventTypes, inOrder });
 }

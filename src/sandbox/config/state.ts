@@ -35,7 +35,12 @@ function storeState(
     endpoints: store.endpoints
       .of(id)
       .filter(({ kind }) => kind === "url")
-      .map((endpoint) => ({ id: endpoint.id, url: endpoint.url, events: endpoint.eventTypes })),
+      .map(({ id: endpointId, url, eventTypes, inOrder }) => ({
+        id: endpointId,
+        url,
+        events: eventTypes,
+        inOrder,
+      })),
     signingSecret: sealed && openSecret(sealed, masterKey),
   };
 }

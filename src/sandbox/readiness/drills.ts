@@ -68,7 +68,7 @@ export async function runWebhookDrill(
   if (!held.ok) return held;
   const subjects = await subjectsOf(context, storeId, wanted);
   if (!subjects.ok) return subjects;
-  // As for deliveries: one at a time to an endpoint, endpoints in parallel.
+  // One case at a time to an endpoint, so that no two answers are mixed up; endpoints in parallel.
   const drills = await Promise.all(
     subjects.value.map((subject) => drillEndpoint(context, subject, isWanted)),
   );

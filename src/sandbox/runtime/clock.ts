@@ -113,7 +113,7 @@ async function moveTo(
 function nextStop({ store }: ServiceContext, storeId: string, after: number): number | undefined {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return undefined;
-  const deliveries = endpoints.flatMap(({ id }) => store.deliveries.next(id)?.nextAt ?? []);
+  const deliveries = endpoints.flatMap(({ id }) => store.deliveries.next(id).map(({ nextAt }) => nextAt));
   const happens = store.settlements.next(storeId)?.dueAt ?? [];
   const times = [...deliveries, happens].flat().filter((at) => at > after);
   return times.length === 0 ? undefined : Math.min(...times);

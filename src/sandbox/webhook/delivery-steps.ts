@@ -1,9 +1,10 @@
 import { reliedOnByTaking } from "../../core/readiness/assumptions.ts";
-import { realTimeOf, storeNow } from "../../core/clock.ts";
+import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
 import {
   afterTry,
   isHopeless,
   isTaken,
+  jitterOf,
   KEPT_ANSWER_BYTES,
   type DeliveryError,
   type DeliveryResult,
@@ -15,8 +16,8 @@ import { parseRetryAfter } from "../../core/retry-after.ts";
 import type { DeliveryFault, FaultKind } from "../../core/webhook/fault.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
-import type { OutboundResult, World } from "../../world.ts";
-import { endpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
+import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
+import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueue } from "./outbox.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { ServiceContext } from "../context.ts";
@@ -28,11 +29,13 @@ import { storeTime } from "../at-store.ts";
 export type DispatchContext = ServiceContext &
   SecretsContext &
   PostContext & {
-    readonly world: Pick<World, "random" | "sleep" | "after">;
+    readonly world: Pick<World, "sleep" | "after">;
     readonly leases: Pick<Leases, "webhooksHeldBy">;
     readonly deliveryScheduleMs: DeliverySchedule;
     /** Shows each try that was sent, or could not be. */
     readonly log: Pick<AccessLog, "addDelivery">;
+    /** Maximum number of deliveries in flight to one endpoint. */
+    readonly deliveriesInFlight: number;
   };
 
 /** One try that has ended. Times are milliseconds by the store's clock. */
@@ -55,45 +58,96 @@ export type Started = {
   readonly event: StoredEvent;
   readonly number: number;
   readonly request: DeliveryRequest;
+  /** Over a connection that was kept, or a fresh one. */
+  readonly connection: OutboundRequest["connection"];
 };
 
 /** A try that has ended, before its end is on disk. */
 export type Ended = Started & Posted;
 
-/** Maximum number of deliveries that are held back or dropped in one write. */
-const MAX_HELD_AT_ONCE = 100;
+/** Maximum number of looks for due deliveries in one write: each holds back or drops one at most. */
+const MAX_LOOKS = 100;
 
-/** Takes the next due delivery of an endpoint, and writes its try; runs inside a write. */
-export function takeNext(
+/** What an endpoint's next deliveries are taken with: one reading of the clock, and its secrets, opened once. */
+type Taking = {
+  readonly endpoint: Endpoint;
+  readonly clock: StoreClock;
+  readonly now: number;
+  readonly secrets: () => EndpointSecrets;
+  /** This endpoint has something to send at this real time. */
+  readonly expect: (realTime: number) => void;
+};
+
+/** The tries that were taken to be sent now, and whether there is no room for more until one ends. */
+export type Taken = { readonly started: readonly Started[]; readonly isFull: boolean };
+/** Where nothing is sent. */
+export const NONE_TAKEN: Taken = { started: [], isFull: false };
+
+/**
+ * Takes the due deliveries of an endpoint for which there is room beside those that are under way, and writes their
+ * tries; runs inside a write.
+ */
+export function takeDue(
   context: DispatchContext,
   endpointId: string,
-  expect: (endpointId: string, realTime: number) => void,
-): Started | undefined {
+  options: { readonly underWay: number; readonly expect: Taking["expect"] },
+): Taken {
   const { store, world } = context;
   const endpoint = store.endpoints.find(endpointId);
   const clock = endpoint && store.clocks.of(endpoint.storeId);
-  if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return undefined;
+  if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return NONE_TAKEN;
   // The end of the drill wakes the dispatcher.
-  if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return undefined;
+  if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NONE_TAKEN;
   const now = storeNow(clock, world.now());
-  for (let held = 0; held < MAX_HELD_AT_ONCE; held += 1) {
-    const delivery = store.deliveries.next(endpointId);
-    if (delivery === undefined) return undefined;
+  let opened: EndpointSecrets | undefined;
+  const secrets = (): EndpointSecrets => (opened ??= endpointSecrets(context, endpoint, now));
+  const taking = { endpoint, clock, now, secrets, expect: options.expect };
+  const room = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.underWay;
+  const started: Started[] = [];
+  for (let looks = 0; started.length < room; looks += 1) {
+    if (looks === MAX_LOOKS) {
+      options.expect(world.now());
+      break;
+    }
+    const { taken, goesOn } = takeSome(context, taking, room - started.length);
+    started.push(...taken);
+    if (!goesOn) break;
+  }
+  return { started, isFull: started.length >= room };
+}
+
+/**
+ * Takes at most so many of the next due deliveries. `goesOn`: another look may find more, because one was held back, or was
+ * passed over for another one of its checkout.
+ */
+function takeSome(
+  context: DispatchContext,
+  { clock, expect, ...taking }: Taking,
+  limit: number,
+): { readonly taken: readonly Started[]; readonly goesOn: boolean } {
+  const { store } = context;
+  const { endpoint, now } = taking;
+  const taken = new Map<string, Started>();
+  const candidates = store.deliveries.next(endpoint.id, limit);
+  for (const delivery of candidates) {
     if (delivery.nextAt > now) {
       const at = realTimeOf(clock, delivery.nextAt);
-      if (at !== undefined) expect(endpointId, at);
-      return undefined;
+      if (at !== undefined) expect(at);
+      return { taken: [...taken.values()], goesOn: false };
     }
     const event = store.events.find(delivery.eventId);
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
+    // Of several that could be sent, a checkout gets one.
+    const whose = delivery.checkoutId ?? event.id;
+    if (taken.has(whose)) continue;
     const isOwnDoing = delivery.cause === "duplicate";
-    const fault = isOwnDoing ? undefined : store.faults.take(endpointId, event.id);
-    if (fault === undefined || !holdBack(context, { delivery, fault }, now)) {
-      return start(context, { endpoint, delivery, event, fault: fault?.kind ?? null }, now);
-    }
+    const fault = isOwnDoing ? undefined : store.faults.take(endpoint.id, event.id);
+    if (fault !== undefined && holdBack(context, { delivery, fault }, now))
+      // It may have changed what comes next.
+      return { taken: [...taken.values()], goesOn: true };
+    taken.set(whose, start(context, { delivery, event, fault: fault?.kind ?? null }, taking));
   }
-  expect(endpointId, world.now());
-  return undefined;
+  return { taken: [...taken.values()], goesOn: taken.size < candidates.length };
 }
 
 /** Applies a fault that keeps a delivery from being sent now; false for other faults. */
@@ -127,12 +181,12 @@ function holdBack(
 
 function start(
   context: DispatchContext,
-  wanted: Pick<Started, "endpoint" | "delivery" | "event"> & { readonly fault: FaultKind | null },
-  now: number,
+  wanted: Pick<Started, "delivery" | "event"> & { readonly fault: FaultKind | null },
+  { endpoint, now, secrets }: Pick<Taking, "endpoint" | "now" | "secrets">,
 ): Started {
   const { store, world } = context;
-  const { endpoint, delivery, event, fault } = wanted;
-  const { inForce, retired } = endpointSecrets(context, endpoint, now);
+  const { delivery, event, fault } = wanted;
+  const { inForce, retired } = secrets();
   const request = deliveryRequest({
     eventId: event.id,
     body: event.body,
@@ -141,7 +195,9 @@ function start(
     realNow: world.now(),
     fault,
   });
-  const number = store.deliveryAttempts.last(delivery.id) + 1;
+  const last = store.deliveryAttempts.last(delivery.id);
+  const number = (last?.number ?? 0) + 1;
+  const connection = last?.error === "connection_lost" || last?.error === "bad_answer" ? "fresh" : "kept";
   const { auditedHeaders: headers, bodyHash } = request;
   const { url } = endpoint;
   store.deliveryAttempts.start({
@@ -154,15 +210,41 @@ function start(
     fault,
   });
   if (fault === "duplicate") enqueue(context, { event, endpoint, cause: "duplicate" }, now);
-  return { endpoint, delivery, event, number, request };
+  return { endpoint, delivery, event, number, request, connection };
 }
 
-/** Sends one try, outside of any transaction, to an address that the policy allows now. */
-export async function send(context: DispatchContext, started: Started): Promise<Ended> {
-  const { headers, body } = started.request;
-  const ended = { ...started, ...(await post(context, { url: started.endpoint.url, headers, body })) };
+/**
+ * Sends one try, outside of any transaction, to an address that the policy allows now. A failure of ours is reported, and
+ * ends the try as a lost connection does: it may have been sent, and nothing may wait for it for ever.
+ */
+export async function send(
+  context: DispatchContext,
+  started: Started,
+  report: (error: unknown) => void,
+): Promise<Ended> {
+  const ended = await sendSafely(context, started, report);
   context.log.addDelivery(shownTry(ended, context.world.now()));
   return ended;
+}
+
+async function sendSafely(
+  context: DispatchContext,
+  started: Started,
+  report: (error: unknown) => void,
+): Promise<Ended> {
+  const { endpoint, request, connection } = started;
+  const { headers, body } = request;
+  try {
+    return { ...started, ...(await post(context, { url: endpoint.url, headers, body, connection })) };
+  } catch (error) {
+    report(error);
+    const result = {
+      ok: false,
+      failure: "connection_lost",
+      message: "the sandbox failed to send it",
+    } as const;
+    return { ...started, result, milliseconds: 0 };
+  }
 }
 
 /** A try as the log shows it. */
@@ -192,10 +274,17 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     endpoint.url === ended.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  const tries = isPaused ? delivery.tries : delivery.tries + 1;
-  const verdict = isPaused
+  // As if it had never been sent, and made again at once: the next try has a connection of its own.
+  const isFree = isPaused || wasKeptInVain(result);
+  const tries = isFree ? delivery.tries : delivery.tries + 1;
+  const verdict = isFree
     ? ({ state: "due", nextAt: now } as const)
-    : afterTry(outcome, { tries, schedule: context.deliveryScheduleMs, jitter: world.random(), now });
+    : afterTry(outcome, {
+        tries,
+        schedule: context.deliveryScheduleMs,
+        jitter: jitterOf(delivery.id, tries),
+        now,
+      });
   // What was sent before a reset of the store says nothing of what is there after it.
   const isThere = store.clocks.of(delivery.storeId) !== undefined;
   const found = isThere ? store.deliveries.find(delivery.id) : undefined;
@@ -220,7 +309,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
   if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
-  else if (found !== undefined)
+  else if (found !== undefined && !isFree)
     judgeEndpoint(
       context,
       { endpoint, taken: isTaken(outcome), gone: "gone" in verdict && verdict.gone },
@@ -256,6 +345,15 @@ function judgeEndpoint(
   if (isHopeless(since, now))
     store.endpoints.setState(endpoint.id, "disabled", "no delivery succeeded for 120 hours");
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
+}
+
+/**
+ * Whether a kept connection failed: the receiver may have closed it before it was used again, or said more on it than one
+ * answer.
+ */
+function wasKeptInVain(result: Ended["result"]): boolean {
+  if (result === "forbidden" || result.ok || result.onKept !== true) return false;
+  return result.failure === "connection_lost" || result.failure === "bad_answer";
 }
 
 function outcomeOf(result: Ended["result"], realNow: number): DeliveryResult {

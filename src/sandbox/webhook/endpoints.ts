@@ -40,8 +40,14 @@ const MAX_REPLAYED = 100_000;
 export function addEndpoint(
   context: EndpointsContext,
   storeId: string,
-  wanted: { readonly url: string; readonly eventTypes?: readonly string[] | undefined },
+  wanted: {
+    readonly url: string;
+    readonly eventTypes?: readonly string[] | undefined;
+    /** Whether it gets one delivery at a time; default: several (decision 93). */
+    readonly inOrder?: boolean | undefined;
+  },
 ): Promise<Outcome<EndpointWithSecrets>> {
+  const { inOrder = false } = wanted;
   const form = checkForm(context, wanted);
   return atStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
@@ -51,7 +57,7 @@ export function addEndpoint(
     if (known.length >= MAX_ENDPOINTS) {
       return refuse("state_conflict", `a store has at most ${MAX_ENDPOINTS} endpoints; remove one first`);
     }
-    return accept(insert(context, { storeId, kind: "url", ...form.value }, now));
+    return accept(insert(context, { storeId, kind: "url", ...form.value, inOrder }, now));
   });
 }
 
@@ -75,10 +81,11 @@ export function registerListener(
     const events = eventsSince(context, storeId, wanted.since);
     if (!events.ok) return events;
     const known = store.endpoints.of(storeId).find(({ kind }) => kind === "listener");
-    const endpoint = known ?? insert(context, { storeId, kind: "listener", ...form.value }, now);
-    store.endpoints.setTarget(endpoint.id, form.value);
+    const target = { ...form.value, inOrder: false };
+    const endpoint = known ?? insert(context, { storeId, kind: "listener", ...target }, now);
+    store.endpoints.setTarget(endpoint.id, target);
     store.endpoints.setState(endpoint.id, "enabled", null);
-    const current = { ...endpoint, ...form.value, state: "enabled", reason: null } as const;
+    const current = { ...endpoint, ...target, state: "enabled", reason: null } as const;
     const replayed = replayAll(context, { endpoint: current, events: events.value }, now);
     store.deliveries.makeAllDue(endpoint.id, now);
     context.wakeDispatcher(endpoint.id);
@@ -258,7 +265,7 @@ function insert(context: EndpointsContext, wanted: NewEndpoint, now: number): En
 }
 
 /** What is said of a new endpoint. */
-type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes">;
+type NewEndpoint = Pick<Endpoint, "storeId" | "kind" | "url" | "eventTypes" | "inOrder">;
 
 /** Makes an endpoint within a transaction, enabled; its address and patterns have been checked. */
 export function makeEndpoint(

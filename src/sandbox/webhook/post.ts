@@ -18,8 +18,9 @@ export type Posted = { readonly result: OutboundResult | "forbidden"; readonly m
 /** Sends to a receiver, outside of any transaction, at an address that the policy allows now (decision 14). */
 export async function post(
   { world, targets, deliveryTimeoutMs, heldBack }: PostContext,
-  { url, headers, body }: Pick<OutboundRequest, "url" | "headers"> & { readonly body: string },
+  wanted: Pick<OutboundRequest, "url" | "headers" | "connection"> & { readonly body: string },
 ): Promise<Posted> {
+  const { url } = wanted;
   const before = world.monotonic();
   const end = (result: Posted["result"]): Posted => ({
     result,
@@ -31,10 +32,8 @@ export async function post(
   const addresses = allowedAddresses(target.value, resolved, targets);
   if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED : "forbidden");
   const result = await world.send({
+    ...wanted,
     method: "POST",
-    url,
-    headers,
-    body,
     timeoutMs: deliveryTimeoutMs,
     maxResponseBytes: KEPT_ANSWER_BYTES,
     larger: "cut",

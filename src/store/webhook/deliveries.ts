@@ -90,8 +90,9 @@ export function deliveriesTable(connection: Connection) {
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
 
-    /** The next delivery to an endpoint that waits for no earlier event, due or not. */
-    next: (endpointId: string): Delivery | undefined => fromRow(sql.selectNext.get(endpointId)),
+    /** The next deliveries to an endpoint, due or not, each of which waits for no other of its checkout (decision 93). */
+    next: (endpointId: string, limit = 1): Delivery[] =>
+      sql.selectNext.all({ endpointId, limit }).map(fromKnownRow),
 
     /** How many are due for an endpoint by a moment. */
     countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
@@ -159,13 +160,22 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     select: connection.prepare<[string], Row<Delivery>>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
-    selectNext: connection.prepare<[string], Row<Delivery>>(
+    // It waits for earlier events, and while another try of its checkout is in flight: those never overlap there.
+    selectNext: connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, Row<Delivery>>(
       `SELECT ${COLUMNS} FROM deliveries AS one
-       WHERE endpoint_id = ? AND state = 'due' AND NOT (in_order = 1 AND EXISTS (
+       WHERE endpoint_id = @endpointId AND state = 'due' AND NOT (in_order = 1 AND EXISTS (
          SELECT 1 FROM deliveries AS earlier
          WHERE earlier.endpoint_id = one.endpoint_id AND earlier.checkout_id = one.checkout_id
            AND earlier.sequence < one.sequence AND earlier.state = 'due' AND earlier.in_order = 1))
-       ORDER BY next_at, rowid LIMIT 1`,
+         AND NOT EXISTS (
+           SELECT 1 FROM deliveries AS other INDEXED BY waiting_deliveries
+           WHERE other.endpoint_id = one.endpoint_id AND other.checkout_id = one.checkout_id AND other.state = 'due'
+             AND ${hasOpenTry("other")})
+         -- An event without a checkout has only itself to wait for.
+         AND NOT (one.checkout_id IS NULL AND EXISTS (
+           SELECT 1 FROM deliveries AS other INDEXED BY deliveries_of_event
+           WHERE other.event_id = one.event_id AND other.endpoint_id = one.endpoint_id AND ${hasOpenTry("other")}))
+       ORDER BY next_at, rowid LIMIT @limit`,
     ),
     countDue: connection
       .prepare<EndpointAt, number>(
@@ -202,6 +212,11 @@ function prepare(connection: Connection) {
       `SELECT ${COLUMNS} FROM deliveries WHERE checkout_id = ? ORDER BY rowid DESC LIMIT ?`,
     ),
   };
+}
+
+/** That a delivery of this name has a try whose end is not recorded. */
+function hasOpenTry(delivery: string): string {
+  return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }
 
 /** Before it are all deliveries. */

@@ -88,9 +88,9 @@ export function deliveryAttemptsTable(connection: Connection) {
   const selectOpen = connection.prepare<[], DeliveryAttempt>(
     `SELECT ${COLUMNS} FROM delivery_attempts WHERE finished_at IS NULL`,
   );
-  const selectLast = connection
-    .prepare<[string], number | null>("SELECT max(number) FROM delivery_attempts WHERE delivery_id = ?")
-    .pluck();
+  const selectLast = connection.prepare<[string], Pick<DeliveryAttempt, "number" | "error">>(
+    "SELECT number, error FROM delivery_attempts WHERE delivery_id = ? ORDER BY number DESC LIMIT 1",
+  );
 
   return {
     /** Writes a try that is about to be sent. */
@@ -106,8 +106,9 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** The tries of a delivery, first to last. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
 
-    /** The number of the last try; 0 before the first. */
-    last: (deliveryId: string): number => selectLast.get(deliveryId) ?? 0,
+    /** The number of the last try, and why it got no answer; undefined before the first. */
+    last: (deliveryId: string): Pick<DeliveryAttempt, "number" | "error"> | undefined =>
+      selectLast.get(deliveryId),
 
     /** Tries that have not ended: after a start, those that were interrupted when the last process ended. */
     open: (): DeliveryAttempt[] => selectOpen.all(),

@@ -3,11 +3,16 @@ import type { Connection } from "../connection/database.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { remembered } from "../connection/remembered.ts";
 
-/** As stored: the patterns of event types joined by spaces. */
-type Row<Value> = Omit<Value, "eventTypes"> & { readonly eventTypes: string };
+/** As stored: the patterns of event types joined by spaces, and a truth as 0 or 1. */
+type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
+  readonly eventTypes: string;
+  readonly inOrder: number;
+};
+/** What an endpoint is set up with, and what can be set up anew. */
+type Target = Pick<Endpoint, "url" | "eventTypes" | "inOrder">;
 
-const COLUMNS = `id, store_id AS storeId, kind, url, event_types AS eventTypes, state, reason, failing_since AS failingSince,
-  created_at AS createdAt`;
+const COLUMNS = `id, store_id AS storeId, kind, url, event_types AS eventTypes, in_order AS inOrder, state, reason,
+  failing_since AS failingSince, created_at AS createdAt`;
 
 /** The DDL of endpoints. */
 export const ENDPOINTS_DDL = `
@@ -32,11 +37,16 @@ DROP INDEX endpoints_of_store;
 CREATE INDEX endpoints_of_store ON endpoints (store_id);
 `;
 
+/** The column of endpoints that get one delivery at a time; those from before it were made without asking for that. */
+export const ENDPOINTS_IN_ORDER_DDL = `
+ALTER TABLE endpoints ADD COLUMN in_order INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1));
+`;
+
 /** Where events are delivered. An endpoint that was removed stays for its audit, and is no longer found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<Row<Endpoint>>(
-    `INSERT INTO endpoints (id, store_id, kind, url, event_types, state, reason, failing_since, created_at)
-     VALUES (@id, @storeId, @kind, @url, @eventTypes, @state, @reason, @failingSince, @createdAt)`,
+    `INSERT INTO endpoints (id, store_id, kind, url, event_types, in_order, state, reason, failing_since, created_at)
+     VALUES (@id, @storeId, @kind, @url, @eventTypes, @inOrder, @state, @reason, @failingSince, @createdAt)`,
   );
   const select = connection.prepare<[string], Row<Endpoint>>(
     `SELECT ${COLUMNS} FROM endpoints WHERE id = ? AND removed_at IS NULL`,
@@ -50,8 +60,8 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const updateFailing = connection.prepare<Pick<Endpoint, "id" | "failingSince">>(
     "UPDATE endpoints SET failing_since = @failingSince WHERE id = @id",
   );
-  const updateTarget = connection.prepare<Row<Pick<Endpoint, "id" | "url" | "eventTypes">>>(
-    "UPDATE endpoints SET url = @url, event_types = @eventTypes WHERE id = @id",
+  const updateTarget = connection.prepare<Row<Pick<Endpoint, "id"> & Target>>(
+    "UPDATE endpoints SET url = @url, event_types = @eventTypes, in_order = @inOrder WHERE id = @id",
   );
   const updateRemoved = connection.prepare<{ readonly id: string; readonly removedAt: number }>(
     "UPDATE endpoints SET removed_at = @removedAt WHERE id = @id",
@@ -62,7 +72,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   return {
     insert: (endpoint: Endpoint): void => {
       of.forget();
-      insert.run({ ...endpoint, eventTypes: endpoint.eventTypes.join(" ") });
+      insert.run(toRow(endpoint));
     },
 
     find: (id: string): Endpoint | undefined => {
@@ -88,9 +98,10 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
       updateFailing.run({ id, failingSince });
     },
 
-    setTarget: (id: string, { url, eventTypes }: Pick<Endpoint, "url" | "eventTypes">): void => {
+    /** Sets its address, what it gets, and how. */
+    setTarget: (id: string, { url, eventTypes, inOrder }: Target): void => {
       of.forget();
-      updateTarget.run({ id, url, eventTypes: eventTypes.join(" ") });
+      updateTarget.run(toRow({ id, url, eventTypes, inOrder }));
     },
 
     remove: (id: string, removedAt: number): void => {
@@ -100,6 +111,10 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   };
 }
 
+function toRow<Value extends Pick<Endpoint, "eventTypes" | "inOrder">>(value: Value): Row<Value> {
+  return { ...value, eventTypes: value.eventTypes.join(" "), inOrder: Number(value.inOrder) };
+}
+
 function fromRow(row: Row<Endpoint>): Endpoint {
-  return { ...row, eventTypes: row.eventTypes.split(" ") };
+  return { ...row, eventTypes: row.eventTypes.split(" "), inOrder: row.inOrder === 1 };
 }

@@ -1,0 +1,143 @@
+import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
+import { createAlarm } from "../runtime/alarm.ts";
+import { createWorkers } from "../runtime/workers.ts";
+import {
+  NONE_TAKEN,
+  recordEnd,
+  send,
+  takeDue,
+  type DispatchContext,
+  type Dispatched,
+  type Ended,
+  type Started,
+  type Taken,
+} from "./delivery-steps.ts";
+
+/** The lines to all endpoints: each is woken by itself, and delays no other. */
+export type Lines = {
+  /** A delivery to an endpoint may be due. */
+  readonly wake: (endpointId: string) => void;
+  /** Resolves when nothing is on its way to these endpoints, or to any. */
+  readonly idle: (endpointIds?: readonly string[]) => Promise<void>;
+  /** Starts nothing new; what is on its way is still recorded. */
+  readonly stop: () => void;
+};
+
+/** A recorded end, with the place of its try among all that were started. */
+export type EndedTry = { readonly place: number; readonly dispatched: Dispatched };
+
+/** What is on its way to one endpoint. */
+type Line = {
+  readonly sending: Set<Promise<void>>;
+  /** Tries that have ended and are not recorded yet. */
+  readonly ended: { readonly place: number; readonly end: Ended }[];
+  /** Whether there is no room for another try before one ends. */
+  isFull: boolean;
+};
+
+/** The recorded ends of tries, and the next tries to send. */
+type Step = Taken & { readonly recorded: readonly EndedTry[] };
+
+/** Delay after a failure, such as a locked database. */
+const RETRY_MS = 1000;
+
+/**
+ * Makes the lines. What is in flight stands in the rows of the tries; only how many there are, and the ends that are not
+ * recorded yet, are in memory.
+ */
+export function createLines(
+  context: DispatchContext,
+  options: { readonly report: (error: unknown) => void; readonly onEnded: (ended: EndedTry) => void },
+): Lines {
+  const { world } = context;
+  const { report, onEnded } = options;
+  const lines = new Map<string, Line>();
+  let places = 0;
+  let stopped = false;
+
+  const workers = createWorkers({
+    work: deliverDue,
+    onFailure: (error, endpointId) => {
+      report(error);
+      alarm.expect(endpointId, world.now() + RETRY_MS);
+    },
+  });
+  const wake = (endpointId: string): void => {
+    // What is held back stays due, without a try.
+    if (!stopped && context.heldBack === undefined) workers.wake(endpointId);
+  };
+  const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
+
+  /** One step: the ends of tries and the starts of the next ones share a transaction. */
+  async function deliverDue(endpointId: string): Promise<void> {
+    const line = lines.get(endpointId) ?? { sending: new Set(), ended: [], isFull: false };
+    lines.set(endpointId, line);
+    if (line.isFull && line.ended.length === 0) return;
+    const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
+    const { recorded, started, isFull } = await recordAndTake(context, line, {
+      take: (underWay) => (stopped ? NONE_TAKEN : takeDue(context, endpointId, { underWay, expect })),
+      isStopped: () => stopped,
+      report,
+    });
+    // Those that ended meanwhile stand behind them.
+    line.ended.splice(0, recorded.length);
+    line.isFull = isFull;
+    for (const next of started) launch(line, next);
+    if (line.sending.size === 0 && line.ended.length === 0) lines.delete(endpointId);
+    recorded.forEach(onEnded);
+  }
+
+  /** Sends a try beside the others. Its end is recorded with those of others that have come by then. */
+  function launch(line: Line, started: Started): void {
+    const place = (places += 1);
+    const sent = send(context, started, report).then((end) => {
+      line.sending.delete(sent);
+      line.ended.push({ place, end });
+      workers.wake(started.endpoint.id);
+    });
+    line.sending.add(sent);
+  }
+
+  return {
+    wake,
+    idle: async (endpointIds) => {
+      for (;;) {
+        await workers.idle(endpointIds);
+        const ids = endpointIds ?? [...lines.keys()];
+        const sending = ids.flatMap((id) => Array.from(lines.get(id)?.sending ?? []));
+        if (sending.length === 0) return;
+        await Promise.race(sending);
+      }
+    },
+    stop: () => {
+      stopped = true;
+      alarm.stop();
+    },
+  };
+}
+
+/** A sent try must be recorded: while the database cannot be written, it is tried again. */
+async function recordAndTake(
+  context: DispatchContext,
+  line: Line,
+  options: {
+    readonly take: (underWay: number) => Taken;
+    readonly isStopped: () => boolean;
+    readonly report: (error: unknown) => void;
+  },
+): Promise<Step> {
+  const { store, world } = context;
+  for (;;) {
+    try {
+      return await store.write(() => {
+        const recorded = line.ended.map(({ place, end }) => ({ place, dispatched: recordEnd(context, end) }));
+        return { recorded, ...options.take(line.sending.size) };
+      });
+    } catch (error) {
+      if (line.ended.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))
+        throw error;
+      options.report(error);
+      await world.sleep(RETRY_MS);
+    }
+  }
+}
