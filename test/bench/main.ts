@@ -1,7 +1,7 @@
 /**
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
  * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of
- * 100,000; `--json` prints one object.
+ * 100,000, `--webhooks` webhooks alone; `--json` prints one object.
  * Exits with 1 where a target is missed.
  */
 import { measureErasure } from "./erasure.ts";
@@ -34,6 +34,7 @@ try {
 function measureChosen(): Promise<Figure[]> {
   if (options.has("--million")) return measureMillion(bench);
   if (options.has("--stores")) return measureStores(bench);
+  if (options.has("--webhooks")) return measureWebhooks(bench);
   return options.has("--lists") ? measureLists(bench) : measureAll(bench);
 }
 

@@ -3,6 +3,7 @@ import { Agent, createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { DEFAULT_DELIVERIES_IN_FLIGHT } from "../../src/core/webhook/delivery.ts";
 import { SEED, seededRandom } from "../support/campaign.ts";
 import { openControl, type Control } from "../support/control.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
@@ -18,17 +19,27 @@ const SINGLE_SAMPLES = 100;
 const MODERATE_SAMPLES = 200;
 const WARM_UP_CREATES = 2000;
 const OUTBOX_EVENTS = 10_000;
-const BARE_POSTS = 1500;
+const BARE_POSTS = 2000;
+/** A receiver that works on each event for so long, and how many it gets in each round. */
+const SLOW_MS = 50;
+const SLOW_EVENTS = 400;
+/** Of the time that a slow receiver needs for its events, as many at once as are in flight. */
+const MAX_SLOW_RATIO = 1.35;
 /** How long it takes at most until what is on its way has come. */
 const PAUSE_MS = 100;
-/** Of a bare client with the same rows: what it does not do is read the event, open the secret, sign, and judge. */
-const MIN_DRAIN_RATIO = 0.4;
+/**
+ * Of a bare client with the same rows, as many in flight and kept connections: what it does not do is read the event, open
+ * the secret, sign, keep the order, and judge.
+ */
+const MIN_DRAIN_RATIO = 0.8;
 /** How long events may take before the run fails. */
 const MAX_WAIT_MS = 120_000;
 
 /** A receiver in this process. */
 type Receiver = {
   readonly url: string;
+  /** How long it works on each event from now on, in milliseconds. */
+  readonly slow: (milliseconds: number) => void;
   /** Waits for so many events and takes out all that came: how long each was on its way, in milliseconds. */
   readonly take: (count: number) => Promise<number[]>;
   readonly close: () => void;
@@ -67,6 +78,7 @@ export async function measureWebhooks(bench: Bench): Promise<Figure[]> {
       ...latencies("one at a time, through listen", listened),
       ...latencies(`${MODERATE_PER_SECOND}/s on ${CONNECTIONS} connections`, moderate),
       ...(await measureDrain(bench, site)),
+      ...(await measureSlow(site)),
       ...idle,
     ];
   } finally {
@@ -127,8 +139,8 @@ async function measureListened(bench: Bench, site: Site): Promise<number[][]> {
   return rounds;
 }
 
-/** Clients that send one request after the other to the same receiver: with durable rows, or without any. */
-const BARE_CLIENTS = ["bare POST with rows", "bare POST", "bare POST, keep-alive"] as const;
+/** Clients that send to the same receiver, with as many in flight and kept connections: with durable rows, or without. */
+const BARE_CLIENTS = ["bare POST with rows", "bare POST"] as const;
 type BareClient = (typeof BARE_CLIENTS)[number];
 
 /** Requests a second of all who send, one value for each round. */
@@ -144,7 +156,6 @@ async function measureDrain(bench: Bench, site: Site): Promise<Figure[]> {
     outbox: [],
     "bare POST with rows": [],
     "bare POST": [],
-    "bare POST, keep-alive": [],
   };
   await control.call("setEndpointState", { id, body: { action: "pause" } });
   await createAll(site, OUTBOX_EVENTS);
@@ -169,7 +180,33 @@ async function measureDrain(bench: Bench, site: Site): Promise<Figure[]> {
     ...BARE_CLIENTS.map((name) => ({ name, value: median(rates[name]), unit: "/s" }) as const),
     drained("bare POST with rows", { atLeast: MIN_DRAIN_RATIO }),
     drained("bare POST"),
-    drained("bare POST, keep-alive"),
+  ];
+}
+
+/** Times how an outbox is drained to a receiver that takes a while for each event. */
+async function measureSlow(site: Site): Promise<Figure[]> {
+  const { control, endpointId: id, receiver } = site;
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await control.call("setEndpointState", { id, body: { action: "pause" } });
+    await createAll(site, SLOW_EVENTS);
+    receiver.slow(SLOW_MS);
+    const startedAt = performance.now();
+    await control.call("setEndpointState", { id, body: { action: "enable" } });
+    await receiver.take(SLOW_EVENTS);
+    times.push(performance.now() - startedAt);
+    receiver.slow(0);
+  }
+  const needed = (SLOW_EVENTS * SLOW_MS) / DEFAULT_DELIVERIES_IN_FLIGHT;
+  return [
+    {
+      name: `outbox of ${SLOW_EVENTS} drained to a receiver that takes ${SLOW_MS} ms`,
+      value: median(times),
+      unit: "ms",
+      baseline: `${SLOW_EVENTS} x ${SLOW_MS} ms / ${DEFAULT_DELIVERIES_IN_FLIGHT} in flight`,
+      ratio: median(times) / needed,
+      target: { atMost: MAX_SLOW_RATIO },
+    },
   ];
 }
 
@@ -181,10 +218,15 @@ async function takeRest({ take }: Receiver): Promise<number> {
 
 /** Requests a second of a bare client, a process of its own. */
 async function postBare(bench: Bench, { url, take }: Receiver, client: BareClient): Promise<number> {
-  const connection = client === "bare POST, keep-alive" ? "keep-alive" : "close";
   const rows = client === "bare POST with rows" ? [bench.newPath("outbox.db")] : [];
   const file = join(import.meta.dirname, "baselines/bare-post.ts");
-  const { ready } = await bench.startServer([file, url, String(BARE_POSTS), connection, ...rows]);
+  const { ready } = await bench.startServer([
+    file,
+    url,
+    String(BARE_POSTS),
+    String(DEFAULT_DELIVERIES_IN_FLIGHT),
+    ...rows,
+  ]);
   await take(BARE_POSTS);
   return Number(ready["perSecond"]);
 }
@@ -233,6 +275,7 @@ function create({ sandbox: { port, apiKey }, agent }: Site): Promise<void> {
 
 async function openReceiver(): Promise<Receiver> {
   const times: number[] = [];
+  let slowMs = 0;
   let look: () => void = () => undefined;
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
@@ -240,13 +283,18 @@ async function openReceiver(): Promise<Receiver> {
     incoming.on("end", () => {
       const now = performance.timeOrigin + performance.now();
       const [, createdAt = ""] = /"created_at":"([^"]+)"/.exec(Buffer.concat(chunks).toString()) ?? [];
-      times.push(now - Date.parse(createdAt));
-      response.writeHead(204).end();
-      look();
+      const answer = (): void => {
+        times.push(now - Date.parse(createdAt));
+        response.writeHead(204).end();
+        look();
+      };
+      if (slowMs === 0) answer();
+      else setTimeout(answer, slowMs);
     });
   });
   return {
     url: `http://127.0.0.1:${await listen(server)}/hooks`,
+    slow: (milliseconds) => void (slowMs = milliseconds),
     take: async (count) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       look = () => void (times.length >= count && resolve());

@@ -1,7 +1,8 @@
 /**
- * Baseline: a bare node:http client that posts a body of an event's length so many times, one at a time, and reads each
- * answer. Signs nothing. Takes the address, the count, `keep-alive` or `close`, and the path of a new database file where
- * it is to keep the same rows as the dispatcher: one durable commit for each request. Prints how many it sent in a second.
+ * Baseline: a bare node:http client that posts a body of an event's length so many times, with so many in flight over
+ * connections that are kept, and reads each answer. Signs nothing. Takes the address, the count, how many are in flight,
+ * and the path of a new database file where it is to keep the same rows as the dispatcher: one durable commit for all that
+ * ended while the last one was written. Prints how many it sent in a second.
  */
 import { hash } from "node:crypto";
 import { Agent, request } from "node:http";
@@ -12,19 +13,39 @@ import { CONSTANT_BODY } from "./announce.ts";
 const BODY = CONSTANT_BODY.padEnd(600);
 const UUID_LENGTH = 36;
 
-const [url = "", count = "0", connection = "", path] = process.argv.slice(2);
-const agent = new Agent({ keepAlive: connection === "keep-alive" });
+const [url = "", count = "0", inFlight = "1", path] = process.argv.slice(2);
+const agent = new Agent({ keepAlive: true });
 const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(BODY) };
-const step = path === undefined ? () => undefined : openOutbox(path);
+const turn = path === undefined ? countTurns() : openOutbox(path);
 const startedAt = performance.now();
-for (let sent = 0; sent < Number(count); sent += 1) {
-  step();
-  await post();
-}
-step();
+await sendAll();
 const perSecond = (Number(count) * 1000) / (performance.now() - startedAt);
 process.stdout.write(`${JSON.stringify({ perSecond })}\n`);
 agent.destroy();
+
+/** Keeps so many in flight. Those that ended while the loop was busy share a turn. */
+function sendAll(): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const ended: string[] = [];
+  let sending = 0;
+  let scheduled = false;
+  const step = (): void => {
+    scheduled = false;
+    const next = turn(ended.splice(0), Number(inFlight) - sending);
+    if (next.length === 0 && sending === 0) return resolve();
+    for (const id of next) {
+      sending += 1;
+      post().then(() => {
+        sending -= 1;
+        ended.push(id);
+        if (!scheduled) setImmediate(step);
+        scheduled = true;
+      }, reject);
+    }
+  };
+  step();
+  return promise;
+}
 
 function post(): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -36,12 +57,50 @@ function post(): Promise<void> {
   });
 }
 
-/** A full outbox. Each step notes in one transaction how the last try ended, and takes the next one. */
-function openOutbox(file: string): () => void {
+/** Notes which requests have ended, and says which to send next, at most so many. */
+type Turn = (ended: readonly string[], room: number) => readonly string[];
+
+function countTurns(): Turn {
+  let left = Number(count);
+  return (_ended, room) => {
+    const next = Array.from({ length: Math.min(left, room) }, () => "");
+    left -= next.length;
+    return next;
+  };
+}
+
+/** A full outbox. Each turn notes in one transaction how the last tries ended, and takes the next ones. */
+function openOutbox(file: string): Turn {
   const rows = new Database(file);
   for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"])
     rows.pragma(pragma);
   for (const migration of SANDBOX_FILE.migrations) rows.exec(migration);
+  fill(rows);
+  const take = rows.prepare<[number], { readonly id: string }>(
+    `SELECT id FROM deliveries WHERE endpoint_id = 'endpoint' AND state = 'due' AND NOT EXISTS
+       (SELECT 1 FROM delivery_attempts WHERE delivery_id = id AND finished_at IS NULL)
+     ORDER BY next_at, rowid LIMIT ?`,
+  );
+  const start = rows.prepare(
+    "INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash) VALUES (?, 1, 1, ?, ?, ?)",
+  );
+  const finish = rows.prepare(
+    "UPDATE delivery_attempts SET finished_at = 1, milliseconds = 1, status = 204 WHERE delivery_id = ? AND number = 1",
+  );
+  const settle = rows.prepare("UPDATE deliveries SET state = 'succeeded', tries = 1 WHERE id = ?");
+  const turnOf = rows.transaction<Turn>((ended, room) => {
+    for (const id of ended) {
+      finish.run(id);
+      settle.run(id);
+    }
+    const next = take.all(room).map(({ id }) => id);
+    for (const id of next) start.run(id, url, JSON.stringify(headers), hash("sha256", BODY));
+    return next;
+  });
+  return (ended, room) => turnOf.immediate(ended, room);
+}
+
+function fill(rows: Database.Database): void {
   const insert = rows.prepare(
     `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state, next_at, created_at)
      VALUES (?, 'store', 'endpoint', ?, ?, 1, 'event', 1, 'due', ?, ?)`,
@@ -52,24 +111,4 @@ function openOutbox(file: string): () => void {
       insert.run(id, id, id, index, index);
     }
   })();
-  const take = rows.prepare<[], { readonly id: string }>(
-    "SELECT id FROM deliveries WHERE endpoint_id = 'endpoint' AND state = 'due' ORDER BY next_at, id LIMIT 1",
-  );
-  const start = rows.prepare(
-    "INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash) VALUES (?, 1, 1, ?, ?, ?)",
-  );
-  const finish = rows.prepare(
-    "UPDATE delivery_attempts SET finished_at = 1, milliseconds = 1, status = 204 WHERE delivery_id = ? AND number = 1",
-  );
-  const settle = rows.prepare("UPDATE deliveries SET state = 'succeeded', tries = 1 WHERE id = ?");
-  let last: string | undefined;
-  const turn = rows.transaction(() => {
-    if (last !== undefined) {
-      finish.run(last);
-      settle.run(last);
-    }
-    last = take.get()?.id;
-    if (last !== undefined) start.run(last, url, JSON.stringify(headers), hash("sha256", BODY));
-  });
-  return () => turn.immediate();
 }
