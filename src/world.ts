@@ -25,6 +25,8 @@ export type HttpResponse = {
   readonly body: HttpBody;
   /** The connection is closed and the answer is not sent. */
   readonly dropped?: true;
+  /** Of one that is dropped: the connection is reset, not closed in order. */
+  readonly reset?: true;
 };
 
 /** A service as functions. They never throw. */
@@ -45,7 +47,7 @@ export type Unreadable = {
 
 /** A request that the program sends. */
 export type OutboundRequest = {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;

@@ -130,7 +130,10 @@ test("every operation answers as it is described", async () => {
     showSecret: [`${STORE}/endpoints/${endpoint}/secret`],
     rotateSecret: [`${STORE}/endpoints/${endpoint}/secret`, { overlap_ms: 1000 }],
     testEndpoint: [`${STORE}/endpoints/${endpoint}/test`, {}],
-    makeTrouble: [`${STORE}/endpoints/${endpoint}/trouble`, { action: "add", kind: "delay", delay_ms: 1 }],
+    addFault: [`${STORE}/faults`, { action: "delay", latency_ms: 1, match: { endpoint_id: endpoint } }],
+    listFaults: [`${STORE}/faults`],
+    removeFault: [`${STORE}/faults/<fault>`],
+    clearFaults: [`${STORE}/faults`],
     registerListener: [`${STORE}/listener`, { ...hooks, since: { event_id: eventId } }],
     listEvents: [`${STORE}/events?since=0&limit=5&wait_ms=10`],
     showEvent: [`${STORE}/events/${eventId}`],
@@ -200,18 +203,25 @@ test("every operation answers as it is described", async () => {
   let requestId = "";
   let subject = "";
   let key = "";
+  let fault = "";
   for (const name of OPERATION_NAMES) {
     const [template, request] = calls[name];
-    const path = template.replace("<lease>", lease).replace("<request>", requestId).replace("<key>", key);
+    const path = template
+      .replace("<lease>", lease)
+      .replace("<request>", requestId)
+      .replace("<key>", key)
+      .replace("<fault>", fault);
     if (request !== undefined) expect(described(name, "request", request)).toBe("");
     const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
-    const answer = await call(path, body === undefined ? {} : { body });
+    const { method } = CONTROL_OPERATIONS[name];
+    const answer = await call(path, body === undefined ? { method } : { body });
     expect([name, answer.status, described(name, 200, answer.body)]).toEqual([name, 200, ""]);
     expect(answer.headers["Content-Type"]).toContain("application/json");
     if (!BARE.has(name)) expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
     if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
     if (name === "listRequests") requestId = firstIdIn(answer);
     if (name === "createKey") key = String(answer.body.data?.["key_id"]);
+    if (name === "addFault") fault = /"fault":\{"id":"([^"]*)"/.exec(JSON.stringify(answer.body))?.[1] ?? "";
     if (name === "openLease") lease = String(answer.body.data?.["id"]);
   }
 });
@@ -307,7 +317,7 @@ test("every refusal has its status and code, and both are described", async () =
     await check("403 origin_not_allowed", name, { headers: { Origin: "http://127.0.0.1:4242" } });
     await check("403 origin_not_allowed", name, { headers: { Origin: "null", Authorization: "" } });
     await check("403 host_not_allowed", name, { headers: { Host: "evil.example" } });
-    const wrong = await check("405 method_not_allowed", name, { method: "DELETE" });
+    const wrong = await check("405 method_not_allowed", name, { method: "PUT" });
     const { path } = CONTROL_OPERATIONS[name];
     const methods = OPERATION_NAMES.filter((other) => CONTROL_OPERATIONS[other].path === path);
     const taken = methods.map((other) => CONTROL_OPERATIONS[other].method);
@@ -353,7 +363,6 @@ const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
   setEndpointState: { action: "enable" },
   rotateSecret: { overlap_ms: 1000 },
   testEndpoint: {},
-  makeTrouble: { action: "add", kind: "drop" },
   replayEvent: {},
   beginClientRun: { run: "first", order_id: "order-1" },
   endClientRun: { ending: "exited", exit_code: 0 },
@@ -403,12 +412,15 @@ async function openTwoStores() {
   const checkout = await createOrder(harness, "order-1");
   const make = async (path: string, body: object): Promise<string> => {
     const { data = {} } = (await call(path, { body: JSON.stringify(body) })).body;
-    return String(data["event_id"] ?? data["key_id"] ?? data["id"]);
+    const { id = data["event_id"] ?? data["key_id"] } = (data["fault"] ?? data) as { readonly id?: unknown };
+    return String(id);
   };
   const endpoint = await make(`${STORE}/endpoints`, { url: "http://localhost:3000/hooks" });
   const event = await make(`${STORE}/endpoints/${endpoint}/test`, {});
   const lease = await make(`${STORE}/leases`, { drill: "idempotency", timeout_ms: 60_000 });
   const key = await make(`${STORE}/keys`, {});
+  // It hits nothing: it waits for what does not come.
+  const fault = await make(`${STORE}/faults`, { action: "drop", match: { nth: 1000 } });
   const ids: Readonly<Record<string, string>> = {
     checkouts: checkout,
     requests: firstIdIn(await call(`${STORE}/requests`)),
@@ -417,6 +429,7 @@ async function openTwoStores() {
     drills: lease,
     leases: lease,
     keys: key,
+    faults: fault,
   };
   /** Waits until all that was under way is written. */
   const settle = async (): Promise<void> => {
@@ -435,7 +448,7 @@ test("what is in another store is as unknown as what is nowhere, and nothing is 
     ids[/\{store_id\}\/(\w+)/.exec(CONTROL_OPERATIONS[name].path)?.[1] ?? ""] ?? "";
   const ask = (name: OperationName, storeId: string, id: string): Promise<Answer> => {
     const { path, method } = CONTROL_OPERATIONS[name];
-    const sent = method === "POST" ? { body: JSON.stringify(BODIES[name]) } : {};
+    const sent = method === "POST" ? { body: JSON.stringify(BODIES[name]) } : { method };
     return call(path.replace("{store_id}", storeId).replace("{id}", id), sent);
   };
   const before = allRows(harness);
@@ -462,7 +475,8 @@ test("an id in a body or a query is of the store in the path, too", async () => 
   await make(`${other}/endpoints/${own}/state`, { action: "pause" });
   const event = await make(`${other}/endpoints/${own}/test`, {});
   const rows = [
-    [`${other}/endpoints/${own}/trouble`, { action: "add", kind: "drop", event_id: ids["events"] }],
+    [`${other}/faults`, { action: "drop", match: { event_id: ids["events"] } }],
+    [`${other}/faults`, { action: "drop", match: { endpoint_id: ids["endpoints"] } }],
     [`${other}/events/${event}/replay`, { endpoint_id: ids["endpoints"] }],
     [`${other}/drills/webhook`, { endpoint_id: ids["endpoints"] }],
     [`${other}/drills/webhook`, { endpoint_id: own, lease_id: ids["leases"] }],
@@ -508,7 +522,7 @@ test("a store is named by its id, or as the default; what is no store is not fou
     if (!path.includes("{store_id}")) continue;
     const at = path.replace("{store_id}", UNKNOWN_ID).replace("{id}", UNKNOWN_ID);
     // Whether there is such a store comes before what is to be done in it.
-    const { status, body } = await call(at, method === "POST" ? { body: "{" } : {});
+    const { status, body } = await call(at, method === "POST" ? { body: "{" } : { method });
     expect([name, status, body.error?.message]).toEqual([name, 404, `there is no store ${UNKNOWN_ID}`]);
   }
 });

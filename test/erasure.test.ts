@@ -60,10 +60,11 @@ function fill(raw: Database.Database, letter: string): string {
     INSERT INTO assumption_uses VALUES ('${s}', 5, 'r', 1);
     INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
       VALUES ('${id(4)}', '${s}', '${id(2)}', 'order.created', 1, '{}', 1), ('${id(5)}', '${s}', NULL, 'webhook.test', 1, '{}', 1);
-    INSERT INTO deliveries VALUES ('${id(6)}', '${s}', '${id(1)}', '${id(4)}', '${id(2)}', 1, 'event', 1, 'failed', 1, 1, 1);
+    INSERT INTO deliveries VALUES ('${id(6)}', '${s}', '${id(1)}', '${id(4)}', '${id(2)}', 1, 'event', 1, 'failed', 1, 1, 1, NULL);
     INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash)
       VALUES ('${id(6)}', 1, 1, 'u', '{}', '${"e".repeat(64)}');
-    INSERT INTO faults VALUES ('${id(7)}', '${s}', '${id(1)}', '${id(4)}', 'drop', 0, 1, 1);
+    INSERT INTO faults (id, store_id, action, event_id, endpoint_id, nth, seed, times, matched, applied, created_at)
+      VALUES ('${id(7)}', '${s}', 'drop', '${id(4)}', '${id(1)}', 1, '', 1, 0, 0, 1);
     INSERT INTO admin_acts (store_id, actor, action, at) VALUES ('${s}', 'administrator', 'open_gate', 1);
     INSERT INTO drills VALUES ('${id(8)}', '${s}', 'webhook', 'x', 1, '[]', 1);
     INSERT INTO waivers (store_id, drill, reason, at) VALUES ('${s}', 'webhook', 'by hand', 1);`);

@@ -219,21 +219,22 @@ test("what is not signed as it should be never reaches the target, and the cause
   const rows = [
     ["bad_signature", "signature_mismatch", "unexplained", false],
     ["changed_body", "signature_mismatch", "unexplained", false],
-    ["stale_timestamp", "timestamp_too_old", "stale_replay", true],
+    ["stale", "timestamp_too_old", "stale_replay", true],
     ["old_secret", "signature_mismatch", "retired_secret", true],
   ] as const;
-  for (const [index, [kind, code, cause, proven]] of rows.entries()) {
-    await site.control(`/endpoints/${endpoint}/trouble`, { action: "add", kind });
+  for (const [index, [action, code, cause, proven]] of rows.entries()) {
+    await site.control("/faults", { action, match: { endpoint_id: endpoint } });
     await site.order();
     const line = (await listening.heard(index + 1))[index];
-    expect([kind, line?.outcome, line?.verified, line?.code, line?.answered]).toEqual([
-      kind,
+    expect(line?.injected_fault).toMatchObject({ action });
+    expect([action, line?.outcome, line?.verified, line?.code, line?.answered]).toEqual([
+      action,
       "not_verified",
       false,
       code,
       400,
     ]);
-    expect([kind, line?.target, line?.target_status]).toEqual([kind, null, null]);
+    expect([action, line?.target, line?.target_status]).toEqual([action, null, null]);
     expect(line?.causes).toContainEqual(expect.objectContaining({ code: cause, proven }));
     expect(line?.next_try_at).toMatch(/^2026-01-15T12:00:0\d/);
   }
@@ -250,11 +251,11 @@ test("a person reads the cause below the line", async () => {
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const endpoints = await site.control<{ endpoints: { id: string }[] }>("/endpoints");
   const id = endpoints.data.endpoints[0]?.id ?? "";
-  await site.control(`/endpoints/${id}/trouble`, { action: "add", kind: "stale_timestamp" });
+  await site.control("/faults", { action: "stale", match: { endpoint_id: id } });
   await site.order("order-1001");
   await eventually("the cause is told", () => expect(listening.text().stdout).toContain("(stale_replay)"));
   expect(listening.text().stdout).toMatch(
-    /order-1001 {2}✗ not verified: signed 3600 s ago; 300 s are allowed {2}not forwarded {2}next try 12:00:0\dZ\n {2}→ [^\n]*\(\w+\)\n/,
+    /order-1001 {2}✗ not verified: signed 3600 s ago; 300 s are allowed {2}not forwarded {2}next try 12:00:0\dZ\n {2}→ [^\n]*\(\w+\)\n {2}→ [^\n]*\(\w+\)\n {2}→ asked for by fault [\da-f-]{36} \(stale\)\n/,
   );
 });
 
@@ -277,10 +278,7 @@ test("a secret that is rotated holds from that moment on, the old one as long as
 test("a duplicate is dropped and marked, also one that comes to the next run", async () => {
   const site = await openShop();
   const first = await site.listen();
-  await site.control(`/endpoints/${first.ready.endpoint_id ?? ""}/trouble`, {
-    action: "add",
-    kind: "duplicate",
-  });
+  await site.control("/faults", { action: "duplicate", match: { endpoint_id: first.ready.endpoint_id } });
   await site.order();
   expect(outcomes(await first.heard(2))).toEqual([
     ["order.created", "forwarded"],
@@ -313,7 +311,7 @@ test("a journal that fails keeps no event from its target, and no duplicate from
   journal.exec("DROP TABLE seen_events");
   journal.close();
   const endpoint = listening.ready.endpoint_id ?? "";
-  await site.control(`/endpoints/${endpoint}/trouble`, { action: "add", kind: "duplicate" });
+  await site.control("/faults", { action: "duplicate", match: { endpoint_id: endpoint } });
   await site.order();
   expect((await listening.heard(2)).map(({ outcome }) => outcome)).toEqual(["forwarded", "duplicate"]);
   expect(listening.text().stderr).toContain("warning: forwarded events cannot be recorded in the journal");

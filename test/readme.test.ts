@@ -145,7 +145,7 @@ async function printedAtStart(command: string, cwd: string): Promise<string> {
 function normalise(text: string, cwd: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>")
-    .replaceAll(/(?<= {2})[0-9a-f]{8}$/gm, "<short id>")
+    .replaceAll(/(?<= {2})[0-9a-f]{8}$|^[0-9a-f]{8}(?= {2})/gm, "<short id>")
     .replaceAll(/svc_test_[0-9A-Za-z]{33}/g, "<api key>")
     .replaceAll(/whsec_[\w-]{43}/g, "<signing secret>")
     .replaceAll(/svc_control_[\w-]{43}/g, "<control token>")

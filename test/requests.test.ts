@@ -297,7 +297,7 @@ test("a log with a row for each request is taken over", () => {
   before.value.close();
   const opened = openRequestFile(path, {});
   if (!opened.ok) throw new Error(opened.refusal.message);
-  const common = { at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
+  const common = { fault: null, at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
   expect(opened.value.list("a", ALL)).toEqual([
     {
       ...common,
@@ -340,6 +340,7 @@ test("a request is found by its id, wherever else that id is said", () => {
     code: null,
     durationMs: 1,
     decisions: [],
+    fault: null,
     refused: null,
   });
   opened.value.append([{ storeId: "a", requests: [of(1, "the-id", "an-order"), of(2, "other", "2")] }], 10);

@@ -10,7 +10,7 @@ import type { Drill } from "../src/core/readiness/drills/drill.ts";
 import type { Waiver } from "../src/core/readiness/proof.ts";
 import type { SealedSecret } from "../src/core/sealed-secret.ts";
 import type { Endpoint } from "../src/core/webhook/endpoint.ts";
-import type { DeliveryFault } from "../src/core/webhook/fault.ts";
+import type { Fault } from "../src/core/fault/fault.ts";
 import type { StoredEvent } from "../src/store/checkout/events.ts";
 import type { AssumptionUse } from "../src/store/readiness/assumption-uses.ts";
 import type { IdempotencyUse } from "../src/store/readiness/idempotency-uses.ts";
@@ -76,7 +76,7 @@ const secret: SealedSecret = {
   nonce: Buffer.alloc(12, 1),
   sealed: Buffer.alloc(32, 2),
 };
-const delivery: Omit<Delivery, "state" | "tries"> = {
+const delivery: Omit<Delivery, "state" | "tries" | "fault"> = {
   id: deliveryId,
   storeId,
   endpointId,
@@ -106,14 +106,26 @@ const end: AttemptEnd = {
   answer: Buffer.from("no"),
   nextAt: 23,
 };
-const fault: DeliveryFault = {
+const fault: Fault = {
   id: uuid(8),
   storeId,
-  endpointId,
+  action: "drop",
+  method: "GET",
+  path: "/v1/*",
+  eventType: "order.*",
   eventId,
-  kind: "drop",
-  delayMs: 24,
-  remaining: 25,
+  endpointId,
+  orderId: "order-*",
+  nth: 24,
+  probability: 0.25,
+  seed: "seed",
+  status: 502,
+  latencyMs: 25,
+  retryAfterS: 26,
+  times: 27,
+  until: 28,
+  matched: 29,
+  applied: 26,
   createdAt: 26,
 };
 const waiver: Waiver = { drill: "duplicates", reason: "by hand", at: 31 };
@@ -239,10 +251,12 @@ test("every table gives back what it was given, each value in its own field", as
     [store.endpoints.find(endpointId), endpoint],
     [store.endpoints.of(storeId), [endpoint]],
     [store.signingSecrets.ofEndpoint(endpointId), [{ ...secret, retiredAt: 10 }]],
-    [store.deliveries.find(deliveryId), { ...delivery, state: "due", tries: 0 }],
-    [store.deliveries.list(filter), [{ ...delivery, state: "due", tries: 0 }]],
+    [store.deliveries.find(deliveryId), { ...delivery, state: "due", tries: 0, fault: null }],
+    [store.deliveries.list(filter), [{ ...delivery, state: "due", tries: 0, fault: null }]],
     [store.deliveryAttempts.of(deliveryId), [{ ...sent, ...end }]],
-    [store.faults.of(endpointId), [fault]],
+    [store.faults.now(storeId), [fault]],
+    [store.faults.of(storeId), [fault]],
+    [store.faults.all(), [fault]],
     [store.adminActs.of(storeId), [{ ...act, number: 1 }]],
     [recorded, { ...act, number: 1 }],
     [store.drills.latest(storeId, "webhook"), drill],

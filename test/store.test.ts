@@ -348,6 +348,70 @@ test("the format with endpoints that get one delivery at a time keeps those that
   migrated.close();
 });
 
+test("the format with faults of v1 too keeps those that could still hit, and what deliveries had met", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("lose_answer"));
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, at) });
+  const id = (last: number): string => `0199a3c4-5d00-7000-8000-00000000000${last}`;
+  old.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);
+    INSERT INTO endpoints VALUES ('${id(1)}', 's', 'url', 'http://localhost/', '*', 'enabled', NULL, NULL, 1, NULL, 0);
+    INSERT INTO events VALUES (7, '${id(2)}', 's', NULL, 'webhook.test', 1, '{}', 1);
+    INSERT INTO deliveries VALUES ('${id(3)}', 's', '${id(1)}', '${id(2)}', NULL, 1, 'event', 1, 'failed', 1, 1, 1);
+    INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
+      VALUES ('${id(3)}', 1, 1, 'u', '{}', '${"e".repeat(64)}', 'stale_timestamp');
+    INSERT INTO faults VALUES ('${id(5)}', 's', '${id(1)}', '${id(2)}', 'stale_timestamp', 2000, 3, 9),
+      ('${id(4)}', 's', '${id(1)}', NULL, 'delay', 5000, 1, 8), ('${id(6)}', 's', '${id(1)}', NULL, 'drop', 0, 0, 7);`);
+  old.close();
+  open(path, SANDBOX_FILE).close();
+  const store = openSandboxStore(path);
+  const any = { method: null, path: null, eventType: null, orderId: null, nth: 1, probability: null };
+  const rest = { ...any, status: null, retryAfterS: null, until: null, matched: 0, applied: 0 };
+  const shared = { ...rest, storeId: "s", endpointId: id(1) };
+  expect(store.faults.now("s")).toEqual([
+    {
+      ...shared,
+      id: id(4),
+      action: "delay",
+      eventId: null,
+      latencyMs: 5000,
+      times: 1,
+      seed: id(4),
+      createdAt: 8,
+    },
+    {
+      ...shared,
+      id: id(5),
+      action: "stale",
+      eventId: id(2),
+      latencyMs: null,
+      times: 3,
+      seed: id(5),
+      createdAt: 9,
+    },
+  ]);
+  expect(store.deliveries.find(id(3))).toMatchObject({ fault: null, state: "failed" });
+  expect(store.deliveryAttempts.of(id(3))).toMatchObject([{ fault: "stale" }]);
+  store.close();
+  const raw = new Database(path);
+  const insert = (columns: string, values: string): void =>
+    void raw.exec(
+      `INSERT INTO faults (id, store_id, nth, seed, matched, applied, created_at, ${columns})
+       VALUES ('${id(8)}', 's', 1, '', 0, 0, 1, ${values})`,
+    );
+  for (const [columns, values] of [
+    ["action, times", "'rain', 1"],
+    ["action, times", "'drop', 0"],
+    ["action", "'drop'"],
+    ["action, times, probability", "'drop', 1, 1.5"],
+    ["action, times, method", "'reset', 1, 'PUT'"],
+    ["action, times, status", "'status', 1, 200"],
+  ] as const)
+    expect(() => insert(columns, values)).toThrow("CHECK");
+  raw.close();
+});
+
 test("the format with the indexes of lists keeps what is there, and one open or paid checkout of an order", () => {
   const path = join(tempFolder(), "sandbox.db");
   const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("checkouts_of_kind"));
@@ -385,6 +449,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "a241c849bb57a22d",
     "d5dc72552f62ea19",
     "7090641bde7eb4f6",
+    "4fb999c25cff6f50",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);
 });

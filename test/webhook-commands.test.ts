@@ -140,7 +140,7 @@ test("a test event is delivered, and --wait says what came of it", async () => {
     1,
     expect.stringContaining("was not accepted: unreachable") as string,
   ]);
-  await shop.type(`endpoints trouble ${id} --kind delay --delay 1h`);
+  await shop.type(`faults add delay --latency 1h --endpoint ${id}`);
   const late = await shop.type(`endpoints test ${id} --wait --timeout 3s --json`);
   expect([late.code, late.json.error?.code]).toEqual([7, "wait_timeout"]);
   await shop.type(`endpoints disable ${id}`);
@@ -149,42 +149,50 @@ test("a test event is delivered, and --wait says what came of it", async () => {
   expect(off.stderr).toContain("checkout endpoints enable <id>");
 });
 
-test("trouble is asked for, listed in its order, used up, and taken back", async () => {
+test("faults of deliveries are asked for, listed in their order, used up, and removed", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   const id = await shop.add();
   await shop.order();
   const [event] = await shop.events();
   const eventId = event?.event_id ?? "";
-  await shop.type(`endpoints trouble ${id} --kind bad_signature --times 2`);
-  const listed = await shop.type(`endpoints trouble ${id} --kind delay --delay 10s --event ${eventId}`);
+  await shop.type(`faults add bad_signature --times 2 --endpoint ${id}`);
+  await shop.type(`faults add delay --latency 10s --event ${eventId}`);
+  const listed = await shop.type("faults list");
   expect(listed.stdout.split("\n").map((line) => line.replaceAll(/ {2,}/g, "|"))).toEqual([
-    "KIND|TIMES|DELAY|EVENT",
-    "bad_signature|2|–|any event",
-    `delay|1|10 s|${eventId}`,
+    "ID|ACTION|WITH|ONLY|LEFT",
+    expect.stringMatching(`\\w{8}\\|bad_signature\\|–\\|to ${id.slice(-8)}\\|2$`),
+    expect.stringMatching(`\\w{8}\\|delay\\|10s\\|event ${eventId.slice(-8)}\\|1$`),
     "",
   ]);
   await shop.type(`endpoints test ${id} --wait`);
   expect(receiver.got.at(-1)?.verdict).toBe("signature_mismatch");
-  expect(await shop.ask(`endpoints trouble ${id} --kind drop`)).toMatchObject({
-    troubles: [
-      { kind: "bad_signature", remaining: 1, event_id: null },
-      { kind: "delay", delay_ms: 10_000, event_id: eventId },
-      { kind: "drop", delay_ms: 2000 },
+  await shop.type("faults add drop");
+  expect(await shop.ask("faults list")).toMatchObject({
+    faults: [
+      { action: "bad_signature", times: 2, applied: 1, match: { endpoint_id: id, event_id: null } },
+      { action: "delay", latency_ms: 10_000, match: { event_id: eventId } },
+      { action: "drop", latency_ms: null, times: 1 },
     ],
   });
-  expect((await shop.type(`endpoints trouble ${id} --clear`)).stdout).toBe("no faults are scheduled\n");
+  const last = listed.stdout.split("\n")[2]?.slice(0, 8) ?? "";
+  expect((await shop.type(`faults remove ${last}`)).stdout).toContain("the fault delay is removed");
+  expect((await shop.type("faults clear")).stdout).toBe("removed: 2\n");
+  expect((await shop.type("faults list")).stdout).toBe("no faults are scheduled\n");
   await shop.type(`endpoints test ${id} --wait`);
   expect(receiver.got.at(-1)?.verdict).toBe("ok");
 
-  await shop.type(`endpoints trouble ${id} --kind duplicate`);
+  await shop.type("faults add duplicate");
   const before = receiver.got.length;
   expect(await shop.ask(`endpoints test ${id} --wait`)).toMatchObject({
-    deliveries: [{ cause: "duplicate" }, { cause: "event" }],
+    deliveries: [
+      { cause: "duplicate", fault: { action: "duplicate" } },
+      { cause: "event", fault: null },
+    ],
   });
   await shop.advance(1);
   expect(receiver.got.slice(before).map(({ verdict }) => verdict)).toEqual(["ok", "ok"]);
-  await shop.type(`endpoints trouble ${id} --kind drop`);
+  await shop.type("faults add drop");
   const dropped = await shop.type(`endpoints test ${id} --wait`);
   expect([dropped.code, dropped.stderr]).toEqual([
     1,
@@ -523,19 +531,43 @@ test("each mistake ends with what was expected, what came and what to type next"
     [2, 'a duration from 0s to 30d; got "31d"', `endpoints rotate-secret ${id} --overlap 31d`],
     [2, 'a duration from 0s to 30d; got "soon"', `endpoints rotate-secret ${id} --overlap soon`],
     [2, "Expected env", "endpoints secret --format json"],
-    [2, "missing: --kind or --clear", `endpoints trouble ${id}`],
-    [2, "--clear and --kind exclude each other", `endpoints trouble ${id} --clear --kind drop`],
-    [2, "duplicate or reorder or delay", `endpoints trouble ${id} --kind rain`],
-    [2, "from 1 to 1000", `endpoints trouble ${id} --kind drop --times 1001`],
-    [2, "from 1 to 1000", `endpoints trouble ${id} --kind drop --times 0`],
+    [2, "expected an action: status, latency, ", "faults add"],
+    [2, 'or --profile; got "rain"', "faults add rain"],
+    [2, "a profile with at most a seed", "faults add drop --profile slow"],
+    [2, "a profile with at most a seed", "faults add --profile slow --times 2"],
+    [2, "Expected lost-response or flaky-network", "faults add --profile bad-day"],
+    [2, "from 1 to 1000000", "faults add drop --times 1000001"],
+    [2, "from 1 to 1000000", "faults add drop --times 0"],
+    [2, "from 1 to 1000000", "faults add drop --nth 0"],
+    [2, "a number from 0 to 1", "faults add drop --probability 1.5"],
+    [2, "a number from 0 to 1", "faults add drop --probability often"],
+    [2, "a span such as 10m, or a moment", "faults add drop --until noon"],
+    [1, "expected a moment after", "faults add drop --until 2020-01-01T00:00:00Z"],
     [
       2,
-      "--delay is for delay and reorder; got --kind drop",
-      `endpoints trouble ${id} --kind drop --delay 2s`,
+      "--latency: is for latency, slow_body, delay, reorder; got it with drop",
+      "faults add drop --latency 2s",
     ],
-    [2, "Expected an id such as", `endpoints trouble ${id} --kind drop --event 7`],
-    [1, `there is no event ${UNKNOWN}`, `endpoints trouble ${id} --kind drop --event ${UNKNOWN}`],
-    [1, `there is no endpoint ${UNKNOWN}`, `endpoints trouble ${UNKNOWN} --clear`],
+    [2, "--status: is for status; got it with reset", "faults add reset --status 500"],
+    [2, "from 400 to 599", "faults add status --status 200"],
+    [
+      2,
+      "--event: status is for requests of v1, which are matched by method, path,",
+      "faults add status --event order.created",
+    ],
+    [
+      2,
+      "--path: drop is for deliveries, which are matched by event_type,",
+      "faults add drop --path /v1/orders",
+    ],
+    [2, "expected a path of v1 such as /v1/orders", "faults add reset --path /orders"],
+    [2, "--latency: expected at most 300000", "faults add latency --latency 10m"],
+    [2, "an event type is one of", "faults add drop --event 7"],
+    [1, `there is no event ${UNKNOWN}`, `faults add drop --event ${UNKNOWN}`],
+    [1, `there is no endpoint ${UNKNOWN}`, `faults add drop --endpoint ${UNKNOWN}`],
+    [1, `there is no fault ${UNKNOWN}`, `faults remove ${UNKNOWN}`],
+    [2, "no fault has an id that ends with 0000aaaa", "faults remove 0000aaaa"],
+    [2, "expected the id of a fault", "faults remove 7"],
     [2, "Expected order.created or order.pending", "events list --type order.paid"],
     [2, "an event_id, or a position such as 0 or 42", "events list --since yesterday"],
     [1, "checkout events list shows them", `events list --since ${UNKNOWN}`],
@@ -580,7 +612,8 @@ test("without a sandbox every command says so, and how to start one", async () =
     `endpoints test ${UNKNOWN} --wait`,
     "endpoints secret",
     `endpoints rotate-secret ${UNKNOWN}`,
-    `endpoints trouble ${UNKNOWN} --clear`,
+    "faults list",
+    "faults clear",
     "events list --wait",
     "events list",
     `events get ${UNKNOWN} --wait`,
@@ -599,10 +632,11 @@ test("without a sandbox every command says so, and how to start one", async () =
 test("each command has help with examples and --json", async () => {
   const harness = createHarness();
   const commands = [
-    ...["add", "list", "remove", "enable", "disable", "test", "rotate-secret", "secret", "trouble"].map(
+    ...["add", "list", "remove", "enable", "disable", "test", "rotate-secret", "secret"].map(
       (name) => `endpoints ${name}`,
     ),
     ...["list", "get", "replay"].map((name) => `events ${name}`),
+    ...["add", "list", "remove", "clear"].map((name) => `faults ${name}`),
     "deliveries list",
     "trigger",
   ];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { afterTry, DEFAULT_DELIVERY_SCHEDULE, jitterOf } from "../src/core/webhook/delivery.ts";
-import { FAULT_KINDS } from "../src/core/webhook/fault.ts";
+import { DELIVERY_ACTIONS } from "../src/core/fault/fault.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { openWebhookSite, signatureHeader, type Received, type Receiver } from "./support/webhook-site.ts";
@@ -227,7 +227,7 @@ test("tries of one checkout never overlap at an endpoint: neither its next event
   const shop = site.receiver(3000);
   const { id: endpointId } = await site.addEndpoint(shop.url);
   const release = holdAnswers(shop);
-  await site.control(`/endpoints/${endpointId}/trouble`, { action: "add", kind: "duplicate", times: 2 });
+  await site.control("/faults", { action: "duplicate", match: { endpoint_id: endpointId }, times: 2 });
   const { data: tested } = await site.control<{ event_id: string }>(`/endpoints/${endpointId}/test`, {});
   await eventually("the test has come", () => expect(shop.got).toHaveLength(1));
   const order = await site.order();
@@ -476,12 +476,12 @@ test("a listener can ask for what was before: after an event, or from a moment o
   );
 });
 
-test("each trouble is what it says, once, and then all is right again", async () => {
+test("each fault of deliveries is what it says, once, and then all is right again", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created", "order.cancelled"]);
-  const after = async (kind: string, act: () => Promise<unknown>): Promise<readonly Received[]> => {
-    await site.control(`/endpoints/${id}/trouble`, { action: "add", kind });
+  const after = async (action: string, act: () => Promise<unknown>): Promise<readonly Received[]> => {
+    await site.control("/faults", { action, match: { endpoint_id: id } });
     const before = shop.got.length;
     await act();
     await site.advance(1);
@@ -489,12 +489,12 @@ test("each trouble is what it says, once, and then all is right again", async ()
     return shop.got.slice(before);
   };
   const order = () => site.order();
-  const verdicts = async (kind: string): Promise<string[]> =>
-    (await after(kind, order)).map(({ verdict }) => verdict);
+  const verdicts = async (action: string): Promise<string[]> =>
+    (await after(action, order)).map(({ verdict }) => verdict);
   expect(await verdicts("bad_signature")).toEqual(["signature_mismatch"]);
   expect(await verdicts("changed_body")).toEqual(["signature_mismatch"]);
   expect(shop.got.at(-1)?.event.data.amount_minor).toBe(550);
-  expect(await verdicts("stale_timestamp")).toEqual(["timestamp_too_old"]);
+  expect(await verdicts("stale")).toEqual(["timestamp_too_old"]);
   expect(await verdicts("old_secret")).toEqual(["signature_mismatch"]);
   expect(await verdicts("drop")).toEqual([]);
   expect((await site.deliveries("?state=dropped")).length).toBe(1);
@@ -513,27 +513,30 @@ test("each trouble is what it says, once, and then all is right again", async ()
     attempts.flatMap(({ trouble }) => trouble ?? []),
   );
   expect(new Set(told)).toEqual(
-    new Set(["duplicate", "stale_timestamp", "bad_signature", "changed_body", "old_secret"]),
+    new Set(["duplicate", "stale", "bad_signature", "changed_body", "old_secret"]),
   );
-  expect(FAULT_KINDS).toHaveLength(8);
+  expect(DELIVERY_ACTIONS).toHaveLength(8);
 });
 
-test("trouble can wait for one event, for several deliveries, and be taken back", async () => {
+test("a fault can wait for one event, for several deliveries, and be removed", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
-  const trouble = (body: object) =>
-    site.control<{ readonly troubles: readonly unknown[] }>(`/endpoints/${id}/trouble`, body);
+  const add = (body: object) => site.control<{ readonly fault: { readonly id: string } }>("/faults", body);
+  const left = async () =>
+    (await site.control<{ readonly faults: readonly unknown[] }>("/faults")).data.faults;
   await site.order();
   await site.advance(1);
   const event = shop.got[0]?.event.event_id ?? "";
-  await trouble({ action: "add", kind: "bad_signature", event_id: event });
+  await add({ action: "bad_signature", match: { endpoint_id: id, event_id: event } });
   await site.order();
   await site.control(`/events/${event}/replay`, {});
   await site.advance(1);
   expect(shop.got.map(({ verdict }) => verdict).toSorted()).toEqual(["ok", "ok", "signature_mismatch"]);
-  expect((await trouble({ action: "add", kind: "stale_timestamp", times: 2 })).data.troubles).toHaveLength(1);
-  expect((await trouble({ action: "clear" })).data.troubles).toEqual([]);
+  const { data } = await add({ action: "stale", match: { endpoint_id: id }, times: 2 });
+  expect(await left()).toMatchObject([{ id: data.fault.id, times: 2, applied: 0 }]);
+  await site.remove(`/faults/${data.fault.id}`);
+  expect(await left()).toEqual([]);
   await site.order();
   await site.advance(1);
   expect(shop.got.at(-1)?.verdict).toBe("ok");
@@ -658,7 +661,7 @@ test("a replay that fails holds nobody back, and one that succeeds hurries nobod
   expect(types(shop.got)).toEqual(["order.created", "order.created", "order.cancelled"]);
   const other = await site.order();
   await site.advance(1);
-  await site.control(`/endpoints/${id}/trouble`, { action: "add", kind: "delay", delay_ms: HOUR });
+  await site.control("/faults", { action: "delay", latency_ms: HOUR, match: { endpoint_id: id } });
   await site.pay(other, "cancelled");
   await site.advance(1);
   await site.control(`/events/${shop.got.at(-1)?.event.event_id ?? ""}/replay`, {});

@@ -249,6 +249,7 @@ export const FIND_ID = {
   endpoint: "checkout endpoints list shows them",
   event: "checkout events list shows them",
   request: "checkout requests list shows them",
+  fault: "checkout faults list shows them",
   "API key": "checkout keys list shows them",
   "order or session": "checkout orders list and checkout sessions list show them",
 } as const;

@@ -89,7 +89,6 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     load: async () => [
       (await import("./webhook/endpoints.ts")).registerEndpoints,
       (await import("./webhook/endpoint-secrets.ts")).registerEndpointSecrets,
-      (await import("./webhook/endpoint-faults.ts")).registerEndpointTrouble,
     ],
   },
   events: {
@@ -99,6 +98,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
   deliveries: {
     summary: "deliveries to endpoints, with the answers",
     load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
+  },
+  faults: {
+    summary: "faults on demand: of the API and of deliveries",
+    load: async () => [(await import("./fault/faults.ts")).registerFaults],
   },
   requests: {
     summary: "the log of v1 requests and their answers",

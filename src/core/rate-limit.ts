@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "./outcome.ts";
+import { accept, type Outcome, type Refusal } from "./outcome.ts";
 
 /** The rule of a token bucket: requests per second, and the burst after a pause (decision 17). */
 export type RateLimit = { readonly perSecond: number; readonly burst: number };
@@ -30,10 +30,18 @@ export function takeToken(
   const retryAfterSeconds = Math.max(1, Math.ceil((1 - tokens) / limit.perSecond));
   return {
     bucket: { tokens, at: now },
-    outcome: refuse(
-      "rate_limited",
-      `more than ${limit.perSecond} requests a second with this API key; try again in ${retryAfterSeconds} s`,
-      { retryAfterSeconds },
-    ),
+    outcome: {
+      ok: false,
+      refusal: rateLimited(
+        retryAfterSeconds,
+        `more than ${limit.perSecond} requests a second with this API key`,
+      ),
+    },
   };
+}
+
+/** The refusal of a request that came too soon; `why` is the first half of its message. */
+export function rateLimited(retryAfterSeconds: number, why = "too many requests with this API key"): Refusal {
+  const message = `${why}; try again in ${retryAfterSeconds} s`;
+  return { code: "rate_limited", message, retryAfterSeconds };
 }

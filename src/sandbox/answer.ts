@@ -1,4 +1,5 @@
 import type { StoreClock } from "../core/clock.ts";
+import type { MetFault } from "../core/fault/fault.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { reliedOnByRefusal, type Relied } from "../core/readiness/assumptions.ts";
@@ -10,6 +11,8 @@ export type Answer = HttpResponse & {
   readonly note?: string;
   readonly unlogged?: true;
   readonly logged?: Logged;
+  /** How long it is held back before it is sent, in milliseconds (decision 94). */
+  readonly delayMs?: number;
 };
 
 /** What the request log keeps of an answer, beside what everybody can see of it. */
@@ -20,7 +23,9 @@ export type Logged = {
   readonly clock?: StoreClock;
   readonly orderId: string | null;
   readonly decisions: Relied;
-  readonly refusal?: Refusal;
+  readonly refusal?: Refusal | undefined;
+  /** The fault that the request has met. */
+  readonly fault?: MetFault;
 };
 
 /** A refusal as an answer, with its code in the log. */

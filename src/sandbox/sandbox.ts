@@ -94,6 +94,8 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const eventArrivals = createArrivals(world);
+  const stopping = new AbortController();
+  const note = logInto(options, world);
   const context: Context = {
     ...options,
     world,
@@ -114,6 +116,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
     },
     storeGate: createStoreGate(world, eventArrivals.tell),
     clockMutex: createMutex(),
+    pause: (milliseconds) => world.sleep(milliseconds, stopping.signal),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },
   };
   const dispatcher = createDispatcher(context, report("delivery"));
@@ -121,7 +124,10 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   const service: Service = {
     answer: async (request) => {
       const startedAt = world.monotonic();
-      return note(request, await answerSafely(request), startedAt);
+      const answer = await answerSafely(request);
+      // Held back where its store does not wait for it.
+      if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
+      return note(request, answer, startedAt);
     },
     refuse: (unreadable) => note(unreadable, refused(context, unreadable), world.monotonic()),
   };
@@ -132,20 +138,12 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
       await context.wakeStores(context.store.clocks.storeIds());
     },
     stop: async (graceMs) => {
-      for (const end of [timekeeper.stop, eventArrivals.end]) end();
+      for (const end of [() => stopping.abort(), timekeeper.stop, eventArrivals.end]) end();
       const graceIsOver = new Promise<void>((resolve) => world.after(graceMs, resolve));
       const noted = Promise.race([context.assumptions.idle(), graceIsOver]);
       await Promise.all([dispatcher.stop(graceMs), noted, context.leases.endAll()]);
     },
   };
-
-  function note(request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer {
-    const secrets = [options.controlToken, options.adminToken];
-    const noting = { at: world.now(), milliseconds: world.monotonic() - startedAt, secrets };
-    if (isShown(request, answer)) options.log.add(entryOf(request, answer, noting));
-    options.requests.note(request, answer, noting);
-    return answer;
-  }
 
   /** The only catch of the service: an unexpected failure becomes 503 if the disk failed, else 500. */
   async function answerSafely(request: HttpRequest): Promise<Answer> {
@@ -159,6 +157,20 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
       return failureFor(request, requestId, accidentOf(error, requestId));
     }
   }
+}
+
+/** Writes an answered request into both logs. */
+function logInto(
+  { log, requests, controlToken, adminToken }: SandboxOptions,
+  { now, monotonic }: Pick<World, "now" | "monotonic">,
+) {
+  const secrets = [controlToken, adminToken];
+  return (request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer => {
+    const noting = { at: now(), milliseconds: monotonic() - startedAt, secrets };
+    if (isShown(request, answer)) log.add(entryOf(request, answer, noting));
+    requests.note(request, answer, noting);
+    return answer;
+  };
 }
 
 function hostsOf(options: SandboxOptions): HostsOf {

@@ -15,10 +15,10 @@ import { ERASURES_DDL, RESETS_DDL } from "./erasures.ts";
 import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
+import { DELIVERY_FAULTS_DDL, FAULTS_DDL } from "./fault/faults.ts";
 import { DELIVERIES_DDL, DELIVERY_LISTS_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_ATTEMPTS_DDL } from "./webhook/delivery-attempts.ts";
 import { ALL_ENDPOINTS_DDL, ENDPOINTS_DDL, ENDPOINTS_IN_ORDER_DDL } from "./webhook/endpoints.ts";
-import { FAULTS_DDL } from "./webhook/faults.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 import type { FileKind } from "./connection/database.ts";
 import { LOG_MARK_DDL } from "./connection/log-mark.ts";
@@ -45,7 +45,7 @@ const TABLES = [
   SETTLEMENTS_DDL,
   DELIVERIES_DDL,
   DELIVERY_ATTEMPTS_DDL,
-  FAULTS_DDL,
+  DELIVERY_FAULTS_DDL,
   ADMIN_ACTS_DDL,
   DRILLS_DDL,
   IDEMPOTENCY_USES_DDL,
@@ -78,6 +78,7 @@ export const SANDBOX_FILE: FileKind = {
     LISTS,
     ERASURES_DDL,
     ENDPOINTS_IN_ORDER_DDL,
+    FAULTS_DDL,
   ],
   aside: "its folder",
 };

@@ -30,7 +30,7 @@ import { settlementsTable } from "./checkout/settlements.ts";
 import { erasuresTable } from "./erasures.ts";
 import { storesTable } from "./stores.ts";
 import { openWatched } from "./connection/watched-database.ts";
-import { faultsTable } from "./webhook/faults.ts";
+import { faultsTable } from "./fault/faults.ts";
 
 /** The sandbox's state: tables to read at any time, and `write`, the only way to change them. */
 export type Store = ReturnType<typeof tables> & {
@@ -70,9 +70,11 @@ function tables(connection: Connection, scheduler: Scheduler) {
     credentials.byApiKey.forget();
   };
   const endpoints = endpointsTable(connection, scheduler);
+  const faults = faultsTable(connection, scheduler);
   const forgetAll = (): void => {
     forgetClocks();
     endpoints.forget();
+    faults.forget();
   };
   return {
     stores,
@@ -91,7 +93,7 @@ function tables(connection: Connection, scheduler: Scheduler) {
     endpoints,
     deliveries: deliveriesTable(connection),
     deliveryAttempts: deliveryAttemptsTable(connection),
-    faults: faultsTable(connection),
+    faults,
     adminActs: adminActsTable(connection),
     drills: drillsTable(connection),
     waivers: waiversTable(connection),

@@ -137,9 +137,9 @@ type Connections = {
 /** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
 function attach(server: Server, { service, sockets, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, Queue>();
-  // A service must not throw; if it does, only the connection ends and not the process.
+  // A service must not throw; if it does, or its stream fails, only the connection ends, behind what was sent.
   const work = (entry: Pending): Promise<unknown> =>
-    answer(service, entry, limits).catch(() => entry.incoming.socket.destroy());
+    answer(service, entry, limits).catch(() => entry.incoming.socket.destroySoon());
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
     queues.set(incoming.socket, queue);
@@ -298,11 +298,12 @@ function readBody(
 
 async function send(
   { incoming, response }: Pick<Pending, "incoming" | "response">,
-  { status, headers, body, dropped }: HttpResponse,
+  { status, headers, body, dropped, reset }: HttpResponse,
   { silenceMs }: ServerLimits,
 ): Promise<void> {
   if (dropped === true) {
-    response.destroy();
+    if (reset === true) incoming.socket.resetAndDestroy();
+    else response.destroy();
     return;
   }
   if (isWhole(body)) {

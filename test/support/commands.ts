@@ -17,9 +17,10 @@ export const COMMANDS: readonly string[] = [
   ...["add http://localhost:3000/h", "list", "remove ID", "enable ID", "disable ID"].map(
     (a) => `endpoints ${a}`,
   ),
-  ...["test ID", "secret", "rotate-secret ID", "trouble ID --kind drop"].map((a) => `endpoints ${a}`),
+  ...["test ID", "secret", "rotate-secret ID"].map((a) => `endpoints ${a}`),
   ...["list", "list --wait", "get ID", "get ID --wait", "replay ID"].map((a) => `events ${a}`),
   "deliveries list",
+  ...["add drop", "list", "remove ID", "clear"].map((a) => `faults ${a}`),
   "requests list",
   "requests get ID",
   "explain ID",

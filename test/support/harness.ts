@@ -450,7 +450,10 @@ async function deliver(
   } = await service.answer({ method: outbound.method, target, rawHeaders, body });
   if (dropped === true) return { ok: false, failure: "connection_lost", message: "socket hang up" };
   const signals = outbound.signal === undefined ? [killed] : [killed, outbound.signal];
-  const whole = await readWhole(answer, { onPart: outbound.onPart, signal: AbortSignal.any(signals) });
+  const whole = await readWhole(answer, { onPart: outbound.onPart, signal: AbortSignal.any(signals) }).catch(
+    () => "cut",
+  );
+  if (whole === "cut") return { ok: false, failure: "connection_lost", message: "aborted" };
   if (whole === undefined) return { ok: false, failure: "aborted", message: "aborted" };
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return {

@@ -17,6 +17,7 @@ export type ListenLine = {
   readonly code: string | null;
   readonly message: string | null;
   readonly causes: readonly { readonly code: string; readonly message: string; readonly proven: boolean }[];
+  readonly injected_fault: { readonly id: string; readonly action: string } | null;
   readonly replay: boolean;
   readonly target: string | null;
   readonly target_status: number | null;

@@ -49,12 +49,13 @@ export async function openWebhookSite(args: readonly string[] = []) {
   const secretOf = new Map<string, readonly string[]>();
   let orders = 0;
 
-  const control = async <Data>(path: string, body?: object): Promise<Told<Data>> => {
+  const control = async <Data>(path: string, body?: object, method?: string): Promise<Told<Data>> => {
     const { control_token: token } = JSON.parse(harness.readState("run.json")) as {
       readonly control_token: string;
     };
     const headers = { Authorization: `Bearer ${token}` };
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const how = method === undefined ? {} : { method };
+    const sent = body === undefined ? how : { body: JSON.stringify(body) };
     const answer = await site.sandbox.request({ path: `/__sandbox/stores/default${path}`, headers, ...sent });
     return JSON.parse(String(answer.body)) as Told<Data>;
   };
@@ -94,6 +95,8 @@ export async function openWebhookSite(args: readonly string[] = []) {
   return {
     harness,
     control,
+    /** Removes what is at a path of the control API. */
+    remove: (path: string) => control(path, undefined, "DELETE"),
     receiver,
     addEndpoint,
     /** The secrets that the receiver of an address knows from now on. */

@@ -151,11 +151,11 @@ function whyNot(delivery: DeliveryEntry): string {
 }
 
 /** What to do after the last try, by what came of it. */
-function remedyOf({ endpointId, eventId, attempts }: DeliveryEntry): string {
+function remedyOf({ eventId, attempts }: DeliveryEntry): string {
   const last = attempts.at(-1);
   const again = `then: checkout events replay ${eventId}`;
   if (last?.trouble !== null && last?.trouble !== undefined)
-    return `it is a fault that you injected: checkout endpoints trouble ${endpointId} --clear`;
+    return `it is a fault that you injected: checkout faults list shows it`;
   if (last?.error === "unreachable") return `start what listens there; ${again}`;
   if (last?.error === "target_forbidden")
     return `checkout sandbox start --allow-target with its host; ${again}`;

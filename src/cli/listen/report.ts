@@ -1,6 +1,7 @@
 import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { DeliveryResult, HandledDelivery } from "../../client/listen/listener.ts";
+import { faultText } from "../../core/fault/fault.ts";
 import { ALL_EVENTS } from "../../core/webhook/endpoint.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { cut, printable } from "../../core/text.ts";
@@ -70,7 +71,7 @@ export function readyText(ready: ListenReady, style: Style): string {
 
 /** What became of a delivery, for programs. */
 export function deliveryJson(delivery: HandledDelivery): object {
-  const { at, claims, verified, fault, result, answered, milliseconds, next } = delivery;
+  const { at, claims, verified, fault, injected, result, answered, milliseconds, next } = delivery;
   const went = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
     event: "delivery",
@@ -84,6 +85,7 @@ export function deliveryJson(delivery: HandledDelivery): object {
     code: fault?.code ?? (result.kind === "unanswered" ? result.failure : null),
     message: fault?.message ?? (result.kind === "unanswered" ? result.message : null),
     causes: result.kind === "not_verified" ? result.causes : [],
+    injected_fault: injected ?? null,
     replay: went?.again ?? false,
     target: went?.url ?? null,
     target_status: result.kind === "answered" ? result.status : null,
@@ -108,7 +110,7 @@ type Look = { readonly style: Style; readonly plan: ListenPlan };
 /** The same for people: one line, and below it the causes where it is not verified. */
 export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   const { style } = look;
-  const { at, claims, verified, fault, result } = delivery;
+  const { at, claims, verified, fault, injected, result } = delivery;
   const type = shown(claims.type).padEnd(TYPE_WIDTH);
   const verdict = verified ? style.green("✓ verified") : style.red(`✗ not verified: ${fault?.message ?? ""}`);
   const event = claims.eventId === null ? "–" : shown(shortId(claims.eventId));
@@ -116,7 +118,8 @@ export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   const line = [...parts, ...resultParts(delivery, look)].join("  ");
   const causes = result.kind === "not_verified" ? result.causes : [];
   const strange = verified && fault !== undefined ? [`  ${style.cyan("→")} ${fault.message}`] : [];
-  return [line, ...causes.map((cause) => causeLine(cause, style)), ...strange].join("\n");
+  const asked = injected === undefined ? [] : [`  ${style.cyan("→")} ${faultText(injected)}`];
+  return [line, ...causes.map((cause) => causeLine(cause, style)), ...strange, ...asked].join("\n");
 }
 
 function resultParts({ result, milliseconds, next, at }: HandledDelivery, { style, plan }: Look): string[] {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { callControl } from "../../client/control/control.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
+import { faultText } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
 import { durationOf } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/logged-request.ts";
@@ -133,8 +134,9 @@ async function runGet(context: Context, options: CommonOptions, text = ""): Prom
 
 /** One a line; what is left out to fit 80 columns is in `requests get`. */
 function requestLines(requests: readonly RequestEntry[], width: number): Promise<string> {
+  const isAnyFaulty = requests.some(({ fault }) => fault !== null);
   return table(
-    ["ID", "AT", "STATUS", "REQUEST", "ORDER ID", "CODE"],
+    ["ID", "AT", "STATUS", "REQUEST", "ORDER ID", "CODE", ...(isAnyFaulty ? ["FAULT"] : [])],
     requests.map((request) => [
       shortId(request.requestId),
       iso(request.at),
@@ -142,6 +144,7 @@ function requestLines(requests: readonly RequestEntry[], width: number): Promise
       `${request.method} ${request.path}`,
       request.orderId,
       request.code,
+      ...(isAnyFaulty ? [request.fault?.action ?? null] : []),
     ]),
     { width, drop: ["AT", "CODE"] },
   );
@@ -156,6 +159,7 @@ function requestLine({
   code,
   requestId,
   durationMs,
+  fault,
 }: RequestEntry): string {
   const facts = [
     iso(at).slice(11),
@@ -165,6 +169,7 @@ function requestLine({
     orderId,
     code,
     requestId,
+    fault === null ? null : faultText(fault),
   ];
   return printable(facts.filter((fact) => fact !== null).join("  "));
 }
@@ -181,6 +186,7 @@ function requestText(request: AnswerOf<"showRequest">): string {
     ["order_id", request.orderId],
     ["duration", `${request.durationMs.toFixed(1)} ms`],
     ["decisions", request.decisions.length === 0 ? null : request.decisions.join(", ")],
+    ["fault", request.fault === null ? null : faultText(request.fault)],
   ]);
   if (refused === null) return fields;
   const pairs = refused.headers.flatMap((name, index) =>

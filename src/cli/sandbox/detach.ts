@@ -19,6 +19,7 @@ type Told =
       readonly heldBack?: string;
       readonly notes: readonly string[];
       readonly ownSecrets?: number | undefined;
+      readonly activeFaults: number;
     }
   | { readonly problem: Problem };
 
@@ -104,6 +105,7 @@ async function useLive(
       running: { detached: description.logFile },
       given: given.value,
       ownSecrets: description.ownSecrets,
+      activeFaults: description.activeFaults,
     }),
   );
 }
@@ -143,6 +145,7 @@ async function startDetached(
       running: { detached: logFile },
       given: given.value,
       ownSecrets: told.ownSecrets,
+      activeFaults: told.activeFaults,
     }),
   );
   noteTarget(context, options, "folder");
@@ -216,8 +219,14 @@ export async function serveDetached(
     place: { folder: found.value, log: world.stderr, logFile: starter.logFile },
     use: async ({ ready, description, heldBack, stopRequested }) => {
       if (isStopped) return fail(interruptedProblem(" before it was ready"));
-      const { ownSecrets } = description;
-      const told: Told = { ready, notes, ownSecrets, ...(heldBack === undefined ? {} : { heldBack }) };
+      const { ownSecrets, activeFaults } = description;
+      const told: Told = {
+        ready,
+        notes,
+        ownSecrets,
+        activeFaults,
+        ...(heldBack === undefined ? {} : { heldBack }),
+      };
       if (!(await starter.tell(JSON.stringify(told)))) return fail(abandoned());
       printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
       await Promise.race([stop.promise, stopRequested]);

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
 import type { ProgramEnd, StopSignal } from "../../world.ts";
-import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { register, repeatedOption, valueOption } from "../command.ts";
+import type { CommonOptions, Context, Registry } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
 import { callSandbox, sandboxTarget } from "../control-command.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
@@ -14,7 +15,8 @@ import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts"
 import { serveSandbox, type Served, type ServeOptions } from "./serve.ts";
 import { configOption, servingSettings } from "./start.ts";
 
-type ExecOptions = CommonOptions & Omit<ServeOptions, "adopt"> & { readonly config?: string };
+type ExecOptions = CommonOptions &
+  Omit<ServeOptions, "adopt"> & { readonly config?: string; readonly fault?: readonly string[] };
 
 /** What `--store` says for a store that is made for this command. */
 const FRESH = "new";
@@ -29,6 +31,7 @@ export function registerExec(parent: Command, registry: Registry): void {
       "checkout exec -- npm test",
       "checkout exec --rate-limit 5/s -- node --test",
       "checkout exec --store new -- npm test",
+      "checkout exec --fault flaky-network -- npm test",
     ],
     options: [
       valueOption(
@@ -37,6 +40,11 @@ export function registerExec(parent: Command, registry: Registry): void {
       ),
       // A variable that tells the port of the folder's sandbox must not make this one take that port.
       valueOption("--port <port>", "port to listen on (default: any free one)", parseWhole(0, 65_535)),
+      repeatedOption(
+        "--fault <profile|file>",
+        "faults of its store (checkout faults add --help)",
+        accept<string>,
+      ),
       ...[configOption(), ...servingSettings()].map((option) => setting("CHECKOUT_SANDBOX", option)),
     ],
     passThrough: true,
@@ -60,6 +68,8 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   let stopped: StopSignal | undefined;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
   world.onStop((signal) => (stopped ??= signal));
+  const faulty = await faultsOf(context, options);
+  if (!faulty.ok) return faulty;
   const log = keptLog();
   let reached = false;
   const configured = await withConfig(context, { ...options, port: options.port ?? 0 });
@@ -67,6 +77,10 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const ending = await serveSandbox(context, configured.value, {
     place: { folder: undefined, log },
     use: async (served) => {
+      const { base_url: baseUrl, control_token: token } = served.ready;
+      const target = { origin: new URL(baseUrl).origin, token, version: context.version };
+      const added = await faulty.value(target);
+      if (!added.ok) return added;
       reached = true;
       if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
       return endingOf(program, await world.runProgram({ program, args, env: environmentOf(served) }));
@@ -92,6 +106,8 @@ async function runInStore(
   }
   let stopped: StopSignal | undefined;
   world.onStop((signal) => (stopped ??= signal));
+  const faulty = await faultsOf(context, options);
+  if (!faulty.ok) return faulty;
   const target = await sandboxTarget(context, options);
   if (!target.ok) return target;
   const access =
@@ -100,6 +116,8 @@ async function runInStore(
       : await accessIn(context, options, target.value);
   if (!access.ok) return access;
   if (access.value.apiKey === null) return fail(noKey(access.value));
+  const added = await faulty.value({ ...target.value, storeId: access.value.storeId });
+  if (!added.ok) return added;
   if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
   const env = {
     ...cleared(),
@@ -107,6 +125,17 @@ async function runInStore(
     CHECKOUT_CONTROL_TOKEN: target.value.token,
   };
   return endingOf(program, await world.runProgram({ program, args, env }));
+}
+
+/** Adds the faults that the options name, which are read first. Loaded only where there are some. */
+async function faultsOf(
+  context: Context,
+  { fault: names }: ExecOptions,
+): Promise<Outcome<(target: ControlTarget) => Promise<Outcome<void, Problem>>, Problem>> {
+  if (names === undefined) return accept(() => Promise.resolve(accept(undefined)));
+  const { addWanted, readFaults } = await import("../fault/wanted-faults.ts");
+  const wanted = readFaults(context, names);
+  return wanted.ok ? accept((target) => addWanted(context, target, wanted.value)) : wanted;
 }
 
 async function freshStore(context: Context, target: ControlTarget): Promise<Outcome<StoreAccess, Problem>> {

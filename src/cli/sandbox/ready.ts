@@ -50,6 +50,11 @@ export function readyOf(
   };
 }
 
+/** That faults are active, and what shows them. */
+export function activeFaultsText(count: number): string {
+  return `${count} active: checkout faults list`;
+}
+
 /** How a sandbox that is ready runs; `detached` has its log file, which is null where a terminal has the log. */
 export type Running = "foreground" | { readonly detached: string | null };
 
@@ -61,8 +66,11 @@ export function banner(
     running = "foreground",
     given: { apiKey, signingSecret } = {},
     ownSecrets = 0,
+    activeFaults = 0,
   }: {
     readonly running?: Running;
+    /** How many faults can still hit (decision 94). */
+    readonly activeFaults?: number;
     /** Came from outside, so that it is known there; a banner often ends up in a log. */
     readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret">>;
     /** How many endpoints sign with a secret of their own. */
@@ -85,6 +93,7 @@ export function banner(
     ["Signing secret", signingSecret?.source ?? ready.signing_secret],
     ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
+    ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
     ...(isForeground ? [] : [["Stop it", `${calledAs(world)} sandbox stop`] satisfies Field]),
   ]);

@@ -22,6 +22,7 @@ import {
   type LogStream,
 } from "../../sandbox/runtime/access-log.ts";
 import { finishErasures } from "../../sandbox/runtime/erase.ts";
+import { countFaults } from "../../sandbox/fault/active.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { createRequestLog, type RequestLog } from "../../sandbox/runtime/request-log.ts";
 import { openRequestFile } from "../../store/request/request-file.ts";
@@ -273,6 +274,7 @@ function describe(
     startedAt: world.now(),
     logFile,
     heldBack,
+    activeFaults: countFaults({ store, world }),
     settings: { port, ...settingsOf(options) },
   };
 }

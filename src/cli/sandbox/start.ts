@@ -183,9 +183,8 @@ async function serveHere(context: Context, options: StartOptions): Promise<Endin
   const ending = await serveSandbox(context, configured.value, {
     place: { folder: found.value, log: world.stderr },
     use: async ({ ready, description, heldBack, given, stopRequested }) => {
-      await printer.result(ready, () =>
-        banner(context, ready, { given, ownSecrets: description.ownSecrets }),
-      );
+      const { ownSecrets, activeFaults } = description;
+      await printer.result(ready, () => banner(context, ready, { given, ownSecrets, activeFaults }));
       if (options.ephemeral !== true) noteTarget(context, options, "folder");
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
       await Promise.race([stopped, stopRequested]);

@@ -23,6 +23,7 @@ import {
   type Ending,
   type Problem,
 } from "../problem.ts";
+import { activeFaultsText } from "./ready.ts";
 import { describeRun, noteVersionOf } from "./live.ts";
 
 /** What is known of the sandbox of a folder; null is what nobody tells. */
@@ -36,6 +37,7 @@ type Status = {
   readonly started_at: string | null;
   readonly log_file: string | null;
   readonly held_back: string | null;
+  readonly active_faults: number | null;
   /** How it is served, by the names of the control API. */
   readonly settings: Readonly<Record<string, unknown>> | null;
   /** Why it tells nothing, where it runs. */
@@ -78,6 +80,7 @@ async function statusOf(context: Context, folder: string, run: Run | undefined):
     started_at: null,
     log_file: null,
     held_back: null,
+    active_faults: null,
     settings: null,
     problem: null,
   };
@@ -87,11 +90,17 @@ async function statusOf(context: Context, folder: string, run: Run | undefined):
   if (run.port === null) return { status: { ...known, state: "starting" } };
   const live = await describeRun(context, run);
   if (live.ok) {
-    const { startedAt, logFile, heldBack, settings: served } = live.value.description;
+    const { startedAt, logFile, heldBack, activeFaults, settings: served } = live.value.description;
     const settings = Object.fromEntries(
       Object.entries(served).map(([name, value]) => [wireName(name), value]),
     );
-    const told = { started_at: iso(startedAt), log_file: logFile, held_back: heldBack, settings };
+    const told = {
+      started_at: iso(startedAt),
+      log_file: logFile,
+      held_back: heldBack,
+      active_faults: activeFaults,
+      settings,
+    };
     return { status: { ...known, ...told, state: "running", running: true }, served };
   }
   const isOlder = live.refusal.code === "other_version";
@@ -128,6 +137,9 @@ function statusText(
             ["Log", logFile === null ? "its terminal" : shortPath(world, logFile)],
             ["Deliveries", status.held_back === null ? "on" : `held back: ${status.held_back}`],
           ] as const)),
+      ...(status.active_faults === null || status.active_faults === 0
+        ? []
+        : ([["Faults", activeFaultsText(status.active_faults)]] as const)),
       ...changed.map(([field, text]) => [wireName(field), text] as const),
       ...(status.problem === null ? [] : ([["Problem", status.problem]] as const)),
     ]),

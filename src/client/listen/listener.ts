@@ -1,4 +1,5 @@
 import { createMutex, type Mutex } from "../../core/mutex.ts";
+import { FAULT_HEADER, readFaultHeader, type MetFault } from "../../core/fault/fault.ts";
 import type { DeliveryCause } from "../../core/webhook/delivery.ts";
 import { targetFor, type ForwardPlan } from "../../core/webhook/forwarding.ts";
 import { takeToken, type Bucket } from "../../core/rate-limit.ts";
@@ -53,6 +54,8 @@ export type HandledDelivery = {
   readonly verified: boolean;
   /** Why it is not verified, or what is wrong with it although it is. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
+  /** The fault that the sender was asked for. */
+  readonly injected: MetFault | undefined;
   readonly result: DeliveryResult;
   /** The status that the sender got. */
   readonly answered: number;
@@ -189,7 +192,7 @@ const REFUSED = {
   headers_too_large: 431,
 } as const;
 
-type Received = Pick<HandledDelivery, "at" | "request" | "claims" | "verified" | "fault"> & {
+type Received = Pick<HandledDelivery, "at" | "request" | "claims" | "verified" | "fault" | "injected"> & {
   /** Time of arrival by the monotonic clock. */
   readonly since: number;
 };
@@ -202,7 +205,9 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const asked = { rawBody, headers, secrets: secrets.inForce, headerNames, now: at };
   const verdict = verifyWebhook(asked);
   const verified = verdict.ok || VERIFIED_ALL_THE_SAME.has(verdict.code);
-  const arrived = { at, since, request, verified, fault: verdict.ok ? undefined : verdict };
+  const [named = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
+  const injected = readFaultHeader(named);
+  const arrived = { at, since, request, verified, fault: verdict.ok ? undefined : verdict, injected };
   if (!verified) {
     const known = secrets.retired.map((secret) => ({
       label: "an earlier one of this endpoint",

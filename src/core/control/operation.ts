@@ -7,7 +7,7 @@ export type ControlRole = "control" | "administrator";
 
 /** One operation of the control API, as router, client and description read it (decision 43). */
 export type Operation<Request extends z.ZodType = z.ZodType, Answer extends z.ZodType = z.ZodType> = {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /** May hold `{store_id}` and `{id}`. */
   readonly path: string;
   readonly summary: string;
@@ -31,7 +31,7 @@ export type Operation<Request extends z.ZodType = z.ZodType, Answer extends z.Zo
 
 /** What the row of an operation has to say; the rest is the same for nearly all of them. */
 type Row<Request, Answer> = {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly summary: string;
   readonly answer: Answer;

@@ -5,6 +5,7 @@ import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./checkout.ts";
 import { clockOperations } from "./clock.ts";
 import { drillOperations } from "./drills.ts";
+import { faultOperations } from "../fault/operations.ts";
 import { keyOperations } from "./keys.ts";
 import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts";
 import { readinessOperations } from "./readiness.ts";
@@ -19,6 +20,7 @@ const operations = {
   ...keyOperations,
   ...clockOperations,
   ...webhookOperations,
+  ...faultOperations,
   ...drillOperations,
   ...readinessOperations,
   ...requestOperations,

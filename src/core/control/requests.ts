@@ -2,6 +2,7 @@ import * as z from "zod";
 import { ERROR_CODES } from "../errors.ts";
 import { EXPLAINED } from "../explain/explanation.ts";
 import { parseStatuses } from "../request/logged-request.ts";
+import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
 /** How long a request for the list waits at most for the next one, in milliseconds. */
@@ -19,6 +20,8 @@ const logged = z.object({
   orderId: z.string().nullable(),
   durationMs: z.number(),
   decisions: z.array(z.int()),
+  /** The fault that it has met, which somebody asked for. */
+  fault: metFault.nullable(),
 });
 /** A request of the log, as the control API tells it. */
 export type RequestEntry = DomainOf<typeof logged>;

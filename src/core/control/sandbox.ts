@@ -48,6 +48,8 @@ const sandboxDescription = z.object({
   logFile: z.string().nullable(),
   /** Why no events are delivered (decision 71); null if they are. */
   heldBack: z.string().nullable(),
+  /** How many faults of all stores can still hit (decision 94). */
+  activeFaults: z.int().min(0),
   /** How it is served. */
   settings: servedSettings.extend({ logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });

@@ -1,19 +1,16 @@
 import * as z from "zod";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
 import { PAUSED_BY } from "../webhook/endpoint.ts";
-import { FAULT_KINDS } from "../webhook/fault.ts";
+import { DELIVERY_ACTIONS } from "../fault/fault.ts";
+import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
 
 /** Default overlap of a rotation, in milliseconds: a day. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
-/** How long `delay` and `reorder` hold a delivery back by default, in milliseconds. */
-export const DEFAULT_TROUBLE_DELAY_MS = 2000;
 /** The longest that a caller can wait for events, or for the change of an endpoint, in one request, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
-const MAX_TROUBLE_DELAY_MS = 24 * 3_600_000;
-const MAX_TROUBLE_TIMES = 1000;
 const MAX_PAGE = 1000;
 
 const endpoint = z.object({
@@ -56,7 +53,7 @@ const deliveryAttempt = z.object({
   address: z.string().nullable(),
   status: z.int().nullable(),
   error: z.enum(DELIVERY_ERRORS).nullable(),
-  trouble: z.enum(FAULT_KINDS).nullable(),
+  trouble: z.enum(DELIVERY_ACTIONS).nullable(),
   headers: z.record(z.string(), z.string()),
   bodySha256: z.string(),
   answer: z.string().nullable(),
@@ -73,20 +70,12 @@ const delivery = z.object({
   tries: z.int().min(0),
   nextAt: moment.nullable(),
   createdAt: moment,
+  /** The fault that has held it back, dropped or doubled it. */
+  fault: metFault.nullable(),
   attempts: z.array(deliveryAttempt),
 });
 /** A delivery with its attempts, as the control API tells it. */
 export type DeliveryEntry = DomainOf<typeof delivery>;
-
-const trouble = z.object({
-  endpointId: z.uuid(),
-  eventId: z.uuid().nullable(),
-  kind: z.enum(FAULT_KINDS),
-  delayMs: z.int().min(0),
-  remaining: z.int().min(1),
-});
-/** A scheduled fault, as the control API tells it. */
-export type TroubleEntry = DomainOf<typeof trouble>;
 
 /** A delivery that was tried while a clock moved, as the control API tells it. */
 export const dispatched = z.object({
@@ -111,16 +100,6 @@ const endpointRequest = z.strictObject({
 });
 const stateRequest = z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) });
 const rotateRequest = z.strictObject({ overlapMs: z.int().min(0).max(MAX_OVERLAP_MS).optional() });
-const troubleRequest = z.discriminatedUnion("action", [
-  z.strictObject({
-    action: z.literal("add"),
-    kind: z.enum(FAULT_KINDS),
-    times: z.int().min(1).max(MAX_TROUBLE_TIMES).optional(),
-    eventId: z.uuid().optional(),
-    delayMs: z.int().min(0).max(MAX_TROUBLE_DELAY_MS).optional(),
-  }),
-  z.strictObject({ action: z.literal("clear") }),
-]);
 const listenerRequest = z.strictObject({
   url: z.string(),
   eventTypes: eventTypes.optional(),
@@ -152,7 +131,6 @@ const deliveriesQuery = z.strictObject({
 });
 
 const deliveries = z.object({ deliveries: z.array(delivery) });
-const troubles = z.object({ troubles: z.array(trouble) });
 const secrets = z.object({ inForce: z.array(z.string()), retired: z.array(z.string()) });
 
 /** The operations on endpoints, events and deliveries (decisions 11 to 14, 45). */
@@ -205,13 +183,6 @@ export const webhookOperations = {
     request: z.strictObject({}),
     answer: z.object({ eventId: z.uuid() }),
     refusals: ["state_conflict"],
-  }),
-  makeTrouble: storeOperation({
-    method: "POST",
-    path: "/endpoints/{id}/trouble",
-    summary: "Injects faults into the next deliveries to an endpoint, or removes scheduled faults",
-    request: troubleRequest,
-    answer: troubles,
   }),
   registerListener: storeOperation({
     method: "POST",

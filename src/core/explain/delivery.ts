@@ -1,5 +1,5 @@
 import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
-import type { FaultKind } from "../webhook/fault.ts";
+import type { DeliveryAction } from "../fault/fault.ts";
 import type { StoryEntry } from "./explanation.ts";
 
 /** A try of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
@@ -10,7 +10,7 @@ type Try = {
   readonly status: number | null;
   readonly error: DeliveryError | null;
   readonly milliseconds: number | null;
-  readonly fault: FaultKind | null;
+  readonly fault: DeliveryAction | null;
 };
 
 /** A delivery with its tries. */
@@ -106,7 +106,7 @@ export function likelyCause({
   fault,
 }: Pick<Try, "status" | "error" | "fault">): LikelyCause | undefined {
   if (fault !== null && (error !== null || status !== null) && !isSuccess(status))
-    return { cause: `the injected fault ${fault}`, next: "checkout endpoints trouble <endpoint_id> clear" };
+    return { cause: `the injected fault ${fault}`, next: "checkout faults list" };
   if (error !== null) return ERRORS[error];
   if (status === null || isSuccess(status)) return undefined;
   return STATUSES[status] ?? STATUSES[`${String(status)[0] ?? ""}xx`] ?? STATUSES["other"];

@@ -1,4 +1,5 @@
 import type { Checkout } from "../checkout/checkout.ts";
+import { faultText, type MetFault } from "../fault/fault.ts";
 import { parseJson } from "../json.ts";
 import { keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { printable } from "../text.ts";
@@ -22,10 +23,11 @@ type Met = Pick<
 
 /** Why a request was answered as it was. */
 export function explainRequest(request: LoggedRequest, met: Met | undefined): Explanation {
-  const { requestId, method, path, status, code, refused } = request;
+  const { requestId, path, code, refused, fault } = request;
   const entries = [requestEntry(request)];
-  const line = `${method} ${path} was answered ${status}`;
+  const line = lineOf(request);
   const rest = { kind: "request", id: requestId, entries } as const;
+  if (fault !== null) return { ...rest, ...NOTHING_REFUSED, ...ofFault(request, fault, line) };
   if (code === null || refused === null) {
     const relied = request.decisions[0] ?? null;
     const next = met === undefined ? [] : [`checkout explain ${met.id}`];
@@ -35,12 +37,8 @@ export function explainRequest(request: LoggedRequest, met: Met | undefined): Ex
       summary: replayed
         ? `${line}, with the bytes of the first answer of its key: nothing was created`
         : line,
-      check: null,
-      rule: null,
+      ...NOTHING_REFUSED,
       decision: relied,
-      expected: null,
-      received: null,
-      differences: [],
       next,
     };
   }
@@ -58,6 +56,38 @@ export function explainRequest(request: LoggedRequest, met: Met | undefined): Ex
     differences,
     next: met === undefined ? next : [`checkout explain ${met.id}`, ...next],
   };
+}
+
+const NOTHING_REFUSED = {
+  check: null,
+  rule: null,
+  expected: null,
+  received: null,
+  differences: [],
+} as const;
+
+/** The decision on faults. */
+const FAULTS = 94;
+
+/** Whatever the answer was, the fault is why the client did not get the right one. */
+function ofFault(
+  { refused, code }: LoggedRequest,
+  fault: MetFault,
+  line: string,
+): Pick<Explanation, "summary" | "decision" | "next"> {
+  const why = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
+  return {
+    summary: `${line}${why}; ${faultText(fault)}`,
+    decision: FAULTS,
+    next: ["checkout faults list", "checkout faults clear"],
+  };
+}
+
+/** What a request was answered, also where its client did not hear it. */
+function lineOf({ method, path, status, fault }: LoggedRequest): string {
+  if (status === 0) return `${method} ${path} was not answered, and nothing was done`;
+  const lost = fault?.action === "lose_answer" ? ", and the answer was lost" : "";
+  return `${method} ${path} was answered ${status}${lost}`;
 }
 
 /** The decision on replays. */

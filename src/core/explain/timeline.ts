@@ -1,4 +1,5 @@
 import type { Attempt, AttemptResult } from "../checkout/payment.ts";
+import { faultText } from "../fault/fault.ts";
 import type { LoggedRequest } from "../request/logged-request.ts";
 import { deliveryEntries, type ToldDelivery } from "./delivery.ts";
 import type { StoryEntry } from "./explanation.ts";
@@ -46,8 +47,10 @@ export function requestEntry({
   status,
   code,
   durationMs,
+  fault,
 }: LoggedRequest): StoryEntry {
-  const text = `${method} ${path}: ${status}${code === null ? "" : ` ${code}`}`;
+  const said = status === 0 ? "no answer" : `${status}${code === null ? "" : ` ${code}`}`;
+  const text = `${method} ${path}: ${said}${fault === null ? "" : `, ${faultText(fault)}`}`;
   return { at: storeAt, what: "request", id: requestId, of: null, status, durationMs, text };
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../errors.ts";
+import type { MetFault } from "../fault/fault.ts";
 import { cut, redactSecrets } from "../text.ts";
 
 /** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
@@ -21,6 +22,8 @@ export type LoggedRequest = {
   readonly durationMs: number;
   /** Numbers of the decisions that the answer relied on. */
   readonly decisions: readonly number[];
+  /** The fault that it has met (decision 94); null if none. */
+  readonly fault: MetFault | null;
   /** What else is kept of a refused request; null of one that succeeded, whose answer is with its key. */
   readonly refused: RefusedRequest | null;
 };

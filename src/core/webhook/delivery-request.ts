@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { changedBody, STALE_BY_SECONDS, type FaultKind } from "./fault.ts";
+import { FAULT_HEADER, faultHeader, type MetFault } from "../fault/fault.ts";
+import { changedBody, STALE_BY_SECONDS } from "./tampering.ts";
 import { HEADERS, signHeaders } from "./signature.ts";
 
 /** The request to an endpoint, and the parts of it that the audit keeps. */
@@ -22,16 +23,22 @@ export type DeliveryParts = {
   readonly retiredSecrets: readonly string[];
   /** Real time, in milliseconds: receivers compare it with theirs (decision 18). */
   readonly realNow: number;
-  readonly fault: FaultKind | null;
+  /** The fault that it has met; null if none. */
+  readonly fault: MetFault | null;
 };
 
 /** Signs one attempt (interface 29; decision 12), with the fault that was injected, if any. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, fault } = parts;
-  const timestamp = Math.floor(parts.realNow / 1000) - (fault === "stale_timestamp" ? STALE_BY_SECONDS : 0);
+  const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
   const signed = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody: Buffer.from(parts.body) });
-  const body = fault === "changed_body" ? changedBody(parts.body) : parts.body;
-  const headers = { "Content-Type": "application/json", "User-Agent": "checkout-sandbox", ...signed };
+  const body = fault?.action === "changed_body" ? changedBody(parts.body) : parts.body;
+  const headers = {
+    "Content-Type": "application/json",
+    "User-Agent": "checkout-sandbox",
+    ...(fault === null ? {} : { [FAULT_HEADER]: faultHeader(fault) }),
+    ...signed,
+  };
   const kept = Object.entries(headers).filter(([name]) => name !== HEADERS.signature);
   return {
     headers,
@@ -44,6 +51,6 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
 /** The secrets to sign with: the active ones, a retired one, or one that never existed. */
 function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts): readonly string[] {
   const never = `whsec_${hash("sha256", `never a secret, ${eventId}`, "base64url")}`;
-  if (fault === "bad_signature") return [never];
-  return fault === "old_secret" ? [retiredSecrets[0] ?? never] : secrets;
+  if (fault?.action === "bad_signature") return [never];
+  return fault?.action === "old_secret" ? [retiredSecrets[0] ?? never] : secrets;
 }

@@ -11,7 +11,7 @@ import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { A_SECRET, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
@@ -27,6 +27,7 @@ import type { RetrieveWatch } from "../readiness/retrieve-watch.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { ServiceContext } from "../context.ts";
 import { createCheckout, retrieveCheckout } from "../checkout/create.ts";
+import { underFaults, type ApiFaultContext } from "../fault/api-faults.ts";
 import { refuseErased } from "../runtime/store-gate.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 
@@ -34,14 +35,15 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
 /** What the v1 API needs in addition to the verbs. */
-export type ApiContext = ServiceContext & {
-  readonly rateLimiter: RateLimiter;
-  readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
-  readonly retrieveWatch: Pick<RetrieveWatch, "look">;
-  /** Both tokens, to recognise them where they do not belong: a given one has no form of its own. */
-  readonly controlToken: string;
-  readonly adminToken: string;
-};
+export type ApiContext = ServiceContext &
+  ApiFaultContext & {
+    readonly rateLimiter: RateLimiter;
+    readonly idempotencyWatch: Pick<IdempotencyWatch, "look" | "isOwn">;
+    readonly retrieveWatch: Pick<RetrieveWatch, "look">;
+    /** Both tokens, to recognise them where they do not belong: a given one has no form of its own. */
+    readonly controlToken: string;
+    readonly adminToken: string;
+  };
 
 /**
  * The v1 API (interface 14 to 16; decision 15). The steps follow the order of decision 3: browser, route,
@@ -54,7 +56,12 @@ const ROUTES: readonly AreaRoute<ApiContext>[] = [
     methods: ["GET"],
     path: "/v1/checkout-sessions/{session_id}",
     role: "checkout_sessions:read",
-    answer: retrieve,
+    answer: async (context, call) => {
+      const caller = authorize(context, call.request, "checkout_sessions:read");
+      if (!caller.ok) return caller;
+      const work = (): Promise<Outcome<Answer>> => retrieve(context, call, caller.value);
+      return underFaults(context, { call, caller: caller.value, work, refuse: refusing(context, call) });
+    },
   },
 ];
 
@@ -94,25 +101,32 @@ function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<
     role: scope,
     answer: async (context, call) => {
       const { request, requestId } = call;
-      const outcome = await create(context, call, { object, scope });
-      return context.idempotencyWatch.look(request, { requestId, outcome });
+      const look = (outcome: Outcome<Answer>): Outcome<Answer> | Promise<Outcome<Answer>> =>
+        context.idempotencyWatch.look(request, { requestId, outcome });
+      const caller = authorize(context, request, scope);
+      if (!caller.ok) return look(caller);
+      const work = async (): Promise<Outcome<Answer>> =>
+        look(await create(context, call, { ...caller.value, object }));
+      return underFaults(context, { call, caller: caller.value, work, refuse: refusing(context, call) });
     },
   };
+}
+
+/** A refusal of v1 as its answer. */
+function refusing(context: ApiContext, call: Call): (refusal: Refusal) => Answer {
+  return (refusal) => V1.refuse(context, call, refusal);
 }
 
 async function create(
   context: ApiContext,
   call: Call,
-  { object, scope }: { readonly object: CheckoutObject; readonly scope: Scope },
+  { object, storeId, clock }: CredentialInStore & { readonly object: CheckoutObject },
 ): Promise<Outcome<Answer>> {
   const { path, requestId: ownId } = call;
-  const credential = authorize(context, call.request, scope);
-  if (!credential.ok) return credential;
   const content = readCreate(call);
   if (!content.ok) return content;
   const kept = refuseTokens(context, content.value);
   if (!kept.ok) return kept;
-  const { storeId, clock } = credential.value;
   const sentByUs = (): boolean => isOwnCommand(call.request);
   const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: sentByUs };
   const created = await createCheckout(context, command);
@@ -138,19 +152,21 @@ async function create(
   });
 }
 
-async function retrieve(context: ApiContext, call: Call): Promise<Outcome<Answer>> {
+async function retrieve(
+  context: ApiContext,
+  call: Call,
+  caller: CredentialInStore,
+): Promise<Outcome<Answer>> {
   const { requestId, params } = call;
-  const credential = authorize(context, call.request, "checkout_sessions:read");
-  if (!credential.ok) return credential;
   const query = refuseQuery(call);
   if (!query.ok) return query;
   const { session_id: sessionId = "" } = params;
   if (!UUID.test(sessionId)) {
     return refuse("invalid_session_id", `the session id must be a UUID; got ${printableLiteral(sessionId)}`);
   }
-  const found = await retrieveCheckout(context, credential.value, sessionId.toLowerCase());
+  const found = await retrieveCheckout(context, caller, sessionId.toLowerCase());
   if (!found.ok) return found;
-  const { storeId, clock } = credential.value;
+  const { storeId, clock } = caller;
   const decisions = found.value.object === "order" ? RETRIEVED_ORDER : NOTHING_RELIED_ON;
   if (decisions.length > 0)
     context.assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, context.world.now()) });

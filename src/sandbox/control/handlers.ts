@@ -3,6 +3,7 @@ import { accept } from "../../core/outcome.ts";
 import { checkoutHandlers } from "./checkout.ts";
 import { clockHandlers } from "./clock.ts";
 import { drillHandlers } from "./drills.ts";
+import { faultHandlers } from "./faults.ts";
 import type { Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys.ts";
 import { readinessHandlers } from "./readiness.ts";
@@ -17,6 +18,7 @@ export const CONTROL_HANDLERS: Handlers = {
   ...keyHandlers,
   ...clockHandlers,
   ...webhookHandlers,
+  ...faultHandlers,
   ...drillHandlers,
   ...readinessHandlers,
   ...sandboxHandlers,

@@ -1,12 +1,16 @@
 import type { sandboxOperations } from "../../core/control/sandbox.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
+import { countFaults } from "../fault/active.ts";
 import type { Handlers } from "./handler.ts";
 
 /** What each operation on the serving process does. */
 export const sandboxHandlers = {
-  describeSandbox: ({ description, store }) =>
-    Promise.resolve(accept({ ...description, ownSecrets: ownSecretsOf(store, description.storeId) })),
+  describeSandbox: (context) => {
+    const { description, store } = context;
+    const ownSecrets = ownSecretsOf(store, description.storeId);
+    return Promise.resolve(accept({ ...description, ownSecrets, activeFaults: countFaults(context) }));
+  },
   stopSandbox: ({ description, requestStop }, { body }) => {
     const { pid } = description;
     if (body.pid !== pid)

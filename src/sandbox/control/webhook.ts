@@ -1,6 +1,5 @@
 import {
   DEFAULT_OVERLAP_MS,
-  DEFAULT_TROUBLE_DELAY_MS,
   type DeliveryEntry,
   type EventEntry,
   type webhookOperations,
@@ -15,8 +14,6 @@ import { endpointOf } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import {
   addEndpoint,
-  addFault,
-  clearFaults,
   eventOf,
   registerListener,
   removeEndpoint,
@@ -69,20 +66,6 @@ export const webhookHandlers = {
   testEndpoint: async (context, { storeId, id }) => {
     const tested = await testEndpoint(context, { storeId, endpointId: id });
     return tested.ok ? accept({ eventId: tested.value }) : tested;
-  },
-  makeTrouble: async (context, { storeId, id, body }) => {
-    const ref = { storeId, endpointId: id };
-    const troubles =
-      body.action === "clear"
-        ? await clearFaults(context, ref)
-        : await addFault(context, {
-            ...ref,
-            eventId: body.eventId ?? null,
-            kind: body.kind,
-            delayMs: body.delayMs ?? DEFAULT_TROUBLE_DELAY_MS,
-            remaining: body.times ?? 1,
-          });
-    return troubles.ok ? accept({ troubles: troubles.value }) : troubles;
   },
   registerListener: async (context, { storeId, body }) => {
     const registered = await registerListener(context, storeId, body);

@@ -172,7 +172,7 @@ function asKept({ request, answer, times }: Noted, position: number): LoggedRequ
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
   const hide = (text: string): string => redactValues(text, secrets);
-  const { orderId = null, decisions = [], refusal, clock } = answer.logged ?? {};
+  const { orderId = null, decisions = [], refusal, fault = null, clock } = answer.logged ?? {};
   // A request comes before what it makes, also in a story.
   const cameAt = times.at - Math.ceil(times.milliseconds);
   const summary = {
@@ -185,13 +185,15 @@ function asKept({ request, answer, times }: Noted, position: number): LoggedRequ
     path: cut(redactSecrets(hide(splitTarget(target).path)), MAX_PATH_CODE_POINTS),
     status: answer.status,
     decisions,
+    fault,
   };
-  if (refusal === undefined) return { ...summary, code: null, orderId, refused: null };
+  const ordered = orderId === null ? null : hide(orderId);
+  if (refusal === undefined) return { ...summary, code: null, orderId: ordered, refused: null };
   const text = hide(Buffer.from(body).toString("utf8"));
   return {
     ...summary,
     code: refusal.code,
-    orderId: orderId === null ? orderIdIn(text) : hide(orderId),
+    orderId: ordered ?? orderIdIn(text),
     refused: {
       message: hide(refusal.message),
       headers: keptHeaders(rawHeaders.map(hide)),

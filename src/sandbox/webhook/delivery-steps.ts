@@ -13,11 +13,12 @@ import {
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
 import { LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { parseRetryAfter } from "../../core/retry-after.ts";
-import type { DeliveryFault, FaultKind } from "../../core/webhook/fault.ts";
+import type { DeliveryFault } from "../../core/fault/fault.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
+import { takeDeliveryFault } from "../fault/delivery-faults.ts";
 import { enqueue } from "./outbox.ts";
 import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts";
 import type { ServiceContext } from "../context.ts";
@@ -140,12 +141,11 @@ function takeSome(
     // Of several that could be sent, a checkout gets one.
     const whose = delivery.checkoutId ?? event.id;
     if (taken.has(whose)) continue;
-    const isOwnDoing = delivery.cause === "duplicate";
-    const fault = isOwnDoing ? undefined : store.faults.take(endpoint.id, event.id);
+    const fault = takeDeliveryFault(context, { delivery, event }, now);
     if (fault !== undefined && holdBack(context, { delivery, fault }, now))
       // It may have changed what comes next.
       return { taken: [...taken.values()], goesOn: true };
-    taken.set(whose, start(context, { delivery, event, fault: fault?.kind ?? null }, taking));
+    taken.set(whose, start(context, { delivery, event, fault: fault ?? null }, taking));
   }
   return { taken: [...taken.values()], goesOn: taken.size < candidates.length };
 }
@@ -157,21 +157,24 @@ function holdBack(
   now: number,
 ): boolean {
   const { id, tries } = delivery;
-  const nextAt = now + fault.delayMs;
-  switch (fault.kind) {
+  const nextAt = now + (fault.latencyMs ?? 0);
+  switch (fault.action) {
     case "drop":
+      store.deliveries.noteFault(id, fault);
       store.deliveries.settle(id, { state: "dropped", tries, nextAt: now });
       store.deliveries.releaseFollowers(delivery, now);
       return true;
     case "delay":
+      store.deliveries.noteFault(id, fault);
       store.deliveries.settle(id, { state: "due", tries, nextAt });
       if (delivery.inOrder) store.deliveries.holdFollowers(delivery, nextAt);
       return true;
     case "reorder":
+      store.deliveries.noteFault(id, fault);
       store.deliveries.postpone(id, nextAt);
       return true;
     case "duplicate":
-    case "stale_timestamp":
+    case "stale":
     case "bad_signature":
     case "changed_body":
     case "old_secret":
@@ -181,7 +184,7 @@ function holdBack(
 
 function start(
   context: DispatchContext,
-  wanted: Pick<Started, "delivery" | "event"> & { readonly fault: FaultKind | null },
+  wanted: Pick<Started, "delivery" | "event"> & { readonly fault: DeliveryFault | null },
   { endpoint, now, secrets }: Pick<Taking, "endpoint" | "now" | "secrets">,
 ): Started {
   const { store, world } = context;
@@ -193,7 +196,7 @@ function start(
     secrets: inForce,
     retiredSecrets: retired,
     realNow: world.now(),
-    fault,
+    fault: fault ?? delivery.fault,
   });
   const last = store.deliveryAttempts.last(delivery.id);
   const number = (last?.number ?? 0) + 1;
@@ -207,9 +210,10 @@ function start(
     url,
     headers,
     bodyHash,
-    fault,
+    fault: fault?.action ?? null,
   });
-  if (fault === "duplicate") enqueue(context, { event, endpoint, cause: "duplicate" }, now);
+  if (fault?.action === "duplicate")
+    store.deliveries.noteFault(enqueue(context, { event, endpoint, cause: "duplicate" }, now), fault);
   return { endpoint, delivery, event, number, request, connection };
 }
 

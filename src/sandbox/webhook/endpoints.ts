@@ -8,7 +8,6 @@ import {
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
-import type { DeliveryFault } from "../../core/webhook/fault.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
@@ -193,31 +192,6 @@ export function replayEvent(
         endpointId: endpoint.id,
       })),
     );
-  });
-}
-
-/** Injects a fault into the next deliveries to an endpoint (decision 45). Refuses with `not_found`. */
-export function addFault(
-  context: EndpointsContext,
-  wanted: Pick<DeliveryFault, "storeId" | "endpointId" | "eventId" | "kind" | "delayMs" | "remaining">,
-): Promise<Outcome<readonly DeliveryFault[]>> {
-  const { store, world } = context;
-  return atEndpoint(context, wanted, (endpoint, createdAt) => {
-    const event = wanted.eventId === null ? undefined : eventOf(store, wanted.storeId, wanted.eventId);
-    if (event?.ok === false) return event;
-    store.faults.insert({ ...wanted, id: world.uuid(), createdAt });
-    return accept(store.faults.of(endpoint.id));
-  });
-}
-
-/** Removes the scheduled faults of an endpoint. Refuses with `not_found`. */
-export function clearFaults(
-  context: EndpointsContext,
-  ref: EndpointRef,
-): Promise<Outcome<readonly DeliveryFault[]>> {
-  return atEndpoint(context, ref, (endpoint) => {
-    context.store.faults.clear(endpoint.id);
-    return accept(context.store.faults.of(endpoint.id));
   });
 }
 

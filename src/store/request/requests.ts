@@ -44,6 +44,9 @@ DROP TABLE requests;
 const HOLDING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
+/** As written; before there were faults of v1 none was. */
+type WrittenRequest = Omit<LoggedRequest, "fault"> & Partial<Pick<LoggedRequest, "fault">>;
+
 /** Requests of one store that are written together, in the order of their positions. */
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };
 
@@ -111,7 +114,8 @@ function asHeld(text: string | null): string | null {
 
 /** Written by us. */
 function parsed(batch: string): LoggedRequest[] {
-  return JSON.parse(batch) as LoggedRequest[];
+  const written = JSON.parse(batch) as WrittenRequest[];
+  return written.map((request) => Object.assign(request, { fault: request.fault ?? null }));
 }
 
 type Held = { readonly storeId: string; readonly after: number; readonly holds: string | null };

@@ -1,4 +1,5 @@
 import { DELIVERY_STATES, type DeliveryCause, type DeliveryState } from "../../core/webhook/delivery.ts";
+import { faultHeader, readFaultHeader, type MetFault } from "../../core/fault/fault.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 
@@ -20,6 +21,8 @@ export type Delivery = {
   readonly tries: number;
   readonly nextAt: number;
   readonly createdAt: number;
+  /** The fault that has held it back, dropped or doubled it. */
+  readonly fault: MetFault | null;
 };
 
 /** Which deliveries to list; null for all. */
@@ -34,13 +37,15 @@ export type DeliveryFilter = {
   readonly before?: string | undefined;
 };
 
-type NewDelivery = Omit<Delivery, "state" | "tries">;
-type Row<Value> = Omit<Value, "inOrder"> & { readonly inOrder: number };
+type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
+type NewRow = Omit<NewDelivery, "inOrder"> & { readonly inOrder: number };
+/** As stored: the fault as its header has it. */
+type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
 /** The place of a delivery among those of its checkout to its endpoint. */
 type Place = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
 const COLUMNS = `id, store_id AS storeId, endpoint_id AS endpointId, event_id AS eventId, checkout_id AS checkoutId, sequence,
-  cause, in_order AS inOrder, state, tries, next_at AS nextAt, created_at AS createdAt`;
+  cause, in_order AS inOrder, state, tries, next_at AS nextAt, created_at AS createdAt, fault`;
 
 /** The DDL of deliveries. */
 export const DELIVERIES_DDL = `
@@ -102,10 +107,12 @@ export function deliveriesTable(connection: Connection) {
       sql.update.run({ ...after, id });
     },
 
+    /** Writes which fault a delivery has met that is not settled yet. */
+    noteFault: (id: string, fault: MetFault): void =>
+      void sql.noteFault.run({ id, fault: faultHeader(fault) }),
+
     /** Postpones a delivery, and lets the later events of its checkout overtake it. */
-    postpone: (id: string, nextAt: number): void => {
-      sql.postpone.run({ id, nextAt });
-    },
+    postpone: (id: string, nextAt: number): void => void sql.postpone.run({ id, nextAt }),
 
     /** Postpones the later events of a checkout until this one is due: they cannot be sent before it. */
     holdFollowers: ({ endpointId, checkoutId, sequence }: Place, nextAt: number): void => {
@@ -118,14 +125,10 @@ export function deliveriesTable(connection: Connection) {
     },
 
     /** Makes everything that waits for an endpoint due now. */
-    makeAllDue: (endpointId: string, now: number): void => {
-      sql.makeAllDue.run({ endpointId, now });
-    },
+    makeAllDue: (endpointId: string, now: number): void => void sql.makeAllDue.run({ endpointId, now }),
 
     /** Drops everything that is queued for an endpoint. */
-    dropAll: (endpointId: string): void => {
-      sql.dropAll.run(endpointId);
-    },
+    dropAll: (endpointId: string): void => void sql.dropAll.run(endpointId),
 
     /** Whether an event is queued for an endpoint. */
     waits: (endpointId: string, eventId: string): boolean =>
@@ -146,7 +149,7 @@ export function deliveriesTable(connection: Connection) {
 
 function prepare(connection: Connection) {
   return {
-    insert: connection.prepare<Row<NewDelivery>>(
+    insert: connection.prepare<NewRow>(
       `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state,
          next_at, created_at)
        VALUES (@id, @storeId, @endpointId, @eventId, @checkoutId, @sequence, @cause, @inOrder, 'due',
@@ -159,24 +162,8 @@ function prepare(connection: Connection) {
            AND sequence < @sequence`,
       )
       .pluck(),
-    select: connection.prepare<[string], Row<Delivery>>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
-    // It waits for earlier events, and while another try of its checkout is in flight: those never overlap there.
-    selectNext: connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, Row<Delivery>>(
-      `SELECT ${COLUMNS} FROM deliveries AS one
-       WHERE endpoint_id = @endpointId AND state = 'due' AND NOT (in_order = 1 AND EXISTS (
-         SELECT 1 FROM deliveries AS earlier
-         WHERE earlier.endpoint_id = one.endpoint_id AND earlier.checkout_id = one.checkout_id
-           AND earlier.sequence < one.sequence AND earlier.state = 'due' AND earlier.in_order = 1))
-         AND NOT EXISTS (
-           SELECT 1 FROM deliveries AS other INDEXED BY waiting_deliveries
-           WHERE other.endpoint_id = one.endpoint_id AND other.checkout_id = one.checkout_id AND other.state = 'due'
-             AND ${hasOpenTry("other")})
-         -- An event without a checkout has only itself to wait for.
-         AND NOT (one.checkout_id IS NULL AND EXISTS (
-           SELECT 1 FROM deliveries AS other INDEXED BY deliveries_of_event
-           WHERE other.event_id = one.event_id AND other.endpoint_id = one.endpoint_id AND ${hasOpenTry("other")}))
-       ORDER BY next_at, rowid LIMIT @limit`,
-    ),
+    select: connection.prepare<[string], Row>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
+    selectNext: prepareNext(connection),
     countDue: connection
       .prepare<EndpointAt, number>(
         "SELECT count(*) FROM deliveries WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now",
@@ -184,6 +171,9 @@ function prepare(connection: Connection) {
       .pluck(),
     update: connection.prepare<Pick<Delivery, "id" | "state" | "tries" | "nextAt">>(
       "UPDATE deliveries SET state = @state, tries = @tries, next_at = @nextAt WHERE id = @id",
+    ),
+    noteFault: connection.prepare<{ readonly id: string; readonly fault: string }>(
+      "UPDATE deliveries SET fault = @fault WHERE id = @id",
     ),
     postpone: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
@@ -208,10 +198,30 @@ function prepare(connection: Connection) {
       `SELECT 1 FROM deliveries INDEXED BY deliveries_of_event
        WHERE event_id = @eventId AND endpoint_id = @endpointId AND state = 'due' LIMIT 1`,
     ),
-    selectOfCheckout: connection.prepare<[string, number], Row<Delivery>>(
+    selectOfCheckout: connection.prepare<[string, number], Row>(
       `SELECT ${COLUMNS} FROM deliveries WHERE checkout_id = ? ORDER BY rowid DESC LIMIT ?`,
     ),
   };
+}
+
+/** It waits for earlier events, and while another try of its checkout is in flight: those never overlap there. */
+function prepareNext(connection: Connection) {
+  return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, Row>(
+    `SELECT ${COLUMNS} FROM deliveries AS one
+       WHERE endpoint_id = @endpointId AND state = 'due' AND NOT (in_order = 1 AND EXISTS (
+         SELECT 1 FROM deliveries AS earlier
+         WHERE earlier.endpoint_id = one.endpoint_id AND earlier.checkout_id = one.checkout_id
+           AND earlier.sequence < one.sequence AND earlier.state = 'due' AND earlier.in_order = 1))
+         AND NOT EXISTS (
+           SELECT 1 FROM deliveries AS other INDEXED BY waiting_deliveries
+           WHERE other.endpoint_id = one.endpoint_id AND other.checkout_id = one.checkout_id AND other.state = 'due'
+             AND ${hasOpenTry("other")})
+         -- An event without a checkout has only itself to wait for.
+         AND NOT (one.checkout_id IS NULL AND EXISTS (
+           SELECT 1 FROM deliveries AS other INDEXED BY deliveries_of_event
+           WHERE other.event_id = one.event_id AND other.endpoint_id = one.endpoint_id AND ${hasOpenTry("other")}))
+       ORDER BY next_at, rowid LIMIT @limit`,
+  );
 }
 
 /** That a delivery of this name has a try whose end is not recorded. */
@@ -263,11 +273,11 @@ function prepareLists(connection: Connection) {
          WHERE endpoint_id = @endpointId AND state = @state AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
-    at: connection.prepare<[number], Row<Delivery>>(`SELECT ${COLUMNS} FROM deliveries WHERE rowid = ?`),
-    selectOfEvent: connection.prepare<Part, Row<Delivery>>(
+    at: connection.prepare<[number], Row>(`SELECT ${COLUMNS} FROM deliveries WHERE rowid = ?`),
+    selectOfEvent: connection.prepare<Part, Row>(
       `SELECT ${COLUMNS} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${filtered}`,
     ),
-    selectOfCheckout: connection.prepare<Part, Row<Delivery>>(
+    selectOfCheckout: connection.prepare<Part, Row>(
       `SELECT ${COLUMNS} FROM deliveries INDEXED BY deliveries_of_checkout
        WHERE checkout_id IS NOT NULL AND checkout_id = @checkoutId AND ${filtered}`,
     ),
@@ -276,10 +286,15 @@ function prepareLists(connection: Connection) {
 
 type EndpointAt = Pick<Delivery, "endpointId"> & { readonly now: number };
 
-function fromRow(row: Row<Delivery> | undefined): Delivery | undefined {
+function fromRow(row: Row | undefined): Delivery | undefined {
   return row && fromKnownRow(row);
 }
 
-function fromKnownRow(row: Row<Delivery>): Delivery {
-  return { ...row, inOrder: row.inOrder === 1 };
+function fromKnownRow(row: Row): Delivery {
+  const { fault } = row;
+  return {
+    ...row,
+    inOrder: row.inOrder === 1,
+    fault: fault === null ? null : (readFaultHeader(fault) ?? null),
+  };
 }

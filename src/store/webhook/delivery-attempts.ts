@@ -1,5 +1,5 @@
 import type { DeliveryError } from "../../core/webhook/delivery.ts";
-import type { FaultKind } from "../../core/webhook/fault.ts";
+import type { DeliveryAction } from "../../core/fault/fault.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */
@@ -13,7 +13,7 @@ export type DeliveryAttempt = {
   /** SHA-256 of the body that was sent, in hex. */
   readonly bodyHash: string;
   /** The injected fault, if there was one. */
-  readonly fault: FaultKind | null;
+  readonly fault: DeliveryAction | null;
   /** Null while it runs. */
   readonly finishedAt: number | null;
   /** How long it took, in real milliseconds. */
@@ -40,7 +40,8 @@ type NewAttempt = Pick<
 >;
 type Place = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
-const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash, fault,
+const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash,
+  CASE fault WHEN 'stale_timestamp' THEN 'stale' ELSE fault END AS fault,
   finished_at AS finishedAt, milliseconds, address, status, error, answer, next_at AS nextAt`;
 
 /** The DDL of attempts of deliveries. */

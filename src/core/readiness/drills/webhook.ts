@@ -4,7 +4,7 @@ import { recordTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import { STATUSES, type CheckoutObject, type Status } from "../../checkout/checkout.ts";
 import { iso } from "../../clock.ts";
 import type { DrillStep } from "./drill.ts";
-import { STALE_BY_SECONDS } from "../../webhook/fault.ts";
+import { STALE_BY_SECONDS } from "../../webhook/tampering.ts";
 import { DEFAULT_TOLERANCE_SECONDS, HEADERS, signatureOf } from "../../webhook/signature.ts";
 
 /** An event type of a checkout. */

@@ -1,0 +1,323 @@
+import type { Command } from "commander";
+import { iso } from "../../core/clock.ts";
+import { durationOf, durationText } from "../../core/config/setting-text.ts";
+import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
+import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/fault.ts";
+import type { FaultEntry } from "../../core/fault/operations.ts";
+import { FAULT_PROFILES } from "../../core/fault/profiles.ts";
+import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../core/fault/request.ts";
+import { termsOf } from "../../core/fault/terms.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printableLiteral } from "../../core/text.ts";
+import {
+  invalidOption,
+  register,
+  valueOption,
+  type CommonOptions,
+  type Context,
+  type Registry,
+} from "../command.ts";
+import { callSandbox, FIND_ID } from "../control-command.ts";
+import { idOf, isShortId, parseChoice, parseDuration, parseId, parseWhole } from "../parsers.ts";
+import { widthOf } from "../printer.ts";
+import { failUsage, type Ending, type Problem } from "../problem.ts";
+import { shortId, table } from "../table.ts";
+
+type AddOptions = CommonOptions & {
+  readonly profile?: (typeof FAULT_PROFILES)[number];
+  readonly method?: "GET" | "POST";
+  readonly path?: string;
+  readonly event?: string;
+  readonly endpoint?: string;
+  readonly orderId?: string;
+  readonly nth?: number;
+  readonly probability?: number;
+  readonly seed?: string;
+  readonly times?: number;
+  readonly until?: Until;
+  readonly status?: number;
+  readonly latency?: number;
+  readonly retryAfter?: number;
+};
+
+/** The end of a fault: so long after now, or a moment; milliseconds by the store's clock. */
+type Until = { readonly inMs: number } | { readonly at: number };
+
+const MAX_TIMES = 1_000_000;
+
+/** `checkout faults add|list|remove|clear`. */
+export function registerFaults(parent: Command, registry: Registry): void {
+  registerAdd(parent, registry);
+  register<CommonOptions>(parent, registry, {
+    name: "list",
+    summary: "list the faults that can still hit, oldest first",
+    examples: ["checkout faults list", "checkout faults list --json"],
+    options: [],
+    run: runList,
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "remove <id>",
+    summary: "remove a fault",
+    examples: ["checkout faults remove <id>"],
+    options: [],
+    run: runRemove,
+  });
+  register<CommonOptions>(parent, registry, {
+    name: "clear",
+    summary: "remove all faults of the store",
+    examples: ["checkout faults clear"],
+    options: [],
+    run: runClear,
+  });
+}
+
+function registerAdd(parent: Command, registry: Registry): void {
+  register<AddOptions>(parent, registry, {
+    name: "add [action]",
+    summary: `inject a fault; of v1: ${API_ACTIONS.join(", ")}; of deliveries: ${DELIVERY_ACTIONS.join(", ")}`,
+    examples: [
+      "checkout faults add lose_answer --path /v1/orders",
+      "checkout faults add status --status 502 --order-id 'order-7*' --times 3",
+      "checkout faults add latency --latency 3s --probability 0.5 --until 10m",
+      "checkout faults add duplicate --event order.succeeded",
+      "checkout faults add --profile flaky-network",
+    ],
+    options: [
+      valueOption("--profile <name>", FAULT_PROFILES.join(", "), parseChoice(FAULT_PROFILES)),
+      valueOption("--method <method>", "only requests with it: GET or POST", parseChoice(["GET", "POST"])),
+      valueOption("--path <path>", "only requests of this path of v1; * stands for any text"),
+      valueOption("--event <type|id>", "only deliveries of this event type, order.*, or of one event"),
+      valueOption("--endpoint <id>", "only deliveries to this endpoint", parseId),
+      valueOption("--order-id <pattern>", "only what is about this order_id; * stands for any text"),
+      valueOption("--nth <n>", "begin with the nth that matches (default: 1)", parseWhole(1, MAX_TIMES)),
+      valueOption("--probability <p>", "hit this share of what matches, 0 to 1 (default: 1)", parseShare),
+      valueOption("--seed <text>", "what --probability is decided by (default: drawn; faults list shows it)"),
+      valueOption(
+        "--times <n>",
+        "number of requests or deliveries that it hits (default: 1; with --until any number)",
+        parseWhole(1, MAX_TIMES),
+      ),
+      valueOption(
+        "--until <time>",
+        "end after 10m, or at a moment in ISO 8601, by the store's clock",
+        parseUntil,
+      ),
+      valueOption(
+        "--status <status>",
+        `of status: 400 to 599 (default: ${DEFAULT_STATUS})`,
+        parseWhole(400, 599),
+      ),
+      valueOption(
+        "--latency <duration>",
+        `of latency, slow_body, delay, reorder (default: ${durationText(DEFAULT_LATENCY_MS)})`,
+        parseDuration,
+      ),
+      valueOption(
+        "--retry-after <seconds>",
+        `of rate_limit (default: ${DEFAULT_RETRY_AFTER_S})`,
+        parseWhole(0, 3600),
+      ),
+    ],
+    run: runAdd,
+  });
+}
+
+async function runAdd(context: Context, options: AddOptions, text?: string): Promise<Ending> {
+  const wanted = await requestOf(context, options, text);
+  if (!wanted.ok) return wanted;
+  const added = await callSandbox(context, options, {
+    name: "addFault",
+    body: wanted.value,
+    nextAfter: {
+      not_found: "checkout endpoints list and checkout events list show them",
+      state_conflict: "checkout faults list shows them",
+    },
+  });
+  if (!added.ok) return added;
+  const { printer, world } = context;
+  return printer.result(encodeAnswer("addFault", added.value), () =>
+    faultLines(added.value.faults, widthOf(world.stdout)),
+  );
+}
+
+async function requestOf(
+  context: Context,
+  options: AddOptions,
+  text: string | undefined,
+): Promise<Outcome<RequestOf<"addFault">, Problem>> {
+  const action = FAULT_ACTIONS.find((known) => known === text);
+  const { profile, event, until, status, latency: latencyMs, retryAfter: retryAfterS, times, seed } = options;
+  if (action === undefined && (text !== undefined || profile === undefined))
+    return failUsage(
+      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : printableLiteral(text)}`,
+      "checkout faults add --help says what each is for",
+    );
+  const { method, path, endpoint: endpointId, orderId, nth, probability } = options;
+  const eventId = event === undefined ? undefined : idOf(event);
+  const eventType = eventId === undefined ? event : undefined;
+  const match = { method, path, eventType, eventId, endpointId, orderId, nth, probability };
+  const ends = until === undefined ? accept(undefined) : await momentOf(context, options, until);
+  if (!ends.ok) return ends;
+  const isNarrowed = Object.values(match).some((value) => value !== undefined);
+  const wanted = {
+    action,
+    profile,
+    match: isNarrowed ? match : undefined,
+    times,
+    until: ends.value,
+    seed,
+    status,
+    latencyMs,
+    retryAfterS,
+  };
+  const terms = termsOf(wanted);
+  return terms.ok
+    ? accept(wanted)
+    : failUsage(withFlag(terms.refusal.message), "correct it; nothing was added");
+}
+
+/** The options by the fields that a refusal begins with. */
+const FLAGS: Readonly<Record<string, string>> = {
+  "match.method": "--method",
+  "match.path": "--path",
+  "match.event_type": "--event",
+  "match.event_id": "--event",
+  "match.endpoint_id": "--endpoint",
+  latency_ms: "--latency",
+  retry_after_s: "--retry-after",
+  status: "--status",
+};
+
+function withFlag(message: string): string {
+  const [field = "", ...rest] = message.split(": ");
+  return [FLAGS[field] ?? field, ...rest].join(": ");
+}
+
+/** A span is counted from what the store's clock shows now. */
+async function momentOf(
+  context: Context,
+  options: CommonOptions,
+  until: Until,
+): Promise<Outcome<number, Problem>> {
+  if ("at" in until) return accept(until.at);
+  const clock = await callSandbox(context, options, { name: "showClock", body: undefined });
+  return clock.ok ? accept(clock.value.now + until.inMs) : clock;
+}
+
+async function runList(context: Context, options: CommonOptions): Promise<Ending> {
+  const listed = await callSandbox(context, options, { name: "listFaults", body: undefined });
+  if (!listed.ok) return listed;
+  const { faults } = listed.value;
+  return context.printer.result(encodeAnswer("listFaults", listed.value), () =>
+    faults.length === 0 ? "no faults are scheduled" : faultLines(faults, widthOf(context.world.stdout)),
+  );
+}
+
+async function runRemove(context: Context, options: CommonOptions, text = ""): Promise<Ending> {
+  const id = await faultIdOf(context, options, text);
+  if (!id.ok) return id;
+  const removed = await callSandbox(context, options, {
+    name: "removeFault",
+    id: id.value,
+    body: undefined,
+    nextAfter: { not_found: FIND_ID.fault },
+  });
+  if (!removed.ok) return removed;
+  const { printer } = context;
+  const { action } = removed.value.fault;
+  return printer.result(
+    encodeAnswer("removeFault", removed.value),
+    () => `${printer.style.green("✓")} the fault ${action} is removed`,
+  );
+}
+
+/** An id, whole or by its last 8 characters. */
+async function faultIdOf(
+  context: Context,
+  options: CommonOptions,
+  text: string,
+): Promise<Outcome<string, Problem>> {
+  const id = idOf(text);
+  if (id !== undefined) return accept(id);
+  if (!isShortId(text))
+    return failUsage(
+      `expected the id of a fault, or its last 8 characters; got ${printableLiteral(text)}`,
+      FIND_ID.fault,
+    );
+  const listed = await callSandbox(context, options, { name: "listFaults", body: undefined });
+  if (!listed.ok) return listed;
+  const [found, ...others] = listed.value.faults.filter((fault) => shortId(fault.id) === text.toLowerCase());
+  if (found !== undefined && others.length === 0) return accept(found.id);
+  return failUsage(
+    found === undefined
+      ? `no fault has an id that ends with ${text}`
+      : `several faults have an id that ends with ${text}`,
+    FIND_ID.fault,
+  );
+}
+
+async function runClear(context: Context, options: CommonOptions): Promise<Ending> {
+  const cleared = await callSandbox(context, options, { name: "clearFaults", body: undefined });
+  if (!cleared.ok) return cleared;
+  const { faults } = cleared.value;
+  return context.printer.result(encodeAnswer("clearFaults", cleared.value), () =>
+    faults.length === 0 ? "no faults were scheduled" : `removed: ${faults.length}`,
+  );
+}
+
+/** Oldest first, in the order in which they are asked; a column that nothing stands in is left out. */
+function faultLines(faults: readonly FaultEntry[], width: number): Promise<string> {
+  const columns = COLUMNS.filter(([, , isNeeded]) => isNeeded === undefined || faults.some(isNeeded));
+  return table(
+    columns.map(([name]) => name),
+    faults.map((fault) => columns.map(([, cell]) => cell(fault))),
+    { width, drop: ["UNTIL"] },
+  );
+}
+
+type Cell = (fault: FaultEntry) => string | number | null;
+
+/** The name of each column, its cell, and whether a fault needs it where not all do. */
+const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: FaultEntry) => boolean])[] = [
+  ["ID", ({ id }) => shortId(id)],
+  ["ACTION", ({ action }) => action],
+  ["WITH", parametersOf, (fault) => parametersOf(fault) !== null],
+  ["ONLY", matchOf, (fault) => matchOf(fault) !== null],
+  ["LEFT", ({ times, applied }) => (times === null ? "any" : times - applied)],
+  ["UNTIL", ({ until }) => (until === null ? null : iso(until)), ({ until }) => until !== null],
+];
+
+function parametersOf({ status, latencyMs, retryAfterS }: FaultEntry): string | null {
+  if (status !== null) return String(status);
+  if (latencyMs !== null) return durationText(latencyMs);
+  return retryAfterS === null ? null : `${retryAfterS}s`;
+}
+
+function matchOf({ match, seed }: FaultEntry): string | null {
+  const { method, path, eventType, eventId, endpointId, orderId, nth, probability } = match;
+  const parts = [
+    method,
+    path,
+    eventType,
+    eventId === null ? null : `event ${shortId(eventId)}`,
+    endpointId === null ? null : `to ${shortId(endpointId)}`,
+    orderId,
+    nth === 1 ? null : `from number ${nth}`,
+    probability === null ? null : `${probability} by ${seed}`,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join(", ");
+}
+
+function parseShare(text: string): number {
+  const share = /^([01]|0?\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(share)) throw invalidOption("a number from 0 to 1, such as 0.25", text);
+  return share;
+}
+
+function parseUntil(text: string): Until {
+  const inMs = durationOf(text);
+  if (inMs !== undefined) return { inMs };
+  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) throw invalidOption("a span such as 10m, or a moment in ISO 8601", text);
+  return { at };
+}

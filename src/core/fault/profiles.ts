@@ -1,0 +1,36 @@
+import type { WantedFault } from "./request.ts";
+
+/** Names of faults that belong together (decision 94). */
+export const FAULT_PROFILES = [
+  "lost-response",
+  "flaky-network",
+  "rate-limited",
+  "webhook-storm",
+  "slow",
+] as const;
+export type FaultProfile = (typeof FAULT_PROFILES)[number];
+
+/** How often the faults of a profile hit that is meant for a whole test suite. */
+const MANY = 1000;
+
+/** The faults of each profile, in the order in which they are asked. */
+export const PROFILES: Readonly<Record<FaultProfile, readonly WantedFault[]>> = {
+  "lost-response": [{ action: "lose_answer", match: { method: "POST" } }],
+  "flaky-network": [
+    { action: "lose_answer", match: { probability: 0.1 }, times: MANY },
+    { action: "lose_request", match: { probability: 0.1 }, times: MANY },
+    { action: "reset", match: { probability: 0.05 }, times: MANY },
+    { action: "truncate", match: { probability: 0.05 }, times: MANY },
+    { action: "latency", match: { probability: 0.2 }, latencyMs: 300, times: MANY },
+  ],
+  "rate-limited": [{ action: "rate_limit", match: { probability: 0.3 }, retryAfterS: 1, times: MANY }],
+  "webhook-storm": [
+    { action: "duplicate", match: { probability: 0.5 }, times: MANY },
+    { action: "reorder", match: { probability: 0.3 }, latencyMs: 500, times: MANY },
+    { action: "delay", match: { probability: 0.2 }, latencyMs: 1000, times: MANY },
+  ],
+  slow: [
+    { action: "latency", latencyMs: 1000, times: MANY },
+    { action: "delay", latencyMs: 1000, times: MANY },
+  ],
+};

@@ -1,0 +1,109 @@
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import { printableLiteral } from "../text.ts";
+import { parseEventTypes } from "../webhook/endpoint.ts";
+import { isApiAction, type Fault, type FaultAction, type FaultMatch, type FaultParameters } from "./fault.ts";
+
+/** What is asked for beside the action; what is left out has its default. */
+export type WantedTerms = Partial<Given<FaultParameters>> & {
+  readonly match?: Partial<Given<FaultMatch>> | undefined;
+  readonly times?: number | undefined;
+  /** Milliseconds by the store's clock. */
+  readonly until?: number | undefined;
+  readonly seed?: string | undefined;
+};
+
+/** A fault as it is asked for. */
+export type WantedFault = WantedTerms & { readonly action: FaultAction };
+
+type Given<Type> = { readonly [Name in keyof Type]: Exclude<Type[Name], null> | undefined };
+
+/** A fault that can be added: everything that its row says, but whose it is. */
+export type FaultTerms = Omit<Fault, "id" | "storeId" | "seed" | "matched" | "applied" | "createdAt"> & {
+  /** Null: any. */
+  readonly seed: string | null;
+};
+
+/** Longest delay of an answer, in milliseconds: a connection that is silent for longer is closed. */
+const MAX_API_LATENCY_MS = 5 * 60_000;
+/** Longest delay of a delivery, in milliseconds. */
+export const MAX_DELIVERY_DELAY_MS = 24 * 3_600_000;
+/** Default of a delay, in milliseconds. */
+export const DEFAULT_LATENCY_MS = 2000;
+/** Default of `Retry-After`, in seconds. */
+export const DEFAULT_RETRY_AFTER_S = 1;
+/** Default of the status that is answered. */
+export const DEFAULT_STATUS = 500;
+
+/** What each action needs, with its default; other actions need nothing. */
+const PARAMETERS: Readonly<Partial<Record<FaultAction, Partial<FaultParameters>>>> = {
+  status: { status: DEFAULT_STATUS },
+  latency: { latencyMs: DEFAULT_LATENCY_MS },
+  slow_body: { latencyMs: DEFAULT_LATENCY_MS },
+  rate_limit: { retryAfterS: DEFAULT_RETRY_AFTER_S },
+  delay: { latencyMs: DEFAULT_LATENCY_MS },
+  reorder: { latencyMs: DEFAULT_LATENCY_MS },
+};
+
+const NAMES = { status: "status", latencyMs: "latency_ms", retryAfterS: "retry_after_s" } as const;
+
+/** What a fault on v1 can be narrowed by, and one on deliveries, beside order_id, nth and probability. */
+const OF_API = { method: "method", path: "path" } as const;
+const OF_DELIVERIES = { eventType: "event_type", eventId: "event_id", endpointId: "endpoint_id" } as const;
+
+/** Checks what belongs together in a fault. Refuses with `invalid_parameter` and what was expected. */
+export function faultTerms(wanted: WantedFault): Outcome<FaultTerms> {
+  const { action, match = {} } = wanted;
+  const refused = strangeField(wanted) ?? strangeParameter(wanted) ?? strangeValue(wanted);
+  if (refused !== undefined) return refuse("invalid_parameter", refused);
+  const types = match.eventType === undefined ? undefined : parseEventTypes([match.eventType]);
+  if (types?.ok === false) return types;
+  const defaults = PARAMETERS[action] ?? {};
+  const { times = wanted.until === undefined ? 1 : null, until = null, seed = null } = wanted;
+  return accept({
+    action,
+    times,
+    until,
+    seed,
+    method: match.method ?? null,
+    path: match.path ?? null,
+    eventType: match.eventType ?? null,
+    eventId: match.eventId ?? null,
+    endpointId: match.endpointId ?? null,
+    orderId: match.orderId ?? null,
+    nth: match.nth ?? 1,
+    probability: match.probability ?? null,
+    status: wanted.status ?? defaults.status ?? null,
+    latencyMs: wanted.latencyMs ?? defaults.latencyMs ?? null,
+    retryAfterS: wanted.retryAfterS ?? defaults.retryAfterS ?? null,
+  });
+}
+
+function strangeField({ action, match = {} }: WantedFault): string | undefined {
+  const isApi = isApiAction(action);
+  const others: Readonly<Partial<Record<keyof FaultMatch, string>>> = isApi ? OF_DELIVERIES : OF_API;
+  const strange = Object.entries(others).find(([name]) => match[name as keyof FaultMatch] !== undefined);
+  if (strange === undefined) return undefined;
+  const own = Object.values(isApi ? OF_API : OF_DELIVERIES).join(", ");
+  const what = isApi ? "requests of v1" : "deliveries";
+  return `match.${strange[1]}: ${action} is for ${what}, which are matched by ${own}, order_id, nth and probability`;
+}
+
+function strangeParameter(wanted: WantedFault): string | undefined {
+  const needed = PARAMETERS[wanted.action] ?? {};
+  const strange = (Object.keys(NAMES) as readonly (keyof FaultParameters)[]).find(
+    (name) => wanted[name] !== undefined && !(name in needed),
+  );
+  if (strange === undefined) return undefined;
+  const users = (Object.keys(PARAMETERS) as readonly FaultAction[]).filter(
+    (action) => strange in (PARAMETERS[action] ?? {}),
+  );
+  return `${NAMES[strange]}: is for ${users.join(", ")}; got it with ${wanted.action}`;
+}
+
+function strangeValue({ action, match = {}, latencyMs = 0 }: WantedFault): string | undefined {
+  if (match.path !== undefined && !/^(\/v1\/|\*)/.test(match.path))
+    return `match.path: expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got ${printableLiteral(match.path)}`;
+  if (isApiAction(action) && latencyMs > MAX_API_LATENCY_MS)
+    return `latency_ms: expected at most ${MAX_API_LATENCY_MS} for an answer; got ${latencyMs}`;
+  return undefined;
+}

@@ -1,0 +1,31 @@
+import { accept, refuse, type Outcome } from "../outcome.ts";
+import type { FaultAction } from "./fault.ts";
+import { PROFILES, type FaultProfile } from "./profiles.ts";
+import { faultTerms, type FaultTerms, type WantedTerms } from "./request.ts";
+
+/** What a caller asks for: an action with what it is for, or a profile. */
+export type AskedFaults = WantedTerms & {
+  readonly action?: FaultAction | undefined;
+  readonly profile?: FaultProfile | undefined;
+};
+
+/** The faults that are meant: one, or those of a profile. Refuses with `invalid_parameter` and what was expected. */
+export function termsOf({ profile, action, ...rest }: AskedFaults): Outcome<readonly FaultTerms[]> {
+  if (profile === undefined && action !== undefined) {
+    const terms = faultTerms({ ...rest, action });
+    return terms.ok ? accept([terms.value]) : terms;
+  }
+  const others = Object.entries(rest).filter(([name, value]) => value !== undefined && name !== "seed");
+  if (profile === undefined || action !== undefined || others.length > 0)
+    return refuse(
+      "invalid_parameter",
+      "expected an action with what it is for, or a profile with at most a seed",
+    );
+  const all: FaultTerms[] = [];
+  for (const one of PROFILES[profile]) {
+    const terms = faultTerms({ ...one, seed: rest.seed });
+    if (!terms.ok) return terms;
+    all.push(terms.value);
+  }
+  return accept(all);
+}

@@ -1,0 +1,180 @@
+import { storeNow } from "../../core/clock.ts";
+import { ERRORS, type ErrorCode } from "../../core/errors.ts";
+import {
+  FAULT_HEADER,
+  faultHeader,
+  faultText,
+  fits,
+  isApiFault,
+  type ApiAction,
+  type ApiFault,
+  type Fault,
+} from "../../core/fault/fault.ts";
+import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../core/fault/request.ts";
+import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { rateLimited } from "../../core/rate-limit.ts";
+import { orderIdIn } from "../../core/request/logged-request.ts";
+import { StorageUnavailable, storageFailure } from "../../store/connection/storage-failure.ts";
+import type { CredentialInStore } from "../../store/credentials.ts";
+import type { HttpBody, World } from "../../world.ts";
+import { answerRefusal, storageRefusal, type Answer } from "../answer.ts";
+import type { Call } from "../area.ts";
+import type { ServiceContext } from "../context.ts";
+import { takeFault } from "./take.ts";
+
+/** What faults of v1 need: `pause` ends early when the sandbox stops. */
+export type ApiFaultContext = ServiceContext & {
+  readonly world: Pick<World, "now">;
+  readonly pause: (milliseconds: number) => Promise<void>;
+};
+
+/** A request of v1 whose caller is known, and what it asks for. */
+type Asked = {
+  readonly call: Call;
+  readonly caller: Pick<CredentialInStore, "storeId" | "clock">;
+  /** Does what is asked. */
+  readonly work: () => Promise<Outcome<Answer>>;
+  /** The answer to a refusal of it. */
+  readonly refuse: (refusal: Refusal) => Answer;
+};
+
+/** Answers a request, with the fault that it meets, if any (decision 94). A store without faults costs one look. */
+export function underFaults(context: ApiFaultContext, asked: Asked): Promise<Outcome<Answer>> {
+  const faults = context.store.faults.of(asked.caller.storeId);
+  return faults.some(isApiFault) ? meetFault(context, asked) : asked.work();
+}
+
+async function meetFault(context: ApiFaultContext, asked: Asked): Promise<Outcome<Answer>> {
+  const { call, caller, work, refuse } = asked;
+  const { store, world } = context;
+  const now = storeNow(caller.clock, world.now());
+  const orderId = orderIdOf(context, asked);
+  // HEAD is GET without the body.
+  const method = call.request.method === "HEAD" ? "GET" : call.request.method;
+  const matches = (fault: Fault): fault is ApiFault =>
+    isApiFault(fault) &&
+    (fault.method ?? method) === method &&
+    (fault.path === null || fits(fault.path, call.path)) &&
+    (fault.orderId === null || (orderId !== null && fits(fault.orderId, orderId)));
+  const fault = await store.write(() => takeFault(context, caller.storeId, { now, matches }));
+  if (fault === undefined) return work();
+  const { action } = fault;
+  if (isInstead(action)) {
+    const instead = INSTEAD[action](fault, call.requestId);
+    const { storeId, clock } = caller;
+    const logged = { refusal: undefined, ...instead.logged, storeId, clock, orderId, decisions: [] };
+    return accept(named({ ...instead, logged }, fault));
+  }
+  const outcome = await work();
+  const answer = named(outcome.ok ? outcome.value : refuse(outcome.refusal), fault);
+  return accept(AFTERWARDS[action](answer, fault, context));
+}
+
+/** What is answered where nothing is done. */
+const INSTEAD = {
+  status: (fault, requestId) => statusAnswer(fault, requestId),
+  rate_limit: ({ retryAfterS }, requestId) =>
+    answerRefusal(requestId, rateLimited(retryAfterS ?? DEFAULT_RETRY_AFTER_S)),
+  storage_full: (_fault, requestId) =>
+    answerRefusal(requestId, storageRefusal(new StorageUnavailable(storageFailure("disk_full")))),
+  reset: (_fault, requestId) => ({ ...unanswered(requestId), reset: true }),
+  lose_request: (_fault, requestId) => unanswered(requestId),
+} as const satisfies Readonly<Partial<Record<ApiAction, (fault: ApiFault, requestId: string) => Answer>>>;
+
+type Instead = keyof typeof INSTEAD;
+
+function isInstead(action: ApiAction): action is Instead {
+  return action in INSTEAD;
+}
+
+/** What becomes of the answer once all is done: of every other action. */
+const AFTERWARDS: Readonly<
+  Record<Exclude<ApiAction, Instead>, (answer: Answer, fault: ApiFault, context: ApiFaultContext) => Answer>
+> = {
+  latency: (answer, { latencyMs }) => ({ ...answer, delayMs: latencyMs ?? DEFAULT_LATENCY_MS }),
+  lose_answer: (answer) => ({ ...answer, dropped: true }),
+  empty: (answer) => ({ ...answer, body: "" }),
+  truncate: (answer) => streamed(answer, firstHalf),
+  slow_body: (answer, { latencyMs }, { pause }) =>
+    streamed(answer, (whole) => slowly(whole, () => pause((latencyMs ?? DEFAULT_LATENCY_MS) / PIECES))),
+};
+
+/** The answer with its fault in the log and, where it arrives, in a header. */
+function named(answer: Answer, fault: ApiFault): Answer {
+  const { id, action } = fault;
+  const { storeId, orderId = null, decisions = [] } = answer.logged ?? {};
+  return {
+    ...answer,
+    headers: { ...answer.headers, [FAULT_HEADER]: faultHeader(fault) },
+    note: [answer.note, `fault ${action}`].filter(Boolean).join(", "),
+    logged: { ...answer.logged, storeId, orderId, decisions, fault: { id, action } },
+  };
+}
+
+/** The code that a status has by itself; other statuses are answered as what stands before a service answers them. */
+const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
+  (
+    [
+      "invalid_request",
+      "credential_invalid",
+      "scope_missing",
+      "not_found",
+      "request_timeout",
+      "state_conflict",
+      "rate_limited",
+      "internal_error",
+      "storage_unavailable",
+    ] as const
+  ).map((code) => [ERRORS[code].status, code]),
+);
+
+function statusAnswer(fault: ApiFault, requestId: string): Answer {
+  const status = fault.status ?? DEFAULT_STATUS;
+  const code = CODE_OF_STATUS[status];
+  const message = `this answer was ${faultText(fault)}`;
+  if (code !== undefined) return answerRefusal(requestId, { code, message });
+  const headers = { "Content-Type": "text/plain; charset=utf-8", "X-Request-Id": requestId };
+  return { status, headers, body: `${status}: ${message}\n` };
+}
+
+/** The log keeps the status 0, because no status was sent. */
+function unanswered(requestId: string): Answer {
+  return { status: 0, headers: { "X-Request-Id": requestId }, body: "", dropped: true };
+}
+
+/** A body in parts, with the length of the whole one. */
+function streamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
+  const { body } = answer;
+  if (!isWhole(body)) return answer;
+  const whole = Buffer.from(body);
+  const headers = { ...answer.headers, "Content-Length": String(whole.length) };
+  return { ...answer, headers, body: inParts(whole) };
+}
+
+function isWhole(body: HttpBody): body is string | Uint8Array {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
+async function* firstHalf(whole: Uint8Array): AsyncIterable<Uint8Array> {
+  yield whole.subarray(0, Math.floor(whole.length / 2));
+  // The server closes the connection when a body fails.
+  throw new Error("the rest of this body was asked to be lost");
+}
+
+/** Number of pieces that a slow body comes in. */
+const PIECES = 16;
+
+async function* slowly(whole: Uint8Array, pause: () => Promise<void>): AsyncIterable<Uint8Array> {
+  const size = Math.ceil(whole.length / PIECES);
+  for (let at = 0; at < whole.length; at += size) {
+    await pause();
+    yield whole.subarray(at, at + size);
+  }
+}
+
+/** The order_id of a create, or of the checkout that is asked for. */
+function orderIdOf({ store }: ApiFaultContext, { call, caller }: Asked): string | null {
+  const { session_id: sessionId } = call.params;
+  if (sessionId === undefined) return orderIdIn(Buffer.from(call.request.body).toString("utf8"));
+  return store.checkouts.find(caller.storeId, sessionId.toLowerCase())?.orderId ?? null;
+}

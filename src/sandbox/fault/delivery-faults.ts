@@ -1,0 +1,35 @@
+import { fits, isDeliveryFault, type DeliveryFault, type Fault } from "../../core/fault/fault.ts";
+import { wants } from "../../core/webhook/endpoint.ts";
+import type { StoredEvent } from "../../store/checkout/events.ts";
+import type { Delivery } from "../../store/webhook/deliveries.ts";
+import type { ServiceContext } from "../context.ts";
+import { takeFault } from "./take.ts";
+
+/** The fault that a try of a delivery meets (decision 45), used up once; undefined if none. Runs inside a write. */
+export function takeDeliveryFault(
+  context: Pick<ServiceContext, "store">,
+  { delivery, event }: { readonly delivery: Delivery; readonly event: StoredEvent },
+  now: number,
+): DeliveryFault | undefined {
+  const { store } = context;
+  const { storeId } = delivery;
+  // What a fault has made meets no other.
+  if (delivery.cause === "duplicate" || !store.faults.of(storeId).some(isDeliveryFault)) return undefined;
+  const matches = (fault: Fault): fault is DeliveryFault =>
+    isDeliveryFault(fault) &&
+    (fault.endpointId ?? delivery.endpointId) === delivery.endpointId &&
+    (fault.eventId ?? event.id) === event.id &&
+    (fault.eventType === null || wants([fault.eventType], event.type)) &&
+    (fault.orderId === null || fits(fault.orderId, orderIdOf(context, delivery))) &&
+    !(holdsBack(fault) && delivery.fault !== null);
+  return takeFault(context, storeId, { now, matches });
+}
+
+/** One that has been held back is not held back again: else it might never leave. */
+function holdsBack({ action }: DeliveryFault): boolean {
+  return action === "delay" || action === "reorder";
+}
+
+function orderIdOf({ store }: Pick<ServiceContext, "store">, { storeId, checkoutId }: Delivery): string {
+  return checkoutId === null ? "" : (store.checkouts.find(storeId, checkoutId)?.orderId ?? "");
+}

@@ -1,0 +1,102 @@
+import { iso } from "../../core/clock.ts";
+import { isOver, type Fault } from "../../core/fault/fault.ts";
+import type { FaultTerms } from "../../core/fault/request.ts";
+import { termsOf, type AskedFaults } from "../../core/fault/terms.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
+import { atStore, endpointOf, storeTime } from "../at-store.ts";
+import type { ServiceContext } from "../context.ts";
+import { eventOf } from "../webhook/endpoints.ts";
+import { forgetOver } from "./active.ts";
+
+/** What the verbs on faults need. */
+export type FaultsContext = ServiceContext & {
+  readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
+};
+
+/** Maximum number of faults of a store: every request looks at all of them. */
+const MAX_FAULTS = 100;
+const SEED_BYTES = 8;
+
+/**
+ * Adds a fault, or those of a profile, with one seed. Refuses with `invalid_parameter` what does not go together, with
+ * `not_found` an event or an endpoint that the store does not have, with `state_conflict` too many.
+ */
+export function addFaults(
+  context: FaultsContext,
+  storeId: string,
+  wanted: AskedFaults,
+): Promise<Outcome<readonly Fault[]>> {
+  const terms = termsOf(wanted);
+  return atStore(context, storeId, (store, now) => {
+    if (!terms.ok) return terms;
+    const known = forgetOver(context, storeId, now);
+    if (known.length + terms.value.length > MAX_FAULTS)
+      return refuse("state_conflict", `a store has at most ${MAX_FAULTS} faults; remove some first`);
+    const seed = seedOf(context);
+    const made: Fault[] = [];
+    for (const one of terms.value) {
+      const missing = missingOf(context, storeId, one);
+      if (missing !== undefined) return missing;
+      if (one.until !== null && one.until <= now)
+        return refuse(
+          "invalid_parameter",
+          `until: expected a moment after ${iso(now)}, the time of the store's clock`,
+        );
+      made.push({
+        ...one,
+        id: context.world.uuid(),
+        storeId,
+        seed: one.seed ?? seed,
+        matched: 0,
+        applied: 0,
+        createdAt: now,
+      });
+    }
+    for (const fault of made) store.faults.insert(fault);
+    return accept(made);
+  });
+}
+
+/** The faults of a store that can still hit, oldest first. */
+export function listFaults(
+  context: Pick<FaultsContext, "store" | "world">,
+  storeId: string,
+): readonly Fault[] {
+  const now = storeTime(context, storeId);
+  return context.store.faults.now(storeId).filter((fault) => !isOver(fault, now));
+}
+
+/** Removes a fault. Refuses with `not_found`, for another store's fault too. */
+export function removeFault(context: FaultsContext, storeId: string, id: string): Promise<Outcome<Fault>> {
+  return atStore(context, storeId, (store, now) => {
+    const found = forgetOver(context, storeId, now).find((fault) => fault.id === id);
+    if (found === undefined) return refuse("not_found", `there is no fault ${id}`);
+    store.faults.remove(id);
+    return accept(found);
+  });
+}
+
+/** Removes all faults of a store, and returns them. */
+export function clearFaults(context: FaultsContext, storeId: string): Promise<Outcome<readonly Fault[]>> {
+  return atStore(context, storeId, (store, now) => {
+    const found = forgetOver(context, storeId, now);
+    for (const { id } of found) store.faults.remove(id);
+    return accept(found);
+  });
+}
+
+function missingOf(
+  { store }: FaultsContext,
+  storeId: string,
+  { eventId, endpointId }: FaultTerms,
+): Outcome<never> | undefined {
+  const event = eventId === null ? undefined : eventOf(store, storeId, eventId);
+  if (event?.ok === false) return event;
+  const endpoint = endpointId === null ? undefined : endpointOf(store, { storeId, endpointId });
+  return endpoint?.ok === false ? endpoint : undefined;
+}
+
+function seedOf({ world }: FaultsContext): string {
+  return Buffer.from(world.randomBytes(SEED_BYTES)).toString("hex");
+}

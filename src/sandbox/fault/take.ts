@@ -1,0 +1,25 @@
+import { countMatch, type Fault } from "../../core/fault/fault.ts";
+import type { ServiceContext } from "../context.ts";
+import { forgetOver } from "./active.ts";
+
+/**
+ * The oldest fault of a store that wants a request or a delivery, used up once; runs inside a write. Each fault counts
+ * what matches it, whichever of them hits.
+ */
+export function takeFault<Wanted extends Fault>(
+  context: Pick<ServiceContext, "store">,
+  storeId: string,
+  { now, matches }: { readonly now: number; readonly matches: (fault: Fault) => fault is Wanted },
+): Wanted | undefined {
+  const { faults } = context.store;
+  let taken: Wanted | undefined;
+  for (const one of forgetOver(context, storeId, now).filter(matches)) {
+    const { fault, wants } = countMatch(one);
+    const isTaken = wants && taken === undefined;
+    if (isTaken) taken = one;
+    const applied = fault.applied + (isTaken ? 1 : 0);
+    if (fault.times !== null && applied >= fault.times) faults.remove(fault.id);
+    else faults.count({ ...fault, applied });
+  }
+  return taken;
+}

@@ -1,0 +1,119 @@
+import type { Fault } from "../../core/fault/fault.ts";
+import type { Connection } from "../connection/database.ts";
+import type { Scheduler } from "../connection/group-commit.ts";
+import { remembered } from "../connection/remembered.ts";
+
+const COLUMNS = `id, store_id AS storeId, action, method, path, event_type AS eventType, event_id AS eventId,
+  endpoint_id AS endpointId, order_id AS orderId, nth, probability, seed, status, latency_ms AS latencyMs,
+  retry_after_s AS retryAfterS, times, until, matched, applied, created_at AS createdAt`;
+
+/** The DDL of faults of deliveries alone, as the first formats had them. */
+export const DELIVERY_FAULTS_DDL = `
+CREATE TABLE faults (
+  id          TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id    TEXT NOT NULL REFERENCES stores (id),
+  endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
+  event_id    TEXT REFERENCES events (id),
+  kind        TEXT NOT NULL CHECK (kind IN ('duplicate', 'reorder', 'delay', 'drop', 'stale_timestamp',
+                'bad_signature', 'changed_body', 'old_secret')),
+  delay_ms    INTEGER NOT NULL CHECK (delay_ms >= 0),
+  remaining   INTEGER NOT NULL CHECK (remaining >= 0),
+  created_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX scheduled_faults ON faults (endpoint_id) WHERE remaining > 0;
+`;
+
+/**
+ * The migration to faults of v1 and of deliveries. A row is there as long as its fault can hit; the deliveries that one
+ * has held back, dropped or doubled name it.
+ */
+export const FAULTS_DDL = `
+DROP INDEX scheduled_faults;
+DROP INDEX faults_of_event;
+DROP INDEX faults_of_store;
+DROP INDEX faults_of_endpoint;
+ALTER TABLE faults RENAME TO faults_before;
+CREATE TABLE faults (
+  id            TEXT PRIMARY KEY CHECK (length(id) = 36),
+  store_id      TEXT NOT NULL REFERENCES stores (id),
+  action        TEXT NOT NULL CHECK (action IN ('status', 'latency', 'reset', 'empty', 'truncate', 'slow_body',
+                  'lose_answer', 'lose_request', 'rate_limit', 'storage_full', 'duplicate', 'reorder', 'delay', 'drop',
+                  'stale', 'bad_signature', 'changed_body', 'old_secret')),
+  method        TEXT CHECK (method IN ('GET', 'POST')),
+  path          TEXT,
+  event_type    TEXT,
+  event_id      TEXT REFERENCES events (id),
+  endpoint_id   TEXT REFERENCES endpoints (id),
+  order_id      TEXT,
+  nth           INTEGER NOT NULL CHECK (nth >= 1),
+  probability   REAL CHECK (probability BETWEEN 0 AND 1),
+  seed          TEXT NOT NULL,
+  status        INTEGER CHECK (status BETWEEN 400 AND 599),
+  latency_ms    INTEGER CHECK (latency_ms >= 0),
+  retry_after_s INTEGER CHECK (retry_after_s >= 0),
+  times         INTEGER CHECK (times >= 1),
+  until         INTEGER,
+  matched       INTEGER NOT NULL CHECK (matched >= 0),
+  applied       INTEGER NOT NULL CHECK (applied >= 0),
+  created_at    INTEGER NOT NULL,
+  CHECK (times IS NOT NULL OR until IS NOT NULL)
+) STRICT;
+INSERT INTO faults (id, store_id, action, event_id, endpoint_id, nth, seed, latency_ms, times, matched, applied, created_at)
+  SELECT id, store_id, CASE kind WHEN 'stale_timestamp' THEN 'stale' ELSE kind END, event_id, endpoint_id, 1, id,
+    CASE WHEN kind IN ('delay', 'reorder') THEN delay_ms END, remaining, 0, 0, created_at
+  FROM faults_before WHERE remaining > 0 ORDER BY created_at, id;
+DROP TABLE faults_before;
+CREATE INDEX faults_of_store ON faults (store_id);
+CREATE INDEX faults_of_event ON faults (event_id) WHERE event_id IS NOT NULL;
+CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT NULL;
+ALTER TABLE deliveries ADD COLUMN fault TEXT;
+`;
+
+/** The faults that were asked for and can still hit. */
+export function faultsTable(connection: Connection, scheduler: Scheduler) {
+  const selectOf = connection.prepare<[string], Fault>(
+    `SELECT ${COLUMNS} FROM faults WHERE store_id = ? ORDER BY rowid`,
+  );
+  const insert = connection.prepare<Fault>(
+    `INSERT INTO faults (id, store_id, action, method, path, event_type, event_id, endpoint_id, order_id, nth,
+       probability, seed, status, latency_ms, retry_after_s, times, until, matched, applied, created_at)
+     VALUES (@id, @storeId, @action, @method, @path, @eventType, @eventId, @endpointId, @orderId, @nth, @probability,
+       @seed, @status, @latencyMs, @retryAfterS, @times, @until, @matched, @applied, @createdAt)`,
+  );
+  const updateCounts = connection.prepare<Pick<Fault, "id" | "matched" | "applied">>(
+    "UPDATE faults SET matched = @matched, applied = @applied WHERE id = @id",
+  );
+  const remove = connection.prepare<[string]>("DELETE FROM faults WHERE id = ?");
+  const selectAll = connection.prepare<[], Fault>(`SELECT ${COLUMNS} FROM faults`);
+  const of = remembered(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId));
+
+  return {
+    /** The faults of a store, oldest first; remembered for a moment, because every request and every delivery asks. */
+    of,
+
+    /** Forgets what is remembered of them, after they were changed elsewhere. */
+    forget: of.forget,
+
+    /** The same as they are now, for a transaction that changes them. */
+    now: (storeId: string): Fault[] => selectOf.all(storeId),
+
+    /** Those of all stores. */
+    all: (): Fault[] => selectAll.all(),
+
+    insert: (fault: Fault): void => {
+      of.forget();
+      insert.run(fault);
+    },
+
+    /** Writes how many have matched, and how many of them it has hit. */
+    count: ({ id, matched, applied }: Fault): void => {
+      of.forget();
+      updateCounts.run({ id, matched, applied });
+    },
+
+    remove: (id: string): void => {
+      of.forget();
+      remove.run(id);
+    },
+  };
+}
