@@ -98,6 +98,7 @@ export function realWorld(): World {
     after,
     soon: (run) => void setImmediate(run),
     uuid: uuidV7,
+    freshId: () => crypto().randomUUID(),
     randomBytes: (length) => crypto().randomBytes(length),
     random: () => Math.random(),
     send,

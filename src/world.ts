@@ -283,6 +283,8 @@ export type World = {
 
   /** A UUID v7, lower case (decision 2). */
   readonly uuid: () => string;
+  /** A UUID that no seed decides: no two runs have the same (decision 96). */
+  readonly freshId: () => string;
   readonly randomBytes: (length: number) => Uint8Array;
   /** From 0 up to 1. */
   readonly random: () => number;

@@ -43,7 +43,13 @@ const OURS: readonly Ours[] = [
     select: "SELECT order_id FROM entries ORDER BY order_id",
     open: (path) => {
       const journal = must(openJournal(path));
-      const intent = { service: "s", storeId: null, endpoint: "orders", newAttempt: false } as const;
+      const intent = {
+        service: "s",
+        storeId: null,
+        instance: null,
+        endpoint: "orders",
+        newAttempt: false,
+      } as const;
       const begin = async (orderId: string): Promise<unknown> =>
         journal.begin({ ...intent, orderId, idempotencyKey: `key-of-${orderId}` }, FILLING, 1);
       return { write: begin, close: journal.close };
@@ -55,7 +61,10 @@ const OURS: readonly Ours[] = [
     select: "SELECT rtrim(event_id, '.') FROM seen_events ORDER BY event_id",
     open: (path) => {
       const seen = must(openSeenEvents(path, { now: 1 }));
-      return { write: async (row) => seen.add(row.padEnd(1000, "."), 1), close: seen.close };
+      return {
+        write: async (row) => seen.add({ eventId: row.padEnd(1000, "."), instance: null }, 1),
+        close: seen.close,
+      };
     },
   },
 ];

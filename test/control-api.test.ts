@@ -185,6 +185,12 @@ test("every operation answers as it is described", async () => {
     ],
     retirePrice: [`${STORE}/prices/retire`, { id: "price_ticket" }],
     reset: ["/__sandbox/reset", { store: "Sandbox Store" }],
+    createStoreSnapshot: [`${STORE}/snapshots`, { name: "one" }],
+    createSnapshot: ["/__sandbox/snapshots", { name: "all" }],
+    listSnapshots: ["/__sandbox/snapshots"],
+    restoreStoreSnapshot: [`${STORE}/snapshots/restore`, { name: "all" }],
+    restoreSnapshot: ["/__sandbox/snapshots/restore", { name: "one", all: false }],
+    removeSnapshot: ["/__sandbox/snapshots/remove", { name: "one" }],
     deleteStore: ["/__sandbox/stores/00000000-0000-4000-8000-000000000002/delete", {}],
     showConfig: ["/__sandbox/config"],
     applyConfig: [

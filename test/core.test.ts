@@ -145,6 +145,7 @@ test("only a new attempt goes past the latest one, and only where that one is se
   const intent: Intent = {
     service: "s",
     storeId: null,
+    instance: null,
     endpoint: "orders",
     orderId: "o",
     newAttempt: false,

@@ -24,7 +24,16 @@ const SET_UP = new Set([
   "return_origins",
 ]);
 /** Tables of what is in no store. */
-const IN_NO_STORE = new Set(["home", "log_mark", "resets", "committed_resets", "erasures", "event_floor"]);
+const IN_NO_STORE = new Set([
+  "home",
+  "log_mark",
+  "resets",
+  "committed_resets",
+  "erasures",
+  "event_floor",
+  "instance",
+  "snapshot",
+]);
 
 function openFile(): { readonly store: Store; readonly raw: Database.Database } {
   const path = join(tempFolder(), "sandbox.db");

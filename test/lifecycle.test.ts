@@ -308,6 +308,7 @@ test("status tells what runs where, and exits 0 or 7", async () => {
       log_file: join(ready.data_dir ?? "", "sandbox.log"),
       held_back: null,
       active_faults: 0,
+      instance_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
       settings: expect.objectContaining({
         rate_limit: "1000/s",
         delivery_schedule_ms: [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000].map((second) => second * 1000),

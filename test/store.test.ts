@@ -436,6 +436,31 @@ test("the format with the indexes of lists keeps what is there, and one open or 
   migrated.close();
 });
 
+test("the format with an instance makes room for it, and the journal's format 12 keeps its entries and events as of none", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, -1) }).close();
+  const migrated = open(path, SANDBOX_FILE);
+  migrated.exec("INSERT INTO instance VALUES (1, '00000000-0000-4000-8000-000000000001')");
+  expect(() =>
+    migrated.exec("INSERT INTO instance VALUES (2, '00000000-0000-4000-8000-000000000001')"),
+  ).toThrow(/CHECK/);
+  expect(() => migrated.exec("INSERT INTO snapshot VALUES (1, NULL, 1, zeroblob(31))")).toThrow(/CHECK/);
+  migrated.close();
+  const journal = join(tempFolder(), "journal.db");
+  const old = open(journal, { ...JOURNAL_FILE, migrations: JOURNAL_FILE.migrations.slice(0, 2) });
+  old.exec(`
+    INSERT INTO entries (key, service, endpoint, order_id, attempt, body, state, first_sent_at, updated_at)
+      VALUES ('key-00001', 's', 'orders', 'o', 1, '{}', 'pending', 1, 1);
+    INSERT INTO seen_events VALUES ('e', 1)`);
+  const read = (file: Database.Database): unknown[] =>
+    ["entries", "seen_events"].map((table) => file.prepare(`SELECT * FROM ${table}`).get());
+  const before = read(old);
+  old.close();
+  const renewed = open(journal, JOURNAL_FILE);
+  expect(read(renewed)).toEqual(before.map((row) => Object.assign({}, row, { instance: null })));
+  renewed.close();
+});
+
 test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
@@ -450,8 +475,9 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "d5dc72552f62ea19",
     "7090641bde7eb4f6",
     "4fb999c25cff6f50",
+    "fe99a2891e4e4a41",
   ]);
-  expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b"]);
+  expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b", "26d044b90b6a8f9c"]);
 });
 
 test("what a crash left half-written is in nobody's way, and goes with the next start; a live process keeps its own", () => {

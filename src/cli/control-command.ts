@@ -7,7 +7,7 @@ import {
 } from "../client/control/control.ts";
 import { NO_STORE, type ControlRole } from "../core/control/operation.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../core/control/operations.ts";
-import type { ErrorCode } from "../core/errors.ts";
+import { errorRow, type ErrorCode } from "../core/errors.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printable, printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
@@ -277,11 +277,19 @@ export function controlOutcome<Value>(
     const next = "start it: checkout sandbox start; checkout whoami shows where its address comes from";
     return fail({ exitCode: EXIT.unreachable, code: "unreachable", message, next });
   }
-  const { code, message } = result.error;
+  return fail(refusedProblem(result.error, nextAfter, result.status));
+}
+
+/** A refusal of the sandbox, or of its verbs on a folder whose sandbox does not run. */
+export function refusedProblem(
+  { code, message }: { readonly code: string; readonly message: string },
+  nextAfter: NextAfter = {},
+  status = errorRow(code)?.status,
+): Problem {
   const hints: Readonly<Record<string, string | undefined>> = nextAfter;
   const hint = message.startsWith(NO_STORE) ? STORES : hints[code];
   const next = hint ?? "correct it and run it again";
-  return fail({ exitCode: exitCodeOfStatus(result.status), code, message, next });
+  return { exitCode: exitCodeOfStatus(status), code, message, next };
 }
 
 /** What this command needs of the sandbox is in another version. */

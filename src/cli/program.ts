@@ -59,6 +59,13 @@ const SESSIONS_COMMANDS: Loaders = {
   list: async () => (await import("./order/list.ts")).registerSessionsList,
 };
 
+const SNAPSHOTS_COMMANDS: Loaders = {
+  create: async () => (await import("./snapshot/create.ts")).registerSnapshotsCreate,
+  list: async () => (await import("./snapshot/list.ts")).registerSnapshotsList,
+  restore: async () => (await import("./snapshot/restore.ts")).registerSnapshotsRestore,
+  remove: async () => (await import("./snapshot/remove.ts")).registerSnapshotsRemove,
+};
+
 /** The command of a group that is typed; all of them where none is, for the help. */
 function loadTyped(typed: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
   const named = Object.keys(loaders).filter((name) => typed.has(name));
@@ -153,6 +160,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
   webhooks: {
     summary: "sign and verify webhooks",
     load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
+  },
+  snapshots: {
+    summary: "snapshots of a store or of the whole sandbox: take, list, restore and remove them",
+    load: (typed) => loadTyped(typed, SNAPSHOTS_COMMANDS),
   },
   idempotency: {
     summary: "the journal of idempotency keys (not of API keys)",

@@ -52,6 +52,8 @@ const run = z.object({
   folder: z.string().optional(),
   /** The first store; sandboxes before decision 90 do not write it. */
   store_id: z.string().optional(),
+  /** Sandboxes before decision 96 do not write it. */
+  instance_id: z.string().optional(),
 });
 
 /**

@@ -27,6 +27,7 @@ import { createRateLimiter } from "./api/rate-limiter.ts";
 import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
 import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
+import type { SnapshotShelf } from "./snapshot/shelf.ts";
 import { createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
@@ -73,6 +74,8 @@ export type SandboxOptions = {
   readonly keepKeySoon: StoreMaker["keepKeySoon"];
   readonly keepName: StoreMaker["keepName"];
   readonly forgetStore: ErasureContext["forgetStore"];
+  readonly instanceChanged: ErasureContext["instanceChanged"];
+  readonly snapshotShelf: SnapshotShelf;
   /** Called for our own failures, with the request_id that the caller got. */
   readonly report: (requestId: string, error: unknown) => void;
 };

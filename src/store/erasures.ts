@@ -1,4 +1,5 @@
 import type { Connection } from "./connection/database.ts";
+import { lazily } from "./connection/lazily.ts";
 
 /** The trigger that keeps the rows of a table, but for those of a store that is being reset. */
 function keptUnlessReset(table: string, said: string, storeOfRow = "OLD.store_id"): string {
@@ -121,6 +122,15 @@ export const AT_LAST: Readonly<Record<Erasure["kind"], readonly string[]>> = {
 export const LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
+/** The deletion of all rows of a store within one transaction, for who writes them anew. */
+export type Clearing = {
+  /** Deletes them, and returns the keys of its drills, which the drills hold on to if the store is replaced. */
+  readonly clear: (storeId: string, kind: "replaced" | "gone") => readonly DrillKey[];
+  readonly putBack: (keys: readonly DrillKey[]) => void;
+};
+
+type DrillKey = Readonly<Record<string, unknown>>;
+
 /** How many rows go in one transaction, about: other writes wait for it. */
 const ROWS_AT_ONCE = 2500;
 /** How many rows go at once that others belong to: a delivery has a row for each try. */
@@ -130,8 +140,7 @@ const OWNERS_AT_ONCE = 250;
 export function erasuresTable(connection: Connection, changed: () => void) {
   const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
   // A start must not wait for what is seldom needed.
-  let prepared: ReturnType<typeof prepare> | undefined;
-  const statements = (): ReturnType<typeof prepare> => (prepared ??= prepare(connection));
+  const statements = lazily(() => prepare(connection));
 
   return {
     /** The stores that are being erased: after a start, those whose erasure was interrupted. */
@@ -159,6 +168,39 @@ export function erasuresTable(connection: Connection, changed: () => void) {
     },
   };
 }
+
+/** Deletes the rows of stores for who writes them anew. */
+export function clearing(connection: Connection): Clearing {
+  const statements = lazily(() => ({
+    ...prepare(connection),
+    selectDrillKeys: connection.prepare<[string], DrillKey>(
+      `SELECT ${CREDENTIAL_COLUMNS} FROM credentials WHERE store_id = ? AND for_drill = 1`,
+    ),
+    insertDrillKey: connection.prepare<DrillKey>(
+      `INSERT INTO credentials (${CREDENTIAL_COLUMNS}) VALUES (${CREDENTIAL_COLUMNS.replaceAll(/\w+/g, "@$&")})`,
+    ),
+  }));
+  return {
+    clear: (storeId, kind) => {
+      const { keepPositions, open, close, happened, atLast, selectDrillKeys } = statements();
+      const drillKeys = kind === "replaced" ? selectDrillKeys.all(storeId) : [];
+      keepPositions.run();
+      open.run(storeId);
+      for (const { parts, erase } of happened)
+        for (const step of [...parts, erase]) step.run(storeId, NO_LIMIT);
+      for (const last of atLast.delete) last.run(storeId);
+      close.run(storeId);
+      return drillKeys;
+    },
+    putBack: (keys) => {
+      for (const key of keys) statements().insertDrillKey.run(key);
+    },
+  };
+}
+
+const CREDENTIAL_COLUMNS = "id, store_id, key_hash, last_four, scopes, created_at, revoked_at, for_drill";
+/** SQLite's for all rows. */
+const NO_LIMIT = -1;
 
 type Statements = ReturnType<typeof prepare>;
 

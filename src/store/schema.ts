@@ -23,6 +23,7 @@ import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 import type { FileKind } from "./connection/database.ts";
 import { LOG_MARK_DDL } from "./connection/log-mark.ts";
 import { HOME_DDL } from "./home.ts";
+import { INSTANCE_DDL } from "./instance.ts";
 
 /**
  * Format 10 of `sandbox.db`: each table after those that it refers to. Everything but the merchant carries `store_id`;
@@ -79,6 +80,7 @@ export const SANDBOX_FILE: FileKind = {
     ERASURES_DDL,
     ENDPOINTS_IN_ORDER_DDL,
     FAULTS_DDL,
+    INSTANCE_DDL,
   ],
   aside: "its folder",
 };

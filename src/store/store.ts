@@ -27,7 +27,9 @@ import { returnOriginsTable } from "./checkout/return-origins.ts";
 import { SANDBOX_FILE } from "./schema.ts";
 import { signingSecretsTable } from "./webhook/signing-secrets.ts";
 import { settlementsTable } from "./checkout/settlements.ts";
-import { erasuresTable } from "./erasures.ts";
+import { clearing, erasuresTable } from "./erasures.ts";
+import { instanceTable } from "./instance.ts";
+import { snapshotsTable } from "./snapshot/snapshots.ts";
 import { storesTable } from "./stores.ts";
 import { openWatched } from "./connection/watched-database.ts";
 import { faultsTable } from "./fault/faults.ts";
@@ -55,14 +57,17 @@ export function openStore(
   let lastFailure: StorageUnavailable | undefined;
   const ended = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   return accept({
-    ...tables(connection, scheduler),
+    ...tables(connection, { scheduler, nativeBinding }),
     write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
     failure: () => (watch.isIntact() ? lastFailure : filesLost()),
     close,
   });
 }
 
-function tables(connection: Connection, scheduler: Scheduler) {
+function tables(
+  connection: Connection,
+  { scheduler, nativeBinding }: Pick<OpenOptions, "nativeBinding"> & { readonly scheduler: Scheduler },
+) {
   const stores = storesTable(connection, scheduler);
   const credentials = credentialsTable(connection, scheduler);
   const forgetClocks = (): void => {
@@ -101,5 +106,11 @@ function tables(connection: Connection, scheduler: Scheduler) {
     assumptionUses: assumptionUsesTable(connection),
     returnOrigins: returnOriginsTable(connection),
     home: homeTable(connection),
+    instance: instanceTable(connection),
+    snapshots: snapshotsTable(connection, {
+      nativeBinding,
+      clearing: clearing(connection),
+      changed: forgetAll,
+    }),
   };
 }

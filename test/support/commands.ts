@@ -64,6 +64,7 @@ export const ALONE: readonly string[] = [
   "sandbox status",
   "sandbox stop",
   "sandbox reset",
+  "snapshots",
   "exec",
   "config validate",
   "doctor",

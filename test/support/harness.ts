@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
@@ -150,6 +151,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       sqliteAddon: () => undefined,
       soon: (run) => void setImmediate(run),
       uuid: () => fakeUuid(clock.now(), (ids += 1)),
+      freshId: randomUUID,
       randomBytes,
       random,
       send: (outbound) => unlessKilled(killed, () => fault(outbound, () => deliver(ports, outbound, killed))),

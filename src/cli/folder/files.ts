@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { SNAPSHOTS_FOLDER } from "../../core/snapshot/snapshot.ts";
 
 const FILES = {
   database: "sandbox.db",
@@ -11,6 +12,7 @@ const FILES = {
   store: "store.json",
   log: "sandbox.log",
   olderLog: "sandbox.log.1",
+  snapshots: SNAPSHOTS_FOLDER,
 } as const;
 
 /** The name of the file that keeps a state folder out of every commit. */
@@ -36,7 +38,12 @@ export function ownerOfName(name: string): "checkout" | "system" | "other" {
   return isOurs ? "checkout" : "other";
 }
 
+/** Whether what is at a name of ours can be a folder. */
+export function isFolderOfOurs(name: string): boolean {
+  return name === SNAPSHOTS_FOLDER || isUnfinished(name);
+}
+
 /** Whether a name is one that a process gives to what it has not finished; the store makes folders of such names. */
-export function isUnfinished(name: string): boolean {
+function isUnfinished(name: string): boolean {
   return /\.\d+\.new-\w+$/.test(name);
 }

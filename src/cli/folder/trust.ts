@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { PathFacts, World } from "../../world.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
-import { IGNORE_ALL, IGNORE_FILE, isUnfinished, ownerOfName } from "./files.ts";
+import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
 
 /** How a folder is looked at: `trustFolder` lets owners and modes be what they are. */
 export type TrustOptions = { readonly trustFolder?: boolean };
@@ -33,7 +33,7 @@ export function checkFolder(
     const path = join(folder, name);
     const file = files.look(path);
     if (file === undefined) continue;
-    const isRight = file.kind === "file" || (file.kind === "folder" && isUnfinished(name));
+    const isRight = file.kind === "file" || (file.kind === "folder" && isFolderOfOurs(name));
     if (!isRight) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a file of its own`);
     const why = openness(file);
     if (why !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)

@@ -138,6 +138,7 @@ function fixedSource(sender: Sender): DeliverySource {
   const inForce = sender.kind === "service" ? sender.secrets : [];
   return {
     secrets: () => Promise.resolve({ inForce, retired: [] }),
+    instance: () => null,
     underway: () => Promise.resolve(undefined),
     nextTry: () => Promise.resolve(undefined),
   };

@@ -13,6 +13,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { ORDER, SESSION, showCreated, type Created, type Noun } from "./create-report.ts";
+import { instanceOf } from "./instance.ts";
 import { createManaged, openFolderJournal } from "./managed-create.ts";
 import { openPage } from "./open-page.ts";
 import { parseAmountMinor, parseCurrency } from "../parsers.ts";
@@ -204,7 +205,8 @@ async function dryRun(
   { world, printer }: Context,
   wanted: { readonly intent: CreateIntent; readonly target: Target; readonly settings: Settings },
 ): Promise<Ending> {
-  const { intent, target } = wanted;
+  const { intent } = wanted;
+  const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const meant = journalIntent(target, intent);
   const latest = latestAttempt(world, wanted.settings.folder.value, meant);
   if (!latest.ok) return latest;

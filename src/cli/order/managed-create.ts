@@ -8,6 +8,7 @@ import type { Context } from "../command.ts";
 import { judgeCreate, type Created, type Noun } from "./create-report.ts";
 import { withExplanation } from "./exchange-report.ts";
 import { fail, fileProblem, type Problem } from "../problem.ts";
+import { instanceOf } from "./instance.ts";
 import { whileWaiting } from "../service-command.ts";
 import type { ServiceOptions, Settings } from "../settings.ts";
 import { stateFile } from "../folder/files.ts";
@@ -26,7 +27,8 @@ export async function createManaged(
   },
 ): Promise<Outcome<Created, Problem>> {
   const { world } = context;
-  const { noun, intent, target, policy } = wanted;
+  const { noun, intent, policy } = wanted;
+  const target = { ...wanted.target, instance: await instanceOf(world, wanted.settings) };
   const folder = wanted.settings.folder.value;
   const made = makeStateFolder(world, folder, options);
   if (!made.ok) return made;

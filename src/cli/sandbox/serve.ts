@@ -36,6 +36,7 @@ import {
   type SeedRefusal,
   type StoreMaker,
 } from "../../sandbox/runtime/seed.ts";
+import { shelfInMemory } from "../../sandbox/snapshot/shelf.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/sandbox.ts";
 import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
@@ -44,6 +45,7 @@ import { openStore, type Store } from "../../store/store.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { stateFile } from "../folder/files.ts";
+import { snapshotsIn } from "../folder/snapshots.ts";
 import * as state from "../folder/state-folder.ts";
 import { EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { givenSecrets, otherSecret, type GivenSecrets } from "../store/given-secrets.ts";
@@ -178,15 +180,14 @@ async function serveFolder(
   options: ServeOptions,
   { held, place, tokens, given, use }: Serving,
 ): Promise<Ending> {
-  const { world, version } = context;
-  const { log } = place;
+  const { world } = context;
   // Looked at before anything is made: a new key must not replace a file that is not ours.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
   const opened = openState(world, held);
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
-  const { lines, failures, requests } = openLogs(world, options, { held, store, stream: log });
+  const { lines, failures, requests } = openLogs(world, options, { held, store, stream: place.log });
   const maker = storeMaker(world, held, { masterKey, given });
   try {
     const { before, done } = await setUp(options, { ...maker, store });
@@ -206,6 +207,7 @@ async function serveFolder(
     const kept = credentials.value?.stores[seeded.id]?.api_key ?? null;
     const apiKey = seeded.apiKey ?? kept;
     const stop = Promise.withResolvers<void>();
+    const run = runFile(context, held, { store, report: failures.report });
     const service = {
       ...tokens,
       store,
@@ -219,6 +221,8 @@ async function serveFolder(
       keepKeySoon: maker.keepKeySoon,
       keepName: maker.keepName,
       forgetStore,
+      instanceChanged: run.renew,
+      snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
       describe: (port: number) => describe(context, options, { port, place, seeded, store, heldBack }),
     };
     const listening = await listen(context, options, service);
@@ -228,8 +232,7 @@ async function serveFolder(
     if (!awake.ok) return awake;
     const { controlToken } = tokens;
     const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false });
-    const served = { port: listener.port, version, store_id: seeded.id };
-    if (held !== undefined) state.writeRun(world, held.path, { ...held.run, ...served });
+    run.write(listener.port);
     try {
       return await use({ ready, description, heldBack, given, stopRequested: stop.promise });
     } finally {
@@ -268,6 +271,7 @@ function describe(
     ownSecrets: ownSecretsOf(store, id),
     dataDir: folder,
     ephemeral: folder === null,
+    instanceId: store.instance.id() ?? "",
     signInUrl: null,
     pid: world.pid,
     version,
@@ -415,6 +419,36 @@ async function setUp(
   return { before, done: () => setup.applied(changes) };
 }
 
+/**
+ * The `run.json` of a folder that is held. `renew` writes it again where a reset or a restore has changed what it tells;
+ * a failure of that is reported, because what it follows from is done.
+ */
+function runFile(
+  { world, version }: Pick<Context, "world" | "version">,
+  held: Held,
+  { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
+) {
+  let served: Pick<Run, "port"> | undefined;
+  const write = (): void => {
+    if (held === undefined || served === undefined) return;
+    const told = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };
+    state.writeRun(world, held.path, { ...held.run, ...served, ...told });
+  };
+  return {
+    write: (port: number): void => {
+      served = { port };
+      write();
+    },
+    renew: (): void => {
+      try {
+        write();
+      } catch (error) {
+        report("run.json", error);
+      }
+    },
+  };
+}
+
 /** Forgets what the files beside the database keep of a store. */
 function forgetInFolder(world: World, held: Held, { storeId, kind }: Erasure): void {
   if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
@@ -441,6 +475,8 @@ type PortlessService = Pick<
   | "keepKeySoon"
   | "keepName"
   | "forgetStore"
+  | "instanceChanged"
+  | "snapshotShelf"
 > &
   Tokens & { readonly describe: (port: number) => SandboxDescription };
 

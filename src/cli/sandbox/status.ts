@@ -38,6 +38,8 @@ type Status = {
   readonly log_file: string | null;
   readonly held_back: string | null;
   readonly active_faults: number | null;
+  /** Changes with each start in memory, each reset and each restore. */
+  readonly instance_id: string | null;
   /** How it is served, by the names of the control API. */
   readonly settings: Readonly<Record<string, unknown>> | null;
   /** Why it tells nothing, where it runs. */
@@ -81,6 +83,7 @@ async function statusOf(context: Context, folder: string, run: Run | undefined):
     log_file: null,
     held_back: null,
     active_faults: null,
+    instance_id: null,
     settings: null,
     problem: null,
   };
@@ -90,7 +93,14 @@ async function statusOf(context: Context, folder: string, run: Run | undefined):
   if (run.port === null) return { status: { ...known, state: "starting" } };
   const live = await describeRun(context, run);
   if (live.ok) {
-    const { startedAt, logFile, heldBack, activeFaults, settings: served } = live.value.description;
+    const {
+      startedAt,
+      logFile,
+      heldBack,
+      activeFaults,
+      instanceId,
+      settings: served,
+    } = live.value.description;
     const settings = Object.fromEntries(
       Object.entries(served).map(([name, value]) => [wireName(name), value]),
     );
@@ -99,6 +109,7 @@ async function statusOf(context: Context, folder: string, run: Run | undefined):
       log_file: logFile,
       held_back: heldBack,
       active_faults: activeFaults,
+      instance_id: instanceId,
       settings,
     };
     return { status: { ...known, ...told, state: "running", running: true }, served };

@@ -21,6 +21,11 @@ export type Target = {
   readonly service: string;
   /** The store of the key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
+  /**
+   * The instance of the sandbox, if it is one and known (decision 96). No key is derived from it, so that a create whose
+   * sandbox cannot be asked has the key that it had.
+   */
+  readonly instance?: string | null;
 };
 
 /** What the client needs of the world. */
@@ -136,6 +141,7 @@ export function journalIntent(target: Target, intent: CreateIntent): Intent {
   return {
     service: target.service,
     storeId: target.storeId,
+    instance: target.instance ?? null,
     endpoint: intent.endpoint,
     orderId: intent.request.order_id,
     newAttempt: intent.newAttempt,

@@ -1,4 +1,9 @@
-import { DEFAULT_STORE, OPERATION_HEADER, VERSION_HEADER } from "../../core/control/operation.ts";
+import {
+  DEFAULT_STORE,
+  INSTANCE_HEADER,
+  OPERATION_HEADER,
+  VERSION_HEADER,
+} from "../../core/control/operation.ts";
 import {
   CONTROL_OPERATIONS,
   decodeAnswer,
@@ -21,6 +26,8 @@ export type ControlTarget = {
   readonly version: string;
   /** Called with the version of the sandbox, if it is another one; undefined if it tells none, as the first ones. */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
+  /** Called with the instance of the sandbox, by each answer that tells it (decision 96). */
+  readonly onInstance?: (instance: string) => void;
   /** Default: the sandbox's first store. */
   readonly storeId?: string;
   /** Timeout of calls that have none of their own; default: 30 s. What the sandbox waits on request comes on top. */
@@ -103,7 +110,7 @@ export function readSent<Name extends OperationName>(
 }
 
 function readAnswer<Name extends OperationName>(
-  { version, onOtherVersion }: ControlTarget,
+  { version, onOtherVersion, onInstance }: ControlTarget,
   name: Name,
   { status, headers, body }: Received,
 ): ControlResult<AnswerOf<Name>> {
@@ -113,6 +120,8 @@ function readAnswer<Name extends OperationName>(
   const told = headers[VERSION_HEADER.toLowerCase()];
   // Who is not admitted is told no version.
   if (told === undefined ? value !== undefined : told !== version) onOtherVersion?.(told);
+  const instance = headers[INSTANCE_HEADER.toLowerCase()];
+  if (instance !== undefined && instance !== "") onInstance?.(instance);
   if (value !== undefined) return { end: "success", value };
   const isAnswered = refused !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
   if (told !== undefined && told !== version && !isAnswered)

@@ -13,14 +13,18 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
  */
 export async function describeLive(
   { send }: Pick<World, "send">,
-  { origin, token }: { readonly origin: string; readonly token: string },
+  {
+    origin,
+    token,
+    timeoutMs = TIMEOUT_MS,
+  }: { readonly origin: string; readonly token: string; readonly timeoutMs?: number },
 ): Promise<Outcome<SandboxDescription, { readonly answered: boolean; readonly message: string }>> {
   const { method, path } = sandboxOperations.describeSandbox;
   const sent = await send({
     method,
     url: `${origin}${path}`,
     headers: { Authorization: `Bearer ${token}` },
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   if (!sent.ok) return { ok: false, refusal: { answered: false, message: sent.message } };

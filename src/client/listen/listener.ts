@@ -32,6 +32,8 @@ export type NextTry = { readonly at: number | null };
 /** The sender of the deliveries, as far as it can be asked. */
 export type DeliverySource = {
   readonly secrets: () => Promise<Secrets>;
+  /** The instance that it was when it was last asked for anything; null if it has none, or none is known. */
+  readonly instance: () => string | null;
   /** Undefined if unknown. */
   readonly underway: (eventId: string) => Promise<Underway | undefined>;
   /** Asked after the try was answered. Undefined if unknown. */
@@ -257,12 +259,14 @@ async function handle(context: Context, received: Received): Promise<DeliveryRes
   const target = targetFor(plan, received.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(context, received);
-  const again = eventId !== undefined && seen.has(eventId);
+  // Asked for its secrets for this delivery: so it is the one that sent it.
+  const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
+  const again = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
-  if (again && (await source.underway(eventId))?.cause !== "replay") return { kind: "duplicate" };
+  if (again && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const forwarded = await forward(world, { request: received.request, url: target.url }, forwarding);
   // Not before: an event that no target accepted must come again.
-  if (eventId !== undefined && isTaken(forwarded)) seen.add(eventId, world.now());
+  if (event !== undefined && isTaken(forwarded)) seen.add(event, world.now());
   return { ...forwarded, again };
 }
 

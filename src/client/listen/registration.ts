@@ -45,6 +45,7 @@ type Place = LinkOptions & {
   readonly registeredOnce: Gate;
   registering: Promise<unknown>;
   endpointId: string;
+  instance: string | null;
   secrets: Secrets;
   state: "connected" | "lost" | "off" | "left";
   /** Ends the check that the sandbox holds. */
@@ -60,6 +61,7 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
     registeredOnce,
     registering: registeredOnce.opened,
     endpointId: "",
+    instance: null,
     secrets: { inForce: [], retired: [] },
     state: "lost",
     leaving: new AbortController(),
@@ -67,6 +69,7 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
   return {
     register: (since) => register(place, since),
     secrets: () => secretsOf(place),
+    instance: () => place.instance,
     underway: (eventId) => openTry(place, eventId),
     nextTry: (tried) => nextTry(place, tried),
     check: () => check(place),
@@ -76,12 +79,13 @@ export function createLink(world: Place["world"], options: LinkOptions): Link {
 }
 
 async function ask<Name extends OperationName>(
-  { world, locate }: Place,
+  place: Place,
   call: ControlCall<Name>,
 ): Promise<ControlResult<AnswerOf<Name>>> {
-  const target = locate();
+  const target = place.locate();
   if (target === undefined) return { end: "unreachable", message: "no sandbox is there" };
-  return callControl(world, target, { timeoutMs: TIMEOUT_MS, ...call });
+  const onInstance = (instance: string): void => void (place.instance = instance);
+  return callControl(place.world, { ...target, onInstance }, { timeoutMs: TIMEOUT_MS, ...call });
 }
 
 function register(

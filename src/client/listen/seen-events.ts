@@ -5,12 +5,15 @@ const MAX_REMEMBERED = 100_000;
 
 /** A memory of events that ends with the process. */
 export function rememberSeenEvents(): SeenEvents {
-  const remembered = new Set<string>();
+  const remembered = new Map<string, string | null>();
   return {
-    has: (eventId) => remembered.has(eventId),
-    add: (eventId) => {
-      remembered.add(eventId);
-      const [oldest] = remembered;
+    has: ({ eventId, instance }) => {
+      const known = remembered.get(eventId);
+      return known !== undefined && (known === null || instance === null || known === instance);
+    },
+    add: ({ eventId, instance }) => {
+      remembered.set(eventId, instance);
+      const [oldest] = remembered.keys();
       if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
     },
     close: () => remembered.clear(),
@@ -29,13 +32,13 @@ export function keepDespiteFailure(kept: SeenEvents, report: (error: unknown) =>
     }
   };
   return {
-    has: (eventId) => remembered.has(eventId) || attempt(() => kept.has(eventId), false),
-    add: (eventId, now) => {
+    has: (event) => remembered.has(event) || attempt(() => kept.has(event), false),
+    add: (event, now) => {
       const isKept = attempt(() => {
-        kept.add(eventId, now);
+        kept.add(event, now);
         return true;
       }, false);
-      if (!isKept) remembered.add(eventId, now);
+      if (!isKept) remembered.add(event, now);
     },
     close: kept.close,
   };

@@ -4,6 +4,8 @@ import type { Outcome } from "../outcome.ts";
 /** What the client knows of one create, written before its first byte is sent (decision 56). */
 export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   readonly key: string;
+  /** The instance of the sandbox that it was sent to (decision 96); null for another service, and where it is unknown. */
+  readonly instance: string | null;
   /** Null where the user gave the key. */
   readonly attempt: number | null;
   /** The body as it was last sent. */
@@ -19,8 +21,11 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   readonly updatedAt: number;
 };
 
+/** A logical create, whatever its attempt, at the instance that the service is now; null where that is unknown. */
+type MeantCreate = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "instance">;
+
 /** Which create the user means. */
-export type Intent = Omit<LogicalCreate, "attempt"> & {
+export type Intent = MeantCreate & {
   readonly newAttempt: boolean;
   /** A key of the user's own, in place of a derived one. */
   readonly idempotencyKey: string | null;
@@ -40,7 +45,7 @@ export type KeyRefusal = { readonly reason: "other_create" | "too_old"; readonly
 
 /** The client's memory of its creates. Every call is on disk when it returns. */
 export type Journal = {
-  readonly latestAttempt: (create: Omit<LogicalCreate, "attempt">) => LatestAttempt | undefined;
+  readonly latestAttempt: (create: MeantCreate) => LatestAttempt | undefined;
   /** Notes that a create is about to be sent; returns the entry as it now stands. */
   readonly begin: (intent: Intent, body: string, now: number) => Outcome<JournalEntry, KeyRefusal>;
   readonly settle: (key: string, settlement: Settlement, now: number) => void;
@@ -68,6 +73,14 @@ export function chooseKey(
   const further = intent.newAttempt && latest?.state !== "pending" ? 1 : 0;
   const attempt = (latest?.attempt ?? 1) + further;
   return { key: deriveIdempotencyKey({ ...intent, attempt }), attempt };
+}
+
+/**
+ * Whether an entry says something of the service as it is now. What was sent to an instance that is gone says nothing; as
+ * long as either is unknown it counts, so that no second order is made.
+ */
+export function isOfInstance(entry: JournalEntry, { instance }: Pick<Intent, "instance">): boolean {
+  return entry.instance === null || instance === null || entry.instance === instance;
 }
 
 /** Why a key that is in the journal cannot carry this create; undefined where it can. */

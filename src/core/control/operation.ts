@@ -59,6 +59,8 @@ export const NO_STORE = "there is no store";
 
 /** The header of an answer that tells the version of the sandbox (decision 65). */
 export const VERSION_HEADER = "Checkout-Sandbox-Version";
+/** The header of an answer that tells the instance of the sandbox (decision 96). */
+export const INSTANCE_HEADER = "Checkout-Sandbox-Instance";
 /** The header that names the operation that answered. An answer without it comes from a sandbox that has no such one. */
 export const OPERATION_HEADER = "Checkout-Sandbox-Operation";
 

@@ -40,6 +40,8 @@ const sandboxDescription = z.object({
   /** The state folder; null where nothing is kept. */
   dataDir: z.string().nullable(),
   ephemeral: z.boolean(),
+  /** New with each start in memory, each reset and each restore (decision 96). */
+  instanceId: z.string(),
   signInUrl: z.string().nullable(),
   pid: z.int(),
   version: z.string(),

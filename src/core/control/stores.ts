@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { SNAPSHOT_NAME } from "../snapshot/snapshot.ts";
 import { givenId as existingId, storeName } from "../config/schema.ts";
 import { moment, sandboxOperation, storeOperation, type DomainOf } from "./operation.ts";
 
@@ -17,6 +18,23 @@ const listed = z.object({
 export type StoreEntry = DomainOf<typeof listed>;
 
 const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
+
+const snapshotName = z
+  .string()
+  .regex(SNAPSHOT_NAME, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit");
+const namedSnapshot = z.object({
+  name: z.string(),
+  /** Null for the whole sandbox. */
+  storeId: z.uuid().nullable(),
+  takenAt: moment.nullable(),
+  format: z.int().nullable(),
+  bytes: z.int(),
+  /** Why it cannot be restored; null if it can. */
+  problem: z.string().nullable(),
+});
+const oneSnapshot = z.strictObject({ name: snapshotName });
+const restored = z.object({ stores: z.array(erasedStore) });
+const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
 
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one. */
 export const storesOperations = {
@@ -63,6 +81,54 @@ export const storesOperations = {
     request: z.strictObject({ store: z.string().min(1).optional() }),
     answer: z.object({ stores: z.array(erasedStore) }),
     refusals: ["not_found", "state_conflict"],
+  }),
+  createStoreSnapshot: storeOperation({
+    method: "POST",
+    path: "/snapshots",
+    summary: "Takes a snapshot of a store, in the place of an older one of this name",
+    request: oneSnapshot,
+    answer: z.object({ snapshot: namedSnapshot }),
+  }),
+  createSnapshot: sandboxOperation({
+    method: "POST",
+    path: "/snapshots",
+    summary: "Takes a snapshot of the whole sandbox, in the place of an older one of this name",
+    request: oneSnapshot,
+    answer: z.object({ snapshot: namedSnapshot }),
+  }),
+  listSnapshots: sandboxOperation({
+    method: "GET",
+    path: "/snapshots",
+    summary: "Lists the snapshots, of stores and of the whole sandbox",
+    answer: z.object({ snapshots: z.array(namedSnapshot) }),
+  }),
+  restoreStoreSnapshot: storeOperation({
+    method: "POST",
+    path: "/snapshots/restore",
+    summary: "Puts a store of a snapshot in the place of the one that is here; other stores stay as they are",
+    request: oneSnapshot,
+    answer: restored,
+    entersStore: false,
+    refusals: ofRestore,
+  }),
+  restoreSnapshot: sandboxOperation({
+    method: "POST",
+    path: "/snapshots/restore",
+    summary: "Restores what a snapshot holds: a store, which is made if it is not here, or the whole sandbox",
+    request: oneSnapshot.extend({
+      /** Refuses a snapshot of one store. Default: false. */
+      all: z.boolean().optional(),
+    }),
+    answer: restored,
+    refusals: ofRestore,
+  }),
+  removeSnapshot: sandboxOperation({
+    method: "POST",
+    path: "/snapshots/remove",
+    summary: "Removes a snapshot; what was restored from it stays",
+    request: oneSnapshot,
+    answer: z.object({ name: z.string() }),
+    refusals: ["not_found"],
   }),
   deleteStore: storeOperation({
     method: "POST",

@@ -1,6 +1,7 @@
 import { isSameSecret } from "../../core/constant-time.ts";
 import {
   DEFAULT_STORE,
+  INSTANCE_HEADER,
   NO_STORE,
   OPERATION_HEADER,
   VERSION_HEADER,
@@ -65,7 +66,7 @@ export const CONTROL: Area<ControlContext, ControlRole> = {
   refuse: (context, { requestId }, refusal) => {
     const answer = answerRefusal(requestId, refusal);
     // The router refuses who was admitted; who was not learns no version.
-    return ROUTING.has(refusal.code) ? withHeaders(answer, versionHeader(context)) : answer;
+    return ROUTING.has(refusal.code) ? withHeaders(answer, ownHeaders(context)) : answer;
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
@@ -84,7 +85,7 @@ function routeOf(name: OperationName): ControlRoute {
     answer: async (context, call) => {
       const outcome = await answerAs(name, context, call);
       const answer = outcome.ok ? outcome.value : answerRefusal(call.requestId, outcome.refusal);
-      return accept(withHeaders(answer, { ...versionHeader(context), [OPERATION_HEADER]: name }));
+      return accept(withHeaders(answer, { ...ownHeaders(context), [OPERATION_HEADER]: name }));
     },
   };
 }
@@ -112,8 +113,8 @@ async function answerAs(
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
-function versionHeader({ version }: ControlContext): Readonly<Record<string, string>> {
-  return { [VERSION_HEADER]: version };
+function ownHeaders({ version, store }: ControlContext): Readonly<Record<string, string>> {
+  return { [VERSION_HEADER]: version, [INSTANCE_HEADER]: store.instance.id() ?? "" };
 }
 
 function withHeaders(answer: Answer, headers: Answer["headers"]): Answer {

@@ -8,6 +8,7 @@ import type { LeaseContext } from "../readiness/drill-lease.ts";
 import type { Arrivals } from "../runtime/arrivals.ts";
 import type { ErasureContext } from "../runtime/erase.ts";
 import type { ClockContext } from "../runtime/clock.ts";
+import type { NamedSnapshotsContext } from "../snapshot/named.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
 
@@ -17,7 +18,8 @@ export type ControlActs = ClockContext &
   DrillsContext &
   LeaseContext &
   ConfigContext &
-  ErasureContext & {
+  ErasureContext &
+  NamedSnapshotsContext & {
     readonly eventArrivals: Arrivals;
     readonly requests: Pick<RequestLog, "list" | "find" | "last" | "next" | "forget">;
     readonly world: Pick<World, "sleep" | "monotonic">;

@@ -1,16 +1,14 @@
 import type { sandboxOperations } from "../../core/control/sandbox.ts";
+import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { accept, refuse } from "../../core/outcome.ts";
-import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
+import { openSecret } from "../../core/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";
-import type { Handlers } from "./handler.ts";
+import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
+import type { ControlActs, Handlers } from "./handler.ts";
 
 /** What each operation on the serving process does. */
 export const sandboxHandlers = {
-  describeSandbox: (context) => {
-    const { description, store } = context;
-    const ownSecrets = ownSecretsOf(store, description.storeId);
-    return Promise.resolve(accept({ ...description, ownSecrets, activeFaults: countFaults(context) }));
-  },
+  describeSandbox: async (context) => accept(describeNow(context)),
   stopSandbox: ({ description, requestStop }, { body }) => {
     const { pid } = description;
     if (body.pid !== pid)
@@ -21,3 +19,20 @@ export const sandboxHandlers = {
     return Promise.resolve(accept({ pid }));
   },
 } satisfies Pick<Handlers, keyof typeof sandboxOperations>;
+
+/** What a sandbox says of itself, with what a restore, a reset or a new name has changed since its start. */
+function describeNow(context: ControlActs): SandboxDescription {
+  const { description, store, masterKey } = context;
+  const { first, details } = store.stores;
+  const found = details(first()?.id ?? "");
+  const sealed = found && store.signingSecrets.current(found.id);
+  const signingSecret = sealed && openSecret(sealed, masterKey);
+  const now = {
+    ...description,
+    instanceId: store.instance.id() ?? description.instanceId,
+    activeFaults: countFaults(context),
+  };
+  if (found === undefined || signingSecret === undefined) return now;
+  const { id: storeId, merchantId, store: storeName } = found;
+  return { ...now, ownSecrets: ownSecretsOf(store, storeId), storeId, merchantId, storeName, signingSecret };
+}

@@ -1,11 +1,19 @@
 import { NEW_MERCHANT, type StoreEntry, type storesOperations } from "../../core/control/stores.ts";
-import { accept, refuse } from "../../core/outcome.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { noStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
+import {
+  createSnapshot,
+  listSnapshots,
+  removeSnapshot,
+  restoreNamed,
+  type NamedSnapshot,
+} from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
-import type { Handlers } from "./handler.ts";
+import type { RestoredStore } from "../runtime/snapshots.ts";
+import type { ControlActs, Handlers } from "./handler.ts";
 
 /** What each operation on the stores of a sandbox does. */
 export const storesHandlers = {
@@ -34,14 +42,44 @@ export const storesHandlers = {
     await context.wakeStores(done.value.map(({ storeId }) => storeId));
     return accept({ stores: done.value });
   },
+  createStoreSnapshot: async (context, { storeId, body: { name } }) =>
+    asSnapshot(createSnapshot(context, name, { storeId })),
+  createSnapshot: async (context, { body: { name } }) => asSnapshot(createSnapshot(context, name, "all")),
+  listSnapshots: async (context) => accept({ snapshots: listSnapshots(context, context.snapshotShelf) }),
+  restoreStoreSnapshot: async (context, { storeId, body: { name } }) =>
+    asStores(await restoreNamed(context, name, { storeId })),
+  restoreSnapshot: async (context, { body: { name, all } }) => {
+    const before = context.store.stores.all().map(({ id }) => id);
+    const restored = await restoreNamed(context, name, all === true ? "all" : "as_taken");
+    if (restored.ok) await endLeasesOfGone(context, before);
+    return asStores(restored);
+  },
+  removeSnapshot: async ({ snapshotShelf }, { body: { name } }) => removeSnapshot(snapshotShelf, name),
   deleteStore: async (context, { storeId }) => {
     const deleted = await deleteStore(context, storeId);
-    // What a drill holds there is undone by its end, and so its command hears of it.
-    if (deleted.ok)
-      for (const { id } of context.leases.of(storeId)) await context.leases.end({ storeId, id });
+    if (deleted.ok) await endLeasesOfGone(context, [storeId]);
     return deleted;
   },
 } satisfies Pick<Handlers, keyof typeof storesOperations>;
+
+/** What a drill holds in a store that is gone is undone by its end, and so its command hears of it. */
+async function endLeasesOfGone(
+  { store, leases }: Pick<ControlActs, "store" | "leases">,
+  storeIds: readonly string[],
+): Promise<void> {
+  const gone = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);
+  for (const storeId of gone) for (const { id } of leases.of(storeId)) await leases.end({ storeId, id });
+}
+
+function asSnapshot(taken: Outcome<NamedSnapshot>): Outcome<{ readonly snapshot: NamedSnapshot }> {
+  return taken.ok ? accept({ snapshot: taken.value }) : taken;
+}
+
+function asStores(
+  restored: Outcome<readonly RestoredStore[]>,
+): Outcome<{ readonly stores: readonly RestoredStore[] }> {
+  return restored.ok ? accept({ stores: restored.value }) : restored;
+}
 
 function entryOf({ id, store, merchant, merchantId, active, createdAt }: StoreDetails): StoreEntry {
   return { storeId: id, name: store, merchantId, merchantName: merchant, active, createdAt };

@@ -1,6 +1,7 @@
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import type { Store } from "../../store/store.ts";
+import type { World } from "../../world.ts";
 import { noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
@@ -10,11 +11,14 @@ export type ErasedStore = { readonly storeId: string; readonly name: string };
 
 /** What an erasure needs: the tables, and everything that keeps something of a store elsewhere. */
 export type ErasureContext = {
-  readonly store: Pick<Store, "write" | "erasures" | "stores">;
+  readonly store: Pick<Store, "write" | "erasures" | "stores" | "instance">;
+  readonly world: Pick<World, "freshId">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
   /** Forgets what other files keep of a store; runs again after a start if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void;
+  /** Told after each commit that makes the sandbox another instance (decision 96). */
+  readonly instanceChanged: () => void;
 };
 
 /**
@@ -26,7 +30,7 @@ export async function resetStores(
   context: ErasureContext,
   wanted: string | undefined,
 ): Promise<Outcome<readonly ErasedStore[]>> {
-  const { store, storeGate } = context;
+  const { store, storeGate, world } = context;
   const chosen = choose(context, wanted);
   if (!chosen.ok) return chosen;
   const ids = chosen.value.map(({ storeId }) => storeId);
@@ -36,8 +40,10 @@ export async function resetStores(
       const there = ids.filter((id) => store.stores.names(id) !== undefined);
       const begun = there.map((storeId) => ({ storeId, kind: "reset" }) as const);
       for (const erasure of begun) store.erasures.begin(erasure);
+      if (begun.length > 0) store.instance.renew(world.freshId());
       return begun;
     });
+    context.instanceChanged();
     await finishErasures(context, erasures);
     // One whose deletion had been interrupted is gone now.
     const left = chosen.value.filter(({ storeId }) => store.stores.names(storeId) !== undefined);
@@ -78,7 +84,7 @@ function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<Eras
  * them: for a start, before any request is answered.
  */
 export async function finishErasures(
-  { store, assumptions, forgetStore }: Omit<ErasureContext, "storeGate">,
+  { store, assumptions, forgetStore }: Omit<ErasureContext, "storeGate" | "world" | "instanceChanged">,
   erasures: readonly Erasure[] = store.erasures.pending(),
 ): Promise<void> {
   for (const erasure of erasures) forgetStore(erasure);

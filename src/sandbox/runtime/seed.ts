@@ -67,7 +67,7 @@ export type GivenStore = {
 
 /** What making a store needs beside the tables. */
 export type StoreMaker = {
-  readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
+  readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
   /** Secrets of the first store that come from outside; each undefined where it is to be made. */
   readonly given?: GivenSecrets;
@@ -97,6 +97,8 @@ export async function seed(
     const first = store.stores.first();
     const shown = first && showStore(store, first, maker);
     if (shown !== undefined && !shown.ok) return shown;
+    // Kept from then on by the file; in memory there is none yet.
+    if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
     const made = before();
     if (!made.ok) return made;
     const now = store.stores.first();

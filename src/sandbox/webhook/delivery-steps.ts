@@ -289,8 +289,10 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
         jitter: jitterOf(delivery.id, tries),
         now,
       });
-  // What was sent before a reset of the store says nothing of what is there after it.
-  const isThere = store.clocks.of(delivery.storeId) !== undefined;
+  // What was sent before a reset or a restore of the store says nothing of what is there after it.
+  const isThere =
+    store.clocks.of(delivery.storeId) !== undefined &&
+    store.deliveryAttempts.isOpen({ deliveryId: delivery.id, number });
   const found = isThere ? store.deliveries.find(delivery.id) : undefined;
   if (found !== undefined && verdict.state === "succeeded") {
     const { storeId } = delivery;
@@ -312,7 +314,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
-  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
+  if (isPaused && isThere) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
   else if (found !== undefined && !isFree)
     judgeEndpoint(
       context,

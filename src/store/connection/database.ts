@@ -381,7 +381,7 @@ function backUp(
 }
 
 /** Applies the migrations that a file does not have yet; to a new file, which has format 0, all of them. */
-function applyMigrations(connection: Connection, kind: FileKind): void {
+export function applyMigrations(connection: Connection, kind: FileKind): void {
   const { migrations } = kind;
   for (const [index, migration] of migrations.entries()) {
     const step = connection.transaction(() => {
@@ -396,7 +396,8 @@ function applyMigrations(connection: Connection, kind: FileKind): void {
   }
 }
 
-function currentFormat({ migrations }: FileKind): number {
+/** The format that this program writes. */
+export function currentFormat({ migrations }: FileKind): number {
   return FIRST_FORMAT + migrations.length - 1;
 }
 

@@ -1,5 +1,6 @@
 import {
   chooseKey,
+  isOfInstance,
   keyRefusal,
   type Intent,
   type Journal,
@@ -26,7 +27,7 @@ type SettledEntry = Omit<Settlement, "proof"> & {
   readonly now: number;
 };
 
-const COLUMNS = `key, service, store_id AS storeId, endpoint, order_id AS orderId, attempt, body, state, in_doubt AS inDoubt,
+const COLUMNS = `key, instance, service, store_id AS storeId, endpoint, order_id AS orderId, attempt, body, state, in_doubt AS inDoubt,
   checkout_id AS checkoutId, code, first_sent_at AS firstSentAt, updated_at AS updatedAt`;
 
 /** The DDL of the journal's entries. */
@@ -50,6 +51,11 @@ CREATE TABLE entries (
 CREATE INDEX attempts ON entries (service, endpoint, order_id, attempt);
 `;
 
+/** The migration that tells the instances of a sandbox apart. */
+export const ENTRIES_OF_INSTANCES = `
+ALTER TABLE entries ADD COLUMN instance TEXT;
+`;
+
 /** The creates of the client, each with its key and its state. */
 export function entriesTable(database: WatchedDatabase): Journal {
   const sql = prepare(database.connection);
@@ -57,14 +63,17 @@ export function entriesTable(database: WatchedDatabase): Journal {
 
   const begin = (intent: Intent, body: string, now: number): Outcome<JournalEntry, KeyRefusal> => {
     const { key, attempt } = chooseKey(intent, sql.selectLatest.get(intent));
-    const known = sql.select.get(key);
-    const refusal = known && keyRefusal(fromRow(known), intent, now);
-    if (refusal !== undefined) return { ok: false, refusal };
-    const { service, storeId, endpoint, orderId } = intent;
-    sql.upsert.run({ key, service, storeId, endpoint, orderId, attempt, body, now });
     const row = sql.select.get(key);
-    if (row === undefined) throw new Error(`the journal lost ${key}`);
-    return accept(fromRow(row));
+    const entry = row && fromRow(row);
+    const known = entry !== undefined && isOfInstance(entry, intent) ? entry : undefined;
+    if (entry !== undefined && known === undefined) sql.remove.run(key);
+    const refusal = known && keyRefusal(known, intent, now);
+    if (refusal !== undefined) return { ok: false, refusal };
+    const { instance, service, storeId, endpoint, orderId } = intent;
+    sql.upsert.run({ key, instance, service, storeId, endpoint, orderId, attempt, body, now });
+    const begun = sql.select.get(key);
+    if (begun === undefined) throw new Error(`the journal lost ${key}`);
+    return accept(fromRow(begun));
   };
 
   return {
@@ -87,16 +96,22 @@ export function entriesTable(database: WatchedDatabase): Journal {
 function prepare(connection: Connection) {
   return {
     // A refused attempt created nothing: a repeated command means the attempt before it.
-    selectLatest: connection.prepare<Omit<LogicalCreate, "attempt">, LatestAttempt>(
+    selectLatest: connection.prepare<
+      Omit<LogicalCreate, "attempt"> & Pick<Intent, "instance">,
+      LatestAttempt
+    >(
       `SELECT attempt, state FROM entries
        WHERE service = @service AND store_id IS @storeId AND endpoint = @endpoint AND order_id = @orderId
          AND state <> 'refused' AND attempt IS NOT NULL
+         AND (instance IS NULL OR @instance IS NULL OR instance = @instance)
        ORDER BY attempt DESC LIMIT 1`,
     ),
     upsert: connection.prepare<NewEntry>(
-      `INSERT INTO entries (key, service, store_id, endpoint, order_id, attempt, body, state, first_sent_at, updated_at)
-       VALUES (@key, @service, @storeId, @endpoint, @orderId, @attempt, @body, 'pending', @now, @now)
+      `INSERT INTO entries (key, instance, service, store_id, endpoint, order_id, attempt, body, state, first_sent_at,
+         updated_at)
+       VALUES (@key, @instance, @service, @storeId, @endpoint, @orderId, @attempt, @body, 'pending', @now, @now)
        ON CONFLICT (key) DO UPDATE SET body = excluded.body, state = 'pending', code = NULL,
+       instance = ifnull(excluded.instance, instance),
        in_doubt = max(in_doubt, state = 'pending'),
        first_sent_at = CASE state WHEN 'refused' THEN excluded.first_sent_at ELSE first_sent_at END,
        updated_at = excluded.updated_at

@@ -4,8 +4,8 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import type { FileKind, FileRefusal, OpenOptions } from "../connection/database.ts";
 import { LOG_MARK_DDL } from "../connection/log-mark.ts";
 import { openWatched } from "../connection/watched-database.ts";
-import { ENTRIES_DDL, entriesTable } from "./entries.ts";
-import { SEEN_EVENTS_DDL, seenEventsTable } from "./seen-events.ts";
+import { ENTRIES_DDL, ENTRIES_OF_INSTANCES, entriesTable } from "./entries.ts";
+import { SEEN_EVENTS_DDL, SEEN_EVENTS_OF_INSTANCES, seenEventsTable } from "./seen-events.ts";
 
 /**
  * The kind of `journal.db`: "ckJL" in its header. A migration is never edited: a change of the schema is a new
@@ -14,7 +14,7 @@ import { SEEN_EVENTS_DDL, seenEventsTable } from "./seen-events.ts";
 export const JOURNAL_FILE: FileKind = {
   name: "checkout journal",
   applicationId: 0x636b4a4c,
-  migrations: [ENTRIES_DDL + SEEN_EVENTS_DDL, LOG_MARK_DDL],
+  migrations: [ENTRIES_DDL + SEEN_EVENTS_DDL, LOG_MARK_DDL, ENTRIES_OF_INSTANCES + SEEN_EVENTS_OF_INSTANCES],
   aside: "the file",
 };
 

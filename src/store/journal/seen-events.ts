@@ -1,4 +1,4 @@
-import { SEEN_RETENTION_MS, type SeenEvents } from "../../core/webhook/seen-events.ts";
+import { SEEN_RETENTION_MS, type SeenEvent, type SeenEvents } from "../../core/webhook/seen-events.ts";
 import { transactor, type WatchedDatabase } from "../connection/watched-database.ts";
 
 /** The DDL of the events that a target of `checkout listen` has taken. */
@@ -10,19 +10,29 @@ CREATE TABLE seen_events (
 CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
+/** The migration that tells the instances of a sandbox apart. */
+export const SEEN_EVENTS_OF_INSTANCES = `
+ALTER TABLE seen_events ADD COLUMN instance TEXT;
+`;
+
 /** The events that were forwarded already; those older than their retention are deleted when it is opened. */
 export function seenEventsTable(database: WatchedDatabase, now: number): SeenEvents {
   const { connection, close } = database;
   const forget = connection.prepare<[number]>("DELETE FROM seen_events WHERE seen_at < ?");
-  const select = connection.prepare<[string]>("SELECT 1 FROM seen_events WHERE event_id = ?");
-  const insert = connection.prepare<{ readonly eventId: string; readonly seenAt: number }>(
-    "INSERT INTO seen_events (event_id, seen_at) VALUES (@eventId, @seenAt) ON CONFLICT (event_id) DO NOTHING",
+  const select = connection.prepare<Pick<SeenEvent, "eventId" | "instance">>(
+    `SELECT 1 FROM seen_events
+     WHERE event_id = @eventId AND (instance IS NULL OR @instance IS NULL OR instance = @instance)`,
+  );
+  const insert = connection.prepare<SeenEvent & { readonly seenAt: number }>(
+    `INSERT INTO seen_events (event_id, seen_at, instance) VALUES (@eventId, @seenAt, @instance)
+     ON CONFLICT (event_id) DO UPDATE SET seen_at = excluded.seen_at, instance = excluded.instance
+     WHERE excluded.instance IS NOT NULL AND excluded.instance IS NOT seen_events.instance`,
   );
   const transact = transactor(database);
   transact(() => forget.run(now - SEEN_RETENTION_MS));
   return {
-    has: (eventId) => select.get(eventId) !== undefined,
-    add: (eventId, seenAt) => void transact(() => insert.run({ eventId, seenAt })),
+    has: ({ eventId, instance }) => select.get({ eventId, instance }) !== undefined,
+    add: ({ eventId, instance }, seenAt) => void transact(() => insert.run({ eventId, instance, seenAt })),
     close,
   };
 }

@@ -81,13 +81,16 @@ export function deliveryAttemptsTable(connection: Connection) {
   const finish = connection.prepare<Place & AttemptEnd>(
     `UPDATE delivery_attempts SET finished_at = @finishedAt, milliseconds = @milliseconds, address = @address,
        status = @status, error = @error, answer = @answer, next_at = @nextAt
-     WHERE delivery_id = @deliveryId AND number = @number`,
+     WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL`,
   );
   const selectOf = connection.prepare<[string], DeliveryAttempt>(
     `SELECT ${COLUMNS} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
   );
   const selectOpen = connection.prepare<[], DeliveryAttempt>(
     `SELECT ${COLUMNS} FROM delivery_attempts WHERE finished_at IS NULL`,
+  );
+  const selectIsOpen = connection.prepare<Place>(
+    "SELECT 1 FROM delivery_attempts WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL",
   );
   const selectLast = connection.prepare<[string], Pick<DeliveryAttempt, "number" | "error">>(
     "SELECT number, error FROM delivery_attempts WHERE delivery_id = ? ORDER BY number DESC LIMIT 1",
@@ -103,6 +106,10 @@ export function deliveryAttemptsTable(connection: Connection) {
     finish: ({ deliveryId, number }: Place, end: AttemptEnd): void => {
       finish.run({ ...end, deliveryId, number });
     },
+
+    /** Whether a try is there and has not ended. */
+    isOpen: ({ deliveryId, number }: Place): boolean =>
+      selectIsOpen.get({ deliveryId, number }) !== undefined,
 
     /** The tries of a delivery, first to last. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import { iso } from "../../core/clock.ts";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import { accept } from "../../core/outcome.ts";
+import { listSnapshots } from "../../sandbox/snapshot/named.ts";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox } from "../control-command.ts";
+import { widthOf } from "../printer.ts";
+import type { Ending } from "../problem.ts";
+import { table } from "../table.ts";
+import { atSnapshots } from "./place.ts";
+
+type Listed = AnswerOf<"listSnapshots">;
+
+/** `checkout snapshots list`. */
+export function registerSnapshotsList(parent: Command, registry: Registry): void {
+  register<CommonOptions>(parent, registry, {
+    name: "list",
+    ofStore: false,
+    summary: "list the snapshots of the sandbox, with what each of them holds",
+    examples: ["checkout snapshots list", "checkout snapshots list --json"],
+    options: [],
+    run: runList,
+  });
+}
+
+async function runList(context: Context, options: CommonOptions): Promise<Ending> {
+  const { world, printer } = context;
+  const listed = await atSnapshots<Listed>(context, options, {
+    live: (target) => callSandbox(context, target, { name: "listSnapshots", body: undefined }),
+    stopped: async (stopped) => accept({ snapshots: listSnapshots(stopped, stopped.snapshotShelf) }),
+  });
+  if (!listed.ok) return listed;
+  const { snapshots } = listed.value;
+  return printer.result(encodeAnswer("listSnapshots", listed.value), () =>
+    snapshots.length === 0
+      ? "There is no snapshot yet: checkout snapshots create <name>"
+      : table(["NAME", "HOLDS", "TAKEN", "KIB"], snapshots.map(rowOf), {
+          width: widthOf(world.stdout),
+          drop: ["KIB", "TAKEN"],
+        }),
+  );
+}
+
+function rowOf({ name, storeId, takenAt, bytes, problem }: Listed["snapshots"][number]) {
+  const holds = problem ?? (storeId === null ? "the whole sandbox" : `store ${storeId}`);
+  return [name, holds, takenAt === null ? null : iso(takenAt), Math.ceil(bytes / 1024)];
+}

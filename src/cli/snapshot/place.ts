@@ -1,0 +1,103 @@
+import { resolve } from "node:path";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { SNAPSHOT_NAME } from "../../core/snapshot/snapshot.ts";
+import { printableLiteral } from "../../core/text.ts";
+import type { NamedSnapshotsContext } from "../../sandbox/snapshot/named.ts";
+import type { ControlTarget } from "../../client/control/control.ts";
+import type { SnapshotShelf } from "../../sandbox/snapshot/shelf.ts";
+import type { World } from "../../world.ts";
+import { valueOption, type CommonOptions, type Context } from "../command.ts";
+import { controlTargetNow, targetOfFolder } from "../control-command.ts";
+import { noteTarget } from "../folder/notes.ts";
+import { snapshotsIn } from "../folder/snapshots.ts";
+import * as state from "../folder/state-folder.ts";
+import { inStoppedFolder, type Stopped } from "../folder/stopped.ts";
+import { isTyped } from "../option-rules.ts";
+import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
+
+/** The options of all commands of snapshots that act on one. */
+export type SnapshotOptions = CommonOptions & { readonly all?: boolean; readonly file?: string };
+
+/** What to type after a refusal. */
+export const NEXT_AFTER_SNAPSHOT = {
+  not_found: "checkout snapshots list shows them",
+  state_conflict: "checkout snapshots list shows what each of them holds",
+  invalid_parameter: "take a new one: checkout snapshots create <name>",
+} as const;
+
+/** The option that names a file outside of the state folder. */
+export function fileOption(description: string) {
+  return valueOption("--file <path>", description);
+}
+
+/** A name that was typed, and whether the command is about the whole sandbox or the store that was named. */
+export function checkCommand(
+  world: Pick<World, "argv">,
+  { all }: SnapshotOptions,
+  name: string,
+): Outcome<void, Problem> {
+  if (!SNAPSHOT_NAME.test(name)) {
+    const expected = "1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit";
+    return failUsage(
+      `the name of a snapshot must have ${expected}; got ${printableLiteral(name)}`,
+      "correct it",
+    );
+  }
+  if (all === true && isTyped(world, "store"))
+    return failUsage("--all and --store exclude each other", "leave one of them out");
+  return accept(undefined);
+}
+
+/**
+ * Does something in the live sandbox that is meant, or, where none runs, in the state of the folder. `folder` is that of
+ * the sandbox; undefined for one that keeps nothing, or is not this folder's.
+ */
+export async function atSnapshots<Value>(
+  context: Context,
+  options: CommonOptions,
+  acts: {
+    readonly live: (target: ControlTarget, folder: string | undefined) => Promise<Outcome<Value, Problem>>;
+    readonly stopped: (stopped: StoppedSnapshots) => Promise<Outcome<Value, Problem>>;
+  },
+): Promise<Outcome<Value, Problem>> {
+  const target = controlTargetNow(context, options);
+  if (!target.ok) return target;
+  noteTarget(context, options, target.value === undefined ? "folder" : { url: target.value.origin });
+  if (target.value !== undefined) {
+    const own = targetOfFolder(context, options);
+    const isOwn = own.ok && own.value?.origin === target.value.origin;
+    const folder = isOwn ? state.locateStateFolder(context.world, options.dir) : undefined;
+    return acts.live(target.value, folder);
+  }
+  return inStoppedFolder(context, options, (stopped) => {
+    const masterKey = state.masterKey(context.world, stopped.folder, "filled");
+    if (!masterKey.ok) return Promise.resolve(masterKey);
+    const { folder } = stopped;
+    return acts.stopped({
+      ...stopped,
+      world: context.world,
+      masterKey: masterKey.value,
+      wakeStores: () => Promise.resolve(),
+      snapshotShelf: snapshotsIn(context.world, folder),
+    });
+  });
+}
+
+/** The snapshots of a folder whose sandbox does not run, with what their verbs need. */
+export type StoppedSnapshots = Stopped & NamedSnapshotsContext;
+
+/** The snapshots of the folder of a sandbox, for a command that reads or writes a file beside them. */
+export function shelfOf(
+  { world }: Pick<Context, "world">,
+  folder: string | undefined,
+): Outcome<SnapshotShelf, Problem> {
+  if (folder !== undefined) return accept(snapshotsIn(world, folder));
+  const message =
+    "--file works with the sandbox of a state folder, and this one is of none of this machine's";
+  return fail(usageProblem(message, "leave --file out: its snapshots are in its memory"));
+}
+
+/** The path of a file that was typed. */
+export function typedPath({ cwd }: Pick<World, "cwd">, file: string): string {
+  return resolve(cwd, file);
+}

@@ -1,0 +1,113 @@
+import type { Command } from "commander";
+import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import { restoreNamed } from "../../sandbox/snapshot/named.ts";
+import type { SnapshotShelf } from "../../sandbox/snapshot/shelf.ts";
+import { register, switchOption, type Context, type Registry } from "../command.ts";
+import { callSandbox, inStore, refusedProblem } from "../control-command.ts";
+import { readCredentials } from "../folder/state-folder.ts";
+import { EXIT, fail, type Ending, type Problem } from "../problem.ts";
+import { isStoreTyped } from "../store/named-store.ts";
+import { namedStoreOf } from "./named-store.ts";
+import {
+  atSnapshots,
+  checkCommand,
+  fileOption,
+  NEXT_AFTER_SNAPSHOT as nextAfter,
+  shelfOf,
+  typedPath,
+  type SnapshotOptions,
+} from "./place.ts";
+
+type Restored = AnswerOf<"restoreSnapshot">;
+
+/** `checkout snapshots restore`. */
+export function registerSnapshotsRestore(parent: Command, registry: Registry): void {
+  register<SnapshotOptions>(parent, registry, {
+    name: "restore <name>",
+    summary: "put what a snapshot holds in the place of what is there",
+    examples: [
+      "checkout snapshots restore before-launch",
+      "checkout snapshots restore base --all --file fixtures/base.snapshot",
+      "checkout snapshots restore base --store <id> --json",
+    ],
+    options: [
+      switchOption("--all", "the whole sandbox; other stores are deleted"),
+      fileOption("take it from this file first, under this name"),
+    ],
+    run: runRestore,
+  });
+}
+
+async function runRestore(context: Context, options: SnapshotOptions, name = ""): Promise<Ending> {
+  const { world, printer } = context;
+  const checked = checkCommand(world, options, name);
+  if (!checked.ok) return checked;
+  const restored = await restore(context, options, name);
+  if (!restored.ok) return restored;
+  return printer.result(encodeAnswer("restoreSnapshot", restored.value), () =>
+    restored.value.stores
+      .map(({ storeId, name: store }) => `✓ ${printable(store)} (${storeId}) is as in ${printable(name)}`)
+      .join("\n"),
+  );
+}
+
+function restore(
+  context: Context,
+  options: SnapshotOptions,
+  name: string,
+): Promise<Outcome<Restored, Problem>> {
+  // What a variable says of a store is about commands that have to act on one.
+  const isOfStore = isStoreTyped(context.world);
+  return atSnapshots<Restored>(context, options, {
+    live: async (target, folder) => {
+      const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
+      const taken = shelf?.ok === true ? takeFrom(context, options, { name, shelf: shelf.value }) : shelf;
+      if (taken?.ok === false) return taken;
+      const store = isOfStore ? await inStore(context, options, target) : accept(target);
+      if (!store.ok) return store;
+      const all = options.all === true ? { all: true } : {};
+      const done = isOfStore
+        ? await callSandbox(context, store.value, { name: "restoreStoreSnapshot", body: { name }, nextAfter })
+        : await callSandbox(context, target, { name: "restoreSnapshot", body: { name, ...all }, nextAfter });
+      if (done.ok) noteKeys(context, folder, done.value);
+      return done;
+    },
+    stopped: async (stopped) => {
+      const taken = takeFrom(context, options, { name, shelf: stopped.snapshotShelf });
+      if (!taken.ok) return taken;
+      const store = isOfStore ? await namedStoreOf(context, options, stopped) : accept("as_taken" as const);
+      if (!store.ok) return store;
+      const done = await restoreNamed(stopped, name, options.all === true ? "all" : store.value);
+      if (!done.ok) return fail(refusedProblem(done.refusal, nextAfter));
+      noteKeys(context, stopped.folder, { stores: done.value });
+      return accept({ stores: done.value });
+    },
+  });
+}
+
+/** Puts a file among the snapshots of the folder; nothing where none is named. */
+function takeFrom(
+  { world }: Pick<Context, "world">,
+  { file }: SnapshotOptions,
+  { name, shelf }: { readonly name: string; readonly shelf: SnapshotShelf },
+): Outcome<void, Problem> {
+  if (file === undefined) return accept(undefined);
+  const path = typedPath(world, file);
+  const bytes = world.files.readBytes(path);
+  if (bytes !== undefined) return accept(shelf.write(name, bytes));
+  const message = `there is no file ${printable(path)}`;
+  return fail({ exitCode: EXIT.failed, code: "file_missing", message, next: "name the file of a snapshot" });
+}
+
+/** No key is in a snapshot: who has one of a store that was not here can use it, and commands have none. */
+function noteKeys({ world, printer }: Context, folder: string | undefined, { stores }: Restored): void {
+  const kept = folder === undefined ? undefined : readCredentials(world, folder);
+  if (kept?.ok !== true) return;
+  for (const { storeId } of stores)
+    if (kept.value?.stores[storeId] === undefined)
+      printer.trace(
+        `note: this folder has no API key of store ${storeId}; set CHECKOUT_API_KEY to one, or make one with checkout keys create`,
+      );
+}

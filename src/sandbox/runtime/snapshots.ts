@@ -1,0 +1,138 @@
+import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
+import { SNAPSHOT_KEY_BYTES, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
+import type { SnapshotImage } from "../../store/snapshot/image.ts";
+import { SnapshotConflict } from "../../store/snapshot/snapshots.ts";
+import type { Store } from "../../store/store.ts";
+import type { World } from "../../world.ts";
+import type { ErasedStore, ErasureContext } from "./erase.ts";
+
+/** What taking and restoring snapshots needs: the tables, the key of their secrets, and what is told of new rows. */
+export type SnapshotContext = Omit<ErasureContext, "store"> & {
+  readonly store: Pick<Store, "write" | "snapshots" | "stores" | "erasures" | "instance">;
+  readonly world: Pick<World, "now" | "randomBytes" | "freshId">;
+  readonly masterKey: Uint8Array;
+  /** Does what is due in these stores, and sends what is due from them. */
+  readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
+};
+
+/** A store that was restored. */
+export type RestoredStore = ErasedStore;
+
+/**
+ * The bytes of a snapshot of a store that is there, or of the whole sandbox (decision 95): a file that any sandbox can
+ * restore. No master key, token or API key is in it; its signing secrets are sealed with a key of its own, which is.
+ */
+export function takeSnapshot(
+  { store, world, masterKey }: Pick<SnapshotContext, "store" | "world" | "masterKey">,
+  scope: SnapshotScope,
+): Uint8Array {
+  const storeId = scope === "all" ? null : scope.storeId;
+  const isHalf = store.erasures.pending().some((erasure) => scope === "all" || erasure.storeId === storeId);
+  const isThere = storeId === null || store.stores.names(storeId) !== undefined;
+  if (!isThere || isHalf) throw new Error("a snapshot is of a store that is there and whole");
+  const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
+  const reseal = resealing(world, { from: masterKey, to: key });
+  return store.snapshots.take({ storeId, takenAt: world.now(), key, reseal });
+}
+
+/**
+ * Puts the stores of a snapshot in the place of those that are here, in one transaction, after the requests of these
+ * stores have ended: one store, which is made if it is not here, or all, and then no other store is left. `as_taken`:
+ * what the snapshot holds. Refuses with `invalid_parameter` what is no snapshot or a newer one's, and with
+ * `state_conflict` what is not in it, what another store here has already, or while requests of a store stay open.
+ */
+export async function restoreSnapshot(
+  context: SnapshotContext,
+  scope: SnapshotScope | "as_taken",
+  bytes: Uint8Array,
+): Promise<Outcome<readonly RestoredStore[]>> {
+  const opened = context.store.snapshots.open(bytes);
+  if (!opened.ok)
+    return refuse("invalid_parameter", `the snapshot cannot be restored: ${opened.refusal.message}`);
+  const image = opened.value;
+  try {
+    const chosen = chooseStores(image, scope);
+    return chosen.ok ? await replaceStores(context, image, chosen.value) : chosen;
+  } finally {
+    image.connection.close();
+  }
+}
+
+/** Stores of a snapshot, and whether all of the sandbox is replaced by them. */
+type Chosen = { readonly storeIds: readonly string[]; readonly isAll: boolean };
+
+function chooseStores(
+  { storeId, storeIds }: SnapshotImage,
+  scope: SnapshotScope | "as_taken",
+): Outcome<Chosen> {
+  if (typeof scope === "object") {
+    if (storeIds.includes(scope.storeId)) return accept({ storeIds: [scope.storeId], isAll: false });
+    return refuse(
+      "state_conflict",
+      `the snapshot does not hold store ${scope.storeId}: ${storeIds.join(", ")}`,
+    );
+  }
+  if (scope === "all" && storeId !== null)
+    return refuse("state_conflict", `the snapshot holds only store ${storeId}, not the whole sandbox`);
+  return accept({ storeIds, isAll: storeId === null });
+}
+
+async function replaceStores(
+  context: SnapshotContext,
+  image: SnapshotImage,
+  { storeIds, isAll }: Chosen,
+): Promise<Outcome<readonly RestoredStore[]>> {
+  const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
+  const reseal = resealing(world, { from: image.key, to: masterKey });
+  const [only = ""] = storeIds;
+  const rows = isAll ? "all" : { storeId: only };
+  const here = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
+  return storeGate.alone([...new Set([...storeIds, ...here()])], async () => {
+    const replaced = await refusingConflicts(() =>
+      store.write(() => {
+        const gone = here().filter((id) => !storeIds.includes(id));
+        store.snapshots.restore(image, { rows, storeIds, gone, reseal });
+        store.instance.renew(world.freshId());
+        for (const id of [...storeIds, ...gone]) assumptions.forget(id);
+        return gone;
+      }),
+    );
+    if (!replaced.ok) return replaced;
+    context.instanceChanged();
+    for (const storeId of storeIds) forgetStore({ storeId, kind: "reset" });
+    for (const storeId of replaced.value) forgetStore({ storeId, kind: "delete" });
+    await context.wakeStores(storeIds);
+    return accept(storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" })));
+  });
+}
+
+/** Runs a write that is undone, and refused, where another store has what it brings. */
+async function refusingConflicts<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
+  try {
+    return accept(await write());
+  } catch (error) {
+    if (!(error instanceof SnapshotConflict)) throw error;
+    return { ok: false, refusal: conflict(error) };
+  }
+}
+
+function conflict({ message }: SnapshotConflict): Refusal {
+  return {
+    code: "state_conflict",
+    message: `a store of this sandbox has an id or a key of the snapshot (${message}); nothing was changed`,
+  };
+}
+
+/** Seals the same secret with another key. A secret that its key does not open was changed by another program. */
+function resealing(
+  { randomBytes }: Pick<World, "randomBytes">,
+  { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
+): (sealed: SealedSecret) => SealedSecret {
+  return (sealed) => {
+    const secret = openSecret(sealed, from);
+    if (secret === undefined) throw new SnapshotConflict(`the signing secret ${sealed.id} cannot be opened`);
+    const { id, storeId } = sealed;
+    return sealSecret(secret, { id, storeId, nonce: randomBytes(NONCE_BYTES) }, to);
+  };
+}

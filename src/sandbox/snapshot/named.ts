@@ -1,0 +1,91 @@
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import type { SnapshotFacts, SnapshotScope } from "../../core/snapshot/snapshot.ts";
+import type { Store } from "../../store/store.ts";
+import { noStore } from "../at-store.ts";
+import type { SnapshotShelf } from "./shelf.ts";
+import {
+  restoreSnapshot,
+  takeSnapshot,
+  type RestoredStore,
+  type SnapshotContext,
+} from "../runtime/snapshots.ts";
+
+/** Snapshots with names, and where they are kept. */
+export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: SnapshotShelf };
+
+/** A named snapshot. What cannot be read is `null`, and why is in `problem`. */
+export type NamedSnapshot = {
+  readonly name: string;
+  readonly storeId: string | null;
+  readonly takenAt: number | null;
+  readonly format: number | null;
+  readonly bytes: number;
+  readonly problem: string | null;
+};
+
+/** Takes a snapshot under a name, in the place of an older one. Refuses with `not_found`, and while a store is erased. */
+export function createSnapshot(
+  context: NamedSnapshotsContext,
+  name: string,
+  scope: SnapshotScope,
+): Outcome<NamedSnapshot> {
+  const { store, snapshotShelf, world } = context;
+  if (scope !== "all" && store.stores.names(scope.storeId) === undefined) return noStore(scope.storeId);
+  if (store.erasures.pending().length > 0)
+    return refuse("storage_unavailable", "a store is being reset or deleted; try again", {
+      retryAfterSeconds: 1,
+    });
+  const bytes = takeSnapshot(context, scope);
+  snapshotShelf.write(name, bytes);
+  const storeId = scope === "all" ? null : scope.storeId;
+  const { format } = store.snapshots;
+  return accept(named(name, bytes, { storeId, takenAt: world.now(), format }));
+}
+
+/** The named snapshots, by their names. */
+export function listSnapshots(
+  { store }: { readonly store: Pick<Store, "snapshots"> },
+  shelf: SnapshotShelf,
+): readonly NamedSnapshot[] {
+  return shelf
+    .names()
+    .toSorted()
+    .flatMap((name) => {
+      const bytes = shelf.read(name);
+      if (bytes === undefined) return [];
+      const opened = store.snapshots.open(bytes);
+      if (!opened.ok) return [unreadable(name, bytes, opened.refusal.message)];
+      opened.value.connection.close();
+      return [named(name, bytes, opened.value)];
+    });
+}
+
+/** Restores a named snapshot, as `restoreSnapshot` does. Refuses with `not_found` where there is none of this name. */
+export async function restoreNamed(
+  context: NamedSnapshotsContext,
+  name: string,
+  scope: SnapshotScope | "as_taken",
+): Promise<Outcome<readonly RestoredStore[]>> {
+  const bytes = context.snapshotShelf.read(name);
+  return bytes === undefined ? noSnapshot(name) : restoreSnapshot(context, scope, bytes);
+}
+
+/** Removes a named snapshot. Refuses with `not_found`. */
+export function removeSnapshot(shelf: SnapshotShelf, name: string): Outcome<{ readonly name: string }> {
+  if (shelf.read(name) === undefined) return noSnapshot(name);
+  shelf.remove(name);
+  return accept({ name });
+}
+
+function named(name: string, bytes: Uint8Array, facts: SnapshotFacts): NamedSnapshot {
+  const { storeId, takenAt, format } = facts;
+  return { name, storeId, takenAt, format, bytes: bytes.length, problem: null };
+}
+
+function unreadable(name: string, bytes: Uint8Array, problem: string): NamedSnapshot {
+  return { name, storeId: null, takenAt: null, format: null, bytes: bytes.length, problem };
+}
+
+function noSnapshot(name: string): Outcome<never> {
+  return refuse("not_found", `there is no snapshot ${name}`);
+}

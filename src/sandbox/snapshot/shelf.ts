@@ -1,0 +1,20 @@
+/** Where a sandbox keeps its named snapshots: files of its folder, or its memory, which ends with it. */
+export type SnapshotShelf = {
+  readonly names: () => readonly string[];
+  /** Undefined where there is none of this name. */
+  readonly read: (name: string) => Uint8Array | undefined;
+  /** Puts a snapshot under a name, in the place of an older one: whoever reads gets the one or the other, whole. */
+  readonly write: (name: string, bytes: Uint8Array) => void;
+  readonly remove: (name: string) => void;
+};
+
+/** Named snapshots of a sandbox that keeps nothing. */
+export function shelfInMemory(): SnapshotShelf {
+  const kept = new Map<string, Uint8Array>();
+  return {
+    names: () => [...kept.keys()],
+    read: (name) => kept.get(name),
+    write: (name, bytes) => void kept.set(name, bytes),
+    remove: (name) => void kept.delete(name),
+  };
+}

@@ -1,0 +1,152 @@
+import Database from "better-sqlite3";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
+import {
+  applyMigrations,
+  currentFormat,
+  FIRST_FORMAT,
+  formatOf,
+  IN_MEMORY,
+  openDatabase,
+  type Connection,
+  type FileKind,
+  type OpenOptions,
+} from "../connection/database.ts";
+import { storageFailureOf } from "../connection/storage-failure.ts";
+import { INSTANCE_DDL } from "../instance.ts";
+import { SANDBOX_FILE } from "../schema.ts";
+
+/**
+ * The kind of a snapshot: "ckSN" in its header. It has the tables and the formats of `sandbox.db`, and is not taken for
+ * one.
+ */
+export const SNAPSHOT_FILE: FileKind = {
+  ...SANDBOX_FILE,
+  name: "checkout snapshot",
+  applicationId: 0x636b534e,
+  aside: "the file",
+};
+
+/** Why bytes are no snapshot that can be restored. */
+export type SnapshotRefusal = { readonly reason: "foreign" | "damaged" | "newer"; readonly message: string };
+
+/** A snapshot that was checked and is of the format of this program: a database in memory. */
+export type SnapshotImage = SnapshotFacts & {
+  readonly connection: Connection;
+  /** What its signing secrets are sealed with. */
+  readonly key: Uint8Array;
+  readonly storeIds: readonly string[];
+};
+
+/** Which kind of file, and the addon to open it with. */
+type ImageOptions = Pick<OpenOptions, "kind" | "nativeBinding">;
+
+const SQLITE_MAGIC = "SQLite format 3\0";
+const HEADER_BYTES = 100;
+const APPLICATION_ID_OFFSET = 68;
+/** Where a file says how it is written and read; 1 is a rollback journal, because there is no log beside memory. */
+const WRITE_VERSION_OFFSET = 18;
+/** Snapshots came with this format. */
+const FIRST_SNAPSHOT_FORMAT =
+  FIRST_FORMAT + SANDBOX_FILE.migrations.findIndex((one) => one.includes(INSTANCE_DDL));
+
+/** Empty snapshots by their kind: to open a copy takes a fraction of what the migrations take. */
+const templates = new WeakMap<FileKind, { readonly bytes: Buffer; readonly schema: string }>();
+
+/** An empty snapshot, to be filled; nothing of it is random, so that equal rows are equal bytes. */
+export function newImage(options: ImageOptions): Connection {
+  const connection = openBytes(templateOf(options).bytes, options);
+  connection.pragma("journal_mode = OFF");
+  connection.pragma("foreign_keys = OFF");
+  return connection;
+}
+
+/**
+ * Opens a snapshot in memory and checks all of it: whose it is, its pages, its tables, the references of its rows. One of
+ * an older format is migrated, in memory; the bytes stay as they are.
+ */
+export function openImage(bytes: Uint8Array, options: ImageOptions): Outcome<SnapshotImage, SnapshotRefusal> {
+  const header = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEADER_BYTES));
+  if (header.length < HEADER_BYTES || header.toString("latin1", 0, 16) !== SQLITE_MAGIC)
+    return refused("foreign", "it is no snapshot of checkout");
+  if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId)
+    return refused("foreign", "it is a database of another kind, and no snapshot of checkout");
+  if (header.readUInt16BE(WRITE_VERSION_OFFSET) !== 0x0101)
+    return damaged("it was changed by another program");
+  let connection: Connection | undefined;
+  try {
+    connection = openBytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), options);
+    const checked = checkImage(connection, options);
+    if (!checked.ok) connection.close();
+    return checked;
+  } catch (error) {
+    connection?.close();
+    if (!isDamage(error)) throw error;
+    return damaged(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  return storageFailureOf(error)?.code === "database_damaged" || error instanceof Database.SqliteError;
+}
+
+function checkImage(connection: Connection, options: ImageOptions): Outcome<SnapshotImage, SnapshotRefusal> {
+  const { kind } = options;
+  const format = formatOf(connection);
+  const newest = currentFormat(kind);
+  if (format > newest)
+    return refused(
+      "newer",
+      `it was made by a newer version of checkout (format ${format}; this one knows up to ${newest}); update checkout`,
+    );
+  if (format < FIRST_SNAPSHOT_FORMAT) return damaged(`no snapshot has format ${format}`);
+  const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
+  if (verdict !== "ok") return damaged(verdict);
+  applyMigrations(connection, kind);
+  if (schemaOf(connection) !== templateOf(options).schema)
+    return damaged("its tables are not those of a snapshot");
+  const stray = connection.pragma("foreign_key_check") as readonly unknown[];
+  const about = connection
+    .prepare<[], Pick<SnapshotImage, "storeId" | "takenAt" | "key">>(
+      "SELECT store_id AS storeId, taken_at AS takenAt, key FROM snapshot",
+    )
+    .get();
+  const storeIds = connection.prepare<[], string>("SELECT id FROM stores ORDER BY rowid").pluck().all();
+  const isWhole = about?.storeId === null || (storeIds.length === 1 && storeIds[0] === about?.storeId);
+  if (stray.length > 0 || about === undefined || !isWhole || storeIds.length === 0)
+    return damaged("rows of it are missing");
+  return accept({ ...about, format, connection, storeIds });
+}
+
+function templateOf(options: ImageOptions): { readonly bytes: Buffer; readonly schema: string } {
+  const known = templates.get(options.kind);
+  if (known !== undefined) return known;
+  const made = openDatabase(IN_MEMORY, options);
+  if (!made.ok) throw new Error(made.refusal.message);
+  const connection = made.value;
+  connection.exec("UPDATE log_mark SET opening = zeroblob(16), before = zeroblob(16)");
+  const template = { bytes: connection.serialize(), schema: schemaOf(connection) };
+  connection.close();
+  templates.set(options.kind, template);
+  return template;
+}
+
+function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): Connection {
+  const connection = new Database(bytes, nativeBinding === undefined ? {} : { nativeBinding });
+  connection.pragma("trusted_schema = OFF");
+  return connection;
+}
+
+/** Everything that the tables, indexes and triggers are, as one text. */
+function schemaOf(connection: Connection): string {
+  const parts = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name");
+  return JSON.stringify(parts.raw().all());
+}
+
+function damaged(why: string): Outcome<never, SnapshotRefusal> {
+  return refused("damaged", `it is damaged: ${why}`);
+}
+
+function refused(reason: SnapshotRefusal["reason"], message: string): Outcome<never, SnapshotRefusal> {
+  return { ok: false, refusal: { reason, message } };
+}

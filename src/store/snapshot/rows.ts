@@ -1,0 +1,119 @@
+import type { SealedSecret } from "../../core/sealed-secret.ts";
+import type { Connection } from "../connection/database.ts";
+
+/** A table of stores' rows. */
+export type CopiedTable = {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Whether its rows have an order of their own: that in which they were made. */
+  readonly isOrdered: boolean;
+  /** The place of the column that numbers the rows of all stores; undefined where there is none. */
+  readonly position: number | undefined;
+};
+
+/** Seals a secret with another key. */
+export type Reseal = (sealed: SealedSecret) => SealedSecret;
+
+/** The rows of which stores: one, or all. */
+export type RowsOf = { readonly storeId: string } | "all";
+
+type Row = unknown[];
+
+/** Tables of what is in no store. All others are of stores, also those that are added. */
+const OF_NO_STORE: ReadonlySet<string> = new Set([
+  "home",
+  "log_mark",
+  "resets",
+  "committed_resets",
+  "erasures",
+  "event_floor",
+  "instance",
+  "snapshot",
+]);
+
+/** How the rows of a store are found where they do not name it themselves. */
+const OF_STORE: Readonly<Record<string, string>> = {
+  merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
+  stores: "id = ?",
+  attempts: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
+  late_results: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
+  delivery_attempts: "delivery_id IN (SELECT id FROM deliveries WHERE store_id = ?)",
+};
+
+/** Rows that are no state to come back to: keys that end with their drill, and tries that are under way. */
+const KEPT: Readonly<Record<string, string>> = {
+  credentials: "for_drill = 0",
+  delivery_attempts: "finished_at IS NOT NULL",
+};
+
+/** The tables whose rows belong to stores, with their columns as they are now. */
+export function copiedTables(connection: Connection): readonly CopiedTable[] {
+  const selectTables = connection.prepare<[], { readonly name: string; readonly wr: number }>(
+    "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'",
+  );
+  const selectColumns = connection.prepare<
+    [string],
+    { readonly name: string; readonly type: string; readonly pk: number }
+  >("SELECT name, type, pk FROM pragma_table_info(?)");
+  return selectTables
+    .all()
+    .filter(({ name }) => !OF_NO_STORE.has(name))
+    .map(({ name, wr }) => {
+      const columns = selectColumns.all(name);
+      const numbered = columns.findIndex(({ type, pk }) => pk === 1 && type === "INTEGER");
+      const isAlone = columns.filter(({ pk }) => pk > 0).length === 1;
+      return {
+        name,
+        columns: columns.map((column) => column.name),
+        isOrdered: wr === 0,
+        position: numbered >= 0 && isAlone ? numbered : undefined,
+      };
+    });
+}
+
+/** Reads rows, in their order. */
+export function selectRows(
+  connection: Connection,
+  { name, columns, isOrdered }: CopiedTable,
+  of: RowsOf,
+): IterableIterator<Row> {
+  const conditions = [KEPT[name], of === "all" ? undefined : (OF_STORE[name] ?? "store_id = ?")].filter(
+    Boolean,
+  );
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  const order = isOrdered ? "ORDER BY rowid" : "";
+  const statement = connection.prepare<unknown[], Row>(
+    `SELECT ${columns.join(", ")} FROM ${name} ${where} ${order}`,
+  );
+  return statement.raw().iterate(...(of === "all" ? [] : [of.storeId]));
+}
+
+/** Adds rows as they are; those of a merchant that is there already are left out. */
+export function insertRows(
+  connection: Connection,
+  { name, columns }: CopiedTable,
+  rows: Iterable<Row>,
+): void {
+  const places = columns.map(() => "?").join(", ");
+  const unlessThere = name === "merchants" ? "ON CONFLICT (id) DO NOTHING" : "";
+  const insert = connection.prepare(
+    `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${places}) ${unlessThere}`,
+  );
+  for (const row of rows) insert.run(...row);
+}
+
+/** Rows of signing secrets, each sealed with another key. */
+export function* resealed({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Reseal): Generator<Row> {
+  const at = (name: string): number => columns.indexOf(name);
+  const [id, storeId, nonce, sealed] = [at("id"), at("store_id"), at("nonce"), at("sealed")];
+  for (const row of rows) {
+    const before = {
+      id: row[id],
+      storeId: row[storeId],
+      nonce: row[nonce],
+      sealed: row[sealed],
+    } as SealedSecret;
+    const after = reseal(before);
+    yield row.with(nonce, after.nonce).with(sealed, after.sealed);
+  }
+}

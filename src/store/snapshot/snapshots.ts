@@ -1,0 +1,160 @@
+import Database from "better-sqlite3";
+import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { currentFormat, type Connection } from "../connection/database.ts";
+import { lazily } from "../connection/lazily.ts";
+import type { Clearing } from "../erasures.ts";
+import { newImage, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
+import {
+  copiedTables,
+  insertRows,
+  resealed,
+  selectRows,
+  type CopiedTable,
+  type Reseal,
+  type RowsOf,
+} from "./rows.ts";
+
+/** What a snapshot is to say of itself, and how its secrets are sealed. */
+export type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
+  readonly key: Uint8Array;
+  readonly reseal: Reseal;
+};
+
+/** Which stores are replaced by those of a snapshot. `gone`: stores that are there and are not in it. */
+export type Replacement = {
+  readonly rows: RowsOf;
+  readonly storeIds: readonly string[];
+  readonly gone: readonly string[];
+  readonly reseal: Reseal;
+};
+
+/** Another store of the sandbox has an id or a key of the snapshot. */
+export class SnapshotConflict extends Error {
+  override readonly name = "SnapshotConflict";
+}
+
+/** What copies rows here and there. `clearing` deletes all rows of a store; `changed` is called after each change. */
+type Options = {
+  readonly nativeBinding: string | undefined;
+  readonly clearing: Clearing;
+  readonly changed: () => void;
+};
+type Copying = Options & { readonly connection: Connection; readonly tables: () => readonly CopiedTable[] };
+
+/**
+ * Snapshots of stores (decision 95): rows are copied table by table, between this database and one in memory of the same
+ * format, so that both ways are one and a table that is added is in both.
+ */
+export function snapshotsTable(connection: Connection, options: Options) {
+  const copying = { ...options, connection, tables: lazily(() => copiedTables(connection)) };
+  return {
+    /** The bytes of a snapshot of one store or of all, as they are at this moment. */
+    take: (plan: SnapshotPlan): Uint8Array => take(copying, plan),
+
+    /** Opens and checks a snapshot; to be closed by who opens it. */
+    open: (bytes: Uint8Array): Outcome<SnapshotImage, SnapshotRefusal> =>
+      openImage(bytes, { ...options, kind: SNAPSHOT_FILE }),
+
+    /**
+     * Replaces stores, or all of them, by those of a snapshot; within a write. Throws `SnapshotConflict` where another
+     * store has an id or a key of it.
+     */
+    restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
+
+    /** The format that snapshots are written in. */
+    format: currentFormat(SNAPSHOT_FILE),
+  };
+}
+
+function take(
+  { connection, tables, nativeBinding }: Copying,
+  { storeId, takenAt, key, reseal }: SnapshotPlan,
+): Uint8Array {
+  const image = newImage({ kind: SNAPSHOT_FILE, nativeBinding });
+  try {
+    const of = storeId === null ? "all" : { storeId };
+    image.exec("BEGIN");
+    // In one transaction, because another process may write meanwhile.
+    connection.transaction(() => {
+      for (const table of tables()) {
+        const rows = selectRows(connection, table, of);
+        insertRows(image, table, table.name === SECRETS ? resealed(table, rows, reseal) : rows);
+      }
+    })();
+    image
+      .prepare("INSERT INTO snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)")
+      .run(storeId, takenAt, key);
+    image.exec("COMMIT");
+    return image.serialize();
+  } finally {
+    image.close();
+  }
+}
+
+const SECRETS = "signing_secrets";
+
+function restore(
+  { connection, tables, clearing, changed }: Copying,
+  { connection: image }: SnapshotImage,
+  { rows: of, storeIds, gone, reseal }: Replacement,
+): void {
+  // All that refers to a row is there at the end.
+  connection.pragma("defer_foreign_keys = ON");
+  const places = new Map(storeIds.map((id) => [id, of === "all" ? undefined : placeOf(connection, id)]));
+  const drillKeys = storeIds.flatMap((id) => clearing.clear(id, "replaced"));
+  for (const id of gone) clearing.clear(id, "gone");
+  if (of === "all") connection.exec("DELETE FROM merchants");
+  try {
+    for (const table of tables()) {
+      const rows = selectRows(image, table, of);
+      insertRows(connection, table, prepared(connection, table, { rows, reseal }));
+    }
+    clearing.putBack(drillKeys);
+  } catch (error) {
+    const isConflict = error instanceof Database.SqliteError && error.code.startsWith("SQLITE_CONSTRAINT");
+    if (!isConflict) throw error;
+    throw new SnapshotConflict(error.message, { cause: error });
+  }
+  for (const [id, place] of places) if (place !== undefined) putAt(connection, id, place);
+  changed();
+}
+
+function prepared(
+  connection: Connection,
+  table: CopiedTable,
+  { rows, reseal }: { readonly rows: Iterable<unknown[]>; readonly reseal: Reseal },
+): Iterable<unknown[]> {
+  if (table.name === SECRETS) return resealed(table, rows, reseal);
+  return table.position === undefined ? rows : placed(connection, table, [...rows]);
+}
+
+/**
+ * Rows that are numbered among those of all stores: each keeps its number, or, where one is taken by now, all of them come
+ * behind every number that was ever given, in their order.
+ */
+function placed(
+  connection: Connection,
+  { name, columns, position = 0 }: CopiedTable,
+  rows: unknown[][],
+): unknown[][] {
+  const column = columns[position] ?? "";
+  const isTaken = connection.prepare(`SELECT 1 FROM ${name} WHERE ${column} = ?`);
+  if (!rows.some((row) => isTaken.get(row[position]) !== undefined)) return rows;
+  const floor = name === "events" ? "ifnull((SELECT position FROM event_floor), 0)" : "0";
+  const last = connection
+    .prepare<[], number>(`SELECT max(ifnull((SELECT max(${column}) FROM ${name}), 0), ${floor})`)
+    .pluck()
+    .get();
+  const behind = (last ?? 0) + 1 - Number(rows[0]?.[position]);
+  return rows.map((row) => row.with(position, Number(row[position]) + behind));
+}
+
+/** Where a store stands among the stores: the first one stays the first. */
+function placeOf(connection: Connection, storeId: string): number | undefined {
+  return connection.prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?").pluck().get(storeId);
+}
+
+function putAt(connection: Connection, storeId: string, place: number): void {
+  connection.prepare("UPDATE stores SET rowid = ? WHERE id = ?").run(place, storeId);
+}
