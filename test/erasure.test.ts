@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
-import { AT_LAST, HAPPENED, LONE_MERCHANT, type Erasure } from "../src/store/erasures.ts";
+import { AT_LAST, HAPPENED, LONE_MERCHANT, withoutLimit, type Erasure } from "../src/store/erasures.ts";
 import { openStore, type Store } from "../src/store/store.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
@@ -211,6 +211,7 @@ test("each statement that erases, and each reference that one follows, uses an i
       .join("; ");
   const statements = [
     ...HAPPENED.flatMap(({ parts, sql }) => parts.concat(sql)),
+    ...HAPPENED.flatMap(({ parts, sql }) => parts.concat(sql).map(withoutLimit)),
     ...AT_LAST.reset,
     ...AT_LAST.delete,
     LONE_MERCHANT,

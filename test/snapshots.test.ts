@@ -1,13 +1,15 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
+import { realWorld } from "../src/real-world.ts";
 import { takeSnapshot } from "../src/sandbox/runtime/snapshots.ts";
 import { IN_MEMORY } from "../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
 import { openImage, SNAPSHOT_FILE } from "../src/store/snapshot/image.ts";
 import { openStore } from "../src/store/store.ts";
+import type { World } from "../src/world.ts";
 import { SEED, size } from "./support/campaign.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
@@ -460,4 +462,57 @@ test("each table with rows of a store is in a snapshot, and no other", () => {
   expect(takeSnapshot(context, "all")).toEqual(bytes);
   expect(SNAPSHOT_FILE.migrations).toBe(SANDBOX_FILE.migrations);
   opened.value.close();
+});
+
+test("a full disk is named, and leaves the older snapshot of the name, and nothing half-written", async () => {
+  const harness = createHarness();
+  const { files } = realWorld();
+  let isFull = false;
+  const full: World["files"] = {
+    ...files,
+    write: (path, content) => {
+      if (isFull && path.includes("snapshots"))
+        throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+      files.write(path, content);
+    },
+  };
+  const world = { files: full };
+  const sandbox = await harness.start([], { world });
+  const create = () => harness.run(["snapshots", "create", "one"], { world });
+  expect((await create()).code).toBe(0);
+  const file = join(harness.cwd, ".checkout/snapshots/one.snapshot");
+  const before = readFileSync(file);
+  isFull = true;
+  const live = await create();
+  expect([live.code, live.stderr]).toEqual([7, expect.stringContaining("the disk is full")]);
+  await sandbox.stop();
+  const stopped = await create();
+  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining("the disk is full")]);
+  expect(readFileSync(file)).toEqual(before);
+  expect(readdirSync(join(harness.cwd, ".checkout/snapshots"))).toEqual(["one.snapshot"]);
+});
+
+test("a sandbox that keeps nothing has its snapshots in its memory, and says what --file is for", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start(["--ephemeral"]);
+  const env = {
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: ready.api_key ?? "",
+    CHECKOUT_CONTROL_TOKEN: ready.control_token,
+  };
+  const run = (line: string) => harness.run(line.split(" "), { env });
+  const order = (id: string) => run(`orders create --order-id ${id} --price-id price_coffee --json`);
+  const first = await order("o-1");
+  expect((await run("snapshots create one")).code).toBe(0);
+  await order("o-2");
+  expect((await run("snapshots restore one")).code).toBe(0);
+  const listed = JSON.parse((await run("orders list --json")).stdout) as {
+    checkouts: { order_id: string }[];
+  };
+  expect(listed.checkouts.map(({ order_id }) => order_id)).toEqual(["o-1"]);
+  expect(JSON.parse((await order("o-1")).stdout)).toMatchObject({
+    data: { id: (JSON.parse(first.stdout) as { data: { id: string } }).data.id },
+  });
+  const refused = await run("snapshots create two --file two.snapshot");
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--file")]);
 });

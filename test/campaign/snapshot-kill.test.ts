@@ -1,0 +1,129 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { openImage, SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
+import { FULL, seededRandom, SEED, size } from "../support/campaign.ts";
+import { begin, startSandbox, type SandboxProcess } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ROUNDS = size(6, 90);
+const ORDERS = size(2000, 10_000);
+const KINDS = ["restore", "create", "restore in a folder"] as const;
+type Kind = (typeof KINDS)[number];
+/** A folder with the sandbox that serves it. */
+type Site = { readonly cwd: string; readonly sandbox: SandboxProcess };
+
+test(`a snapshot whose making or restoring is killed leaves the old or the new, never half (seed ${SEED})`, async () => {
+  const cwd = tempFolder();
+  const random = seededRandom(SEED);
+  let sandbox = await startSandbox({ cwd });
+  const database = new Database(join(cwd, ".checkout/sandbox.db"), { timeout: 60_000 });
+  onTestFinished(() => void database.close());
+  const storeId = sandbox.ready.store_id;
+  fill(database, storeId, "base");
+  for (const name of ["base", "other"]) expect(await snapshots({ cwd, sandbox }, "", name)).toBe(200);
+  const base = ordersIn(database);
+  const outcomes = new Set<string>();
+  const usualMs = new Map<Kind, number>();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const kind = KINDS[round % KINDS.length] ?? "restore";
+    fill(database, storeId, `${round}`);
+    // What another program has written has no mark; a log of that alone would be taken for a foreign one.
+    expect(await post({ cwd, sandbox }, "clock", { action: "real" })).toBe(200);
+    const [before, other] = [ordersIn(database), heldBy(cwd, "other")];
+    const startedAt = performance.now();
+    const work = await startWork({ cwd, sandbox }, kind);
+    // The first ones tell how long it takes.
+    const usual = usualMs.get(kind);
+    await (usual === undefined ? work.ended : sleep(random() * usual));
+    if (usual === undefined) usualMs.set(kind, performance.now() - startedAt);
+    await work.kill();
+    sandbox = await startSandbox({ cwd });
+    const [after, held] = [ordersIn(database), heldBy(cwd, "other")];
+    const isRestore = kind !== "create";
+    outcomes.add(`${kind}: ${isRestore ? after === base : held === before ? "new" : "old"}`);
+    expect([round, kind, isRestore ? [before, base] : [before]]).toEqual([
+      round,
+      kind,
+      expect.arrayContaining([after]),
+    ]);
+    expect([round, kind, isRestore ? [other] : [other, before]]).toEqual([
+      round,
+      kind,
+      expect.arrayContaining([held]),
+    ]);
+    expect(heldBy(cwd, "base")).toBe(base);
+    expect(database.pragma("foreign_key_check")).toEqual([]);
+    expect(await snapshots({ cwd, sandbox }, "/restore", "base")).toBe(200);
+    expect(await snapshots({ cwd, sandbox }, "", "other")).toBe(200);
+    // What a kill left half-written went with the next one.
+    expect(readdirSync(join(cwd, ".checkout/snapshots")).toSorted()).toEqual([
+      "base.snapshot",
+      "other.snapshot",
+    ]);
+  }
+  if (FULL) expect(outcomes.size).toBe(2 * KINDS.length);
+});
+
+/** Begins to take or to restore a snapshot in another process. */
+async function startWork({ cwd, sandbox }: Site, kind: Kind) {
+  if (kind === "restore in a folder") {
+    await sandbox.stop("SIGTERM");
+    const command = begin(["snapshots", "restore", "base"], { cwd });
+    const ended = new Promise<void>((resolve) => command.process.once("close", () => resolve()));
+    return { ended, kill: () => command.stop("SIGKILL") };
+  }
+  const site = { cwd, sandbox };
+  const asked = kind === "restore" ? snapshots(site, "/restore", "base") : snapshots(site, "", "other");
+  // It may be killed before it answers.
+  const ended = asked.catch(() => undefined);
+  return { ended, kill: () => sandbox.stop("SIGKILL") };
+}
+
+function snapshots(site: Site, path: string, name: string): Promise<number> {
+  return post(site, `snapshots${path}`, { name });
+}
+
+/** Calls the control API; returns the status. */
+async function post({ cwd, sandbox }: Site, path: string, body: object): Promise<number> {
+  const { control_token: token } = JSON.parse(readFileSync(join(cwd, ".checkout/run.json"), "utf8")) as {
+    readonly control_token: string;
+  };
+  const url = `http://127.0.0.1:${sandbox.port}/__sandbox/stores/default/${path}`;
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
+}
+
+/** Orders of a day, each with its key and its event. */
+function fill(database: Database.Database, storeId: string, name: string): void {
+  const tag = Buffer.from(name).toString("hex").padEnd(8, "0").slice(0, 8);
+  const id = `printf('${tag}-0000-7000-8000-%012d', n)`;
+  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ORDERS})`;
+  database.exec(`
+    BEGIN IMMEDIATE;
+    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', '${tag}' || n, 1, 'EUR', 'alipay_plus', NULL, NULL, 'cancelled', 1, 2 FROM numbers;
+    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', '${tag}-key' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id}, 1 FROM numbers;
+    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
+      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', 1 FROM numbers;
+    COMMIT;`);
+}
+
+const COUNTS =
+  "SELECT (SELECT count(*) FROM checkouts) || ' ' || (SELECT count(*) FROM idempotency_keys) || ' ' || (SELECT count(*) FROM events)";
+
+/** How many orders a database has, with their keys and their events. */
+function ordersIn(database: Database.Database): string {
+  return String(database.prepare(COUNTS).pluck().get());
+}
+
+/** The same for a named snapshot, which has to be whole. */
+function heldBy(cwd: string, name: string): string {
+  const bytes = readFileSync(join(cwd, `.checkout/snapshots/${name}.snapshot`));
+  const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const counted = ordersIn(opened.value.connection);
+  opened.value.connection.close();
+  return counted;
+}
