@@ -10,6 +10,7 @@ import { measureIdle } from "./idle.ts";
 import { measureLists } from "./lists.ts";
 import { measureMillion } from "./million.ts";
 import { openBench, type Bench } from "./processes.ts";
+import { measureSnapshots } from "./snapshots.ts";
 import { measureStores } from "./stores.ts";
 import { measureStartup } from "./startup.ts";
 import { measureThroughput } from "./throughput.ts";
@@ -46,10 +47,12 @@ async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {
   const idleAfterLoad = await measureIdle(sandbox, "after load");
   const webhooks = await measureWebhooks(bench);
   const erasure = await measureErasure(bench);
+  const snapshots = await measureSnapshots();
   return [
     ...throughput,
     ...webhooks,
     ...erasure,
+    ...snapshots,
     ...startup,
     ...idleAtFirst,
     ...idleAfterLoad.map(withoutTarget),

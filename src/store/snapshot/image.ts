@@ -102,7 +102,7 @@ function checkImage(connection: Connection, options: ImageOptions): Outcome<Snap
   if (format < FIRST_SNAPSHOT_FORMAT) return damaged(`no snapshot has format ${format}`);
   const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
   if (verdict !== "ok") return damaged(verdict);
-  applyMigrations(connection, kind);
+  if (format < newest) applyMigrations(connection, kind);
   if (schemaOf(connection) !== templateOf(options).schema)
     return damaged("its tables are not those of a snapshot");
   const stray = connection.pragma("foreign_key_check") as readonly unknown[];

@@ -1,3 +1,4 @@
+import type Database from "better-sqlite3";
 import type { SealedSecret } from "../../core/sealed-secret.ts";
 import type { Connection } from "../connection/database.ts";
 
@@ -82,10 +83,8 @@ export function selectRows(
   );
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const order = isOrdered ? "ORDER BY rowid" : "";
-  const statement = connection.prepare<unknown[], Row>(
-    `SELECT ${columns.join(", ")} FROM ${name} ${where} ${order}`,
-  );
-  return statement.raw().iterate(...(of === "all" ? [] : [of.storeId]));
+  const select = statementOf(connection, `SELECT ${columns.join(", ")} FROM ${name} ${where} ${order}`);
+  return select.raw().iterate(...(of === "all" ? [] : [of.storeId]));
 }
 
 /** Adds rows as they are; those of a merchant that is there already are left out. */
@@ -96,10 +95,20 @@ export function insertRows(
 ): void {
   const places = columns.map(() => "?").join(", ");
   const unlessThere = name === "merchants" ? "ON CONFLICT (id) DO NOTHING" : "";
-  const insert = connection.prepare(
-    `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${places}) ${unlessThere}`,
-  );
-  for (const row of rows) insert.run(...row);
+  const sql = `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${places}) ${unlessThere}`;
+  for (const row of rows) statementOf(connection, sql).run(...row);
+}
+
+/** The statements of a connection, which are prepared once: half of what a small store takes would be that. */
+const prepared = new WeakMap<Connection, Map<string, Statement>>();
+type Statement = Database.Statement<unknown[], Row>;
+
+function statementOf(connection: Connection, sql: string): Statement {
+  const known = prepared.get(connection) ?? new Map<string, Statement>();
+  prepared.set(connection, known);
+  const statement = known.get(sql) ?? connection.prepare<unknown[], Row>(sql);
+  known.set(sql, statement);
+  return statement;
 }
 
 /** Rows of signing secrets, each sealed with another key. */
