@@ -64,7 +64,7 @@ export const ALONE: readonly string[] = [
   "sandbox status",
   "sandbox stop",
   "sandbox reset",
-  "snapshots",
+  ...["create one", "list", "restore one", "remove one"].map((a) => `snapshots ${a}`),
   "exec",
   "config validate",
   "doctor",
