@@ -32,6 +32,8 @@ const COMMANDS: readonly string[] = [
   "requests list",
   "explain REQUEST",
   "endpoints list",
+  "faults add drop --times 3 --event order.succeeded --order-id order-of-the-shop-with* --probability 0.5 --seed a-long-seed-of-a-suite",
+  "faults list",
   "trigger checkout_session.succeeded",
   "trigger webhook.test",
   "admin log",
