@@ -281,13 +281,16 @@ export type World = {
   /** Runs a function after the input that has already arrived was read. */
   readonly soon: (run: () => void) => void;
 
-  /** A UUID v7, lower case (decision 2). */
-  readonly uuid: () => string;
+  /**
+   * A UUID v7, lower case (decision 2). Where ids come from a seed, each stream has its own: what draws from one does not
+   * change those of another (decision 98).
+   */
+  readonly uuid: (stream?: string) => string;
   /** A UUID that no seed decides: no two runs have the same (decision 96). */
   readonly freshId: () => string;
   readonly randomBytes: (length: number) => Uint8Array;
-  /** From 0 up to 1. */
-  readonly random: () => number;
+  /** From 0 up to 1; from streams as ids are. */
+  readonly random: (stream?: string) => number;
 
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
   /** The addresses that a name has now; empty if it has none. */
@@ -336,3 +339,21 @@ export type World = {
   /** Calls back on each signal that asks us to end, until the returned function is called. */
   readonly onStop: (stop: (signal: StopSignal) => void) => () => void;
 };
+
+/** What a sandbox is served with, by a command or within a program of the user's: no program is run, no signal heard. */
+export type GuestWorld = Omit<
+  World,
+  | "argv"
+  | "interactive"
+  | "stdin"
+  | "stdout"
+  | "stderr"
+  | "machine"
+  | "onStop"
+  | "openBrowser"
+  | "run"
+  | "runProgram"
+  | "startDetached"
+  | "starter"
+  | "terminate"
+>;

@@ -27,6 +27,8 @@ export type AreaRoute<Context, Caller = void> = Route & {
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
+  /** The stream of its request ids: how often the control API is asked, and by whom, must not change those of v1. */
+  readonly requestIds: string;
   /** Refusals before routing, so that they do not show whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
   /** The store that a request is about, while that is not being erased; undefined where it is about none. */
@@ -50,7 +52,7 @@ export async function answerIn<Context extends Pick<ServiceContext, "world" | "s
   request: HttpRequest,
 ): Promise<Answer> {
   const { storeGate, world } = context;
-  const requestId = world.uuid();
+  const requestId = world.uuid(area.requestIds);
   const visit = { storeOf: () => area.storeOf(context, request) };
   const waits = storeGate.enter(visit);
   const entered = waits === undefined ? undefined : await waits;

@@ -62,6 +62,7 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
 const REST: Area<RestContext> = {
   routes: REST_ROUTES,
   find: createRouter(REST_ROUTES, { owner: "the API is under /v1; this server" }),
+  requestIds: "rest",
   admit: () => accept(undefined),
   storeOf: () => undefined,
   refuse: (_context, { requestId }, refusal) => answerRefusal(requestId, refusal),

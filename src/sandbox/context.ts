@@ -15,7 +15,7 @@ export type ServiceContext = {
   readonly expectDue: (storeId: string, realTime: number) => void;
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
-  /** Wakes those who wait for an event of a store. */
+  /** Wakes those who wait for an event of a store, or for the end of a try of a delivery. */
   readonly eventArrivals: Pick<Arrivals, "tell">;
   /** Keeps requests out of a store that is being erased. */
   readonly storeGate: StoreGate;

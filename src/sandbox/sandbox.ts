@@ -73,6 +73,7 @@ export type SandboxOptions = {
   readonly keepKey: StoreMaker["keepKey"];
   readonly keepKeySoon: StoreMaker["keepKeySoon"];
   readonly keepName: StoreMaker["keepName"];
+  readonly startClock: StoreMaker["startClock"];
   readonly forgetStore: ErasureContext["forgetStore"];
   readonly instanceChanged: ErasureContext["instanceChanged"];
   readonly snapshotShelf: SnapshotShelf;
@@ -83,23 +84,27 @@ export type SandboxOptions = {
 /** The whole service: it answers requests, and does what is due. */
 export type Sandbox = {
   readonly service: Service;
+  /** What its verbs act with: for who runs it in one process with itself. */
+  readonly context: SandboxContext;
   /** Does what became due while nothing ran, and from then on what becomes due. */
   readonly start: () => Promise<void>;
   /** Starts nothing new; waits for running deliveries, at most this long. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
-/** What the routes need. */
-type Context = AreasContext & DispatchContext;
+/** What the routes and the dispatcher need. */
+export type SandboxContext = AreasContext & DispatchContext;
+
+type SandboxWorld = SandboxContext["world"] & Pick<World, "after">;
 
 /** Every request passes the guard first and is logged last, also an unreadable one. */
-export function createSandbox(world: World, options: SandboxOptions): Sandbox {
+export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const eventArrivals = createArrivals(world);
   const stopping = new AbortController();
   const note = logInto(options, world);
-  const context: Context = {
+  const context: SandboxContext = {
     ...options,
     world,
     checkoutOrigin: options.publicUrl ?? localOrigin(options.port),
@@ -136,10 +141,8 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
   };
   return {
     service,
-    start: async () => {
-      await Promise.all([recoverDeliveries(context), revokeDrillKeys(context)]);
-      await context.wakeStores(context.store.clocks.storeIds());
-    },
+    context,
+    start: () => catchUp(context),
     stop: async (graceMs) => {
       for (const end of [() => stopping.abort(), timekeeper.stop, eventArrivals.end]) end();
       const graceIsOver = new Promise<void>((resolve) => world.after(graceMs, resolve));
@@ -155,7 +158,7 @@ export function createSandbox(world: World, options: SandboxOptions): Sandbox {
       const allowed = checkRequest(request, hosts[area.audience]);
       return allowed.ok ? await area.answer(context, request) : refused(context, allowed.refusal);
     } catch (error) {
-      const requestId = world.uuid();
+      const requestId = world.uuid("failed");
       options.report(requestId, error);
       return failureFor(request, requestId, accidentOf(error, requestId));
     }
@@ -174,6 +177,12 @@ function logInto(
     requests.note(request, answer, noting);
     return answer;
   };
+}
+
+/** Does what became due while nothing ran, and from then on what becomes due. */
+async function catchUp(context: SandboxContext): Promise<void> {
+  await Promise.all([recoverDeliveries(context), revokeDrillKeys(context)]);
+  await context.wakeStores(context.store.clocks.storeIds());
 }
 
 function hostsOf(options: SandboxOptions): HostsOf {
@@ -226,5 +235,5 @@ async function failureFor(request: HttpRequest, requestId: string, refusal: Refu
 }
 
 function refused(context: ApiContext, refusal: Refusal): Answer {
-  return answerRefusal(context.world.uuid(), refusal);
+  return answerRefusal(context.world.uuid("refused"), refusal);
 }

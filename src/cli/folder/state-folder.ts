@@ -199,7 +199,11 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
  * Takes the folder for this process; refuses while another sandbox serves it. A lock for convenience: the database
  * stays right without it.
  */
-export function claimFolder(world: World, folder: string, controlToken: string): Outcome<Run, Problem> {
+export function claimFolder(
+  world: Pick<World, "files" | "pid" | "processStart">,
+  folder: string,
+  controlToken: string,
+): Outcome<Run, Problem> {
   const started = world.processStart(world.pid) ?? "";
   const own = { pid: world.pid, started, folder: idOf(world, folder) };
   const run: Run = { ...own, port: null, control_token: controlToken };

@@ -3,6 +3,7 @@ import { CONFIG_PATH } from "../../core/config/file-name.ts";
 import type { PlannedChange } from "../../core/config/plan.ts";
 import type { WantedStore } from "../../core/config/schema.ts";
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import type { StoreClock } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { isLoopbackAddress, type ListenAddress } from "../../core/network/address.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
@@ -42,8 +43,8 @@ import { IN_MEMORY } from "../../store/connection/database.ts";
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import { openStore, type Store } from "../../store/store.ts";
-import type { Listener, World } from "../../world.ts";
-import type { Context } from "../command.ts";
+import type { GuestWorld, Listener } from "../../world.ts";
+import type { Printer } from "../printer.ts";
 import { stateFile } from "../folder/files.ts";
 import { snapshotsIn } from "../folder/snapshots.ts";
 import * as state from "../folder/state-folder.ts";
@@ -75,6 +76,8 @@ export type ServeOptions = {
   readonly keptRequests?: number;
   readonly logFormat?: LogFormat;
   readonly quiet?: boolean;
+  /** The clock of a new store, and of one that was reset; default: real time. */
+  readonly startClock?: StoreClock;
   /** The stores of a configuration, which are set up before the sandbox is ready. */
   readonly setup?: Setup;
 };
@@ -95,6 +98,7 @@ export type Served = {
   readonly heldBack: string | undefined;
   /** The secrets that came from outside (decision 78). */
   readonly given: GivenSecrets;
+  readonly sandbox: Pick<Sandbox, "context">;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
 };
@@ -106,6 +110,13 @@ export type Place = {
   readonly log: LogStream;
   /** The file that the log goes to; undefined: to a terminal, or wherever stderr leads. */
   readonly logFile?: string;
+};
+
+/** Who serves a sandbox: a command, or a program of the user's. */
+export type Host = {
+  readonly world: GuestWorld;
+  readonly printer: Pick<Printer, "talk" | "trace">;
+  readonly version: string;
 };
 
 /** What a sandbox runs for: it is stopped when this has returned. */
@@ -125,7 +136,7 @@ const LIMITS = { larger: { path: CONFIG_PATH, bodyBytes: 512 * 1024 } };
 
 /** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is given back. */
 export async function serveSandbox(
-  context: Context,
+  context: Host,
   options: ServeOptions,
   { place, use }: { readonly place: Place; readonly use: Use },
 ): Promise<Ending> {
@@ -176,7 +187,7 @@ type Serving = {
 };
 
 async function serveFolder(
-  context: Context,
+  context: Host,
   options: ServeOptions,
   { held, place, tokens, given, use }: Serving,
 ): Promise<Ending> {
@@ -188,7 +199,7 @@ async function serveFolder(
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
   const { lines, failures, requests } = openLogs(world, options, { held, store, stream: place.log });
-  const maker = storeMaker(world, held, { masterKey, given });
+  const maker = storeMaker(world, options, { held, masterKey, given });
   try {
     const { before, done } = await setUp(options, { ...maker, store });
     const forgetStore = (erasure: Erasure): void => {
@@ -196,7 +207,7 @@ async function serveFolder(
       forgetInFolder(world, held, erasure);
     };
     const made = await retryWhileLocked(async () => {
-      await finishErasures({ store, forgetStore, assumptions: NO_ASSUMPTIONS });
+      await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
       return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
     });
     if (!made.ok) return made;
@@ -217,9 +228,7 @@ async function serveFolder(
       masterKey,
       heldBack,
       requestStop: stop.resolve,
-      keepKey: maker.keepKey,
-      keepKeySoon: maker.keepKeySoon,
-      keepName: maker.keepName,
+      ...ofNewStores(maker),
       forgetStore,
       instanceChanged: run.renew,
       snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
@@ -234,7 +243,7 @@ async function serveFolder(
     const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false });
     run.write(listener.port);
     try {
-      return await use({ ready, description, heldBack, given, stopRequested: stop.promise });
+      return await use({ ready, description, heldBack, given, sandbox, stopRequested: stop.promise });
     } finally {
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
     }
@@ -248,7 +257,7 @@ async function serveFolder(
 
 /** What this sandbox says of itself when its port is known. */
 function describe(
-  { world, version }: Context,
+  { world, version }: Host,
   options: ServeOptions,
   found: { readonly port: number; readonly place: Place; readonly seeded: SeededStore } & {
     readonly store: Store;
@@ -323,7 +332,7 @@ function unavailable({ failure, message }: StorageUnavailable): Problem {
   };
 }
 
-function openState(world: World, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
+function openState(world: GuestWorld, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
   const isThere = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
   if (!isThere.ok) return isThere;
@@ -342,29 +351,31 @@ function openState(world: World, held: Held): Outcome<{ store: Store; masterKey:
 
 /** The lines of requests, our failures, and what v1 was asked. */
 function openLogs(
-  world: World,
-  { logFormat: format = "text", quiet = false, keptRequests: kept }: ServeOptions,
+  world: GuestWorld,
+  { logFormat: format = "text", quiet = false, keptRequests: kept, startClock }: ServeOptions,
   { held, store, stream }: { readonly held: Held; readonly store: Store; readonly stream: LogStream },
 ) {
   const failures = createFailureLog(world, { format, stream });
   return {
     lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream }),
     failures,
-    requests: requestLogOf(world, held, { store, report: failures.report, kept }),
+    requests: requestLogOf(world, held, { store, report: failures.report, kept, startClock }),
   };
 }
 
 function requestLogOf(
-  world: World,
+  world: GuestWorld,
   held: Held,
   {
     store,
     report,
     kept = DEFAULT_KEPT_REQUESTS,
+    startClock,
   }: {
     readonly store: Store;
     readonly report: (work: string, error: unknown) => void;
     readonly kept: number | undefined;
+    readonly startClock: StoreClock | undefined;
   },
 ): RequestLog {
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "requests");
@@ -372,18 +383,19 @@ function requestLogOf(
     open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid }),
     firstStore: () => store.stores.first()?.id,
     kept,
+    startClock,
     report: (error) => report("request log", error),
   });
 }
 
-function masterKeyOf(world: World, held: Held, store: Store): Outcome<Uint8Array, Problem> {
+function masterKeyOf(world: GuestWorld, held: Held, store: Store): Outcome<Uint8Array, Problem> {
   if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
   return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
 }
 
 /** Why nothing may be delivered from this folder; undefined if all may, and always where nothing is kept. */
 async function settleFolder(
-  { world }: Context,
+  { world }: Host,
   { adopt = false }: ServeOptions,
   { held, store }: { readonly held: Held; readonly store: Store },
 ): Promise<string | undefined> {
@@ -392,12 +404,21 @@ async function settleFolder(
 }
 
 function storeMaker(
-  world: World,
-  held: Held,
-  { masterKey, given }: { readonly masterKey: Uint8Array; readonly given: GivenSecrets },
+  world: GuestWorld,
+  { startClock }: ServeOptions,
+  {
+    held,
+    masterKey,
+    given,
+  }: { readonly held: Held; readonly masterKey: Uint8Array; readonly given: GivenSecrets },
 ): StoreMaker {
   const secrets = { apiKey: given.apiKey?.value, signingSecret: given.signingSecret?.value };
-  return { world, masterKey, given: secrets, ...keptKeys(world, held?.path) };
+  return { world, masterKey, given: secrets, startClock, ...keptKeys(world, held?.path) };
+}
+
+/** What the control API makes stores with, beside what it has itself. */
+function ofNewStores({ keepKey, keepKeySoon, keepName, startClock }: StoreMaker) {
+  return { keepKey, keepKeySoon, keepName, startClock };
 }
 
 /** What sets up the stores of the configuration, in the transaction of the seed. Loaded only where there is one. */
@@ -424,7 +445,7 @@ async function setUp(
  * a failure of that is reported, because what it follows from is done.
  */
 function runFile(
-  { world, version }: Pick<Context, "world" | "version">,
+  { world, version }: Pick<Host, "world" | "version">,
   held: Held,
   { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
 ) {
@@ -436,7 +457,8 @@ function runFile(
   };
   return {
     write: (port: number): void => {
-      served = { port };
+      // Null where there is no socket: nobody else can ask it anything.
+      served = { port: port === 0 ? null : port };
       write();
     },
     renew: (): void => {
@@ -450,7 +472,7 @@ function runFile(
 }
 
 /** Forgets what the files beside the database keep of a store. */
-function forgetInFolder(world: World, held: Held, { storeId, kind }: Erasure): void {
+function forgetInFolder(world: GuestWorld, held: Held, { storeId, kind }: Erasure): void {
   if (held !== undefined && kind === "delete") state.dropStore(world, held.path, storeId);
 }
 
@@ -474,6 +496,7 @@ type PortlessService = Pick<
   | "keepKey"
   | "keepKeySoon"
   | "keepName"
+  | "startClock"
   | "forgetStore"
   | "instanceChanged"
   | "snapshotShelf"
@@ -492,7 +515,7 @@ type Listening = {
  * name is what tells a merchant's request from one that a page sends by DNS rebinding (decision 79).
  */
 function noteOpened(
-  { printer }: Pick<Context, "printer">,
+  { printer }: Pick<Host, "printer">,
   { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl }: ServeOptions,
 ): Outcome<void, Problem> {
   const open = addresses.filter((address) => !isLoopbackAddress(address));
@@ -511,7 +534,7 @@ function noteOpened(
 
 /** An explicit port is taken or refused; the default one moves up where it is taken, and says so. */
 async function listen(
-  { world, printer, version }: Context,
+  { world, printer, version }: Host,
   options: ServeOptions,
   { describe: describePort, ...service }: PortlessService,
 ): Promise<Outcome<Listening, Problem>> {
@@ -548,7 +571,7 @@ async function listen(
   }
 }
 
-function ownerOf(world: World, port: number): string {
+function ownerOf(world: GuestWorld, port: number): string {
   return printable(world.portOwner(port) ?? "another process");
 }
 

@@ -69,6 +69,7 @@ const ROUTES: readonly AreaRoute<ApiContext>[] = [
 export const V1: Area<ApiContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, { owner: "v1" }),
+  requestIds: "v1",
   admit: (_context, request) => refuseBrowsers(request),
   storeOf: ({ store }, request) => callerOf(store, request)?.storeId,
   refuse: (context, call, refusal) => {

@@ -56,7 +56,7 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const current = open && isBehind(context, open, now) ? bringUpToDate(context, open, now) : open;
     const live = current && isLive(current.status) ? current : undefined;
     const opened = openCheckout(
-      { id: world.uuid(), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
+      { id: world.uuid(storeId), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
       now,
     );
     if (!opened.ok) return opened;
@@ -66,7 +66,7 @@ export function createCheckout(context: ServiceContext, command: CreateCommand):
     const json = checkoutJson(checkout, checkoutOrigin);
     const body = successBody(requestId, json);
     const response = { fingerprint: digest, status: 201, requestId, body } as const;
-    const id = world.uuid();
+    const id = world.uuid(storeId);
     store.checkouts.insert(checkout);
     store.idempotencyKeys.insert({
       ...response,

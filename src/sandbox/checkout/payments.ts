@@ -212,7 +212,13 @@ function apply(
   const sequence = store.events.lastSequence(checkout.id) + 1;
   const json = checkoutJson(moved, checkoutOrigin);
   const event = recordEvent(
-    { id: world.uuid(), checkout: moved, previousStatus: checkout.status, sequence, checkoutJson: json },
+    {
+      id: world.uuid(checkout.storeId),
+      checkout: moved,
+      previousStatus: checkout.status,
+      sequence,
+      checkoutJson: json,
+    },
     now,
   );
   store.checkouts.setStatus(checkout.id, status);

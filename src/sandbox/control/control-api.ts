@@ -53,6 +53,7 @@ const find = createRouter(ROUTES, { owner: "the control API", segments: SEGMENTS
 export const CONTROL: Area<ControlContext, ControlRole> = {
   routes: ROUTES,
   find,
+  requestIds: "control",
   admit: (context, request) => {
     const allowed = refuseBrowsers(request);
     return allowed.ok ? identify(context, request) : allowed;

@@ -34,6 +34,7 @@ export const PAGES: Area<PagesContext> = {
     owner: "the payment page",
     segments: { checkout_id: UUID, attempt: "[1-9]" },
   }),
+  requestIds: "pages",
   admit: () => accept(undefined),
   storeOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
   refuse: (context, { request, requestId }, refusal) => {

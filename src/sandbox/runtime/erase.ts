@@ -1,3 +1,4 @@
+import type { StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import type { Store } from "../../store/store.ts";
@@ -11,7 +12,7 @@ export type ErasedStore = { readonly storeId: string; readonly name: string };
 
 /** What an erasure needs: the tables, and everything that keeps something of a store elsewhere. */
 export type ErasureContext = {
-  readonly store: Pick<Store, "write" | "erasures" | "stores" | "instance">;
+  readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
   readonly world: Pick<World, "freshId">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
@@ -19,6 +20,8 @@ export type ErasureContext = {
   readonly forgetStore: (erasure: Erasure) => void;
   /** Told after each commit that makes the sandbox another instance (decision 96). */
   readonly instanceChanged: () => void;
+  /** The clock of a store that was reset; default: real time. */
+  readonly startClock?: StoreClock | undefined;
 };
 
 /**
@@ -84,7 +87,12 @@ function beginDeletion({ store }: ErasureContext, storeId: string): Outcome<Eras
  * them: for a start, before any request is answered.
  */
 export async function finishErasures(
-  { store, assumptions, forgetStore }: Omit<ErasureContext, "storeGate" | "world" | "instanceChanged">,
+  {
+    store,
+    assumptions,
+    forgetStore,
+    startClock,
+  }: Omit<ErasureContext, "storeGate" | "world" | "instanceChanged">,
   erasures: readonly Erasure[] = store.erasures.pending(),
 ): Promise<void> {
   for (const erasure of erasures) forgetStore(erasure);
@@ -93,6 +101,9 @@ export async function finishErasures(
     left = await store.write(() => {
       const unfinished = store.erasures.eraseSome(some);
       for (const { storeId } of some) assumptions.forget(storeId);
+      for (const erasure of some)
+        if (startClock !== undefined && erasure.kind === "reset" && !unfinished.includes(erasure))
+          store.clocks.set(erasure.storeId, startClock);
       return unfinished;
     });
   }

@@ -3,7 +3,7 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { ShownKey } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
-import { atStore } from "../at-store.ts";
+import { atStore, storeTime } from "../at-store.ts";
 
 /** What making and revoking keys needs. */
 type KeyContext = {
@@ -27,7 +27,7 @@ type MadeKey = Pick<ShownKey, "id" | "lastFour" | "scopes"> & { readonly apiKey:
 
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
 export function makeKey(
-  { store, world }: Pick<KeyContext, "world"> & { readonly store: Pick<Store, "credentials"> },
+  { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: WantedKey,
 ): MadeKey {
   const made = { id: world.uuid(), lastFour: apiKey.slice(-4), scopes };
@@ -35,7 +35,7 @@ export function makeKey(
     ...made,
     storeId,
     keyHash: hashKey(apiKey),
-    createdAt: world.now(),
+    createdAt: storeTime({ store, world }, storeId),
     forDrill,
   });
   return { ...made, apiKey };
@@ -49,11 +49,11 @@ export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },
 ): Promise<Outcome<ShownKey & { readonly revokedAt: number; readonly keysLeft: number }>> {
-  return atStore(context, storeId, ({ credentials }) => {
+  return atStore(context, storeId, ({ credentials }, now) => {
     const keys = credentials.of(storeId);
     const found = keys.find((key) => key.id === id);
     if (found === undefined) return refuse("not_found", `there is no API key ${id}`);
-    const revokedAt = found.revokedAt ?? context.world.now();
+    const revokedAt = found.revokedAt ?? now;
     if (found.revokedAt === null) credentials.revoke(id, revokedAt);
     const keysLeft = inForce(keys).filter((key) => key.id !== id).length;
     return accept({ ...found, revokedAt, keysLeft });

@@ -5,7 +5,7 @@ import {
   type LoggedRequest,
   type RequestFilter,
 } from "../../core/request/logged-request.ts";
-import { storeNow } from "../../core/clock.ts";
+import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { cut, redactSecrets, redactValues } from "../../core/text.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
@@ -50,6 +50,11 @@ type RequestLogOptions = {
   readonly firstStore: () => string | undefined;
   /** How many requests of a store are kept; 0: none is noted, and what was kept before stays. */
   readonly kept: number;
+  /**
+   * The clock that new stores have. Where it stands still, so do the times of the log; default: requests are logged by the
+   * real clock.
+   */
+  readonly startClock?: StoreClock | undefined;
   /** Gets an error, or a sentence where it is no bug. */
   readonly report: (problem: unknown) => void;
 };
@@ -89,6 +94,7 @@ export function createRequestLog(
     reporting(options, () => {
       const firstStore = options.firstStore() ?? "";
       const batches = batchesOf(batch, {
+        ...options,
         firstStore,
         lastOf: (storeId) => positions.last(requests, storeId),
       });
@@ -150,12 +156,22 @@ function createPositions() {
 /** What was noted of each store, in its order, with the positions after the last one. */
 function batchesOf(
   noted: readonly Noted[],
-  { firstStore, lastOf }: { readonly firstStore: string; readonly lastOf: (storeId: string) => number },
+  {
+    firstStore,
+    lastOf,
+    startClock,
+  }: Pick<RequestLogOptions, "startClock"> & {
+    readonly firstStore: string;
+    readonly lastOf: (storeId: string) => number;
+  },
 ): RequestBatch[] {
   const stores = Map.groupBy(noted, ({ answer }) => answer.logged?.storeId ?? firstStore);
   return [...stores].map(([storeId, ones]) => {
     const last = lastOf(storeId);
-    return { storeId, requests: ones.map((one, index) => asKept(one, last + index + 1)) };
+    return {
+      storeId,
+      requests: ones.map((one, index) => asKept(one, { position: last + index + 1, startClock })),
+    };
   });
 }
 
@@ -168,18 +184,24 @@ function reporting({ report }: Pick<RequestLogOptions, "report">, work: () => un
   }
 }
 
-function asKept({ request, answer, times }: Noted, position: number): LoggedRequest {
+function asKept(
+  { request, answer, times }: Noted,
+  {
+    position,
+    startClock = REAL_CLOCK,
+  }: Pick<RequestLogOptions, "startClock"> & { readonly position: number },
+): LoggedRequest {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
   const hide = (text: string): string => redactValues(text, secrets);
-  const { orderId = null, decisions = [], refusal, fault = null, clock } = answer.logged ?? {};
+  const { orderId = null, decisions = [], refusal, fault = null, clock = startClock } = answer.logged ?? {};
   // A request comes before what it makes, also in a story.
   const cameAt = times.at - Math.ceil(times.milliseconds);
   const summary = {
     position,
     requestId: answer.headers["X-Request-Id"] ?? "",
-    at: cameAt,
-    storeAt: clock === undefined ? cameAt : storeNow(clock, cameAt),
+    at: startClock.frozenAt === null ? cameAt : storeNow(clock, cameAt),
+    storeAt: storeNow(clock, cameAt),
     durationMs: times.milliseconds,
     method,
     path: cut(redactSecrets(hide(splitTarget(target).path)), MAX_PATH_CODE_POINTS),

@@ -1,4 +1,5 @@
 import { PAYMENT_METHODS } from "../../core/checkout/checkout.ts";
+import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { Price } from "../../core/checkout/price.ts";
 import {
   formatSigningSecret,
@@ -77,6 +78,8 @@ export type StoreMaker = {
   readonly keepKeySoon: (made: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
   /** Gets the new name of a store before it is committed. */
   readonly keepName: (renamed: { readonly id: string; readonly name: string }) => void;
+  /** The clock of a new store, and of one that was reset; default: real time. */
+  readonly startClock?: StoreClock | undefined;
 };
 
 /** What is done before the first store is looked for, in the same transaction; what it makes is the first store. */
@@ -156,10 +159,10 @@ export async function createStore(
 /** Makes a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
 export function makeStore(
   store: Store,
-  { world, masterKey, keepKey, given: outside = NOT_GIVEN }: StoreMaker,
+  { world, masterKey, keepKey, given: outside = NOT_GIVEN, startClock = REAL_CLOCK }: StoreMaker,
   given: GivenStore = {},
 ): NewStore {
-  const createdAt = world.now();
+  const createdAt = storeNow(startClock, world.now());
   const first = store.stores.first();
   const { name = DEFAULT_NAME, paymentMethods = PAYMENT_METHODS, currencies = SEEDED_CURRENCIES } = given;
   const id = given.id ?? world.uuid();
@@ -176,6 +179,7 @@ export function makeStore(
     createdAt,
   });
   store.stores.insert({ id, merchantId, name, createdAt });
+  if (startClock !== REAL_CLOCK) store.clocks.set(id, startClock);
   for (const method of paymentMethods)
     store.capabilities.insert(id, { kind: "payment_method", name: method });
   for (const currency of currencies) store.capabilities.insert(id, { kind: "currency", name: currency });

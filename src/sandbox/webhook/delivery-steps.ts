@@ -272,6 +272,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
   const { delivery, event, number, milliseconds, result } = ended;
   const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
   const now = storeTime(context, delivery.storeId);
+  context.eventArrivals.tell(delivery.storeId);
   const outcome = outcomeOf(result, world.now());
   const isPaused =
     endpoint.kind === "listener" &&

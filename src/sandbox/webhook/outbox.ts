@@ -33,7 +33,8 @@ export function enqueue(
   now: number,
 ): string {
   const { event, endpoint, cause, dueAt = now } = wanted;
-  const id = world.uuid();
+  // A duplicate is made when its delivery is sent, and that is a matter of time.
+  const id = world.uuid(cause === "duplicate" ? `${event.id} ${endpoint.id}` : event.storeId);
   store.deliveries.insert({
     id,
     storeId: event.storeId,
