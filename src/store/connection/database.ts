@@ -71,7 +71,7 @@ const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
  * which failure of the disk keeps it from being used. What could not be done whole leaves nothing behind.
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
-  if (path === IN_MEMORY) return accept(openAndMake(path, options));
+  if (path === IN_MEMORY) return accept(openInMemory(options));
   return orRefusal(path, () => {
     const refused = existsSync(path) ? inspect(path, options) : (lost(path) ?? createWhole(path, options));
     return refused === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refused };
@@ -141,8 +141,11 @@ function inFolderBeside<Value>(
   make: (unfinished: string) => Value,
 ): Value {
   const folder = mkdtempSync(`${path}.${pid}.new-`);
+  const unfinished = join(folder, "whole.db");
   try {
-    return make(join(folder, "whole.db"));
+    // SQLite would make it with the umask, which is a guest's host's; what it makes beside a file has that file's mode.
+    closeSync(openSync(unfinished, "wx", 0o600));
+    return make(unfinished);
   } finally {
     discard(folder);
   }
@@ -172,25 +175,40 @@ function nameOnce(unfinished: string, path: string): void {
   }
 }
 
+/** A new database of each kind. Its tables take longer to make than to copy, and a test suite starts many sandboxes. */
+const NEW_ONES = new WeakMap<FileKind, Buffer>();
+
+function openInMemory(options: OpenOptions): Connection {
+  const made = NEW_ONES.get(options.kind);
+  if (made !== undefined) return openAnd(made, options, withoutFiles);
+  const connection = openAndMake(IN_MEMORY, options);
+  NEW_ONES.set(options.kind, connection.serialize());
+  return connection;
+}
+
+/** Nothing is flushed: of what nobody else knows yet, or what ends with the process. */
+function withoutFiles(connection: Connection): void {
+  connection.pragma("journal_mode = MEMORY");
+  connection.pragma("synchronous = OFF");
+}
+
 /** Makes the tables of a new file, which nobody else knows yet: one flush in the end replaces all those on the way. */
 function openAndMake(path: string, options: OpenOptions): Connection {
   return openAnd(path, options, (connection) => {
-    connection.pragma("journal_mode = MEMORY");
-    connection.pragma("synchronous = OFF");
+    withoutFiles(connection);
     connection.pragma(`application_id = ${options.kind.applicationId}`);
     applyMigrations(connection, options.kind);
   });
 }
 
 function toWriteAheadLog(connection: Connection): void {
-  connection.pragma("journal_mode = MEMORY");
-  connection.pragma("synchronous = OFF");
+  withoutFiles(connection);
   connection.pragma("journal_mode = WAL");
 }
 
 /** A connection on which the first steps succeeded; it is closed if one fails. */
 function openAnd(
-  path: string,
+  path: string | Buffer,
   { nativeBinding }: Pick<OpenOptions, "nativeBinding">,
   begin: (connection: Connection) => void,
 ): Connection {
