@@ -66,6 +66,17 @@ const SHARED_BY = 0.4;
 /** A chunk of more bytes stays alone: reading it takes as long as opening it. */
 const MAX_JOINED_BYTES = 20_000;
 
+/** The files below src/ that hold the types of what is imported; that itself is the last one. */
+type Typed = readonly string[];
+const WEBHOOK_TYPES: Typed = ["core/webhook/webhook", "webhooks"];
+const TESTING_TYPES: Typed = [
+  "core/webhook/webhook",
+  "testing/config-types",
+  "testing/types",
+  "testing/errors",
+  "testing/testing",
+];
+
 const { values } = parseArgs({
   options: { executable: { type: "boolean", default: false }, out: { type: "string", default: "dist" } },
 });
@@ -74,6 +85,7 @@ const UNFINISHED = `${OUT}.new`;
 rmSync(UNFINISHED, { recursive: true, force: true });
 await buildChunks();
 await buildWebhooks();
+await buildTesting();
 writeFileSync(join(UNFINISHED, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
 if (values.executable) await buildExecutable();
 // What is there works until the new one is whole.
@@ -169,7 +181,7 @@ function groupChunks(outputs: Metafile["outputs"]): ReadonlyMap<string, readonly
 
 /** What merchants import, `hosted-checkout/webhooks`: one file for each module system, each with its types. */
 async function buildWebhooks(): Promise<void> {
-  const types = webhookTypes();
+  const types = typesOf(WEBHOOK_TYPES);
   for (const [format, letter] of [
     ["esm", "m"],
     ["cjs", "c"],
@@ -180,10 +192,30 @@ async function buildWebhooks(): Promise<void> {
   }
 }
 
-/** The types that merchants see, in one file: those of core/webhook/webhook.ts, and the functions of webhooks.ts. */
-function webhookTypes(): string {
+/** What test suites import, `hosted-checkout/testing`: one program for both module systems, so that they share its state. */
+async function buildTesting(): Promise<void> {
+  await build({
+    ...common,
+    entryPoints: ["src/testing/testing.ts"],
+    outfile: join(UNFINISHED, "testing.cjs"),
+    format: "cjs",
+    external: ["better-sqlite3"],
+    alias: ALIAS,
+  });
+  const types = typesOf(TESTING_TYPES);
+  const names = [...types.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(
+    ([, name]) => name,
+  );
+  const esm = `import testing from "./testing.cjs";\nexport const { ${names.join(", ")} } = testing;\n`;
+  writeFileSync(join(UNFINISHED, "testing.mjs"), esm);
+  for (const letter of ["m", "c"]) writeFileSync(join(UNFINISHED, `testing.d.${letter}ts`), types);
+}
+
+/** The types that users see, in one file. */
+function typesOf(parts: Typed): string {
   const folder = join(UNFINISHED, "types");
   const config = `${folder}.json`;
+  const entry = parts.at(-1) ?? "";
   const compilerOptions = {
     noEmit: false,
     declaration: true,
@@ -192,18 +224,21 @@ function webhookTypes(): string {
     outDir: resolve(folder),
     typeRoots: [resolve("node_modules/@types")],
   };
-  const project = { extends: resolve("tsconfig.json"), include: [], files: [resolve("src/webhooks.ts")] };
-  writeFileSync(config, JSON.stringify({ ...project, compilerOptions }));
+  const included = {
+    include: ["src/web/raw.d.ts"].map((path) => resolve(path)),
+    files: [resolve(`src/${entry}.ts`)],
+  };
+  writeFileSync(config, JSON.stringify({ extends: resolve("tsconfig.json"), ...included, compilerOptions }));
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   execFileSync(process.execPath, [tsc, "--project", config], { stdio: "inherit" });
-  const [types, functions] = [join(folder, "core/webhook/webhook.d.ts"), join(folder, "webhooks.d.ts")].map(
-    (path) => readFileSync(path, "utf8"),
-  );
+  const texts = parts.map((part) => {
+    const text = readFileSync(join(folder, `${part}.d.ts`), "utf8").replaceAll(/^import .*\n/gm, "");
+    return part === entry
+      ? text.replaceAll(/^(export .*) from ".*";$/gm, "$1;")
+      : text.replaceAll(/^export /gm, "");
+  });
   for (const intermediate of [folder, config]) rmSync(intermediate, { recursive: true });
-  return [
-    types?.replaceAll(/^export /gm, ""),
-    functions?.replaceAll(/^import .*\n/gm, "").replaceAll(/^(export .*) from ".*";$/gm, "$1;"),
-  ].join("");
+  return texts.join("");
 }
 
 /** Node's own single executable for this platform: the program in one script, SQLite's addon as an asset. */

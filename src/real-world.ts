@@ -46,6 +46,7 @@ import type {
   ShellResult,
   Starter,
   StopSignal,
+  GuestWorld,
   World,
 } from "./world.ts";
 
@@ -94,7 +95,7 @@ export function realWorld(): World {
     sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
     now: () => Date.now(),
     monotonic: () => performance.now(),
-    sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(ignoreAbort),
+    sleep: sleepUntil,
     after,
     soon: (run) => void setImmediate(run),
     uuid: uuidV7,
@@ -117,6 +118,58 @@ export function realWorld(): World {
     processStart,
     onStop,
   };
+}
+
+/**
+ * The same for a sandbox within a program of the user's (decision 97). That one's umask, streams, signals and exit code
+ * stay as they are. `end` ends every timer, wait and request that was begun here, so that nothing keeps the program alive.
+ */
+export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
+  const timers = new Set<NodeJS.Timeout>();
+  const ending = new AbortController();
+  const later = (milliseconds: number, run: () => void): void => {
+    if (ending.signal.aborted) return;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      run();
+    }, milliseconds);
+    timers.add(timer);
+  };
+  const untilEnd = (signal?: AbortSignal): AbortSignal =>
+    signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+  const world: GuestWorld = {
+    env: process.env,
+    cwd: process.cwd(),
+    pid: process.pid,
+    files,
+    sqliteAddon: () => undefined,
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    sleep: (milliseconds, signal) => sleepUntil(milliseconds, untilEnd(signal)),
+    after: later,
+    soon: (run) => void setImmediate(run),
+    uuid: uuidV7,
+    randomBytes: (length) => crypto().randomBytes(length),
+    random: () => Math.random(),
+    send: (request) => send({ ...request, signal: untilEnd(request.signal) }),
+    resolve: addressesOf,
+    listen: async (makeService, options) => {
+      const { serve } = await import("./web/server.ts");
+      return serve(makeService, { ...options, after: later });
+    },
+    portOwner,
+    processStart,
+  };
+  const end = (): void => {
+    ending.abort();
+    for (const timer of timers) clearTimeout(timer);
+    timers.clear();
+  };
+  return { world, end };
+}
+
+function sleepUntil(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return sleep(milliseconds, undefined, { signal }).catch(ignoreAbort);
 }
 
 const RANDOM_POOL_BYTES = 4096;

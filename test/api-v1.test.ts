@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import type { Answered } from "./support/harness.ts";
 import { SEED, size } from "./support/campaign.ts";
 import { answerBreaches, breaches, listsStatus } from "./support/contract.ts";
-import { createHarness, type RunningSandbox } from "./support/harness.ts";
+import { createHarness } from "./support/harness.ts";
+import { startV1, type V1Sandbox } from "./support/v1-sandboxes.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -14,7 +15,7 @@ let keys = 0;
 
 /** Sends a create; `body` as text goes out as it is. */
 function post(
-  sandbox: RunningSandbox,
+  sandbox: Pick<V1Sandbox, "request">,
   body: Body | string,
   options: {
     readonly key?: string;
@@ -38,7 +39,7 @@ const outcome = (answer: Answered): string =>
   `${answer.status} ${said(answer).error?.code ?? String(said(answer).data?.["status"])}`;
 
 test("both endpoints and both forms answer as the contract says", async () => {
-  const sandbox = await createHarness().start();
+  const sandbox = await startV1();
   const rows = [
     ["/v1/orders", BODY, { object: "order", amount_minor: 1999, currency: "EUR" }],
     [
@@ -71,7 +72,7 @@ test("both endpoints and both forms answer as the contract says", async () => {
 });
 
 test("refusals come in the order of decision 3, each in the error envelope", async () => {
-  const sandbox = await createHarness().start();
+  const sandbox = await startV1();
   await post(sandbox, BODY, { key: "first-key-1" });
   const bad = "{";
   const rows: readonly (readonly [string, Promise<Answered>])[] = [
@@ -123,7 +124,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
 });
 
 test("every field is checked, and the message names it", async () => {
-  const sandbox = await createHarness().start();
+  const sandbox = await startV1();
   const { order_id: _, ...withoutOrder } = BODY;
   const rows: readonly (readonly [string, string, Body | string])[] = [
     ["missing_parameter", "order_id", withoutOrder],
@@ -153,7 +154,7 @@ test("every field is checked, and the message names it", async () => {
 });
 
 test("a rewriting of a body that means the same replays, any change of meaning is a conflict", async () => {
-  const sandbox = await createHarness().start(["--rate-limit", "off", "--quiet"]);
+  const sandbox = await startV1();
   const request = fc.record(
     {
       order_id: fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }),
@@ -204,15 +205,14 @@ test("a rewriting of a body that means the same replays, any change of meaning i
 });
 
 test("a key is remembered for 30 days, and refusals are never remembered", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await startV1();
   const refused = await post(sandbox, { ...BODY, currency: "GBP" }, { key: "kept-key-1" });
   expect(outcome(refused)).toBe("403 capability_missing");
   const first = await post(sandbox, BODY, { key: "kept-key-1" });
   expect(first.headers["Idempotent-Replayed"]).toBeUndefined();
-  harness.clock.advance(30 * 24 * 3_600_000 - 1);
+  await sandbox.advance(30 * 24 * 3_600_000 - 1);
   expect((await post(sandbox, BODY, { key: "kept-key-1" })).body).toBe(first.body);
-  harness.clock.advance(1);
+  await sandbox.advance(1);
   const forgotten = await post(sandbox, BODY, { key: "kept-key-1" });
   expect([forgotten.status, forgotten.headers["Idempotent-Replayed"]]).toEqual([201, undefined]);
   expect(forgotten.body).not.toBe(first.body);
@@ -232,13 +232,12 @@ test("--rate-limit makes 429 real, with Retry-After", async () => {
 });
 
 test("a create leaves one checkout, one key and one event, and a refusal leaves nothing", async () => {
-  const harness = createHarness();
-  const sandbox = await harness.start();
+  const sandbox = await startV1();
   const created = said(await post(sandbox, BODY, { key: "counted-key" })).data;
   await post(sandbox, BODY, { key: "counted-key" });
   await post(sandbox, BODY);
   await post(sandbox, { ...BODY, amount_minor: -1 });
-  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  const database = new Database(join(sandbox.folder, "sandbox.db"), { readonly: true });
   const count = (table: string): unknown => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
   expect(["checkouts", "idempotency_keys", "events"].map(count)).toEqual([1, 1, 1]);
   const event = database.prepare<[], { body: string; type: string }>("SELECT body, type FROM events").get();
@@ -251,7 +250,7 @@ test("a create leaves one checkout, one key and one event, and a refusal leaves 
     created_at: "2026-01-15T12:00:00.000Z",
     api_version: "1.0.0-test",
     livemode: false,
-    store_id: sandbox.ready.store_id,
+    store_id: sandbox.storeId,
     sequence: 1,
     previous_status: null,
     data: created,
@@ -259,7 +258,7 @@ test("a create leaves one checkout, one key and one event, and a refusal leaves 
 });
 
 test("/healthz needs no key and says only that the service is ready", async () => {
-  const sandbox = await createHarness().start();
+  const sandbox = await startV1();
   const answer = await sandbox.request({ path: "/healthz", headers: { Authorization: "" } });
   expect([answer.status, answer.body]).toEqual([200, '{"ok":true}']);
   expect(outcome(await sandbox.request({ path: "/healthz", headers: { Host: "evil.example" } }))).toBe(

@@ -29,6 +29,11 @@ const LAYERS: Readonly<
     folders: ["sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
     packages: ["commander", "@inquirer/prompts", "leven", "ora", "string-width", "node:path", "node:util"],
   },
+  // What test suites import: the sandbox of the command line within their program.
+  testing: {
+    folders: ["cli", "client", "sandbox", "web", "core", "world.ts", "real-world.ts", "version.ts"],
+    packages: ["node:crypto", "node:path"],
+  },
   "world.ts": { folders: [], packages: ["node:stream"] },
   "version.ts": { folders: [], packages: [] },
   // What merchants import: it runs in their program, not in ours.
@@ -192,6 +197,7 @@ test("every file is reached from the program", () => {
   visit(join(SRC, "cli/main.ts"));
   visit(join(SRC, "real-world.ts"));
   visit(join(SRC, "webhooks.ts"));
+  visit(join(SRC, "testing/testing.ts"));
   expect(sources.filter(({ path }) => !reached.has(path)).map(({ name }) => name)).toEqual([]);
 });
 
@@ -305,6 +311,7 @@ function namesOnly(tree: Node): ReadonlySet<Node> {
     if ((node.type === "ObjectProperty" || node.type === "TSPropertySignature") && !node.computed)
       labels.add(node.key);
     if (node.type === "TSTypeReference") labels.add(node.typeName);
+    if (node.type === "TSTypeQuery") labels.add(node.exprName);
   });
   return labels;
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -51,6 +51,41 @@ const DOCUMENTS = [
   "fixtures/signatures.json",
 ] as const;
 
+const SUITE = `
+const run = async () => {
+  const sandbox = await startSandbox({ seed: "s" });
+  const store = await sandbox.createStore();
+  const receiver = await store.receiver();
+  const order = await store.orders.create({ order_id: "o", price_id: "price_tea" }).catch((error) => error);
+  const { id } = await store.orders.create({ order_id: "o", price_id: "price_coffee" });
+  await store.pay(id);
+  const { verified } = await receiver.waitFor("order.succeeded");
+  await sandbox.close();
+  console.log(JSON.stringify([id, verified, order instanceof CheckoutError, order.code]));
+};
+run();
+`;
+
+const TYPED_SUITE = `
+import { CheckoutError, startSandbox, type Event, type Sandbox } from "hosted-checkout/testing";
+export async function suite(): Promise<Event | string> {
+  const sandbox: Sandbox = await startSandbox({ port: null, config: { sandbox: { rate_limit: "5/s" } } });
+  const { store, fetch: send } = sandbox;
+  const order = await store.orders.create({ order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "wechat_pay" });
+  const answer: Response = await send(store.env["CHECKOUT_BASE_URL"] + "/orders");
+  await store.deliveries.waitFor({ state: "succeeded", attempts: [] });
+  // @ts-expect-error: a misspelled field
+  await store.events.waitFor({ typ: "order.created" });
+  // @ts-expect-error: no outcome of a payment
+  await store.pay(order.id, "paid");
+  // @ts-expect-error: camelCase is not what v1 takes
+  await store.orders.create({ orderId: "o", price_id: "p" });
+  await sandbox.close();
+  const found = await store.events.waitFor({ data: { order_id: "o" } });
+  return found.type === "order.created" && answer.ok ? found : new CheckoutError({ status: 1, code: "", message: "", requestId: "" }).code;
+}
+`;
+
 /** The package as npm packs it, unpacked where a merchant's project has it. Built apart: other tests run the one in dist/. */
 async function installPackage(): Promise<{ readonly project: string; readonly files: readonly string[] }> {
   const folder = tempFolder();
@@ -85,9 +120,15 @@ function packed(stdout: string): readonly [Packed] {
   return [only];
 }
 
-test("the packed package is imported, required, bundled and type-checked as hosted-checkout/webhooks", async () => {
+test("the packed package is imported, required, bundled and type-checked, its webhooks and its test kit", async () => {
   const { project, files } = await installPackage();
-  const shipped = ["webhooks.cjs", "webhooks.mjs", "webhooks.d.cts", "webhooks.d.mts", "checkout.js"];
+  const shipped = ["testing.cjs", "testing.mjs", "testing.d.cts", "testing.d.mts"].concat([
+    "webhooks.cjs",
+    "webhooks.mjs",
+    "webhooks.d.cts",
+    "webhooks.d.mts",
+    "checkout.js",
+  ]);
   expect(files).toEqual(expect.arrayContaining(shipped.map((name) => `dist/${name}`)));
   expect(files).toEqual(expect.arrayContaining([...DOCUMENTS]));
   const manifest = readFileSync(join(project, "node_modules/hosted-checkout/package.json"), "utf8");
@@ -130,12 +171,23 @@ test("the packed package is imported, required, bundled and type-checked as host
     "--lib",
     "es2022",
   ];
+  let types = ["--types", ""];
   const check = (module: string, resolution: string, ...names: string[]): Promise<unknown> =>
     runFile(
       process.execPath,
-      [TSC, ...strict, "--types", "", "--module", module, "--moduleResolution", resolution, ...names],
+      [TSC, ...strict, ...types, "--module", module, "--moduleResolution", resolution, ...names],
       { cwd: project },
     ).catch((error: { readonly stdout: string }) => Promise.reject(new Error(error.stdout)));
   await check("nodenext", "nodenext", "typed.mts", "typed.cts");
   await check("esnext", "bundler", "typed.ts");
+
+  symlinkSync(join(ROOT, "node_modules/better-sqlite3"), join(project, "node_modules/better-sqlite3"));
+  write("suite.mjs", `import { CheckoutError, startSandbox } from "hosted-checkout/testing";${SUITE}`);
+  write("suite.cjs", `const { CheckoutError, startSandbox } = require("hosted-checkout/testing");${SUITE}`);
+  const [imported, required] = [await node("suite.mjs"), await node("suite.cjs")];
+  expect([required, imported.slice(38)]).toEqual([imported, '",true,true,"invalid_parameter"]']);
+  for (const name of ["suite.ts", "suite.mts", "suite.cts"]) write(name, TYPED_SUITE);
+  types = ["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")];
+  await check("nodenext", "nodenext", "suite.mts", "suite.cts");
+  await check("esnext", "bundler", "suite.ts");
 });

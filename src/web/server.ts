@@ -58,7 +58,7 @@ const PARSER_REFUSALS: Readonly<Record<string, Fault>> = {
 };
 
 /** What is wrong with a request that could not be read. */
-type Fault = Pick<Unreadable, "code" | "message">;
+export type Fault = Pick<Unreadable, "code" | "message">;
 
 /**
  * Serves on 127.0.0.1, where the machine has it on ::1, and on the addresses of the options. Port 0 takes any free one.
@@ -221,7 +221,7 @@ function mayWork({ pending, waiting }: Queue): boolean {
 
 async function answer(service: Service, entry: Pending, limits: ServerLimits): Promise<void> {
   const { incoming, response } = entry;
-  const bodyBytes = bodyLimit(incoming, limits);
+  const bodyBytes = bodyLimit(incoming.url ?? "", limits);
   const fault = faultOf(incoming, bodyBytes);
   const body = fault ?? (await readBody(incoming, bodyBytes));
   if (body === undefined) return;
@@ -237,8 +237,12 @@ async function answer(service: Service, entry: Pending, limits: ServerLimits): P
   await send(entry, service.refuse({ ...body, method, target }), limits);
 }
 
-function bodyLimit({ url }: IncomingMessage, { bodyBytes, larger }: ServerLimits): number {
-  return larger !== undefined && url === larger.path ? larger.bodyBytes : bodyBytes;
+/** How many bytes the body of a request may have. */
+export function bodyLimit(
+  target: string,
+  { bodyBytes = OWN_LIMITS.bodyBytes, larger }: Partial<ServerLimits>,
+): number {
+  return larger !== undefined && target === larger.path ? larger.bodyBytes : bodyBytes;
 }
 
 function requestOf(
@@ -272,7 +276,8 @@ function faultOf(
 
 const NO_BODY = new Uint8Array();
 
-function tooLarge(bodyBytes: number): Fault {
+/** The fault of a body that is over its limit. */
+export function tooLarge(bodyBytes: number): Fault {
   return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
 }
 

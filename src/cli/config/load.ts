@@ -30,7 +30,15 @@ export async function loadConfig(
   const found = findConfig(world, options);
   if (!found.ok || found.value === undefined) return found.ok ? accept(undefined) : found;
   const path = found.value;
-  const text = world.files.read(path) ?? "";
+  return loadText(world, path, world.files.read(path) ?? "");
+}
+
+/** Reads the text of a configuration; `path` is its file, or what it is called in messages. */
+export async function loadText(
+  world: Pick<World, "cwd" | "env">,
+  path: string,
+  text: string,
+): Promise<Outcome<LoadedConfig, Problem>> {
   // The parser and the schema are loaded only where there is something to read.
   const { readConfig } = await import("../../core/config/read.ts");
   const read = readConfig(text);

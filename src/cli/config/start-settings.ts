@@ -2,10 +2,11 @@ import type { PlannedChange } from "../../core/config/plan.ts";
 import { optionsOf } from "../../core/config/settings.ts";
 import { parseTarget } from "../../core/webhook/target.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import { fail, type Problem } from "../problem.ts";
-import { DEFAULT_PORT, type ServeOptions } from "../sandbox/serve.ts";
+import { DEFAULT_PORT, type Host, type ServeOptions } from "../sandbox/serve.ts";
 import type { ConfigOptions } from "./find.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { changedText } from "./report.ts";
@@ -18,15 +19,22 @@ export async function withConfig<Options extends ServeOptions & ConfigOptions>(
   context: Context,
   options: Options,
 ): Promise<Outcome<Options, Problem>> {
-  const { world, printer } = context;
-  const found = await loadConfig(world, options);
+  const found = await loadConfig(context.world, options);
   if (!found.ok) return found;
-  if (found.value === undefined) return accept(options);
-  const { path, config, stores, refused } = found.value;
+  return found.value === undefined ? accept(options) : withLoaded(context, options, found.value);
+}
+
+/** The same with a configuration that was read. */
+export async function withLoaded<Options extends ServeOptions>(
+  { world, printer }: Pick<Host, "printer"> & { readonly world: Pick<World, "cwd"> },
+  options: Options,
+  file: LoadedConfig,
+): Promise<Outcome<Options, Problem>> {
+  const { path, config, stores, refused } = file;
   const resolved = await stores();
   if (!resolved.ok) return resolved;
   const settings = { ...optionsOf(config.sandbox ?? {}), ...options };
-  const target = checkTargets(found.value, settings);
+  const target = checkTargets(file, settings);
   if (!target.ok) return target;
   const applied = (changes: readonly PlannedChange[]): void => {
     const text = changedText(changes);

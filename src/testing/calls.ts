@@ -1,0 +1,148 @@
+import { errorResponse } from "../core/checkout/wire.ts";
+import { decodeRequest, type AnswerOf, type OperationName } from "../core/control/operations.ts";
+import { ERRORS } from "../core/errors.ts";
+import { parseJson } from "../core/json.ts";
+import { COMMAND_AGENT } from "../core/own-agent.ts";
+import { callControl, type ControlCall } from "../client/control/control.ts";
+import type { HttpBody, OutboundRequest, OutboundResult } from "../world.ts";
+import { storesHandlers } from "../sandbox/control/stores.ts";
+import { CheckoutError } from "./errors.ts";
+import type { Running } from "./running.ts";
+import type { StoreOptions } from "./types.ts";
+
+/** Calls of the sandbox in this process; each throws a CheckoutError where it is refused. */
+export type Calls = {
+  /** Any operation of the control API, on a store or on the sandbox. */
+  readonly control: <Name extends OperationName>(
+    call: ControlCall<Name> & { readonly storeId?: string },
+  ) => Promise<AnswerOf<Name>>;
+  /** Makes a store without the way through HTTP and JSON, which takes as long: a suite makes one for each test. */
+  readonly createStore: (wanted: StoreOptions) => Promise<AnswerOf<"createStore">>;
+  /** A create of v1: the bytes of its answer, parsed. */
+  readonly create: (request: {
+    readonly path: string;
+    readonly apiKey: string;
+    readonly idempotencyKey: string;
+    readonly body: unknown;
+  }) => Promise<unknown>;
+};
+
+/** Long enough for any answer: nothing here goes over a network. */
+const TIMEOUT_MS = 600_000;
+
+type Sent = OutboundResult & { readonly requestId: string };
+
+/** Calls by the clients of the command line, with a network that leads nowhere but to this sandbox. */
+export function createCalls(running: Running): Calls {
+  const { ready } = running;
+  const origin = new URL(ready.base_url).origin;
+  return {
+    control: async ({ storeId, ...call }) => {
+      let requestId = "";
+      const send = async (request: OutboundRequest): Promise<OutboundResult> => {
+        const { requestId: id, ...result } = await sendHere(running, request);
+        requestId = id;
+        return result;
+      };
+      const target = { origin, token: ready.control_token, version: ready.version };
+      const result = await callControl(
+        { send },
+        storeId === undefined ? target : { ...target, storeId },
+        call,
+      );
+      if (result.end === "success") return result.value;
+      if (result.end === "refusal")
+        throw refusal(running, { ...result.error, status: result.status, requestId });
+      throw lost("message" in result ? result.message : result.end);
+    },
+    createStore: async (wanted) => {
+      refuseClosed(running);
+      const requestId = running.world.uuid("control");
+      const read = decodeRequest("createStore", wanted);
+      const call = { storeId: "", id: "", requestId };
+      const made = read.ok
+        ? await storesHandlers.createStore(running.context, { ...call, body: read.value })
+        : read;
+      if (made.ok) return made.value;
+      const { code, message } = made.refusal;
+      throw refusal(running, { code, message, status: ERRORS[code].status, requestId });
+    },
+    create: async ({ path, apiKey, idempotencyKey, body }) => {
+      const sent = await sendHere(running, {
+        method: "POST",
+        url: `${origin}${path}`,
+        headers: {
+          Authorization: `Bearer ${apiKey}`,
+          "Content-Type": "application/json",
+          "Idempotency-Key": idempotencyKey,
+          // What the kit creates shows nothing of the merchant's own client.
+          "User-Agent": COMMAND_AGENT,
+        },
+        body: JSON.stringify(body),
+        timeoutMs: TIMEOUT_MS,
+        maxResponseBytes: Number.MAX_SAFE_INTEGER,
+      });
+      if (!sent.ok) throw lost(sent.message);
+      const answer = parseJson(sent.body);
+      const refused = errorResponse.safeParse(answer).data;
+      const { status, requestId } = sent;
+      if (refused !== undefined) throw refusal(running, { ...refused.error, status, requestId });
+      if (status >= 300) throw lost(`status ${status} came without an envelope`);
+      return answer;
+    },
+  };
+}
+
+function refusal(
+  running: Running,
+  refused: {
+    readonly status: number;
+    readonly code: string;
+    readonly message: string;
+    readonly requestId: string;
+  },
+): CheckoutError {
+  const cause = running.failureOf(refused.requestId);
+  return new CheckoutError(refused, cause === undefined ? {} : { cause });
+}
+
+function refuseClosed({ isClosed }: Running): void {
+  if (isClosed()) throw new Error("the sandbox was closed");
+}
+
+function lost(message: string): CheckoutError {
+  return new CheckoutError({ status: 0, code: "connection_lost", message, requestId: "" });
+}
+
+/** Sends a request to the sandbox as a client's would arrive. */
+async function sendHere(running: Running, { method, url, headers, body }: OutboundRequest): Promise<Sent> {
+  refuseClosed(running);
+  const { host, pathname, search } = new URL(url);
+  const answer = await running.answer({
+    method,
+    target: pathname + search,
+    rawHeaders: Object.entries({ Host: host, ...headers }).flat(),
+    body: Buffer.from(body ?? ""),
+  });
+  const named = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const lowerCase = Object.fromEntries(named);
+  const requestId = lowerCase["x-request-id"] ?? "";
+  const text = answer.dropped === true ? undefined : await textOf(answer.body);
+  if (text === undefined)
+    return { ok: false, failure: "connection_lost", message: "the connection was closed", requestId };
+  return { ok: true, status: answer.status, headers: lowerCase, body: text, requestId };
+}
+
+/** The whole body; undefined where it breaks off. */
+async function textOf(body: HttpBody): Promise<string | undefined> {
+  if (typeof body === "string") return body;
+  if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");
+  const parts: Uint8Array[] = [];
+  try {
+    for await (const part of body) parts.push(part);
+  } catch {
+    // The stream failed, and with it a connection would have been closed.
+    return undefined;
+  }
+  return Buffer.concat(parts).toString("utf8");
+}

@@ -1,0 +1,34 @@
+import { answerFetch } from "../web/fetch.ts";
+import type { Running } from "./running.ts";
+import type { Sandbox } from "./types.ts";
+
+/** What leads on with a GET. Nothing here answers the others. */
+const SEE_OTHER = 303;
+const MAX_REDIRECTS = 20;
+
+/**
+ * `fetch` and a handler that lead to the sandbox alone. A redirect is followed within it; one that leads elsewhere is the
+ * answer.
+ */
+export function createFetch(running: Running): Pick<Sandbox, "fetch" | "handler"> {
+  const { ready, service, limits, isClosed } = running;
+  const { origin } = new URL(ready.base_url);
+  const handler = async (request: Request): Promise<Response> => {
+    if (isClosed()) throw new TypeError("fetch failed", { cause: new Error("the sandbox was closed") });
+    return answerFetch(service, request, limits);
+  };
+  const send: Sandbox["fetch"] = async (input, init) => {
+    let request = new Request(typeof input === "string" ? new URL(input, origin) : input, init);
+    for (let redirects = 0; ; redirects += 1) {
+      const response = await handler(request);
+      const next = new URL(response.headers.get("location") ?? "", request.url);
+      const { signal, redirect, url } = request;
+      Object.defineProperty(response, "url", { value: url });
+      if (response.status !== SEE_OTHER || redirect === "manual" || next.origin !== origin) return response;
+      if (redirect === "error" || redirects === MAX_REDIRECTS)
+        throw new TypeError("fetch failed", { cause: new Error(`a redirect to ${next.href}`) });
+      request = new Request(next, { headers: request.headers, signal });
+    }
+  };
+  return { fetch: send, handler };
+}

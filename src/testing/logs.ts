@@ -1,0 +1,113 @@
+import type { AnswerOf } from "../core/control/operations.ts";
+import { parseJson } from "../core/json.ts";
+import type { Calls } from "./calls.ts";
+import { createLog, type LogSource } from "./log.ts";
+import type { Running } from "./running.ts";
+import type { Delivery, Event, Log, LoggedRequest } from "./types.ts";
+
+/** How many items one call reads at most. */
+const PAGE = 1000;
+
+type OfStore = { readonly calls: Calls; readonly storeId: string };
+
+/** The events of a store. */
+export function eventLog(running: Running, { calls, storeId }: OfStore): Log<Event> {
+  return createLog<Event>({
+    ...waiting(running, storeId),
+    noun: "event",
+    open: () => {
+      let position = 0;
+      return async () => {
+        const found: Event[] = [];
+        for (let more = true; more;) {
+          const body = { since: position, limit: PAGE };
+          const { events } = await calls.control({ name: "listEvents", storeId, body });
+          // Written by us: the body of each event is one.
+          found.push(...events.map((event) => parseJson(event.body) as Event));
+          position = events.at(-1)?.position ?? position;
+          more = events.length === PAGE;
+        }
+        return found;
+      };
+    },
+    names: ({ type, event_id }) => [type, event_id],
+    line: (event) => (event.type === "webhook.test" ? event.type : `${event.type} of ${event.data.order_id}`),
+  });
+}
+
+/** The deliveries of a store. A type names one only when it has succeeded. */
+export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<Delivery> {
+  return createLog<Delivery>({
+    ...waiting(running, storeId),
+    noun: "delivery",
+    open: () => async () => {
+      const found: Delivery[] = [];
+      for (let before: string | null | undefined; before !== null;) {
+        const body = before === undefined ? { limit: PAGE } : { limit: PAGE, before };
+        const { deliveries, nextBefore } = await calls.control({ name: "listDeliveries", storeId, body });
+        found.push(...deliveries.map(deliveryOf));
+        before = nextBefore;
+      }
+      return found.toReversed();
+    },
+    names: ({ id, type, eventId, state }) => (state === "succeeded" ? [type, id, eventId] : []),
+    line: ({ type, state, tries }) => `${type} is ${state} after ${tries} tries`,
+  });
+}
+
+/** What v1 was asked in a store. */
+export function requestLog(running: Running, { calls, storeId }: OfStore): Log<LoggedRequest> {
+  return createLog<LoggedRequest>({
+    ...waiting(running, storeId),
+    noun: "request",
+    // Woken when the log writes what it has collected, a tenth of a second after the request at the latest.
+    next: (waitMs) => running.context.requests.next(storeId, waitMs),
+    open: () => async () => {
+      const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
+      return requests.map(requestOf);
+    },
+    names: ({ requestId, method, path, orderId }) => [`${method} ${path}`, path, requestId, orderId],
+    line: ({ method, path, status, code }) =>
+      `${method} ${path}: ${status}${code === null ? "" : ` ${code}`}`,
+  });
+}
+
+function waiting(
+  { world, context, isClosed }: Running,
+  storeId: string,
+): Pick<LogSource<unknown>, "world" | "next" | "isClosed"> {
+  return { world, isClosed, next: (waitMs) => context.eventArrivals.next(storeId, waitMs) };
+}
+
+function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
+  const { id, endpointId, eventId, type, checkoutId, cause, state, tries, attempts } = entry;
+  return {
+    id,
+    endpointId,
+    eventId,
+    type,
+    checkoutId,
+    cause,
+    state,
+    tries,
+    nextAt: dateOrNull(entry.nextAt),
+    createdAt: new Date(entry.createdAt),
+    attempts: attempts.map(({ number, status, error, headers, startedAt, finishedAt }) => ({
+      number,
+      startedAt: new Date(startedAt),
+      finishedAt: dateOrNull(finishedAt),
+      status,
+      error,
+      headers,
+    })),
+  };
+}
+
+function requestOf(entry: AnswerOf<"listRequests">["requests"][number]): LoggedRequest {
+  const { requestId, at, method, path, status, code, orderId, durationMs } = entry;
+  return { requestId, at: new Date(at), method, path, status, code, orderId, durationMs };
+}
+
+function dateOrNull(milliseconds: number | null): Date | null {
+  return milliseconds === null ? null : new Date(milliseconds);
+}

@@ -1,0 +1,132 @@
+import { resolve } from "node:path";
+import { loadConfig, loadText, type LoadedConfig } from "../cli/config/load.ts";
+import { withLoaded } from "../cli/config/start-settings.ts";
+import { stateFile } from "../cli/folder/files.ts";
+import { findStateFolder } from "../cli/folder/state-folder.ts";
+import { usageProblem, type Problem } from "../cli/problem.ts";
+import type { ServeOptions } from "../cli/sandbox/serve.ts";
+import { iso } from "../core/clock.ts";
+import { readConfig } from "../core/config/read.ts";
+import { optionsOf } from "../core/config/settings.ts";
+import type { Outcome } from "../core/outcome.ts";
+import type { GuestWorld } from "../world.ts";
+import { StartError } from "./errors.ts";
+import type { RunningOptions } from "./running.ts";
+import { seededSource } from "./seeded.ts";
+import { momentOf } from "./store.ts";
+import type { SandboxOptions } from "./types.ts";
+
+/** When the clocks of a seeded sandbox stand still by default. */
+const START_OF_TIME = Date.UTC(2026, 0, 1);
+
+/** The world that the sandbox runs in, and how it is served. */
+type Read = RunningOptions & { readonly world: GuestWorld };
+
+/** Every option; a misspelled one would be taken for its default. */
+const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
+  "state",
+  "port",
+  "seed",
+  "now",
+  "rateLimit",
+  "checkoutLifetime",
+  "allowTargets",
+  "config",
+]);
+
+/** Reads the options as the command line and the configuration have them, with the same checks. Throws a StartError. */
+export async function readOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
+  const unknown = Object.keys(options).find((name) => !NAMES.has(name));
+  if (unknown !== undefined) throw wrong(unknown, `is no option; known are ${[...NAMES].join(", ")}`);
+  const { seed } = options;
+  if (seed !== undefined && (typeof seed !== "string" || seed === "")) throw wrong("seed", "must be a text");
+  const folder = folderOf(guest, options);
+  const frozenAt = startOf(options);
+  const settings = await settingsOf(guest, options);
+  const { port = seed === undefined ? 0 : null } = { ...settings, ...portOf(options) };
+  // Ids of a seed are in a state that was made before: there they would come a second time.
+  const isNew = folder === undefined || !guest.files.exists(stateFile(folder, "database"));
+  const source = seed === undefined || !isNew ? {} : seededSource(seed, frozenAt ?? START_OF_TIME);
+  return {
+    ...settings,
+    rateLimit: settings.rateLimit ?? "off",
+    port: port ?? 0,
+    quiet: true,
+    ...(frozenAt === undefined ? {} : { startClock: { offsetMs: 0, frozenAt } }),
+    folder,
+    hasSocket: port !== null,
+    // What the environment sets is for commands.
+    world: { ...guest, env: {}, ...source },
+  };
+}
+
+function wrong(name: string, message: string): StartError {
+  return new StartError(usageProblem(`startSandbox: ${name} ${message}`, "correct it; nothing was started"));
+}
+
+/** The value of an outcome. Throws a StartError. */
+function orThrow<Value>(outcome: Outcome<Value, Problem>): Value {
+  if (outcome.ok) return outcome.value;
+  throw new StartError(outcome.refusal);
+}
+
+function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): string | undefined {
+  if (state === "memory") return undefined;
+  if (typeof state.folder !== "string" || state.folder === "")
+    throw wrong("state", "must be memory, or { folder: its path }");
+  return orThrow(findStateFolder(world, { dir: resolve(world.cwd, state.folder) }));
+}
+
+/** When the clocks stand still; undefined where they run. */
+function startOf({
+  seed,
+  now = seed === undefined ? "real" : iso(START_OF_TIME),
+}: SandboxOptions): number | undefined {
+  if (now === "real") return undefined;
+  try {
+    return momentOf(now);
+  } catch (error) {
+    throw wrong("now", error instanceof Error ? `is wrong: ${error.message}` : "is wrong");
+  }
+}
+
+function portOf({ port }: SandboxOptions): { readonly port?: number | null } {
+  return port === undefined ? {} : { port };
+}
+
+/** The settings of the configuration, under those of the options. */
+async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<ServeOptions> {
+  const given = settingsIn(options);
+  const { config } = options;
+  if (config === undefined) return given;
+  const file = orThrow(await fileOf(world, config));
+  if (file === undefined) throw wrong("config", "must be a configuration, or the path of one");
+  return orThrow(
+    await withLoaded({ world, printer: { talk: () => undefined, trace: () => undefined } }, given, file),
+  );
+}
+
+function fileOf(
+  world: GuestWorld,
+  config: NonNullable<SandboxOptions["config"]>,
+): Promise<Outcome<LoadedConfig | undefined, Problem>> {
+  if (typeof config === "string") return loadConfig(world, { config });
+  return loadText(world, "config", JSON.stringify(config, null, 2));
+}
+
+/** The options that a configuration has too, read by its checks. */
+function settingsIn({ port, rateLimit, checkoutLifetime, allowTargets }: SandboxOptions): ServeOptions {
+  const sandbox = {
+    ...(port === null ? {} : { port }),
+    rate_limit: rateLimit,
+    checkout_lifetime: checkoutLifetime,
+    allow_targets: allowTargets,
+  };
+  const read = readConfig(JSON.stringify({ sandbox }));
+  if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
+  const [fault] = read.refusal;
+  const name = (fault?.field ?? "")
+    .replace("sandbox.", "")
+    .replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  throw wrong(name, fault?.message ?? "is wrong");
+}

@@ -1,0 +1,118 @@
+import { verifyWebhook } from "../core/webhook/verify.ts";
+import { createArrivals } from "../sandbox/runtime/arrivals.ts";
+import type { HttpRequest, Listener, Service } from "../world.ts";
+import type { Calls } from "./calls.ts";
+import { createLog } from "./log.ts";
+import type { Running } from "./running.ts";
+import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts";
+
+/** A receiver, and what its store does with it. */
+export type OwnReceiver = {
+  readonly receiver: Receiver;
+  /** Forgets what it got. */
+  readonly forget: () => void;
+  /** Ends it; its endpoint stays. */
+  readonly end: () => Promise<void>;
+};
+
+const ARRIVED = "arrived";
+/** How long an answer that is under way may take when a receiver ends. */
+const GRACE_MS = 100;
+
+/** Starts a receiver on a free loopback port, and adds it to the endpoints of a store. */
+export async function startReceiver(
+  running: Running,
+  {
+    calls,
+    storeId,
+    endpoints,
+  }: { readonly calls: Calls; readonly storeId: string; readonly endpoints: Endpoints },
+  { answer = usualAnswer, events }: ReceiverOptions,
+): Promise<OwnReceiver> {
+  const { world, isClosed } = running;
+  const received: Received[] = [];
+  const arrivals = createArrivals(world);
+  // Asked for each time: a secret can be rotated.
+  const secrets = async (): Promise<readonly string[]> => {
+    const { inForce } = await calls.control({ name: "showSecret", storeId, id: endpointId, body: undefined });
+    return inForce;
+  };
+  const take = async (request: HttpRequest): Promise<number> => {
+    const webhook = receivedOf(request, { secrets: await secrets(), now: world.now() });
+    received.push(webhook);
+    arrivals.tell(ARRIVED);
+    return answer(webhook);
+  };
+  const listener = await listen(running, take);
+  const url = `http://127.0.0.1:${listener.port}/`;
+  const end = (): Promise<void> => listener.close(GRACE_MS);
+  const { id: endpointId } = await orElse(endpoints.add(url, events === undefined ? {} : { events }), end);
+  const close = async (): Promise<void> => {
+    if (!isClosed()) await endpoints.remove(endpointId);
+    await end();
+  };
+  const { waitFor } = createLog({
+    world,
+    noun: "webhook",
+    open: () => () => Promise.resolve(received),
+    next: (waitMs) => arrivals.next(ARRIVED, waitMs),
+    isClosed,
+    names: ({ type, event }) => [type, event?.event_id ?? null],
+    line: ({ type, problem }) => type ?? `refused: ${problem ?? ""}`,
+  });
+  const receiver = { url, endpointId, received, waitFor, close, [Symbol.asyncDispose]: close };
+  return { receiver, forget: () => void received.splice(0), end };
+}
+
+/** A result; where there is none, what was begun is ended. */
+async function orElse<Value>(result: Promise<Value>, undo: () => Promise<void>): Promise<Value> {
+  try {
+    return await result;
+  } catch (error) {
+    await undo();
+    throw error;
+  }
+}
+
+function usualAnswer({ verified }: Received): number {
+  return verified ? 200 : 400;
+}
+
+async function listen(
+  { world }: Running,
+  take: (request: HttpRequest) => Promise<number>,
+): Promise<Listener> {
+  const respond = (status: number) => ({ status, headers: {}, body: "" });
+  const service: Service = {
+    answer: async (request) => {
+      try {
+        return respond(await take(request));
+      } catch {
+        // The user's own answer failed, or the store has gone: as a server that fails.
+        return respond(500);
+      }
+    },
+    refuse: () => respond(400),
+  };
+  const listening = await world.listen(() => service, { port: 0 });
+  if (!listening.ok) throw new Error(`a receiver cannot listen: ${listening.refusal.message}`);
+  return listening.value;
+}
+
+function receivedOf(
+  { rawHeaders, body }: HttpRequest,
+  trusted: { readonly secrets: readonly string[]; readonly now: number },
+): Received {
+  const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, ...trusted });
+  const pairs = rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] ?? ""] as const] : [],
+  );
+  return {
+    verified: verdict.ok,
+    problem: verdict.ok ? null : verdict.code,
+    event: verdict.ok ? verdict.event : null,
+    type: verdict.ok ? verdict.event.type : null,
+    headers: Object.fromEntries(pairs),
+    rawBody: Buffer.from(body).toString("utf8"),
+  };
+}

@@ -1,0 +1,123 @@
+import type { LogStream } from "../sandbox/runtime/access-log.ts";
+import type { Ready } from "../cli/sandbox/ready.ts";
+import { serveSandbox, type Served, type ServeOptions } from "../cli/sandbox/serve.ts";
+import { DONE } from "../cli/problem.ts";
+import type { SandboxContext } from "../sandbox/sandbox.ts";
+import { VERSION } from "../version.ts";
+import type { GuestWorld, HttpRequest, HttpResponse, ServerLimits, Service } from "../world.ts";
+import { StartError } from "./errors.ts";
+
+/** A sandbox that answers in this process. */
+export type Running = {
+  readonly world: GuestWorld;
+  readonly ready: Ready;
+  readonly context: SandboxContext;
+  readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
+  readonly service: Service;
+  readonly limits: Partial<ServerLimits>;
+  /** What the log says of a request that failed; undefined where nothing failed. */
+  readonly failureOf: (requestId: string) => string | undefined;
+  readonly isClosed: () => boolean;
+  /** Stops it as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
+  readonly close: () => Promise<void>;
+  /** Ends every timer, wait and request that is left. */
+  readonly end: () => void;
+};
+
+/** Where the sandbox is served, and from what. */
+export type RunningOptions = ServeOptions & {
+  /** The state folder; undefined: in memory. */
+  readonly folder: string | undefined;
+  /** Whether it listens; otherwise it is reached only in this process. */
+  readonly hasSocket: boolean;
+};
+
+/** How much of the log of failures is kept, in lines. */
+const MAX_LINES = 1000;
+
+/** Starts a sandbox by the way that `checkout sandbox start` goes. Throws a StartError. */
+export async function run(
+  guest: { readonly world: GuestWorld; readonly end: () => void },
+  { folder, hasSocket, ...options }: RunningOptions,
+): Promise<Running> {
+  const log = createLines();
+  const door = createDoor(guest.world, hasSocket);
+  const served = Promise.withResolvers<Served>();
+  const stop = Promise.withResolvers<void>();
+  const host = { world: { ...guest.world, listen: door.listen }, printer: SILENT, version: VERSION };
+  let isClosed = false;
+  const ended = serveSandbox(host, options, {
+    place: { folder, log },
+    use: async (sandbox) => {
+      served.resolve(sandbox);
+      await Promise.race([stop.promise, sandbox.stopRequested]);
+      isClosed = true;
+      return DONE;
+    },
+  });
+  const first = await Promise.race([served.promise, ended]);
+  if (!("ready" in first)) throw new StartError(first.ok ? NOT_STARTED : first.refusal);
+  const { service, limits } = door.opened();
+  return {
+    world: guest.world,
+    ready: first.ready,
+    context: first.sandbox.context,
+    answer: service.answer,
+    service,
+    limits,
+    failureOf: log.find,
+    isClosed: () => isClosed,
+    close: async () => {
+      isClosed = true;
+      stop.resolve();
+      await ended;
+    },
+    end: guest.end,
+  };
+}
+
+const NOT_STARTED = { code: "internal_error", message: "it ended before it was ready", next: "report this" };
+
+/** The kit says nothing: what is wrong is thrown. */
+const SILENT = { talk: () => undefined, trace: () => undefined };
+
+type Lines = LogStream & { readonly find: (requestId: string) => string | undefined };
+
+/** The log of failures, in memory. */
+function createLines(): Lines {
+  const lines: string[] = [];
+  return {
+    writableNeedDrain: false,
+    write: (text) => {
+      lines.push(text);
+      if (lines.length > MAX_LINES) lines.shift();
+    },
+    find: (requestId) => lines.find((line) => requestId !== "" && line.includes(requestId)),
+  };
+}
+
+type Open = Pick<Running, "service" | "limits">;
+
+/** How the service is reached: always from here, and through a socket where there is to be one. */
+function createDoor(
+  world: GuestWorld,
+  hasSocket: boolean,
+): { readonly listen: GuestWorld["listen"]; readonly opened: () => Open } {
+  let open: Open | undefined;
+  return {
+    listen: (makeService, options) => {
+      const make = (port: number): Service => {
+        const service = makeService(port);
+        open = { service, limits: options.limits ?? {} };
+        return service;
+      };
+      if (hasSocket) return world.listen(make, options);
+      make(0);
+      return Promise.resolve({ ok: true, value: { port: 0, close: () => Promise.resolve() } });
+    },
+    opened: () => {
+      if (open === undefined) throw new Error("what is ready listens");
+      return open;
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import { iso } from "../core/clock.ts";
+import { durationOf } from "../core/config/setting-text.ts";
+import { checkoutResponse } from "../core/checkout/wire.ts";
+import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
+import type { Calls } from "./calls.ts";
+import { CheckoutError } from "./errors.ts";
+import { deliveryLog, eventLog, requestLog } from "./logs.ts";
+import { startReceiver, type OwnReceiver } from "./receiver.ts";
+import type { Running } from "./running.ts";
+import { timelineFrom } from "./timeline.ts";
+import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store } from "./types.ts";
+
+/** Who a store is, with its secrets. */
+export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" | "signingSecret">;
+
+/** A store as its user has it, and as the sandbox ends it. */
+export type OwnStore = {
+  readonly store: Store;
+  /** Forgets what its receivers got. */
+  readonly forget: () => void;
+  /** Ends its receivers. */
+  readonly end: () => Promise<void>;
+};
+
+/** Makes the handle of a store that is there; `gone` hears of its deletion. The first store is emptied in place of that. */
+export function storeOf(
+  running: Running,
+  calls: Calls,
+  { isFirst, gone, ...identity }: StoreIdentity & { readonly isFirst: boolean; readonly gone: () => void },
+): OwnStore {
+  const { id: storeId } = identity;
+  const receivers = new Set<OwnReceiver>();
+  const ofStore = { calls, storeId };
+  const endpoints = endpointsOf(calls, storeId);
+  const get = async (id: string): Promise<Checkout> =>
+    wireOf(await calls.control({ name: "inspectCheckout", storeId, id, body: undefined }));
+  const checkouts = (path: string): Checkouts => ({
+    create: creator(running, { ...identity, calls, path }),
+    get,
+  });
+  const forget = (): void => receivers.forEach((one) => one.forget());
+  const end = async (): Promise<void> => {
+    await Promise.all([...receivers].map((one) => one.end()));
+    receivers.clear();
+  };
+  const reset = async (): Promise<void> => {
+    await calls.control({ name: "reset", body: { store: storeId } });
+    forget();
+  };
+  const remove = async (): Promise<void> => {
+    await calls.control({ name: "deleteStore", storeId, body: {} });
+    gone();
+    await end();
+  };
+  const store: Store = {
+    ...identity,
+    env: envOf(running, identity),
+    orders: checkouts("/v1/orders"),
+    sessions: checkouts("/v1/checkout-sessions"),
+    pay: async (id, outcome = "succeeded") => {
+      await calls.control({ name: "pay", storeId, id, body: { outcome } });
+      return get(id);
+    },
+    clock: clockOf(calls, storeId),
+    endpoints,
+    events: eventLog(running, ofStore),
+    deliveries: deliveryLog(running, ofStore),
+    requests: requestLog(running, ofStore),
+    receiver: async (options = {}) => {
+      const own = await startReceiver(running, { ...ofStore, endpoints }, options);
+      receivers.add(own);
+      return own.receiver;
+    },
+    timeline: async (id) => timelineFrom(await calls.control({ name: "explain", storeId, body: { id } })),
+    reset,
+    delete: remove,
+    [Symbol.asyncDispose]: async () => {
+      if (!running.isClosed()) await (isFirst ? reset() : remove());
+      await end();
+    },
+  };
+  return { store, forget, end };
+}
+
+function envOf(
+  { ready }: Running,
+  { id, apiKey, signingSecret }: StoreIdentity,
+): Readonly<Record<string, string>> {
+  return {
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: apiKey,
+    CHECKOUT_STORE_ID: id,
+    CHECKOUT_SIGNING_SECRET: signingSecret,
+  };
+}
+
+function creator(
+  { world }: Running,
+  { id, apiKey, calls, path }: StoreIdentity & { readonly calls: Calls; readonly path: string },
+): Checkouts["create"] {
+  return async (body, options = {}) => {
+    const { idempotencyKey = world.uuid(`${id} keys`) } = options;
+    const answer = checkoutResponse.safeParse(await calls.create({ path, apiKey, idempotencyKey, body }));
+    if (answer.success) return answer.data.data;
+    throw new CheckoutError({
+      status: 201,
+      code: "bad_answer",
+      message: "the answer holds no checkout",
+      requestId: "",
+    });
+  };
+}
+
+function wireOf(found: AnswerOf<"inspectCheckout">): Checkout {
+  const { id, object, orderId, amountMinor, currency, status, checkoutUrl, livemode } = found;
+  return {
+    id,
+    object,
+    order_id: orderId,
+    amount_minor: amountMinor,
+    currency,
+    status,
+    checkout_url: checkoutUrl,
+    livemode,
+  };
+}
+
+function clockOf(calls: Calls, storeId: string): Clock {
+  const move = async (body: RequestOf<"moveClock">): Promise<Date> =>
+    new Date((await calls.control({ name: "moveClock", storeId, body })).now);
+  return {
+    now: async () => new Date((await calls.control({ name: "showClock", storeId, body: undefined })).now),
+    freeze: () => move({ action: "freeze" }),
+    advance: async (span) => move({ action: "advance", byMs: spanOf(span) }),
+    set: async (to) => move({ action: "set", to: momentOf(to) }),
+    real: () => move({ action: "real" }),
+  };
+}
+
+function spanOf(span: string | number): number {
+  const milliseconds = typeof span === "number" ? span : durationOf(span);
+  if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
+    throw new TypeError(
+      `a span is a text such as 30m, or whole milliseconds above 0; got ${JSON.stringify(span)}`,
+    );
+  return milliseconds;
+}
+
+/** Reads a moment that a caller names, in milliseconds. Throws a TypeError. */
+export function momentOf(moment: string | Date): number {
+  const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
+  const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
+  if (!isWhole || Number.isNaN(milliseconds))
+    throw new TypeError(`a time is ISO 8601 with its zone, such as ${iso(0)}; got ${JSON.stringify(moment)}`);
+  return milliseconds;
+}
+
+/** Without a zone a time would be another one on each machine. */
+const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;
+
+function endpointsOf(calls: Calls, storeId: string): Endpoints {
+  return {
+    add: async (url, { events } = {}) => {
+      const body = events === undefined ? { url } : { url, eventTypes: events };
+      const added = await calls.control({ name: "addEndpoint", storeId, body });
+      return { ...endpointOf(added), signingSecret: added.signingSecret };
+    },
+    list: async () => {
+      const { endpoints } = await calls.control({ name: "listEndpoints", storeId, body: undefined });
+      return endpoints.map(endpointOf);
+    },
+    remove: async (id) => {
+      await calls.control({ name: "setEndpointState", storeId, id, body: { action: "remove" } });
+    },
+  };
+}
+
+function endpointOf({ id, url, eventTypes, state, reason }: AnswerOf<"showEndpoint">): Endpoint {
+  return { id, url, events: eventTypes, state, reason };
+}

@@ -1,0 +1,101 @@
+/**
+ * `hosted-checkout/testing`: the sandbox within a test suite. It runs in the suite's process, so it reads nothing of the
+ * environment, writes nothing to its streams and hears none of its signals (decision 97).
+ */
+import { guestWorld } from "../real-world.ts";
+import { createCalls, type Calls } from "./calls.ts";
+import { readOptions } from "./options.ts";
+import { run, type Running } from "./running.ts";
+import { createFetch } from "./fetch.ts";
+import { storeOf, type OwnStore, type StoreIdentity } from "./store.ts";
+import type { Sandbox, SandboxOptions } from "./types.ts";
+
+export { CheckoutError, StartError, WaitError } from "./errors.ts";
+export type {
+  Checkout,
+  Checkouts,
+  Clock,
+  CreateCheckout,
+  Delivery,
+  DeliveryAttempt,
+  Endpoint,
+  Endpoints,
+  Event,
+  Filter,
+  Log,
+  LoggedRequest,
+  PayOutcome,
+  Received,
+  Receiver,
+  ReceiverOptions,
+  Sandbox,
+  SandboxOptions,
+  Store,
+  StoreOptions,
+  Timeline,
+  TimelineEntry,
+} from "./types.ts";
+export type {
+  CheckoutConfig,
+  PriceConfig,
+  SandboxConfig,
+  SecretConfig,
+  StoreConfig,
+  TargetConfig,
+} from "./config-types.ts";
+
+/** Starts a sandbox in this process. Rejects with a StartError where an option or a state cannot be used. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const guest = guestWorld();
+  try {
+    const { world, ...read } = await readOptions(guest.world, options);
+    const running = await run({ ...guest, world }, read);
+    const calls = createCalls(running);
+    return sandboxOf(running, calls, await firstStore(running, calls));
+  } catch (error) {
+    guest.end();
+    throw error;
+  }
+}
+
+function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbox {
+  const { ready } = running;
+  const own = new Set<OwnStore>();
+  const add = (identity: StoreIdentity, isFirst: boolean): OwnStore["store"] => {
+    const made = storeOf(running, calls, { ...identity, isFirst, gone: () => own.delete(made) });
+    own.add(made);
+    return made.store;
+  };
+  const { fetch: send, handler } = createFetch(running);
+  const close = async (): Promise<void> => {
+    // First the sandbox: what it sends just now is still taken.
+    await running.close();
+    await Promise.all([...own].map((one) => one.end()));
+    running.end();
+  };
+  return {
+    baseUrl: ready.base_url,
+    origin: new URL(ready.base_url).origin,
+    controlToken: ready.control_token,
+    store: add(first, true),
+    createStore: async (wanted = {}) => {
+      const { storeId: id, ...made } = await calls.createStore(wanted);
+      return add({ id, ...made }, false);
+    },
+    fetch: send,
+    handler,
+    reset: async () => {
+      await calls.control({ name: "reset", body: {} });
+      for (const one of own) one.forget();
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The first store. A folder that has lost its key gets a new one. */
+async function firstStore({ ready }: Running, calls: Calls): Promise<StoreIdentity> {
+  const { store_id: id, merchant_id: merchantId, store_name: name, signing_secret: signingSecret } = ready;
+  const apiKey = ready.api_key ?? (await calls.control({ name: "createKey", storeId: id, body: {} })).apiKey;
+  return { id, merchantId, name, apiKey, signingSecret };
+}

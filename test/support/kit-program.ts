@@ -1,0 +1,15 @@
+/** Prints what the package gives of a seed, in memory or in the folder that is its argument: of any Node, to compare. */
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { transcript } from "./kit-transcript.ts";
+
+type Kit = typeof import("../../src/testing/testing.ts");
+
+const [folder] = process.argv.slice(2);
+const path = join(import.meta.dirname, "../../dist/testing");
+const required = createRequire(import.meta.url)(`${path}.cjs`) as Kit;
+const imported = (await import(`${path}.mjs`)) as Kit;
+// One program for both module systems: an error of one is an error of the other.
+if (required.CheckoutError !== imported.CheckoutError) throw new Error("there are two of them");
+const options = { seed: "s", ...(folder === undefined ? {} : { state: { folder } }) };
+process.stdout.write(await transcript(imported.startSandbox, options));

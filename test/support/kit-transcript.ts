@@ -1,0 +1,52 @@
+import type { Sandbox, SandboxOptions } from "../../src/testing/testing.ts";
+
+type Start = (options: SandboxOptions) => Promise<Sandbox>;
+
+const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" } as const;
+
+/**
+ * What a sequence of calls gives, as one text: with a seed it is the same in every run. Left out is what is measured, what
+ * was signed at a moment, and the port that a receiver got.
+ */
+export async function transcript(start: Start, options: SandboxOptions): Promise<string> {
+  const sandbox = await start(options);
+  const lines: unknown[] = [sandbox.baseUrl, sandbox.controlToken, sandbox.store];
+  for (const name of ["One", "Two"]) {
+    const store = await sandbox.createStore({ name });
+    const receiver = await store.receiver({ answer: ({ type }) => (type === "order.pending" ? 500 : 204) });
+    lines.push(store, store.env, await store.clock.now());
+    const order = await store.orders.create({ order_id: "a", ...ORDER });
+    lines.push(order, await store.pay(order.id));
+    await store.deliveries.waitFor(({ type, tries }) => type === "order.pending" && tries === 1);
+    lines.push(
+      await store.clock.advance("1h"),
+      await store.sessions.create({ order_id: "b", price_id: "price_bento" }),
+    );
+    lines.push(await store.orders.create({ order_id: "a", ...ORDER }).catch((error: unknown) => error));
+    lines.push(await store.pay((await store.orders.create({ order_id: "c", ...ORDER })).id, "expired"));
+    await receiver.waitFor("order.expired");
+    await store.deliveries.waitFor("order.expired");
+    const answer = await sandbox.fetch(`${sandbox.baseUrl}/orders`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${store.apiKey}`, "content-type": "application/json" },
+      body: "{}",
+    });
+    lines.push(answer.status, [...answer.headers], await answer.text());
+    lines.push(await store.events.list(), receiver.received.map(untimed));
+    const deliveries = await store.deliveries.list();
+    for (const delivery of deliveries) lines.push({ ...delivery, attempts: delivery.attempts.map(untimed) });
+    lines.push((await store.requests.list()).map(({ durationMs: _measured, ...request }) => request));
+    lines.push((await store.timeline(order.id)).toString().replaceAll(receiver.url, "<receiver>"));
+    await store.reset();
+    lines.push(await store.clock.now(), await store.orders.create({ order_id: "a", ...ORDER }));
+  }
+  await sandbox.close();
+  return lines.map((line) => JSON.stringify(line)).join("\n");
+}
+
+/** Without the signature and its time, and the port in Host. */
+function untimed<Item extends { readonly headers: Readonly<Record<string, string>> }>(item: Item): Item {
+  const own = /^(checkout-timestamp|checkout-signature|host)$/i;
+  const headers = Object.fromEntries(Object.entries(item.headers).filter(([name]) => !own.test(name)));
+  return { ...item, headers };
+}

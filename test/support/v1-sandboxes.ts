@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { startSandbox } from "../../src/testing/testing.ts";
+import { createHarness, type RunningSandbox } from "./harness.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+/** A sandbox that the tests of v1 ask, with a clock that only they move. */
+export type V1Sandbox = Pick<RunningSandbox, "request"> & {
+  readonly storeId: string;
+  /** The state folder. */
+  readonly folder: string;
+  readonly advance: (milliseconds: number) => Promise<void>;
+};
+
+const START_OF_TIME = "2026-01-15T12:00:00Z";
+let start = startCommand;
+
+/** Lets the tests of v1 that are registered from now on ask the test kit's sandbox through its `fetch`. */
+export function askTheKit(): void {
+  start = startKit;
+}
+
+/** A new sandbox of `sandbox start`, or of the test kit. It ends with the test. */
+export function startV1(): Promise<V1Sandbox> {
+  return start();
+}
+
+async function startCommand(): Promise<V1Sandbox> {
+  const harness = createHarness({ now: Date.parse(START_OF_TIME) });
+  const sandbox = await harness.start(["--rate-limit", "off", "--quiet"]);
+  return {
+    request: sandbox.request,
+    storeId: sandbox.ready.store_id,
+    folder: join(harness.cwd, ".checkout"),
+    advance: (milliseconds) => Promise.resolve(harness.clock.advance(milliseconds)),
+  };
+}
+
+async function startKit(): Promise<V1Sandbox> {
+  const folder = join(tempFolder(), ".checkout");
+  const sandbox = await startSandbox({ state: { folder }, port: null, now: START_OF_TIME });
+  onTestFinished(() => sandbox.close());
+  const { store, origin } = sandbox;
+  return {
+    request: async ({ method, path, headers = {}, body }) => {
+      const answer = await sandbox.fetch(origin + path, {
+        method: method ?? (body === undefined ? "GET" : "POST"),
+        headers: {
+          Authorization: `Bearer ${store.apiKey}`,
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: String(body) }),
+      });
+      const named = [...answer.headers].map(([name, value]) => [inWords(name), value] as const);
+      return { status: answer.status, headers: Object.fromEntries(named), body: await answer.text() };
+    },
+    storeId: store.id,
+    folder,
+    advance: async (milliseconds) => void (await store.clock.advance(milliseconds)),
+  };
+}
+
+/** The spelling of the service, which Fetch's headers do not keep: `X-Request-Id`. */
+function inWords(name: string): string {
+  return name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
+}
