@@ -1,12 +1,13 @@
 /**
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
  * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of
- * 100,000, `--webhooks` webhooks alone; `--json` prints one object.
+ * 100,000, `--webhooks` webhooks alone, `--kit` the test kit; `--json` prints one object.
  * Exits with 1 where a target is missed.
  */
 import { measureErasure } from "./erasure.ts";
 import { formatJson, formatTable, meets, type Figure } from "./figures.ts";
 import { measureIdle } from "./idle.ts";
+import { measureKit } from "./kit.ts";
 import { measureLists } from "./lists.ts";
 import { measureMillion } from "./million.ts";
 import { openBench, type Bench } from "./processes.ts";
@@ -36,6 +37,7 @@ function measureChosen(): Promise<Figure[]> {
   if (options.has("--million")) return measureMillion(bench);
   if (options.has("--stores")) return measureStores(bench);
   if (options.has("--webhooks")) return measureWebhooks(bench);
+  if (options.has("--kit")) return measureKit();
   return options.has("--lists") ? measureLists(bench) : measureAll(bench);
 }
 

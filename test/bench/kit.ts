@@ -1,0 +1,132 @@
+import Database from "better-sqlite3";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import { startSandbox, type Sandbox } from "../../src/testing/testing.ts";
+import { median, medianRatio, type Figure } from "./figures.ts";
+
+const STARTS = 30;
+const STORES = 300;
+const RESETS = 15;
+/** Each order has a row of four tables. */
+const ORDERS = 500;
+const SUITE = 200;
+/** Rows of a new store: merchant, store, key, secret, capabilities and prices. */
+const STORE_ROWS = 14;
+const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" } as const;
+
+/** What a test suite pays for a sandbox in its process, in memory, beside the same rows in bare SQLite. */
+export async function measureKit(): Promise<Figure[]> {
+  // The first one loads and compiles what the others use.
+  await (await startSandbox()).close();
+  const starts = await measureStarts();
+  const sandbox = await startSandbox({ port: null });
+  const figures = [
+    ...starts,
+    await measureStores(sandbox),
+    await measureResets(sandbox),
+    await measureSuite(),
+  ];
+  await sandbox.close();
+  return figures;
+}
+
+async function measureStarts(): Promise<Figure[]> {
+  const [ours, closes, bare]: [number[], number[], number[]] = [[], [], []];
+  for (let round = 0; round < STARTS; round += 1) {
+    let sandbox: Sandbox | undefined;
+    ours.push(await timed(async () => void (sandbox = await startSandbox())));
+    closes.push(await timed(async () => sandbox?.close()));
+    bare.push(await timed(() => makeTables().close()));
+  }
+  return [
+    { ...beside("start of a kit's sandbox, with a port", ours), target: { atMost: 10 } },
+    { ...beside("… beside its tables", ours), ...ratioOf(ours, bare) },
+    beside("close of a kit's sandbox", closes),
+  ];
+}
+
+async function measureStores(sandbox: Sandbox): Promise<Figure> {
+  const [ours, bare]: [number[], number[]] = [[], []];
+  const database = new Database(":memory:");
+  database.exec("CREATE TABLE rows (id TEXT PRIMARY KEY, store TEXT, text TEXT) STRICT");
+  const insert = database.prepare("INSERT INTO rows VALUES (?, ?, ?)");
+  const makeRows = database.transaction((store: number) => {
+    for (let row = 0; row < STORE_ROWS; row += 1)
+      insert.run(`${store}-${row}`, String(store), "x".repeat(40));
+  });
+  for (let round = 0; round < STORES; round += 1) {
+    ours.push(await timed(async () => void (await sandbox.createStore())));
+    bare.push(await timed(() => makeRows.immediate(round)));
+  }
+  database.close();
+  return { ...beside("a store of the kit", ours), ...shown(bare), target: { atMost: 0.3 } };
+}
+
+async function measureResets(sandbox: Sandbox): Promise<Figure> {
+  const store = await sandbox.createStore();
+  const [ours, bare]: [number[], number[]] = [[], []];
+  const database = new Database(":memory:");
+  const tables = ["a", "b", "c", "d"];
+  for (const name of tables) database.exec(`CREATE TABLE ${name} (id TEXT PRIMARY KEY, text TEXT) STRICT`);
+  const inserts = tables.map((name) => database.prepare(`INSERT INTO ${name} VALUES (?, ?)`));
+  const removes = tables.map((name) => database.prepare(`DELETE FROM ${name} WHERE id >= ''`));
+  const fill = database.transaction(() => {
+    for (const insert of inserts)
+      for (let row = 0; row < ORDERS; row += 1) insert.run(String(row), "x".repeat(500));
+  });
+  const empty = database.transaction(() => removes.forEach((remove) => remove.run()));
+  for (let round = 0; round < RESETS; round += 1) {
+    await Promise.all(
+      Array.from({ length: ORDERS }, (_, at) => store.orders.create({ ...ORDER, order_id: `o-${at}` })),
+    );
+    fill.immediate();
+    ours.push(await timed(() => store.reset()));
+    bare.push(await timed(() => empty.immediate()));
+  }
+  database.close();
+  return { ...beside("reset of 2,000 rows by the kit", ours), ...shown(bare), target: { atMost: 5 } };
+}
+
+/** Tests that run at once, each with its own store, order, payment and verified webhook. */
+async function measureSuite(): Promise<Figure> {
+  const milliseconds = await timed(async () => {
+    const sandbox = await startSandbox({ port: null });
+    await Promise.all(Array.from({ length: SUITE }, () => oneTest(sandbox)));
+    await sandbox.close();
+  });
+  return { ...beside(`a suite of ${SUITE} tests, in parallel`, [milliseconds]), target: { atMost: 5000 } };
+}
+
+async function oneTest(sandbox: Sandbox): Promise<void> {
+  const store = await sandbox.createStore();
+  const receiver = await store.receiver();
+  const order = await store.orders.create({ ...ORDER, order_id: "order-1001" });
+  await store.pay(order.id);
+  const { verified, event } = await receiver.waitFor("order.succeeded", { timeoutMs: 60_000 });
+  if (!verified || event?.store_id !== store.id) throw new Error("another webhook than this store's");
+  await store.delete();
+}
+
+function makeTables(): Database.Database {
+  const database = new Database(":memory:");
+  for (const migration of SANDBOX_FILE.migrations) database.exec(`BEGIN;${migration};COMMIT`);
+  return database;
+}
+
+async function timed(work: () => unknown): Promise<number> {
+  const before = performance.now();
+  await work();
+  return performance.now() - before;
+}
+
+function beside(name: string, milliseconds: readonly number[]): Figure {
+  return { name, value: median(milliseconds), unit: "ms" };
+}
+
+/** The bare work, beside a target that is a time. */
+function shown(bare: readonly number[]): Pick<Figure, "baseline"> {
+  return { baseline: `${median(bare).toFixed(3)} ms of bare SQLite` };
+}
+
+function ratioOf(ours: readonly number[], bare: readonly number[]): Pick<Figure, "baseline" | "ratio"> {
+  return { baseline: `${median(bare).toFixed(2)} ms to make the tables`, ratio: medianRatio(ours, bare) };
+}
