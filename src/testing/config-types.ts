@@ -13,6 +13,7 @@ export type SandboxConfig = {
   readonly checkout_lifetime?: string | undefined;
   readonly delivery_timeout?: string | undefined;
   readonly delivery_schedule?: readonly string[] | undefined;
+  readonly deliveries_in_flight?: number | undefined;
   readonly allow_hosts?: readonly string[] | undefined;
   readonly allow_control_hosts?: readonly string[] | undefined;
   readonly allow_targets?: readonly string[] | undefined;
@@ -37,7 +38,11 @@ export type StoreConfig = {
     | readonly (string | { readonly origin: string; readonly path?: string | undefined })[]
     | undefined;
   readonly endpoints?:
-    | readonly { readonly url: string; readonly events?: readonly string[] | undefined }[]
+    | readonly {
+        readonly url: string;
+        readonly events?: readonly string[] | undefined;
+        readonly in_order?: boolean | undefined;
+      }[]
     | undefined;
   readonly api_keys?: readonly SecretConfig[] | undefined;
   readonly signing_secret?: SecretConfig | undefined;

@@ -50,6 +50,8 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
   return {
     ...settings,
     rateLimit: settings.rateLimit ?? "off",
+    // Which of several receivers answers first is a matter of time.
+    ...(seed === undefined ? {} : { deliveriesInFlight: settings.deliveriesInFlight ?? 1 }),
     port: port ?? 0,
     quiet: true,
     ...(frozenAt === undefined ? {} : { startClock: { offsetMs: 0, frozenAt } }),
