@@ -13,7 +13,7 @@ import type { GuestWorld } from "../world.ts";
 import { StartError } from "./errors.ts";
 import type { RunningOptions } from "./running.ts";
 import { seededSource } from "./seeded.ts";
-import { momentOf } from "./store.ts";
+import { momentOf } from "./moments.ts";
 import type { SandboxOptions } from "./types.ts";
 
 /** When the clocks of a seeded sandbox stand still by default. */

@@ -1,10 +1,10 @@
-import { iso } from "../core/clock.ts";
-import { durationOf } from "../core/config/setting-text.ts";
 import { checkoutResponse } from "../core/checkout/wire.ts";
 import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
 import type { Calls } from "./calls.ts";
 import { CheckoutError } from "./errors.ts";
+import { faultsOf } from "./faults.ts";
 import { deliveryLog, eventLog, requestLog } from "./logs.ts";
+import { momentOf, spanOf } from "./moments.ts";
 import { startReceiver, type OwnReceiver } from "./receiver.ts";
 import type { Running } from "./running.ts";
 import { timelineFrom } from "./timeline.ts";
@@ -62,6 +62,7 @@ export function storeOf(
       return get(id);
     },
     clock: clockOf(calls, storeId),
+    faults: faultsOf(calls, storeId),
     endpoints,
     events: eventLog(running, ofStore),
     deliveries: deliveryLog(running, ofStore),
@@ -136,27 +137,6 @@ function clockOf(calls: Calls, storeId: string): Clock {
     real: () => move({ action: "real" }),
   };
 }
-
-function spanOf(span: string | number): number {
-  const milliseconds = typeof span === "number" ? span : durationOf(span);
-  if (milliseconds === undefined || !Number.isSafeInteger(milliseconds) || milliseconds <= 0)
-    throw new TypeError(
-      `a span is a text such as 30m, or whole milliseconds above 0; got ${JSON.stringify(span)}`,
-    );
-  return milliseconds;
-}
-
-/** Reads a moment that a caller names, in milliseconds. Throws a TypeError. */
-export function momentOf(moment: string | Date): number {
-  const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
-  const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
-  if (!isWhole || Number.isNaN(milliseconds))
-    throw new TypeError(`a time is ISO 8601 with its zone, such as ${iso(0)}; got ${JSON.stringify(moment)}`);
-  return milliseconds;
-}
-
-/** Without a zone a time would be another one on each machine. */
-const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;
 
 function endpointsOf(calls: Calls, storeId: string): Endpoints {
   return {

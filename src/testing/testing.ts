@@ -12,6 +12,7 @@ import type { Sandbox, SandboxOptions } from "./types.ts";
 
 export { CheckoutError, StartError, WaitError } from "./errors.ts";
 export type {
+  AddedFault,
   Checkout,
   Checkouts,
   Clock,
@@ -21,6 +22,11 @@ export type {
   Endpoint,
   Endpoints,
   Event,
+  Fault,
+  FaultAction,
+  FaultMatch,
+  FaultProfile,
+  Faults,
   Filter,
   Log,
   LoggedRequest,

@@ -70,6 +70,7 @@ export interface Store extends AsyncDisposable {
   /** Acts as the payer of an order or a session. Default: it succeeds. */
   pay(id: string, outcome?: PayOutcome): Promise<Checkout>;
   readonly clock: Clock;
+  readonly faults: Faults;
   readonly endpoints: Endpoints;
   /** What has happened since the store was made or reset. */
   readonly events: Log<Event>;
@@ -128,6 +129,81 @@ export type Clock = {
   readonly set: (to: string | Date) => Promise<Date>;
   /** Lets it run with the real time. */
   readonly real: () => Promise<Date>;
+};
+
+/** What goes wrong on purpose in a store. */
+export type Faults = {
+  readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
+  /** Those that can still hit, oldest first. */
+  readonly list: () => Promise<readonly AddedFault[]>;
+  readonly remove: (id: string) => Promise<void>;
+  readonly clear: () => Promise<void>;
+};
+
+/** A fault: which requests of v1, or which deliveries, and what is done to them. */
+export type Fault = {
+  readonly action: FaultAction;
+  /** What `status` answers. Default: 500. */
+  readonly status?: number;
+  /** How long `latency`, `slow_body`, `delay` and `reorder` take, in milliseconds. Default: 2000. */
+  readonly latencyMs?: number;
+  /** What `rate_limit` answers as Retry-After. Default: 1. */
+  readonly retryAfterS?: number;
+  readonly match?: FaultMatch;
+  /** How many it hits. Default: 1, or all until its end. */
+  readonly times?: number;
+  readonly until?: string | Date;
+};
+
+/** All faults of a name; the first one's id is returned. */
+export type FaultProfile = {
+  readonly profile: "lost-response" | "flaky-network" | "rate-limited" | "webhook-storm" | "slow";
+};
+
+/** Which requests of v1 (`method`, `path`), or which deliveries (`eventType`). */
+export type FaultMatch = {
+  readonly storeId?: string;
+  readonly method?: "GET" | "POST";
+  /** `*` stands for any text, as in `orderId`. */
+  readonly path?: string;
+  readonly eventType?: string;
+  readonly orderId?: string;
+  /** The matching one that it begins with. Default: 1. */
+  readonly nth?: number;
+  /** The share that it hits, by the seed. */
+  readonly probability?: number;
+};
+
+/** What is done to a request or its answer; from `duplicate` on, to a delivery. */
+export type FaultAction =
+  | "status"
+  | "latency"
+  | "reset"
+  | "empty"
+  | "truncate"
+  | "slow_body"
+  | "lose_answer"
+  | "lose_request"
+  | "rate_limit"
+  | "storage_full"
+  | "duplicate"
+  | "reorder"
+  | "delay"
+  | "drop"
+  | "stale"
+  | "bad_signature"
+  | "changed_body"
+  | "old_secret";
+
+/** A fault that was added. */
+export type AddedFault = {
+  readonly id: string;
+  readonly action: FaultAction;
+  readonly times: number | null;
+  readonly until: Date | null;
+  /** How many have matched, and how many of them it has hit. */
+  readonly matched: number;
+  readonly applied: number;
 };
 
 /** Where the events of a store are delivered. */

@@ -1,0 +1,35 @@
+import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
+import type { Calls } from "./calls.ts";
+import { momentOf } from "./moments.ts";
+import type { AddedFault, Fault, Faults } from "./types.ts";
+
+/** The faults of a store, by the operations of the control API. */
+export function faultsOf(calls: Calls, storeId: string): Faults {
+  return {
+    add: async (wanted) => {
+      const body = "profile" in wanted ? wanted : requestOf(wanted, storeId);
+      const { fault } = await calls.control({ name: "addFault", storeId, body });
+      return { id: fault.id };
+    },
+    list: async () => {
+      const { faults } = await calls.control({ name: "listFaults", storeId, body: undefined });
+      return faults.map(addedOf);
+    },
+    remove: async (id) => void (await calls.control({ name: "removeFault", storeId, id, body: undefined })),
+    clear: async () => void (await calls.control({ name: "clearFaults", storeId, body: undefined })),
+  };
+}
+
+function requestOf({ match, until, ...wanted }: Fault, ownId: string): RequestOf<"addFault"> {
+  const { storeId = ownId, ...narrowed } = match ?? {};
+  if (storeId !== ownId) throw new TypeError(`these are the faults of store ${ownId}; got store ${storeId}`);
+  return {
+    ...wanted,
+    ...(until === undefined ? {} : { until: momentOf(until) }),
+    ...(match === undefined ? {} : { match: narrowed }),
+  };
+}
+
+function addedOf({ id, action, times, until, matched, applied }: AnswerOf<"addFault">["fault"]): AddedFault {
+  return { id, action, times, until: until === null ? null : new Date(until), matched, applied };
+}
