@@ -46,7 +46,8 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
   const { port = seed === undefined ? 0 : null } = { ...settings, ...portOf(options) };
   // Ids of a seed are in a state that was made before: there they would come a second time.
   const isNew = folder === undefined || !guest.files.exists(stateFile(folder, "database"));
-  const source = seed === undefined || !isNew ? {} : seededSource(seed, frozenAt ?? START_OF_TIME);
+  const { renew, ...source } =
+    seed === undefined || !isNew ? { renew: () => undefined } : seededSource(seed, frozenAt ?? START_OF_TIME);
   return {
     ...settings,
     rateLimit: settings.rateLimit ?? "off",
@@ -57,6 +58,7 @@ export async function readOptions(guest: GuestWorld, options: SandboxOptions): P
     ...(frozenAt === undefined ? {} : { startClock: { offsetMs: 0, frozenAt } }),
     folder,
     hasSocket: port !== null,
+    renewSeed: renew,
     // What the environment sets is for commands.
     world: { ...guest, env: {}, ...source },
   };

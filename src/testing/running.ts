@@ -22,6 +22,7 @@ export type Running = {
   readonly close: () => Promise<void>;
   /** Ends every timer, wait and request that is left. */
   readonly end: () => void;
+  readonly renewSeed: (position: number) => void;
 };
 
 /** Where the sandbox is served, and from what. */
@@ -30,6 +31,8 @@ export type RunningOptions = ServeOptions & {
   readonly folder: string | undefined;
   /** Whether it listens; otherwise it is reached only in this process. */
   readonly hasSocket: boolean;
+  /** Lets ids come from another seed; does nothing without one. */
+  readonly renewSeed: (position: number) => void;
 };
 
 /** How much of the log of failures is kept, in lines. */
@@ -38,7 +41,7 @@ const MAX_LINES = 1000;
 /** Starts a sandbox by the way that `checkout sandbox start` goes. Throws a StartError. */
 export async function run(
   guest: { readonly world: GuestWorld; readonly end: () => void },
-  { folder, hasSocket, ...options }: RunningOptions,
+  { folder, hasSocket, renewSeed, ...options }: RunningOptions,
 ): Promise<Running> {
   const log = createLines();
   const door = createDoor(guest.world, hasSocket);
@@ -73,6 +76,7 @@ export async function run(
       await ended;
     },
     end: guest.end,
+    renewSeed,
   };
 }
 

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import type { World } from "../world.ts";
 
 /** Where ids, secrets and jitter come from. */
-type Source = Pick<World, "uuid" | "random" | "randomBytes">;
+type Source = Pick<World, "uuid" | "random" | "randomBytes"> & {
+  /** Goes on with another seed, made of this one and of how far the state is: what is in it cannot come again. */
+  readonly renew: (position: number) => void;
+};
 
 const BLOCK_BYTES = 32;
 const TIME_BYTES = 6;
@@ -15,13 +18,15 @@ const UUID_BYTES = 16;
  */
 export function seededSource(seed: string, startMs: number): Source {
   const counts = new Map<string, number>();
+  let turn: readonly number[] = [];
   const block = (kind: string, stream: string): { readonly count: number; readonly bytes: Buffer } => {
-    const name = JSON.stringify([seed, kind, stream]);
+    const name = JSON.stringify([seed, turn, kind, stream]);
     const count = counts.get(name) ?? 0;
     counts.set(name, count + 1);
     return { count, bytes: createHash("sha256").update(`${name} ${count}`).digest() };
   };
   return {
+    renew: (position) => void (turn = [...turn, position]),
     uuid: (stream = "") => {
       const { count, bytes } = block("uuid", stream);
       return uuidOf(startMs + count, bytes.subarray(0, UUID_BYTES));

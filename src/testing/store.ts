@@ -7,6 +7,7 @@ import { deliveryLog, eventLog, requestLog } from "./logs.ts";
 import { momentOf, spanOf } from "./moments.ts";
 import { startReceiver, type OwnReceiver } from "./receiver.ts";
 import type { Running } from "./running.ts";
+import { restoreInto, snapshotOf } from "./snapshots.ts";
 import { timelineFrom } from "./timeline.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store } from "./types.ts";
 
@@ -73,6 +74,8 @@ export function storeOf(
       return own.receiver;
     },
     timeline: async (id) => timelineFrom(await calls.control({ name: "explain", storeId, body: { id } })),
+    snapshot: () => snapshotOf(running, { storeId }),
+    restore: (snapshot) => restoreInto(running, { storeId }, { snapshot, forget }),
     reset,
     delete: remove,
     [Symbol.asyncDispose]: async () => {

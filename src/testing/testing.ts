@@ -7,6 +7,7 @@ import { createCalls, type Calls } from "./calls.ts";
 import { readOptions } from "./options.ts";
 import { run, type Running } from "./running.ts";
 import { createFetch } from "./fetch.ts";
+import { restoreInto, snapshotOf } from "./snapshots.ts";
 import { storeOf, type OwnStore, type StoreIdentity } from "./store.ts";
 import type { Sandbox, SandboxOptions } from "./types.ts";
 
@@ -72,6 +73,7 @@ function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbo
     own.add(made);
     return made.store;
   };
+  const forget = (): void => own.forEach((one) => one.forget());
   const { fetch: send, handler } = createFetch(running);
   const close = async (): Promise<void> => {
     // First the sandbox: what it sends just now is still taken.
@@ -90,9 +92,14 @@ function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbo
     },
     fetch: send,
     handler,
+    get instanceId() {
+      return running.context.store.instance.id() ?? "";
+    },
+    snapshot: () => snapshotOf(running, "all"),
+    restore: (snapshot) => restoreInto(running, "all", { snapshot, forget }),
     reset: async () => {
       await calls.control({ name: "reset", body: {} });
-      for (const one of own) one.forget();
+      forget();
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -34,6 +34,8 @@ export interface Sandbox extends AsyncDisposable {
   readonly baseUrl: string;
   readonly origin: string;
   readonly controlToken: string;
+  /** Another one after each start in memory, each reset and each restore, whatever the seed. */
+  readonly instanceId: string;
   /** The first store. */
   readonly store: Store;
   /** Makes a store of its own, with its key and its secret: one for each test. */
@@ -42,6 +44,10 @@ export interface Sandbox extends AsyncDisposable {
   readonly fetch: typeof fetch;
   /** Answers a request, so that an application can mount the sandbox; its Host has to be allowed (`allow_hosts`). */
   handler(request: Request): Promise<Response>;
+  /** The whole sandbox as bytes, which any sandbox can restore. */
+  snapshot(): Promise<Uint8Array>;
+  /** Puts the stores of a snapshot in place of all that are here. Handles of stores that are in it go on. */
+  restore(snapshot: Uint8Array): Promise<void>;
   /** Deletes what has happened in all stores, and keeps what was set up. */
   reset(): Promise<void>;
   /** Ends it with its receivers: no handle, timer, port or lock of it is left. */
@@ -82,6 +88,10 @@ export interface Store extends AsyncDisposable {
   receiver(options?: ReceiverOptions): Promise<Receiver>;
   /** What happened to a request, a checkout, an event, a delivery or an order_id, in time order. */
   timeline(id: string): Promise<Timeline>;
+  /** The store as bytes. */
+  snapshot(): Promise<Uint8Array>;
+  /** Puts back what a snapshot of this store holds. */
+  restore(snapshot: Uint8Array): Promise<void>;
   /** Deletes what has happened in the store and what its receivers got; endpoints, keys and prices stay. */
   reset(): Promise<void>;
   /** Deletes the store with everything in it, and closes its receivers. The first store can only be reset. */

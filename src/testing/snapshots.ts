@@ -1,0 +1,29 @@
+import { ERRORS } from "../core/errors.ts";
+import { restoreSnapshot, takeSnapshot } from "../sandbox/runtime/snapshots.ts";
+import { CheckoutError } from "./errors.ts";
+import type { Running } from "./running.ts";
+
+type Scope = Parameters<typeof takeSnapshot>[1];
+
+/** The bytes of a snapshot of a store, or of the whole sandbox. */
+export async function snapshotOf(running: Running, scope: Scope): Promise<Uint8Array> {
+  return takeSnapshot(running.context, scope);
+}
+
+/**
+ * Puts the state of a snapshot in place of that of a store, or of the whole sandbox; `forget` forgets what receivers got.
+ * From then on ids come from another seed, because those of this one may be in the snapshot. Throws a CheckoutError.
+ */
+export async function restoreInto(
+  running: Running,
+  scope: Scope,
+  { snapshot, forget }: { readonly snapshot: Uint8Array; readonly forget: () => void },
+): Promise<void> {
+  const restored = await restoreSnapshot(running.context, scope, snapshot);
+  if (!restored.ok) {
+    const { code, message } = restored.refusal;
+    throw new CheckoutError({ code, message, status: ERRORS[code].status, requestId: "" });
+  }
+  running.renewSeed(running.context.store.events.lastPosition());
+  forget();
+}
