@@ -149,6 +149,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     after: later,
     soon: (run) => void setImmediate(run),
     uuid: uuidV7,
+    freshId: () => crypto().randomUUID(),
     randomBytes: (length) => crypto().randomBytes(length),
     random: () => Math.random(),
     send: (request) => send({ ...request, signal: untilEnd(request.signal) }),
