@@ -220,7 +220,7 @@ test("what a drill holds is shown with its reason, and is no pause of an endpoin
       { state: "paused", reason: "it was paused by request", paused_by: "request" },
     ],
   });
-  const { stdout: text } = await harness.run(["endpoints", "list"]);
+  const { stdout: text } = await harness.run(["endpoints", "list"], { columns: 160 });
   expect(text).toMatch(/ paused +http:\/\/localhost:3000\/hooks .*browser-return holds its events back/);
   expect(text).toMatch(/ paused +http:\/\/localhost:3001\/hooks .*it was paused by request/);
   const { stdout: checklist } = await harness.run(["checklist", "--item", "webhook_verification"]);

@@ -389,8 +389,13 @@ function makeOld(path: string, kind: FileKind): void {
   old.prepare("ATTACH ? AS newer").run(path);
   const tables = old.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
   for (const table of tables) {
-    const columns = (old.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name).join();
-    old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`);
+    const columnsOf = (database: string): string[] =>
+      (old.pragma(`${database}.table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+    const [columns, newer] = [columnsOf("main"), columnsOf("newer")];
+    // A table that was made anew has other columns; nothing of it is needed.
+    if (columns.some((name) => !newer.includes(name))) continue;
+    const copied = columns.join();
+    old.exec(`INSERT INTO main.${table} (${copied}) SELECT ${copied} FROM newer.${table}`);
   }
   old.close();
   for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });

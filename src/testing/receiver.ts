@@ -2,7 +2,7 @@ import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createArrivals } from "../sandbox/runtime/arrivals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
 import type { Calls } from "./calls.ts";
-import { createLog } from "./log.ts";
+import { createLog } from "./store/log.ts";
 import type { Running } from "./running.ts";
 import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts";
 

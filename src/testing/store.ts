@@ -2,13 +2,13 @@ import { checkoutResponse } from "../core/checkout/wire.ts";
 import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
 import type { Calls } from "./calls.ts";
 import { CheckoutError } from "./errors.ts";
-import { faultsOf } from "./faults.ts";
-import { deliveryLog, eventLog, requestLog } from "./logs.ts";
+import { faultsOf } from "./store/faults.ts";
+import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
 import { momentOf, spanOf } from "./moments.ts";
 import { startReceiver, type OwnReceiver } from "./receiver.ts";
 import type { Running } from "./running.ts";
-import { restoreInto, snapshotOf } from "./snapshots.ts";
-import { timelineFrom } from "./timeline.ts";
+import { restoreInto, snapshotOf } from "./store/snapshots.ts";
+import { timelineFrom } from "./store/timeline.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store } from "./types.ts";
 
 /** Who a store is, with its secrets. */

@@ -7,7 +7,7 @@ import { createCalls, type Calls } from "./calls.ts";
 import { readOptions } from "./options.ts";
 import { run, type Running } from "./running.ts";
 import { createFetch } from "./fetch.ts";
-import { restoreInto, snapshotOf } from "./snapshots.ts";
+import { restoreInto, snapshotOf } from "./store/snapshots.ts";
 import { storeOf, type OwnStore, type StoreIdentity } from "./store.ts";
 import type { Sandbox, SandboxOptions } from "./types.ts";
 

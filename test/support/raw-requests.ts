@@ -176,7 +176,9 @@ export function render(site: Site, change: Change, number: number): Buffer {
 export function judge(site: Site, { status, headers, body }: Answer, method: string): string {
   const requestId = headers.get("x-request-id") ?? "";
   insist(UUID_V7.test(requestId), "an X-Request-Id that is a UUID v7");
-  insist(headers.get("content-type") === "application/json", "JSON");
+  // The answer to OPTIONS.
+  const isAllowed = status === 200 && headers.has("allow") && body === "";
+  insist(headers.get("content-type") === (isAllowed ? undefined : "application/json"), "JSON");
   insist(![...headers.keys()].some((name) => name.startsWith("access-control-")), "no CORS header");
   insist(!body.includes(site.words["apiKey"] ?? "?"), "no API key in an answer");
   site.requestIds.push(requestId);

@@ -1,7 +1,7 @@
-import { ERRORS } from "../core/errors.ts";
-import { restoreSnapshot, takeSnapshot } from "../sandbox/runtime/snapshots.ts";
-import { CheckoutError } from "./errors.ts";
-import type { Running } from "./running.ts";
+import { ERRORS } from "../../core/errors.ts";
+import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
+import { CheckoutError } from "../errors.ts";
+import type { Running } from "../running.ts";
 
 type Scope = Parameters<typeof takeSnapshot>[1];
 

@@ -1,6 +1,6 @@
-import type { GuestWorld } from "../world.ts";
-import { WaitError } from "./errors.ts";
-import type { Filter, Log } from "./types.ts";
+import type { GuestWorld } from "../../world.ts";
+import { WaitError } from "../errors.ts";
+import type { Filter, Log } from "../types.ts";
 
 /** What a log reads, and how its items are named and shown. */
 export type LogSource<Item> = {

@@ -1,7 +1,7 @@
-import { iso } from "../core/clock.ts";
-import type { AnswerOf } from "../core/control/operations.ts";
-import { printable } from "../core/text.ts";
-import type { Timeline } from "./types.ts";
+import { iso } from "../../core/clock.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { printable } from "../../core/text.ts";
+import type { Timeline } from "../types.ts";
 
 /** A story as its user reads it. How long things took is left out: it differs from run to run. */
 export function timelineFrom({ summary, entries }: AnswerOf<"explain">): Timeline {

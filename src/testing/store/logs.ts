@@ -1,9 +1,9 @@
-import type { AnswerOf } from "../core/control/operations.ts";
-import { parseJson } from "../core/json.ts";
-import type { Calls } from "./calls.ts";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { parseJson } from "../../core/json.ts";
+import type { Calls } from "../calls.ts";
 import { createLog, type LogSource } from "./log.ts";
-import type { Running } from "./running.ts";
-import type { Delivery, Event, Log, LoggedRequest } from "./types.ts";
+import type { Running } from "../running.ts";
+import type { Delivery, Event, Log, LoggedRequest } from "../types.ts";
 
 /** How many items one call reads at most. */
 const PAGE = 1000;
