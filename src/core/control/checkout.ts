@@ -4,6 +4,7 @@ import { BILLING_MODELS } from "../checkout/price.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
 import { price as wantedPrice, returnOrigin } from "../config/schema.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 const status = z.enum(STATUSES);
 
@@ -102,6 +103,18 @@ export const price = z.object({
 });
 /** A catalog price, as the control API tells it. */
 export type PriceEntry = DomainOf<typeof price>;
+
+nameSchemas({
+  StatusChange: move,
+  PaymentAttempt: attempt,
+  LateResult: lateResult,
+  ListedCheckout: listed,
+  Checkout: inspected,
+  Price: price,
+  ReturnOrigin: returnOrigin,
+  ReturnOrigins: returnOrigins,
+  CheckoutStatus: status,
+});
 
 /** The operations on checkouts, their prices, and where customers go back to (decisions 19, 38, 88, 89). */
 export const checkoutOperations = {

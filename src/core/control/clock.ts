@@ -2,6 +2,7 @@ import * as z from "zod";
 import { move } from "./checkout.ts";
 import { moment, namedMoment, storeOperation } from "./operation.ts";
 import { dispatched } from "./webhook.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 /** A year of milliseconds: no clock is moved further at once. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
@@ -14,6 +15,8 @@ const clock = z.object({
   /** Due deliveries that receivers have not answered yet. */
   undelivered: z.int().min(0),
 });
+
+nameSchemas({ Clock: clock });
 
 /** The operations on a store's clock (decision 18). */
 export const clockOperations = {

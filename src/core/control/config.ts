@@ -4,6 +4,7 @@ import { resolvedStore, returnOrigin } from "../config/schema.ts";
 import { price } from "./checkout.ts";
 import { sandboxOperation, type DomainOf } from "./operation.ts";
 import { servedSettings } from "./sandbox.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 const shown = z.union([z.string(), z.number(), z.boolean()]).nullable();
 
@@ -27,6 +28,8 @@ const store = z.object({
   returnOrigins: z.array(returnOrigin),
   endpoints: z.array(z.object({ url: z.string(), events: z.array(z.string()), inOrder: z.boolean() })),
 });
+
+nameSchemas({ Change: change, ConfiguredStore: store });
 
 /** The operations on the configuration of the whole sandbox (decisions 83 to 85). */
 export const configOperations = {

@@ -4,6 +4,7 @@ import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
 import { CLIENT_RUNS } from "../readiness/drills/idempotency.ts";
 import { moment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 /** Maximum number of steps of a drill. */
 const MAX_STEPS = 50;
@@ -58,6 +59,8 @@ export type SeenCreateEntry = DomainOf<typeof seenCreate>;
 
 /** A drill that runs now, and since when. */
 export const underway = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
+
+nameSchemas({ DrillStep: step, Drill: drill, RunningDrill: underway });
 
 /** The operations on drills (decisions 50, 66); those of the idempotency drill in the order in which it calls them. */
 export const drillOperations = {

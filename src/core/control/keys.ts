@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { SCOPES } from "../credential.ts";
 import { moment, storeOperation } from "./operation.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 const scope = z.enum(SCOPES);
 const key = z.object({
@@ -11,6 +12,8 @@ const key = z.object({
   /** null while it is in force. */
   revokedAt: moment.nullable(),
 });
+
+nameSchemas({ ApiKey: key });
 
 /** The operations on the API keys of a store (decisions 15, 89). */
 export const keyOperations = {

@@ -1,5 +1,11 @@
 import * as z from "zod";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
+import { faultOperations } from "../fault/operations.ts";
+import { checkoutOperations } from "./checkout.ts";
+import { clockOperations } from "./clock.ts";
+import { configOperations } from "./config.ts";
+import { drillOperations } from "./drills.ts";
+import { keyOperations } from "./keys.ts";
 import { OPERATION_HEADER, VERSION_HEADER } from "./operation.ts";
 import {
   CONTROL_OPERATIONS,
@@ -8,13 +14,17 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { wireSchema } from "./wire-names.ts";
+import { readinessOperations } from "./readiness.ts";
+import { requestOperations } from "./requests.ts";
+import { sandboxOperations } from "./sandbox.ts";
+import { storesOperations } from "./stores.ts";
+import { webhookOperations } from "./webhook.ts";
+import { wireSchemaNames, wireSchema } from "./wire-names.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** What is refused before an operation is reached, and what fails behind it (decision 3). */
 const REFUSALS_OF_ALL: readonly ErrorCode[] = [
-  "invalid_request",
   "credential_missing",
   "credential_invalid",
   "scope_missing",
@@ -28,9 +38,9 @@ const REFUSALS_OF_ALL: readonly ErrorCode[] = [
   "storage_unavailable",
 ];
 const REFUSALS_OF_READING = {
-  nothing: ["invalid_parameter"],
-  query: ["invalid_parameter"],
-  body: ["invalid_json", "invalid_parameter"],
+  nothing: ["invalid_request", "invalid_parameter"],
+  query: ["invalid_request", "invalid_parameter"],
+  body: ["invalid_request", "invalid_json", "invalid_parameter"],
 } as const satisfies Readonly<Record<string, readonly ErrorCode[]>>;
 
 const INFO = {
@@ -40,152 +50,232 @@ const INFO = {
     "Acts on a sandbox from outside the v1 interface: as the payer, on the clock, on the store. No real service has it.",
 };
 
-const STORE_PARAMETER: Json = {
-  name: "store_id",
-  in: "path",
-  required: true,
-  description: "The id of a store, in lower case; `default` is the first one.",
-  schema: { type: "string" },
+/** The subjects that the operations are grouped by, each with those of its file. */
+const SUBJECTS: readonly (readonly [tag: string, description: string, operations: object])[] = [
+  ["checkouts", "Orders and sessions as the payer meets them, prices, return origins.", checkoutOperations],
+  ["webhooks", "Endpoints, events and deliveries.", webhookOperations],
+  ["faults", "Failures on purpose, of v1 and of deliveries.", faultOperations],
+  ["clock", "The time of a store.", clockOperations],
+  ["requests", "The log of v1 requests, and what happened to an id.", requestOperations],
+  ["readiness", "The launch checklist, and the administrator's acts.", readinessOperations],
+  ["drills", "Drills that prove items of the checklist.", drillOperations],
+  ["keys", "API keys of a store.", keyOperations],
+  ["stores", "The stores of the sandbox, and their snapshots.", storesOperations],
+  ["config", "What is set up, as a file says it.", configOperations],
+  ["sandbox", "The process that serves.", { ...sandboxOperations, describe: CONTROL_OPERATIONS.describe }],
+];
+
+const PARAMETERS: Readonly<Record<"StoreId" | "Id", Json>> = {
+  StoreId: {
+    name: "store_id",
+    in: "path",
+    required: true,
+    description: "The id of a store, in lower case; `default` is the first one.",
+    schema: { type: "string" },
+  },
+  Id: {
+    name: "id",
+    in: "path",
+    required: true,
+    description: "The id of what is meant, in lower case.",
+    schema: { type: "string", format: "uuid" },
+  },
 };
-const ID_PARAMETER: Json = {
-  name: "id",
-  in: "path",
-  required: true,
-  description: "The id of what is meant, in lower case.",
-  schema: { type: "string", format: "uuid" },
-};
-const REQUEST_ID: Json = {
-  description: "The request_id of the answer.",
-  schema: { type: "string", format: "uuid" },
-};
-const SANDBOX_HEADERS: Json = {
-  [VERSION_HEADER]: {
+const HEADERS: Readonly<Record<"RequestId" | "Version" | "Operation" | "Allow", Json>> = {
+  RequestId: { description: "The request_id of the answer.", schema: { type: "string", format: "uuid" } },
+  Version: {
     description: "The version of the sandbox, for who was admitted.",
     schema: { type: "string" },
   },
-  [OPERATION_HEADER]: {
+  Operation: {
     description: "The operationId that answered; missing where there is no such operation.",
     schema: { type: "string" },
   },
+  Allow: { description: "The methods that the path has.", schema: { type: "string" } },
 };
-const ALLOW: Json = { description: "The methods that the path has.", schema: { type: "string" } };
+const HEADERS_OF_ALL: Json = {
+  "X-Request-Id": reference("headers", "RequestId"),
+  [VERSION_HEADER]: reference("headers", "Version"),
+  [OPERATION_HEADER]: reference("headers", "Operation"),
+};
+const SECURITY_SCHEMES: Json = {
+  controlToken: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "The control_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_SANDBOX_CONTROL_TOKEN as it was set before the start.",
+  },
+  adminToken: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "The admin_token of .checkout/admin.json, or CHECKOUT_SANDBOX_ADMIN_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
+  },
+};
 
-/** The control API as an OpenAPI 3.1 document, made from the table that the router goes over (decision 43). */
-export function describeControlApi(): AnswerOf<"describe"> {
+/** The name of the schema of every refusal. */
+const REFUSAL = "Refusal";
+/** The names of what each operation reads and answers; that of a query is a name here alone. */
+const BODIES = Object.fromEntries(
+  OPERATION_NAMES.map((name) => [name, nameBodies(name)] as const),
+) as Readonly<Record<OperationName, Bodies>>;
+const SCHEMAS = allSchemas();
+
+/**
+ * The control API of the sandbox at an origin, as an OpenAPI 3.1 document made from the table that the router goes over
+ * (decision 43).
+ */
+export function describeControlApi(origin: string): AnswerOf<"describe"> {
   const paths: Record<string, Json> = {};
   for (const name of OPERATION_NAMES) {
     const { path, method } = CONTROL_OPERATIONS[name];
     paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(name) };
   }
+  const queries = new Set(
+    OPERATION_NAMES.filter((name) => takes(name) === "query").map((name) => BODIES[name].request),
+  );
   return {
     openapi: "3.1.0",
     info: INFO,
+    servers: [
+      { url: origin, description: "On the machine of the sandbox." },
+      { url: "/", description: "Where this document was read." },
+    ],
     security: [{ controlToken: [] }],
+    tags: SUBJECTS.map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      securitySchemes: {
-        controlToken: {
-          type: "http",
-          scheme: "bearer",
-          description:
-            "The control_token of .checkout/run.json; an ephemeral sandbox takes CHECKOUT_SANDBOX_CONTROL_TOKEN as it was set before the start.",
-        },
-        adminToken: {
-          type: "http",
-          scheme: "bearer",
-          description:
-            "The admin_token of .checkout/admin.json, or CHECKOUT_SANDBOX_ADMIN_TOKEN as it was set before the start. Good for the administrator's operations, and for no others.",
-        },
-      },
-      schemas: { Refusal: refusalSchema() },
+      securitySchemes: SECURITY_SCHEMES,
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      responses: Object.fromEntries(
+        byStatus(REFUSALS_OF_ALL).map(([status, codes]) => [`Refused${status}`, refused(status, codes)]),
+      ),
+      schemas: Object.fromEntries(Object.entries(SCHEMAS).filter(([name]) => !queries.has(name))),
     },
   };
 }
 
 function describeOperation(name: OperationName): Json {
-  const { path, summary, role, request, refusals } = CONTROL_OPERATIONS[name];
-  const codes = [...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals];
+  const { path, summary, role, refusals } = CONTROL_OPERATIONS[name];
+  const codes = new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[takes(name)], ...refusals]);
+  const { request, response } = BODIES[name];
   const parameters = [
-    ...(path.includes("{store_id}") ? [STORE_PARAMETER] : []),
-    ...(path.includes("{id}") ? [ID_PARAMETER] : []),
-    ...(takes(name) === "query" ? queryParameters(schemaOf(request)) : []),
+    ...(path.includes("{store_id}") ? [reference("parameters", "StoreId")] : []),
+    ...(path.includes("{id}") ? [reference("parameters", "Id")] : []),
+    ...(takes(name) === "query" ? queryParameters(request) : []),
   ];
   return {
     operationId: name,
     summary,
+    tags: [tagOf(name)],
     ...(role === "administrator" ? { security: [{ adminToken: [] }] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(takes(name) === "body"
-      ? { requestBody: { required: true, content: jsonContent(schemaOf(request)) } }
+      ? { requestBody: { required: true, content: jsonContent(reference("schemas", request)) } }
       : {}),
-    responses: { "200": success(name), ...refusalsByStatus(codes) },
+    responses: {
+      "200": {
+        description: "Done.",
+        headers: HEADERS_OF_ALL,
+        content: jsonContent(reference("schemas", response)),
+      },
+      ...refusalsByStatus([...codes]),
+    },
   };
 }
 
-function queryParameters({ properties }: Json): Json[] {
-  const fields = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>);
-  return fields.map(([name, schema]) => ({ name, in: "query", required: false, schema }));
+function tagOf(name: OperationName): string {
+  const subject = SUBJECTS.find(([, , operations]) => name in operations);
+  if (subject === undefined) throw new Error(`no subject has the operation ${name}`);
+  return subject[0];
 }
 
-function success(name: OperationName): Json {
-  const { answer, bare } = CONTROL_OPERATIONS[name];
-  const whole = bare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
-  return {
-    description: "Done.",
-    headers: { "X-Request-Id": REQUEST_ID, ...SANDBOX_HEADERS },
-    content: jsonContent(schemaOf(whole)),
-  };
+function queryParameters(query: string): Json[] {
+  const { properties, required = [] } = SCHEMAS[query] ?? {};
+  const needed = required as readonly string[];
+  return Object.entries(properties as Readonly<Record<string, Json>>).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: needed.includes(name),
+    schema,
+  }));
 }
 
-function refusalsByStatus(codes: readonly ErrorCode[]): Record<string, Json> {
-  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].toSorted(
-    (left, right) => left - right,
-  );
+/** A status that only the refusals of every operation have is described once. */
+function refusalsByStatus(codes: readonly ErrorCode[]): Json {
   return Object.fromEntries(
-    statuses.map((status) => [
+    byStatus(codes).map(([status, own]) => [
       String(status),
-      refused(
-        status,
-        codes.filter((code) => ERRORS[code].status === status),
-      ),
+      own.every((code) => REFUSALS_OF_ALL.includes(code))
+        ? reference("responses", `Refused${status}`)
+        : refused(status, own),
     ]),
   );
 }
 
+function byStatus(codes: readonly ErrorCode[]): (readonly [status: number, codes: readonly ErrorCode[]])[] {
+  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))];
+  return statuses
+    .toSorted((left, right) => left - right)
+    .map((status) => [status, codes.filter((code) => ERRORS[code].status === status)]);
+}
+
 function refused(status: number, codes: readonly ErrorCode[]): Json {
-  const named = { properties: { error: { properties: { code: { enum: codes } } } } };
+  const code = { type: "string", enum: codes };
+  const named = { type: "object", properties: { error: { type: "object", properties: { code } } } };
   return {
     description: `Refused: ${codes.join(", ")}.`,
     headers: {
-      "X-Request-Id": REQUEST_ID,
-      ...SANDBOX_HEADERS,
-      ...(status === ERRORS.method_not_allowed.status ? { Allow: ALLOW } : {}),
+      ...HEADERS_OF_ALL,
+      ...(status === ERRORS.method_not_allowed.status ? { Allow: reference("headers", "Allow") } : {}),
     },
-    content: jsonContent({ allOf: [{ $ref: "#/components/schemas/Refusal" }, named] }),
+    content: jsonContent({ allOf: [reference("schemas", REFUSAL), named] }),
   };
-}
-
-/** The error envelope (interface 17), with the closed list of codes (decision 4). */
-function refusalSchema(): Json {
-  const error = z.object({ code: z.enum(ERROR_CODES), message: z.string() });
-  return schemaOf(z.object({ ok: z.literal(false), requestId: z.uuid(), error }));
 }
 
 function jsonContent(schema: Json): Json {
   return { "application/json": { schema } };
 }
 
+function reference(kind: "schemas" | "parameters" | "headers" | "responses", name: string): Json {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+type Bodies = { readonly request: string; readonly response: string };
+
+function nameBodies(name: OperationName): Bodies {
+  const { request, answer, bare } = CONTROL_OPERATIONS[name];
+  const whole = bare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
+  const title = `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+  return { request: nameOf(request, `${title}Request`), response: nameOf(whole, `${title}Response`) };
+}
+
+/** The name that a schema has, or else gets. */
+function nameOf(schema: z.ZodType, name: string): string {
+  const wire = wireSchema(schema);
+  const known = wireSchemaNames.get(wire)?.id;
+  if (known === undefined && !(schema instanceof z.ZodUndefined)) wireSchemaNames.add(wire, { id: name });
+  return known ?? name;
+}
+
 /**
- * What the wire carries, as a part of the document: the dialect is that of the whole, a format needs no pattern beside it,
- * and an object has no other fields than those described.
+ * Every schema that has a name, as a part of the document that refers to the others: the dialect is that of the whole, a
+ * format needs no pattern beside it, and an object has no other fields than those described.
  */
-function schemaOf(schema: z.ZodType): Json {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(wireSchema(schema), {
+function allSchemas(): Readonly<Record<string, Json>> {
+  // The error envelope (interface 17), with the closed list of codes (decision 4).
+  const error = z.object({ code: z.enum(ERROR_CODES), message: z.string() });
+  nameOf(z.object({ ok: z.literal(false), requestId: z.uuid(), error }), REFUSAL);
+  const { schemas } = z.toJSONSchema(wireSchemaNames, {
     io: "input",
+    uri: (name) => `#/components/schemas/${name}`,
     override: ({ jsonSchema }) => {
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
       if (jsonSchema.properties !== undefined) jsonSchema.additionalProperties ??= false;
     },
   });
-  return rest;
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),
+  );
 }

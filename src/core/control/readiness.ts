@@ -7,6 +7,7 @@ import { PAUSED_BY } from "../webhook/endpoint.ts";
 import { MAX_SUBJECT_LENGTH, price } from "./checkout.ts";
 import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 const note = z.string().min(1).max(MAX_NOTE_LENGTH);
 const act = z.object({
@@ -99,6 +100,8 @@ const assumption = z.object({
 });
 /** Something that the interface leaves open, as the control API tells it. */
 export type AssumptionEntry = DomainOf<typeof assumption>;
+
+nameSchemas({ Act: act, Capability: capability, KeyUse: keyUse, Waiver: waiver });
 
 /** The operations on launch readiness (decisions 20, 49): the merchant's, and those that want the admin token. */
 export const readinessOperations = {

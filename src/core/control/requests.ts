@@ -4,6 +4,7 @@ import { EXPLAINED } from "../explain/explanation.ts";
 import { parseStatuses } from "../request/logged-request.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 /** How long a request for the list waits at most for the next one, in milliseconds. */
 export const MAX_REQUEST_WAIT_MS = 20_000;
@@ -59,6 +60,8 @@ const query = z.strictObject({
   limit: wholeInQuery(1, MAX_PAGE).optional(),
   waitMs: wholeInQuery(0, MAX_REQUEST_WAIT_MS).optional(),
 });
+
+nameSchemas({ LoggedRequest: logged });
 
 /** The operations on the request log, and the one that answers every "why" (decisions 86, 87). */
 export const requestOperations = {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { moment, sandboxOperation, type DomainOf } from "./operation.ts";
-import { wireSchema } from "./wire-names.ts";
+import { nameSchemas, wireSchema } from "./wire-names.ts";
 
 /** How a sandbox is served, as far as a configuration can say it. */
 export const servedSettings = z.object({
@@ -64,6 +64,8 @@ export function readDescription(body: unknown): SandboxDescription | undefined {
   const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body, { jitless: true });
   return answer.data?.data as SandboxDescription | undefined;
 }
+
+nameSchemas({ SandboxDescription: sandboxDescription, ServedSettings: servedSettings });
 
 /** The operations on the process that serves (decision 74). */
 export const sandboxOperations = {

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { SNAPSHOT_NAME } from "../snapshot/snapshot.ts";
 import { givenId as existingId, storeName } from "../config/schema.ts";
 import { moment, sandboxOperation, storeOperation, type DomainOf } from "./operation.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 /** A new merchant, in place of the id of one that is there. */
 export const NEW_MERCHANT = "new";
@@ -35,6 +36,8 @@ const namedSnapshot = z.object({
 const oneSnapshot = z.strictObject({ name: snapshotName });
 const restored = z.object({ stores: z.array(erasedStore) });
 const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
+
+nameSchemas({ ListedStore: listed, ErasedStore: erasedStore, Snapshot: namedSnapshot });
 
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one. */
 export const storesOperations = {

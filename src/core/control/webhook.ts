@@ -4,6 +4,7 @@ import { PAUSED_BY } from "../webhook/endpoint.ts";
 import { DELIVERY_ACTIONS } from "../fault/fault.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
+import { nameSchemas } from "./wire-names.ts";
 
 /** Default overlap of a rotation, in milliseconds: a day. */
 export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
@@ -132,6 +133,15 @@ const deliveriesQuery = z.strictObject({
 
 const deliveries = z.object({ deliveries: z.array(delivery) });
 const secrets = z.object({ inForce: z.array(z.string()), retired: z.array(z.string()) });
+
+nameSchemas({
+  Endpoint: endpoint,
+  Event: eventEntry,
+  DeliveryAttempt: deliveryAttempt,
+  Delivery: delivery,
+  DispatchedDelivery: dispatched,
+  SigningSecrets: secrets,
+});
 
 /** The operations on endpoints, events and deliveries (decisions 11 to 14, 45). */
 export const webhookOperations = {

@@ -13,15 +13,32 @@ const LEAVES: ReadonlySet<string> = new Set([
 
 const derived = new WeakMap<z.ZodType, z.ZodType>();
 
+const schemaNames = new Map<z.ZodType, string>();
+
+/** The names of `nameSchemas`, each with what `wireSchema` has made of its schema. */
+export const wireSchemaNames = z.registry<{ id: string }>();
+
+/**
+ * Gives schemas their names in the description of the control API, where everything that holds one refers to it. What is
+ * made of a schema (`extend`, `omit`) is another one, without its name.
+ */
+export function nameSchemas(schemas: Readonly<Record<string, z.ZodType>>): void {
+  for (const [name, schema] of Object.entries(schemas)) schemaNames.set(schema, name);
+}
+
 /**
  * The schema of the bytes that carry what a schema describes: decoding with it leads from the wire to the domain, encoding
  * back. Fields are snake_case there and camelCase here, and only those that the schema names: records and texts are data.
  * Derived once, when it is first asked for. Throws where a schema cannot be encoded, or two fields would get one name.
  */
 export function wireSchema(schema: z.ZodType): z.ZodType {
-  const known = derived.get(schema) ?? derive(schema);
-  derived.set(schema, known);
-  return known;
+  const known = derived.get(schema);
+  if (known !== undefined) return known;
+  const wire = derive(schema);
+  derived.set(schema, wire);
+  const name = schemaNames.get(schema);
+  if (name !== undefined) wireSchemaNames.add(wire, { id: name });
+  return wire;
 }
 
 function derive(schema: z.ZodType): z.ZodType {

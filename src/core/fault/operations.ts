@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { moment, namedMoment, storeOperation, type DomainOf } from "../control/operation.ts";
+import { nameSchemas } from "../control/wire-names.ts";
 import { FAULT_ACTIONS } from "./fault.ts";
 import { FAULT_PROFILES } from "./profiles.ts";
 import { MAX_DELIVERY_DELAY_MS } from "./request.ts";
@@ -71,6 +72,8 @@ const faultRequest = z.strictObject({
   until: namedMoment.optional(),
   seed: z.string().min(1).max(MAX_SEED).optional(),
 });
+
+nameSchemas({ Fault: fault, MetFault: metFault });
 
 /** The operations on faults that are asked for (decision 94). */
 export const faultOperations = {

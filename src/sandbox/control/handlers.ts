@@ -25,9 +25,9 @@ export const CONTROL_HANDLERS: Handlers = {
   ...requestHandlers,
   ...configHandlers,
   ...storesHandlers,
-  describe: async () => {
+  describe: async ({ description }) => {
     // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");
-    return accept(describeControlApi());
+    return accept(describeControlApi(new URL(description.baseUrl).origin));
   },
 };
