@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { build, type BuildOptions, type ImportKind, type Metafile, type Plugin } from "esbuild";
+import { LICENSES, licenseTexts, nodeLicense, notePackages } from "./licenses.ts";
 import { configJsonSchema } from "./src/core/config/schema.ts";
 import { SQLITE_ASSET } from "./src/real-world.ts";
 
@@ -25,11 +26,14 @@ const rawText: Plugin = {
   },
 };
 
+/** The packages that are bundled, by their folders. */
+const bundled = new Set<string>();
+
 const common = {
   platform: "node",
   target: "node22",
   bundle: true,
-  plugins: [rawText],
+  plugins: [rawText, notePackages(bundled)],
   // Names stay, so that a stack trace can be read.
   minifyWhitespace: true,
   minifySyntax: true,
@@ -87,6 +91,7 @@ await buildChunks();
 await buildWebhooks();
 await buildTesting();
 writeFileSync(join(UNFINISHED, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+writeFileSync(join(UNFINISHED, LICENSES), licenseTexts(bundled));
 if (values.executable) await buildExecutable();
 // What is there works until the new one is whole.
 rmSync(OUT, { recursive: true, force: true });
@@ -256,17 +261,29 @@ async function buildExecutable(): Promise<void> {
       js: 'const __non_webpack_require__ = require("node:module").createRequire(process.execPath);',
     },
   });
+  const licenses = join(UNFINISHED, LICENSES);
+  writeFileSync(licenses, `${licenseTexts(bundled)}\n${licenseOfNode()}`);
   const config = join(UNFINISHED, "sea.json");
   const description = {
     main: script,
     output: join(UNFINISHED, EXECUTABLE),
     disableExperimentalSEAWarning: true,
     useCodeCache: true,
-    assets: { [SQLITE_ASSET]: addonPath() },
+    assets: { [SQLITE_ASSET]: addonPath(), [LICENSES]: licenses },
   };
   writeFileSync(config, JSON.stringify(description));
   execFileSync(process.execPath, ["--build-sea", config], { stdio: ["ignore", "ignore", "inherit"] });
   for (const intermediate of [script, config]) rmSync(intermediate);
+}
+
+/** What the executable says of the Node inside. */
+function licenseOfNode(): string {
+  const title = `Node.js ${process.versions.node}, and what it is made of`;
+  const text = nodeLicense();
+  if (text !== undefined) return `${title}\n\n${text}`;
+  const address = `https://github.com/nodejs/node/blob/v${process.versions.node}/LICENSE`;
+  process.stderr.write(`warning: this Node has no LICENSE beside it; add ${address} to what you pass on\n`);
+  return `${title}: ${address}\n`;
 }
 
 /** better-sqlite3 ships an addon for each platform and finds the right one itself. */

@@ -27,7 +27,17 @@ const LAYERS: Readonly<
   client: { folders: ["core", "world.ts"], packages: [] },
   cli: {
     folders: ["sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
-    packages: ["commander", "@inquirer/prompts", "leven", "ora", "string-width", "node:path", "node:util"],
+    packages: [
+      "commander",
+      "@inquirer/confirm",
+      "@inquirer/input",
+      "@inquirer/select",
+      "leven",
+      "ora",
+      "string-width",
+      "node:path",
+      "node:util",
+    ],
   },
   // What test suites import: the sandbox of the command line within their program.
   testing: {

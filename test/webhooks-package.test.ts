@@ -130,6 +130,7 @@ test("the packed package is imported, required, bundled and type-checked, its we
     "checkout.js",
   ]);
   expect(files).toEqual(expect.arrayContaining(shipped.map((name) => `dist/${name}`)));
+  expect(files).toContain("dist/THIRD-PARTY-LICENSES.txt");
   expect(files).toEqual(expect.arrayContaining([...DOCUMENTS]));
   const manifest = readFileSync(join(project, "node_modules/hosted-checkout/package.json"), "utf8");
   const installed = JSON.stringify(join(project, "node_modules/hosted-checkout/bin/checkout.cjs"));

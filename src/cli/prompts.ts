@@ -34,9 +34,9 @@ export async function askForMissing(
 /** Asks whether to go on; refuses where the answer is no. */
 export async function confirm(world: World, message: string): Promise<Outcome<void, Problem>> {
   try {
-    const prompts = await import("@inquirer/prompts");
+    const { default: askToConfirm } = await import("@inquirer/confirm");
     const terminal = { input: world.stdin, output: world.stderr };
-    if (await prompts.confirm({ message, default: false }, terminal)) return accept(undefined);
+    if (await askToConfirm({ message, default: false }, terminal)) return accept(undefined);
   } catch (error) {
     if (!(error instanceof Error && error.name === "ExitPromptError")) throw error;
   }
@@ -44,7 +44,10 @@ export async function confirm(world: World, message: string): Promise<Outcome<vo
 }
 
 async function ask(world: World, fields: CreateFields): Promise<CreateFields> {
-  const { input, select } = await import("@inquirer/prompts");
+  const [{ default: input }, { default: select }] = await Promise.all([
+    import("@inquirer/input"),
+    import("@inquirer/select"),
+  ]);
   const terminal = { input: world.stdin, output: world.stderr };
   const text = (field: "order_id" | "currency", message: string, suggested?: string): Promise<string> =>
     input(

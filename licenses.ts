@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Plugin } from "esbuild";
+
+/** The file with the licence texts of all packages whose code is in what is built; also its name inside the executable. */
+export const LICENSES = "THIRD-PARTY-LICENSES.txt";
+
+const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
+const TEXT = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
+const RULE = "=".repeat(80);
+
+/** Notes the package of every file that a build bundles, by its folder. */
+export function notePackages(folders: Set<string>): Plugin {
+  return {
+    name: "note packages",
+    setup: (bundler) => {
+      bundler.initialOptions.metafile = true;
+      bundler.onEnd(({ metafile }) => {
+        for (const path of Object.keys(metafile?.inputs ?? {})) {
+          // What a plugin loads has its namespace before it, and the separators of the system.
+          const [folder] = PACKAGE.exec(path.replace(/^raw:/, "").replaceAll("\\", "/")) ?? [];
+          if (folder !== undefined) folders.add(folder);
+        }
+      });
+    },
+  };
+}
+
+/** The licence texts of packages, by name. Throws where a package has none: what is not licensed is not passed on. */
+export function licenseTexts(folders: Iterable<string>): string {
+  const packages = [...folders]
+    .map(readPackage)
+    .toSorted((left, right) => (left.title < right.title ? -1 : 1));
+  const titles = packages.map(({ title }) => `  ${title}\n`).join("");
+  const texts = packages.map(({ title, text }) => `${RULE}\n${title}\n${RULE}\n\n${text}\n`);
+  return `What is bundled with checkout, each under its own licence:\n\n${titles}\n${texts.join("\n")}`;
+}
+
+/**
+ * The licence of the Node that an executable is made of, with those of its own parts, where it was installed with it:
+ * beside it (Windows), above it (archives, images), in the npm package that it came in, or in the system's documentation.
+ */
+export function nodeLicense(): string | undefined {
+  const bin = dirname(process.execPath);
+  const system = `${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+  const platform = `${system === "darwin-arm64" ? "node-bin" : "node"}-${system}`;
+  const places = [
+    join(bin, "LICENSE"),
+    join(bin, "..", "LICENSE"),
+    join(bin, "..", "node_modules", platform, "LICENSE"),
+    join(bin, "..", "share", "doc", "nodejs", "LICENSE"),
+  ];
+  const found = places.find((path) => existsSync(path));
+  return found === undefined ? undefined : readFileSync(found, "utf8");
+}
+
+function readPackage(folder: string): { readonly title: string; readonly text: string } {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    readonly name: string;
+    readonly version: string;
+    readonly license?: string;
+  };
+  const files = readdirSync(folder).filter((file) => TEXT.test(file));
+  if (files.length === 0) throw new Error(`${name} ${version} has no licence text, so it cannot be bundled`);
+  const texts = files.map((file) => readFileSync(join(folder, file), "utf8").trim());
+  return {
+    title: `${name} ${version}${license === undefined ? "" : ` (${license})`}`,
+    text: texts.join("\n\n"),
+  };
+}
