@@ -422,6 +422,58 @@ test("a delivery that was under way at a restore is not recorded on what was res
   expect(database.pragma("foreign_key_check")).toEqual([]);
 });
 
+test("each try after a restore has its own end, also where one of its number from before is still on its way", async () => {
+  const { harness, control, first, order, database } = await openTwo();
+  const asked: { readonly type: string; readonly answer: (status: number) => void }[] = [];
+  harness.occupy(3001, {
+    answer: (request) =>
+      new Promise((settle) => {
+        const { type } = JSON.parse(Buffer.from(request.body).toString()) as { type: string };
+        asked.push({ type, answer: (status) => settle({ status, headers: {}, body: "" }) });
+      }),
+    refuse: () => ({ status: 500, headers: {}, body: "" }),
+  });
+  await control(`stores/${first}/endpoints`, { url: "http://localhost:3001/slow" });
+  await order(first, "o-slow");
+  const comes = (count: number) =>
+    eventually(`${count} tries were sent`, () => expect(asked.length).toBe(count));
+  const tries = () =>
+    database
+      .prepare(
+        `SELECT number, status FROM delivery_attempts JOIN deliveries ON id = delivery_id
+         WHERE checkout_id IN (SELECT id FROM checkouts WHERE order_id = 'o-slow') AND url LIKE '%/slow'`,
+      )
+      .raw()
+      .all();
+  await comes(1);
+  await control(`stores/${first}/snapshots`, { name: "within" });
+  for (const restored of [2, 3]) {
+    expect((await control(`stores/${first}/snapshots/restore`, { name: "within" })).status).toBe(200);
+    await comes(restored);
+  }
+  const { body } = await control(`stores/${first}/checkouts?status=created&limit=1`);
+  const [{ id } = { id: "" }] = (body.data?.["checkouts"] ?? []) as { id: string }[];
+  await control(`stores/${first}/checkouts/${id}/pay`, { outcome: "succeeded" });
+  asked[0]?.answer(500);
+  asked[1]?.answer(204);
+  await quiet(database);
+  // The next event of its checkout waits for the one that is under way.
+  expect([asked.length, tries()]).toEqual([3, [[1, null]]]);
+  asked[2]?.answer(204);
+  await comes(4);
+  expect(tries()).toEqual([
+    [1, 204],
+    [1, null],
+  ]);
+  expect(asked.map(({ type }) => type)).toEqual([
+    "order.created",
+    "order.created",
+    "order.created",
+    "order.pending",
+  ]);
+  asked[3]?.answer(204);
+});
+
 test("positions of events go on growing over a restore, and one that is taken is given anew behind all others", async () => {
   const { control, order, first, database } = await openTwo();
   const positions = (storeId: string) =>

@@ -24,7 +24,6 @@ import { deliveryErrorOf, post, type PostContext, type Posted } from "./post.ts"
 import type { ServiceContext } from "../context.ts";
 import type { Leases } from "../readiness/leases.ts";
 import type { AccessLog, DeliveryTry } from "../runtime/access-log.ts";
-import { storeTime } from "../at-store.ts";
 
 /** What deliveries need. */
 export type DispatchContext = ServiceContext &
@@ -266,13 +265,19 @@ function shownTry({ endpoint, event, number, result, milliseconds }: Ended, at: 
   };
 }
 
-/** Writes how a try ended, and what follows from it for its delivery and its endpoint; runs inside a write. */
-export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
+/**
+ * Writes how a try ended, and what follows from it for its delivery and its endpoint; runs inside a write. Undefined, and
+ * nothing is written, where the try is gone: what was sent before a reset or a restore says nothing of what is there now.
+ */
+export function recordEnd(context: DispatchContext, ended: Ended): Dispatched | undefined {
   const { store, world } = context;
   const { delivery, event, number, milliseconds, result } = ended;
+  const { id: deliveryId, storeId } = delivery;
+  const clock = store.clocks.of(storeId);
+  const found = clock && store.deliveries.find(deliveryId);
+  if (clock === undefined || found === undefined) return undefined;
   const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
-  const now = storeTime(context, delivery.storeId);
-  context.eventArrivals.tell(delivery.storeId);
+  const now = storeNow(clock, world.now());
   const outcome = outcomeOf(result, world.now());
   const isPaused =
     endpoint.kind === "listener" &&
@@ -287,42 +292,33 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched {
     : afterTry(outcome, {
         tries,
         schedule: context.deliveryScheduleMs,
-        jitter: jitterOf(delivery.id, tries),
+        jitter: jitterOf(deliveryId, tries),
         now,
       });
-  // What was sent before a reset or a restore of the store says nothing of what is there after it.
-  const isThere =
-    store.clocks.of(delivery.storeId) !== undefined &&
-    store.deliveryAttempts.isOpen({ deliveryId: delivery.id, number });
-  const found = isThere ? store.deliveries.find(delivery.id) : undefined;
-  if (found !== undefined && verdict.state === "succeeded") {
-    const { storeId } = delivery;
-    context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
-  }
   // It may have been dropped with its endpoint since.
-  const isWanted = found?.state === "due";
+  const isWanted = found.state === "due";
   const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
   const error = "error" in outcome ? outcome.error : null;
   const [address, answer] =
     result === "forbidden" ? [null, null] : [result.address ?? null, answerOf(result)];
-  store.deliveryAttempts.finish(
-    { deliveryId: delivery.id, number },
-    { finishedAt: now, milliseconds, address, status, error, answer, nextAt },
-  );
+  const end = { finishedAt: now, milliseconds, address, status, error, answer, nextAt };
+  if (!store.deliveryAttempts.finish({ deliveryId, number }, end)) return undefined;
+  context.eventArrivals.tell(storeId);
+  if (verdict.state === "succeeded")
+    context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
   if (isWanted) {
-    store.deliveries.settle(delivery.id, { state: verdict.state, tries, nextAt: nextAt ?? now });
+    store.deliveries.settle(deliveryId, { state: verdict.state, tries, nextAt: nextAt ?? now });
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
   }
-  if (isPaused && isThere) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
-  else if (found !== undefined && !isFree)
+  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
+  else if (!isFree)
     judgeEndpoint(
       context,
       { endpoint, taken: isTaken(outcome), gone: "gone" in verdict && verdict.gone },
       now,
     );
-  const { id: deliveryId } = delivery;
   return {
     at: now,
     deliveryId,

@@ -31,12 +31,17 @@ type Line = {
   readonly sending: Set<Promise<void>>;
   /** Tries that have ended and are not recorded yet. */
   readonly ended: { readonly place: number; readonly end: Ended }[];
+  /**
+   * The place of the newest try of each delivery that was started and is not recorded. After a restore a delivery can have
+   * an older one beside it, of the same number: what that one ended with says nothing of what was restored.
+   */
+  readonly newest: Map<string, number>;
   /** Whether there is no room for another try before one ends. */
   isFull: boolean;
 };
 
-/** The recorded ends of tries, and the next tries to send. */
-type Step = Taken & { readonly recorded: readonly EndedTry[] };
+/** The recorded ends of tries, of how many that had ended, and the next tries to send. */
+type Step = Taken & { readonly recorded: readonly EndedTry[]; readonly ended: number };
 
 /** Delay after a failure, such as a locked database. */
 const RETRY_MS = 1000;
@@ -70,17 +75,17 @@ export function createLines(
 
   /** One step: the ends of tries and the starts of the next ones share a transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
-    const line = lines.get(endpointId) ?? { sending: new Set(), ended: [], isFull: false };
+    const line = lines.get(endpointId) ?? newLine();
     lines.set(endpointId, line);
     if (line.isFull && line.ended.length === 0) return;
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
-    const { recorded, started, isFull } = await recordAndTake(context, line, {
+    const { ended, recorded, started, isFull } = await recordAndTake(context, line, {
       take: (underWay) => (stopped ? NONE_TAKEN : takeDue(context, endpointId, { underWay, expect })),
       isStopped: () => stopped,
       report,
     });
     // Those that ended meanwhile stand behind them.
-    line.ended.splice(0, recorded.length);
+    forgetEnded(line, ended);
     line.isFull = isFull;
     for (const next of started) launch(line, next);
     if (line.sending.size === 0 && line.ended.length === 0) lines.delete(endpointId);
@@ -90,6 +95,7 @@ export function createLines(
   /** Sends a try beside the others. Its end is recorded with those of others that have come by then. */
   function launch(line: Line, started: Started): void {
     const place = (places += 1);
+    line.newest.set(started.delivery.id, place);
     const sent = send(context, started, report).then((end) => {
       line.sending.delete(sent);
       line.ended.push({ place, end });
@@ -103,8 +109,7 @@ export function createLines(
     idle: async (endpointIds) => {
       for (;;) {
         await workers.idle(endpointIds);
-        const ids = endpointIds ?? [...lines.keys()];
-        const sending = ids.flatMap((id) => Array.from(lines.get(id)?.sending ?? []));
+        const sending = sendingTo(lines, endpointIds);
         if (sending.length === 0) return;
         await Promise.race(sending);
       }
@@ -114,6 +119,23 @@ export function createLines(
       alarm.stop();
     },
   };
+}
+
+function sendingTo(
+  lines: ReadonlyMap<string, Line>,
+  endpointIds: readonly string[] = [...lines.keys()],
+): Promise<void>[] {
+  return endpointIds.flatMap((id) => Array.from(lines.get(id)?.sending ?? []));
+}
+
+function newLine(): Line {
+  return { sending: new Set(), ended: [], newest: new Map(), isFull: false };
+}
+
+/** Takes out the first of the tries that have ended. */
+function forgetEnded({ ended, newest }: Line, count: number): void {
+  for (const { place, end } of ended.splice(0, count))
+    if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
 }
 
 /** A sent try must be recorded: while the database cannot be written, it is tried again. */
@@ -130,8 +152,13 @@ async function recordAndTake(
   for (;;) {
     try {
       return await store.write(() => {
-        const recorded = line.ended.map(({ place, end }) => ({ place, dispatched: recordEnd(context, end) }));
-        return { recorded, ...options.take(line.sending.size) };
+        const ended = line.ended.length;
+        const recorded = line.ended.flatMap(({ place, end }) => {
+          const isNewest = line.newest.get(end.delivery.id) === place;
+          const dispatched = isNewest ? recordEnd(context, end) : undefined;
+          return dispatched === undefined ? [] : [{ place, dispatched }];
+        });
+        return { ended, recorded, ...options.take(line.sending.size) };
       });
     } catch (error) {
       if (line.ended.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))

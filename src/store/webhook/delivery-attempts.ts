@@ -89,9 +89,6 @@ export function deliveryAttemptsTable(connection: Connection) {
   const selectOpen = connection.prepare<[], DeliveryAttempt>(
     `SELECT ${COLUMNS} FROM delivery_attempts WHERE finished_at IS NULL`,
   );
-  const selectIsOpen = connection.prepare<Place>(
-    "SELECT 1 FROM delivery_attempts WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL",
-  );
   const selectLast = connection.prepare<[string], Pick<DeliveryAttempt, "number" | "error">>(
     "SELECT number, error FROM delivery_attempts WHERE delivery_id = ? ORDER BY number DESC LIMIT 1",
   );
@@ -102,14 +99,9 @@ export function deliveryAttemptsTable(connection: Connection) {
       insert.run(attempt);
     },
 
-    /** Writes how a try ended. */
-    finish: ({ deliveryId, number }: Place, end: AttemptEnd): void => {
-      finish.run({ ...end, deliveryId, number });
-    },
-
-    /** Whether a try is there and has not ended. */
-    isOpen: ({ deliveryId, number }: Place): boolean =>
-      selectIsOpen.get({ deliveryId, number }) !== undefined,
+    /** Writes how a try ended; false where no such try is open. */
+    finish: ({ deliveryId, number }: Place, end: AttemptEnd): boolean =>
+      finish.run({ ...end, deliveryId, number }).changes > 0,
 
     /** The tries of a delivery, first to last. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
