@@ -7,7 +7,7 @@ import { realWorld } from "../src/real-world.ts";
 import { takeSnapshot } from "../src/sandbox/runtime/snapshots.ts";
 import { IN_MEMORY } from "../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
-import { openImage, SNAPSHOT_FILE } from "../src/store/snapshot/image.ts";
+import { openImage, SNAPSHOT_FILE, withDigest } from "../src/store/snapshot/image.ts";
 import { openStore } from "../src/store/store.ts";
 import type { World } from "../src/world.ts";
 import { SEED, size } from "./support/campaign.ts";
@@ -271,19 +271,40 @@ test("no key, token, secret or path of this machine can be read in a snapshot", 
   }
 });
 
+/** A snapshot that another program has changed, and that says of itself that it is whole. */
+function changedSnapshot(whole: Uint8Array, work: (copy: Database.Database) => void): Buffer {
+  const copy = new Database(Buffer.from(whole));
+  copy.pragma("foreign_keys = OFF");
+  const triggers = copy
+    .prepare<[], { readonly name: string; readonly sql: string }>(
+      "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('events', 'idempotency_keys')",
+    )
+    .all();
+  // These rows never change.
+  for (const { name } of triggers) copy.exec(`DROP TRIGGER ${name}`);
+  work(copy);
+  for (const { sql } of triggers) copy.exec(sql);
+  const bytes = copy.serialize();
+  copy.close();
+  return withDigest(bytes);
+}
+
+/** A snapshot with one bit of it changed; the same one for each number. */
+function withAnotherBit(whole: Uint8Array, number: number): Buffer {
+  const [bit = 0] = fc.sample(fc.nat(whole.length * 8 - 1), { seed: SEED + number, numRuns: 1 });
+  const bytes = Buffer.from(whole);
+  bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+  return bytes;
+}
+
 test("what is no snapshot, is damaged or newer is refused, and nothing is changed; an older one is migrated", async () => {
-  const { harness, run, database, first } = await openTwo();
+  const { harness, run, order, database, first } = await openTwo();
+  await order(first, "o-1");
+  await quiet(database);
   await run("snapshots create base");
   const path = join(harness.cwd, ".checkout/snapshots/base.snapshot");
   const whole = readFileSync(path);
-  const changed = (work: (copy: Database.Database) => void): Buffer => {
-    const copy = new Database(Buffer.from(whole));
-    copy.pragma("foreign_keys = OFF");
-    work(copy);
-    const bytes = copy.serialize();
-    copy.close();
-    return bytes;
-  };
+  const changed = (work: (copy: Database.Database) => void): Buffer => changedSnapshot(whole, work);
   const cut = Buffer.from(whole.subarray(0, whole.length - 8192));
   const scribbled = Buffer.from(whole).fill(0xff, 4096 * 5, 4096 * 5 + 200);
   const cases: readonly (readonly [string, Buffer, RegExp])[] = [
@@ -294,24 +315,32 @@ test("what is no snapshot, is damaged or newer is refused, and nothing is change
     ["scribbled over", scribbled, /damaged/],
     ["newer", changed((copy) => copy.pragma("user_version = 900")), /newer version.*format 900/],
     ["of another table", changed((copy) => copy.exec("CREATE TABLE more (x)")), /damaged.*tables/],
-    ["without a check", changed((copy) => copy.exec("DROP TRIGGER events_are_kept")), /damaged.*tables/],
+    ["without a check", changed((copy) => copy.exec("DROP TRIGGER checkouts_are_kept")), /damaged.*tables/],
     ["without its store", changed((copy) => copy.exec("DELETE FROM stores")), /damaged.*missing/],
     ["without its row", changed((copy) => copy.exec("DELETE FROM snapshot")), /damaged.*missing/],
     [
       "of another key",
       changed((copy) => copy.exec("UPDATE snapshot SET key = zeroblob(32)")),
-      /cannot be opened/,
+      /damaged.*cannot be opened/,
     ],
+    ...["-position", "position + 9007199254740990", "9223372036854775807 - position"].map(
+      (position) =>
+        [
+          `with positions of ${position}`,
+          changed((copy) => copy.exec(`UPDATE events SET position = ${position}`)),
+          /damaged.*position/,
+        ] as const,
+    ),
+    ...Array.from(
+      { length: size(40, 1000) },
+      (_, at) => [`with another bit, ${at}`, withAnotherBit(whole, at), /damaged|no snapshot|newer/] as const,
+    ),
   ];
   const before = rowsOf(database, first);
   for (const [what, bytes, said] of cases) {
     writeFileSync(path, bytes);
     const refused = await harness.run(["snapshots", "restore", "base"]);
-    expect([what, refused.code, refused.stderr]).toEqual([
-      what,
-      what === "of another key" ? 5 : 1,
-      expect.stringMatching(said),
-    ]);
+    expect([what, refused.code, refused.stderr]).toEqual([what, 1, expect.stringMatching(said)]);
     expect(rowsOf(database, first)).toEqual(before);
   }
   const later = {
@@ -324,6 +353,49 @@ test("what is no snapshot, is damaged or newer is refused, and nothing is change
     expect(migrated.value.connection.prepare("SELECT * FROM later").all()).toEqual([]);
     migrated.value.connection.close();
   }
+});
+
+test("rows of one store of a snapshot never refer to those of another, here or in it", async () => {
+  const { harness, run, order, database, first } = await openTwo();
+  for (const [storeId, orderId] of [
+    [first, "o-1"],
+    [TEA, "tea-1"],
+  ] as const)
+    await order(storeId, orderId);
+  await quiet(database);
+  await run("snapshots create whole --all");
+  const path = join(harness.cwd, ".checkout/snapshots/whole.snapshot");
+  const whole = readFileSync(path);
+  const before = [rowsOf(database, first), rowsOf(database, TEA)];
+  const references = [
+    ["deliveries", "event_id", "events"],
+    ["deliveries", "endpoint_id", "endpoints"],
+    ["deliveries", "checkout_id", "checkouts"],
+    ["idempotency_keys", "checkout_id", "checkouts"],
+  ] as const;
+  for (const [table, column, parent] of references) {
+    const crossing = changedSnapshot(whole, (copy) =>
+      copy
+        .prepare(
+          `UPDATE ${table} SET ${column} = (SELECT id FROM ${parent} WHERE store_id = ?)
+           WHERE rowid = (SELECT max(rowid) FROM ${table} WHERE store_id = ?)`,
+        )
+        .run(TEA, first),
+    );
+    writeFileSync(path, crossing);
+    for (const scope of [["--all"], ["--store", first]]) {
+      const refused = await harness.run(["snapshots", "restore", "whole", ...scope]);
+      expect([table, column, refused.code, refused.stderr]).toEqual([
+        table,
+        column,
+        1,
+        expect.stringContaining("of one store refer to those of another"),
+      ]);
+      expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(before);
+    }
+  }
+  writeFileSync(path, whole);
+  await run(`snapshots restore whole --store ${first}`);
 });
 
 test("a store of a snapshot is made where it is not, and refused where another one has its keys or ids", async () => {

@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.t
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { SnapshotImage } from "../../store/snapshot/image.ts";
-import { SnapshotConflict } from "../../store/snapshot/snapshots.ts";
+import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/snapshots.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import type { ErasedStore, ErasureContext } from "./erase.ts";
@@ -48,8 +48,7 @@ export async function restoreSnapshot(
   bytes: Uint8Array,
 ): Promise<Outcome<readonly RestoredStore[]>> {
   const opened = context.store.snapshots.open(bytes);
-  if (!opened.ok)
-    return refuse("invalid_parameter", `the snapshot cannot be restored: ${opened.refusal.message}`);
+  if (!opened.ok) return unfit(opened.refusal.message);
   const image = opened.value;
   try {
     const chosen = chooseStores(image, scope);
@@ -89,7 +88,7 @@ async function replaceStores(
   const rows = isAll ? "all" : { storeId: only };
   const here = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
   return storeGate.alone([...new Set([...storeIds, ...here()])], async () => {
-    const replaced = await refusingConflicts(() =>
+    const replaced = await refusingUnfit(() =>
       store.write(() => {
         const gone = here().filter((id) => !storeIds.includes(id));
         store.snapshots.restore(image, { rows, storeIds, gone, reseal });
@@ -107,14 +106,19 @@ async function replaceStores(
   });
 }
 
-/** Runs a write that is undone, and refused, where another store has what it brings. */
-async function refusingConflicts<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
+/** Runs a write that is undone, and refused, where rows of a snapshot do not fit here, or nowhere. */
+async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
   try {
     return accept(await write());
   } catch (error) {
+    if (error instanceof SnapshotDamage) return unfit(`it is damaged: ${error.message}`);
     if (!(error instanceof SnapshotConflict)) throw error;
     return { ok: false, refusal: conflict(error) };
   }
+}
+
+function unfit(why: string): Outcome<never> {
+  return refuse("invalid_parameter", `the snapshot cannot be restored: ${why}`);
 }
 
 function conflict({ message }: SnapshotConflict): Refusal {
@@ -131,7 +135,7 @@ function resealing(
 ): (sealed: SealedSecret) => SealedSecret {
   return (sealed) => {
     const secret = openSecret(sealed, from);
-    if (secret === undefined) throw new SnapshotConflict(`the signing secret ${sealed.id} cannot be opened`);
+    if (secret === undefined) throw new SnapshotDamage(`the signing secret ${sealed.id} cannot be opened`);
     const { id, storeId } = sealed;
     return sealSecret(secret, { id, storeId, nonce: randomBytes(NONCE_BYTES) }, to);
   };

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
@@ -15,6 +16,7 @@ import {
 import { storageFailureOf } from "../connection/storage-failure.ts";
 import { INSTANCE_DDL } from "../instance.ts";
 import { SANDBOX_FILE } from "../schema.ts";
+import { crossesStores } from "./rows.ts";
 
 /**
  * The kind of a snapshot: "ckSN" in its header. It has the tables and the formats of `sandbox.db`, and is not taken for
@@ -44,6 +46,9 @@ type ImageOptions = Pick<OpenOptions, "kind" | "nativeBinding">;
 const SQLITE_MAGIC = "SQLite format 3\0";
 const HEADER_BYTES = 100;
 const APPLICATION_ID_OFFSET = 68;
+/** Where a snapshot keeps the hash of its other bytes: SQLite has no use for this place of a header. */
+const DIGEST_OFFSET = 72;
+const DIGEST_BYTES = 20;
 /** Where a file says how it is written and read; 1 is a rollback journal, because there is no log beside memory. */
 const WRITE_VERSION_OFFSET = 18;
 /** Snapshots came with this format. */
@@ -61,12 +66,24 @@ export function newImage(options: ImageOptions): Connection {
   return connection;
 }
 
+/** The bytes of a snapshot with their hash in them, by which every later change of them is seen. */
+export function withDigest(bytes: Buffer): Buffer {
+  digestOf(bytes).copy(bytes, DIGEST_OFFSET);
+  return bytes;
+}
+
+function digestOf(bytes: Buffer): Buffer {
+  const [before, after] = [bytes.subarray(0, DIGEST_OFFSET), bytes.subarray(DIGEST_OFFSET + DIGEST_BYTES)];
+  return createHash("sha256").update(before).update(after).digest().subarray(0, DIGEST_BYTES);
+}
+
 /**
- * Opens a snapshot in memory and checks all of it: whose it is, its pages, its tables, the references of its rows. One of
+ * Opens a snapshot in memory and checks all of it: whose it is, its bytes, its pages, its tables, the references of its rows. One of
  * an older format is migrated, in memory; the bytes stay as they are.
  */
 export function openImage(bytes: Uint8Array, options: ImageOptions): Outcome<SnapshotImage, SnapshotRefusal> {
-  const header = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEADER_BYTES));
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const header = whole.subarray(0, HEADER_BYTES);
   if (header.length < HEADER_BYTES || header.toString("latin1", 0, 16) !== SQLITE_MAGIC)
     return refused("foreign", "it is no snapshot of checkout");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== options.kind.applicationId)
@@ -75,8 +92,8 @@ export function openImage(bytes: Uint8Array, options: ImageOptions): Outcome<Sna
     return damaged("it was changed by another program");
   let connection: Connection | undefined;
   try {
-    connection = openBytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), options);
-    const checked = checkImage(connection, options);
+    connection = openBytes(whole, options);
+    const checked = checkImage(connection, options, whole);
     if (!checked.ok) connection.close();
     return checked;
   } catch (error) {
@@ -90,7 +107,11 @@ function isDamage(error: unknown): boolean {
   return storageFailureOf(error)?.code === "database_damaged" || error instanceof Database.SqliteError;
 }
 
-function checkImage(connection: Connection, options: ImageOptions): Outcome<SnapshotImage, SnapshotRefusal> {
+function checkImage(
+  connection: Connection,
+  options: ImageOptions,
+  bytes: Buffer,
+): Outcome<SnapshotImage, SnapshotRefusal> {
   const { kind } = options;
   const format = formatOf(connection);
   const newest = currentFormat(kind);
@@ -100,6 +121,8 @@ function checkImage(connection: Connection, options: ImageOptions): Outcome<Snap
       `it was made by a newer version of checkout (format ${format}; this one knows up to ${newest}); update checkout`,
     );
   if (format < FIRST_SNAPSHOT_FORMAT) return damaged(`no snapshot has format ${format}`);
+  if (!digestOf(bytes).equals(bytes.subarray(DIGEST_OFFSET, DIGEST_OFFSET + DIGEST_BYTES)))
+    return damaged("its bytes are not those that were written");
   const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
   if (verdict !== "ok") return damaged(verdict);
   if (format < newest) applyMigrations(connection, kind);
@@ -115,6 +138,9 @@ function checkImage(connection: Connection, options: ImageOptions): Outcome<Snap
   const isWhole = about?.storeId === null || (storeIds.length === 1 && storeIds[0] === about?.storeId);
   if (stray.length > 0 || about === undefined || !isWhole || storeIds.length === 0)
     return damaged("rows of it are missing");
+  // All rows of one store cannot refer to another one.
+  if (storeIds.length > 1 && crossesStores(connection))
+    return damaged("rows of one store refer to those of another");
   return accept({ ...about, format, connection, storeIds });
 }
 

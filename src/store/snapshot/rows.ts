@@ -72,6 +72,29 @@ export function copiedTables(connection: Connection): readonly CopiedTable[] {
     });
 }
 
+/** Whether a row of one store refers to one of another store. */
+export function crossesStores(connection: Connection): boolean {
+  const references = connection.prepare<
+    [],
+    { readonly [Part in "child" | "column" | "parent" | "id"]: string }
+  >(
+    `SELECT child.name AS child, reference."from" AS column, parent.name AS parent, reference."to" AS id
+     FROM pragma_table_list AS child, pragma_foreign_key_list(child.name) AS reference, pragma_table_list AS parent
+     WHERE child.schema = 'main' AND parent.schema = 'main' AND parent.name = reference."table"
+       AND EXISTS (SELECT 1 FROM pragma_table_info(child.name) WHERE name = 'store_id')
+       AND EXISTS (SELECT 1 FROM pragma_table_info(parent.name) WHERE name = 'store_id')`,
+  );
+  return references.all().some(
+    ({ child, column, parent, id }) =>
+      connection
+        .prepare(
+          `SELECT 1 FROM ${child} AS child JOIN ${parent} AS parent ON parent.${id} = child.${column}
+           WHERE parent.store_id <> child.store_id LIMIT 1`,
+        )
+        .get() !== undefined,
+  );
+}
+
 /** Reads rows, in their order. */
 export function selectRows(
   connection: Connection,

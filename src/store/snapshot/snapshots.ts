@@ -4,7 +4,15 @@ import type { Outcome } from "../../core/outcome.ts";
 import { currentFormat, type Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 import type { Clearing } from "../erasures.ts";
-import { newImage, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
+import { storageFailureOf } from "../connection/storage-failure.ts";
+import {
+  newImage,
+  openImage,
+  SNAPSHOT_FILE,
+  withDigest,
+  type SnapshotImage,
+  type SnapshotRefusal,
+} from "./image.ts";
 import {
   copiedTables,
   insertRows,
@@ -34,6 +42,11 @@ export class SnapshotConflict extends Error {
   override readonly name = "SnapshotConflict";
 }
 
+/** Rows of a snapshot that no sandbox has written: it was made or changed by another program. */
+export class SnapshotDamage extends Error {
+  override readonly name = "SnapshotDamage";
+}
+
 /** What copies rows here and there. `clearing` deletes all rows of a store; `changed` is called after each change. */
 type Options = {
   readonly nativeBinding: string | undefined;
@@ -58,7 +71,7 @@ export function snapshotsTable(connection: Connection, options: Options) {
 
     /**
      * Replaces stores, or all of them, by those of a snapshot; within a write. Throws `SnapshotConflict` where another
-     * store has an id or a key of it.
+     * store has an id or a key of it, and `SnapshotDamage` where its rows cannot be those of a sandbox.
      */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(copying, image, replacement),
 
@@ -86,7 +99,7 @@ function take(
       .prepare("INSERT INTO snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)")
       .run(storeId, takenAt, key);
     image.exec("COMMIT");
-    return image.serialize();
+    return withDigest(image.serialize());
   } finally {
     image.close();
   }
@@ -112,13 +125,20 @@ function restore(
     }
     clearing.putBack(drillKeys);
   } catch (error) {
-    const isConflict = error instanceof Database.SqliteError && error.code.startsWith("SQLITE_CONSTRAINT");
-    if (!isConflict) throw error;
-    throw new SnapshotConflict(error.message, { cause: error });
+    if (!(error instanceof Database.SqliteError) || storageFailureOf(error) !== undefined) throw error;
+    const Reason = TAKEN.has(error.code) ? SnapshotConflict : SnapshotDamage;
+    throw new Reason(error.message, { cause: error });
   }
   for (const [id, place] of places) if (place !== undefined) putAt(connection, id, place);
   changed();
 }
+
+/** What SQLite says where an id or a key is there already. */
+const TAKEN: ReadonlySet<string> = new Set([
+  "SQLITE_CONSTRAINT_PRIMARYKEY",
+  "SQLITE_CONSTRAINT_ROWID",
+  "SQLITE_CONSTRAINT_UNIQUE",
+]);
 
 function prepared(
   connection: Connection,
@@ -128,6 +148,9 @@ function prepared(
   if (table.name === SECRETS) return resealed(table, rows, reseal);
   return table.position === undefined ? rows : placed(connection, table, [...rows]);
 }
+
+/** Far above what a sandbox can count to, and far below what a number can hold: later ones come above it. */
+const MAX_POSITION = 2 ** 52;
 
 /**
  * Rows that are numbered among those of all stores: each keeps its number, or, where one is taken by now, all of them come
@@ -139,6 +162,10 @@ function placed(
   rows: unknown[][],
 ): unknown[][] {
   const column = columns[position] ?? "";
+  for (const row of rows) {
+    const place = Number(row[position]);
+    if (place < 1 || place > MAX_POSITION) throw new SnapshotDamage(`${name} has the ${column} ${place}`);
+  }
   const isTaken = connection.prepare(`SELECT 1 FROM ${name} WHERE ${column} = ?`);
   if (!rows.some((row) => isTaken.get(row[position]) !== undefined)) return rows;
   const floor = name === "events" ? "ifnull((SELECT position FROM event_floor), 0)" : "0";
