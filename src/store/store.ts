@@ -76,10 +76,12 @@ function tables(
   };
   const endpoints = endpointsTable(connection, scheduler);
   const faults = faultsTable(connection, scheduler);
+  const signingSecrets = signingSecretsTable(connection, scheduler);
   const forgetAll = (): void => {
     forgetClocks();
     endpoints.forget();
     faults.forget();
+    signingSecrets.forget();
   };
   return {
     stores,
@@ -87,7 +89,7 @@ function tables(
     erasures: erasuresTable(connection, forgetAll),
     capabilities: capabilitiesTable(connection, stores.facts.forget),
     clocks: clocksTable(connection, forgetClocks),
-    signingSecrets: signingSecretsTable(connection),
+    signingSecrets,
     prices: pricesTable(connection),
     checkouts: checkoutsTable(connection),
     checkoutLists: lazily(() => checkoutLists(connection)),

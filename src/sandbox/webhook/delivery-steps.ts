@@ -14,7 +14,7 @@ import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delive
 import { LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { parseRetryAfter } from "../../core/retry-after.ts";
 import type { DeliveryFault } from "../../core/fault/fault.ts";
-import type { Delivery } from "../../store/webhook/deliveries.ts";
+import type { Delivery, NextDelivery } from "../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
@@ -183,7 +183,10 @@ function holdBack(
 
 function start(
   context: DispatchContext,
-  wanted: Pick<Started, "delivery" | "event"> & { readonly fault: DeliveryFault | null },
+  wanted: Pick<Started, "event"> & {
+    readonly delivery: NextDelivery;
+    readonly fault: DeliveryFault | null;
+  },
   { endpoint, now, secrets }: Pick<Taking, "endpoint" | "now" | "secrets">,
 ): Started {
   const { store, world } = context;
@@ -197,7 +200,7 @@ function start(
     realNow: world.now(),
     fault: fault ?? delivery.fault,
   });
-  const last = store.deliveryAttempts.last(delivery.id);
+  const last = delivery.wasTried ? store.deliveryAttempts.last(delivery.id) : undefined;
   const number = (last?.number ?? 0) + 1;
   const connection = last?.error === "connection_lost" || last?.error === "bad_answer" ? "fresh" : "kept";
   const { auditedHeaders: headers, bodyHash } = request;
@@ -292,7 +295,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched | 
     : afterTry(outcome, {
         tries,
         schedule: context.deliveryScheduleMs,
-        jitter: jitterOf(deliveryId, tries),
+        jitter: isTaken(outcome) ? 0 : jitterOf(deliveryId, tries),
         now,
       });
   // It may have been dropped with its endpoint since.

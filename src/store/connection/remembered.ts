@@ -11,8 +11,8 @@ const REMEMBER_MS = 50;
 
 /**
  * Reads a row once for all requests of a moment: outside a transaction each read costs two locks, which was a twelfth
- * of the time of a create. Only credentials, stores and their endpoints are read this way; keys, orders and states are
- * read in the transaction that changes them.
+ * of the time of a create. Only credentials, stores with their endpoints and faults, and signing secrets are read this
+ * way; keys, orders and states are read in the transaction that changes them.
  */
 export function remembered<Value>(
   scheduler: Pick<Scheduler, "after">,

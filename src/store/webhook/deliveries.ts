@@ -25,6 +25,9 @@ export type Delivery = {
   readonly fault: MetFault | null;
 };
 
+/** A delivery that could be sent next, and whether there is a try of it already, whichever way that ended. */
+export type NextDelivery = Delivery & { readonly wasTried: boolean };
+
 /** Which deliveries to list; null for all. */
 export type DeliveryFilter = {
   readonly storeId: string;
@@ -96,8 +99,10 @@ export function deliveriesTable(connection: Connection) {
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
 
     /** The next deliveries to an endpoint, due or not, each of which waits for no other of its checkout (decision 93). */
-    next: (endpointId: string, limit = 1): Delivery[] =>
-      sql.selectNext.all({ endpointId, limit }).map(fromKnownRow),
+    next: (endpointId: string, limit = 1): NextDelivery[] =>
+      sql.selectNext
+        .all({ endpointId, limit })
+        .map((row) => ({ ...fromKnownRow(row), wasTried: row.wasTried === 1 })),
 
     /** How many are due for an endpoint by a moment. */
     countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
@@ -206,16 +211,13 @@ function prepare(connection: Connection) {
 
 /** It waits for earlier events, and while another try of its checkout is in flight: those never overlap there. */
 function prepareNext(connection: Connection) {
-  return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, Row>(
-    `SELECT ${COLUMNS} FROM deliveries AS one
-       WHERE endpoint_id = @endpointId AND state = 'due' AND NOT (in_order = 1 AND EXISTS (
-         SELECT 1 FROM deliveries AS earlier
-         WHERE earlier.endpoint_id = one.endpoint_id AND earlier.checkout_id = one.checkout_id
-           AND earlier.sequence < one.sequence AND earlier.state = 'due' AND earlier.in_order = 1))
-         AND NOT EXISTS (
-           SELECT 1 FROM deliveries AS other INDEXED BY waiting_deliveries
-           WHERE other.endpoint_id = one.endpoint_id AND other.checkout_id = one.checkout_id AND other.state = 'due'
-             AND ${hasOpenTry("other")})
+  return connection.prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, NextRow>(
+    `SELECT ${COLUMNS}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = one.id) AS wasTried
+       FROM deliveries AS one
+       WHERE endpoint_id = @endpointId AND state = 'due' AND NOT EXISTS (
+         SELECT 1 FROM deliveries AS other INDEXED BY waiting_deliveries
+         WHERE other.endpoint_id = one.endpoint_id AND other.checkout_id = one.checkout_id AND other.state = 'due'
+           AND (one.in_order = 1 AND other.in_order = 1 AND other.sequence < one.sequence OR ${hasOpenTry("other")}))
          -- An event without a checkout has only itself to wait for.
          AND NOT (one.checkout_id IS NULL AND EXISTS (
            SELECT 1 FROM deliveries AS other INDEXED BY deliveries_of_event
@@ -284,6 +286,7 @@ function prepareLists(connection: Connection) {
   };
 }
 
+type NextRow = Row & { readonly wasTried: number };
 type EndpointAt = Pick<Delivery, "endpointId"> & { readonly now: number };
 
 function fromRow(row: Row | undefined): Delivery | undefined {

@@ -1,5 +1,7 @@
 import type { SealedSecret } from "../../core/sealed-secret.ts";
 import type { Connection } from "../connection/database.ts";
+import type { Scheduler } from "../connection/group-commit.ts";
+import { remembered } from "../connection/remembered.ts";
 
 /** The owner of a secret, and its times in milliseconds by the store's clock. */
 type SecretPlace = {
@@ -27,8 +29,8 @@ CREATE TABLE signing_secrets (
 CREATE INDEX signing_secrets_of_endpoint ON signing_secrets (endpoint_id) WHERE endpoint_id IS NOT NULL;
 `;
 
-/** Signing secrets, sealed with the master key (decision 16). */
-export function signingSecretsTable(connection: Connection) {
+/** Signing secrets, sealed with the master key (decision 16); remembered for a moment, because every delivery asks. */
+export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<SealedSecret & SecretPlace>(
     `INSERT INTO signing_secrets (id, store_id, endpoint_id, nonce, sealed, created_at, retired_at)
      VALUES (@id, @storeId, @endpointId, @nonce, @sealed, @createdAt, @retiredAt)`,
@@ -45,21 +47,30 @@ export function signingSecretsTable(connection: Connection) {
      WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 
+  type OfEndpoint = readonly (SealedSecret & Pick<SecretPlace, "retiredAt">)[];
+  const ofEndpoint = remembered(scheduler, (id): OfEndpoint => selectOfEndpoint.all(id));
+  const current = remembered(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
+  const forget = (): void => [ofEndpoint, current].forEach((one) => one.forget());
+
   return {
     /** Adds a secret of the store, or of one endpoint; with `retiredAt`, one that will stop being used then. */
     insert: (secret: SealedSecret, place: SecretPlace): void => {
+      forget();
       insert.run({ ...secret, ...place });
     },
 
     /** The newest secret of a store that is in use. */
-    current: (storeId: string): SealedSecret | undefined => selectCurrent.get(storeId),
+    current,
 
     /** The secrets that an endpoint has had, newest first; none if it signs with its store's. */
-    ofEndpoint: (endpointId: string): (SealedSecret & { readonly retiredAt: number | null })[] =>
-      selectOfEndpoint.all(endpointId),
+    ofEndpoint,
+
+    /** Forgets what is remembered of them, after they were changed elsewhere. */
+    forget,
 
     /** Retires all secrets of an endpoint at a moment, except those that retire earlier. */
     retire: (endpointId: string, at: number): void => {
+      forget();
       retire.run({ endpointId, at });
     },
   };
