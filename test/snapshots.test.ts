@@ -7,7 +7,7 @@ import { realWorld } from "../src/real-world.ts";
 import { takeSnapshot } from "../src/sandbox/runtime/snapshots.ts";
 import { IN_MEMORY } from "../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
-import { openImage, SNAPSHOT_FILE, withDigest } from "../src/store/snapshot/image.ts";
+import { openImage, SNAPSHOT_FILE, withChecksum } from "../src/store/snapshot/image.ts";
 import { openStore } from "../src/store/store.ts";
 import type { World } from "../src/world.ts";
 import { SEED, size } from "./support/campaign.ts";
@@ -286,7 +286,7 @@ function changedSnapshot(whole: Uint8Array, work: (copy: Database.Database) => v
   for (const { sql } of triggers) copy.exec(sql);
   const bytes = copy.serialize();
   copy.close();
-  return withDigest(bytes);
+  return withChecksum(bytes);
 }
 
 /** A snapshot with one bit of it changed; the same one for each number. */

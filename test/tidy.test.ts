@@ -15,7 +15,7 @@ const LAYERS: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {
   core: { folders: [], packages: ["zod", "ipaddr.js", "jsonc-parser", "leven", "node:crypto", "node:net"] },
-  store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path"] },
+  store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path", "node:zlib"] },
   web: {
     folders: ["core", "world.ts"],
     packages: ["hono/html", "hono/utils/accept", "node:http", "node:https", "node:net"],

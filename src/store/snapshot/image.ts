@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
@@ -46,9 +46,9 @@ type ImageOptions = Pick<OpenOptions, "kind" | "nativeBinding">;
 const SQLITE_MAGIC = "SQLite format 3\0";
 const HEADER_BYTES = 100;
 const APPLICATION_ID_OFFSET = 68;
-/** Where a snapshot keeps the hash of its other bytes: SQLite has no use for this place of a header. */
-const DIGEST_OFFSET = 72;
-const DIGEST_BYTES = 20;
+/** Where a snapshot keeps the checksum of its other bytes: SQLite has no use for this place of a header. */
+const CHECKSUM_OFFSET = 72;
+const CHECKSUM_BYTES = 4;
 /** Where a file says how it is written and read; 1 is a rollback journal, because there is no log beside memory. */
 const WRITE_VERSION_OFFSET = 18;
 /** Snapshots came with this format. */
@@ -66,15 +66,15 @@ export function newImage(options: ImageOptions): Connection {
   return connection;
 }
 
-/** The bytes of a snapshot with their hash in them, by which every later change of them is seen. */
-export function withDigest(bytes: Buffer): Buffer {
-  digestOf(bytes).copy(bytes, DIGEST_OFFSET);
+/** The bytes of a snapshot with their checksum in them: SQLite keeps none, so a changed digit would be restored. */
+export function withChecksum(bytes: Buffer): Buffer {
+  bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
 }
 
-function digestOf(bytes: Buffer): Buffer {
-  const [before, after] = [bytes.subarray(0, DIGEST_OFFSET), bytes.subarray(DIGEST_OFFSET + DIGEST_BYTES)];
-  return createHash("sha256").update(before).update(after).digest().subarray(0, DIGEST_BYTES);
+function checksumOf(bytes: Buffer): number {
+  const after = bytes.subarray(CHECKSUM_OFFSET + CHECKSUM_BYTES);
+  return crc32(after, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
 }
 
 /**
@@ -121,7 +121,7 @@ function checkImage(
       `it was made by a newer version of checkout (format ${format}; this one knows up to ${newest}); update checkout`,
     );
   if (format < FIRST_SNAPSHOT_FORMAT) return damaged(`no snapshot has format ${format}`);
-  if (!digestOf(bytes).equals(bytes.subarray(DIGEST_OFFSET, DIGEST_OFFSET + DIGEST_BYTES)))
+  if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return damaged("its bytes are not those that were written");
   const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
   if (verdict !== "ok") return damaged(verdict);

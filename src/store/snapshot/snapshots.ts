@@ -9,7 +9,7 @@ import {
   newImage,
   openImage,
   SNAPSHOT_FILE,
-  withDigest,
+  withChecksum,
   type SnapshotImage,
   type SnapshotRefusal,
 } from "./image.ts";
@@ -99,7 +99,7 @@ function take(
       .prepare("INSERT INTO snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)")
       .run(storeId, takenAt, key);
     image.exec("COMMIT");
-    return withDigest(image.serialize());
+    return withChecksum(image.serialize());
   } finally {
     image.close();
   }

@@ -100,9 +100,7 @@ export function deliveriesTable(connection: Connection) {
 
     /** The next deliveries to an endpoint, due or not, each of which waits for no other of its checkout (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
-      sql.selectNext
-        .all({ endpointId, limit })
-        .map((row) => ({ ...fromKnownRow(row), wasTried: row.wasTried === 1 })),
+      sql.selectNext.all({ endpointId, limit }).map(fromNextRow),
 
     /** How many are due for an endpoint by a moment. */
     countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
@@ -291,6 +289,10 @@ type EndpointAt = Pick<Delivery, "endpointId"> & { readonly now: number };
 
 function fromRow(row: Row | undefined): Delivery | undefined {
   return row && fromKnownRow(row);
+}
+
+function fromNextRow({ wasTried, ...row }: NextRow): NextDelivery {
+  return { ...fromKnownRow(row), wasTried: wasTried === 1 };
 }
 
 function fromKnownRow(row: Row): Delivery {
