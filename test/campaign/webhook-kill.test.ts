@@ -128,7 +128,7 @@ async function addEndpoints(sandbox: SandboxProcess, random: () => number): Prom
   const capricious = (refusals: number): Reply => {
     const choice = random();
     if (choice < 0.15 && refusals < MAX_REFUSALS) return { status: 500, afterMs: 0 };
-    return { status: 200, afterMs: choice > 0.96 ? random() * 50 : 0 };
+    return { status: 200, afterMs: choice > 0.8 ? random() * 50 : 0 };
   };
   const slow = (): Reply => ({ status: 200, afterMs: random() * 20 });
   const wanted = [
