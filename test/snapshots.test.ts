@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
@@ -586,6 +587,27 @@ test("each table with rows of a store is in a snapshot, and no other", () => {
   expect(takeSnapshot(context, "all")).toEqual(bytes);
   expect(SNAPSHOT_FILE.migrations).toBe(SANDBOX_FILE.migrations);
   opened.value.close();
+});
+
+test("a folder, a link and a pipe among the snapshots are none, and hold nobody up", async () => {
+  const harness = createHarness();
+  const { stop } = await harness.start();
+  expect((await harness.run(["snapshots", "create", "mine"])).code).toBe(0);
+  const folder = join(harness.cwd, ".checkout/snapshots");
+  const [file = ""] = readdirSync(folder);
+  const as = (name: string): string => join(folder, file.replace("mine", name));
+  mkdirSync(as("folder"));
+  symlinkSync(join(folder, file), as("link"));
+  execFileSync("mkfifo", [as("pipe")]);
+  for (const isStopped of [false, true]) {
+    if (isStopped) await stop();
+    const { stdout } = await harness.run(["snapshots", "list", "--json"]);
+    const { snapshots } = JSON.parse(stdout) as { readonly snapshots: readonly { readonly name: string }[] };
+    expect([isStopped, snapshots.map(({ name }) => name)]).toEqual([isStopped, ["mine"]]);
+    const restored = await harness.run(["snapshots", "restore", "pipe"]);
+    expect([isStopped, restored.code, restored.stdout]).toEqual([isStopped, 1, ""]);
+    expect(restored.stderr).toContain("no snapshot");
+  }
 });
 
 test("a full disk is named, and leaves the older snapshot of the name, and nothing half-written", async () => {

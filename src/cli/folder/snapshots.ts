@@ -8,10 +8,16 @@ import { stateFile } from "./files.ts";
 export function snapshotsIn({ files }: Pick<World, "files">, folder: string): SnapshotShelf {
   const path = stateFile(folder, "snapshots");
   const fileOf = (name: string): string => join(path, snapshotFileName(name));
+  // A folder, a link or a pipe of this name is none of ours; who opened a pipe would wait for ever.
+  const isFile = (file: string): boolean => files.look(file)?.kind === "file";
   return {
     names: () =>
-      files.exists(path) ? files.list(path).flatMap((file) => nameOfSnapshotFile(file) ?? []) : [],
-    read: (name) => files.readBytes(fileOf(name)),
+      files.exists(path)
+        ? files
+            .list(path)
+            .flatMap((file) => (isFile(join(path, file)) ? (nameOfSnapshotFile(file) ?? []) : []))
+        : [],
+    read: (name) => (isFile(fileOf(name)) ? files.readBytes(fileOf(name)) : undefined),
     write: (name, bytes) => {
       files.makeFolder(path);
       files.removeUnfinished(path);
