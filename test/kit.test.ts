@@ -60,6 +60,24 @@ test("an order is created, paid and told of by a verified webhook, with a socket
   }
 });
 
+test("the timeline of an order begins with its request, whatever its id and the clock", async () => {
+  const { store } = await start({ port: null });
+  for (let count = 0; count < 20; count += 1) {
+    const order = await store.orders.create({ ...ORDER, order_id: `order-${count}` });
+    await store.orders.create({ ...ORDER, order_id: `order-${count}` }).catch(() => undefined);
+    for (const id of [order.id, order.order_id]) {
+      const told = (await store.timeline(id)).entries.map(({ text }) => text);
+      expect(told[0]).toBe("POST /v1/orders: 201");
+      // What is of one millisecond is in no order.
+      expect(told.toSorted()).toEqual([
+        "POST /v1/orders: 201",
+        "POST /v1/orders: 409 order_conflict",
+        "order.created",
+      ]);
+    }
+  }
+});
+
 test("a refusal is a CheckoutError with what v1 answered", async () => {
   const { store } = await start({ port: null });
   await store.orders.create(ORDER, { idempotencyKey: "the-first-key" });
@@ -369,6 +387,8 @@ test("await using ends stores and sandboxes", async () => {
   await store[Symbol.asyncDispose]();
   await expect(store.events.list()).rejects.toMatchObject({ status: 404 });
   expect(await isOpen(Number(new URL(receiver.url).port))).toBe(false);
+  // Also one that has ended already.
+  await store[Symbol.asyncDispose]();
   await sandbox.store.orders.create(ORDER);
   await sandbox.store[Symbol.asyncDispose]();
   expect(await sandbox.store.events.list()).toEqual([]);

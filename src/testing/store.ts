@@ -79,11 +79,16 @@ export function storeOf(
     reset,
     delete: remove,
     [Symbol.asyncDispose]: async () => {
-      if (!running.isClosed()) await (isFirst ? reset() : remove());
+      if (!running.isClosed()) await (isFirst ? reset() : remove().catch(unlessGone));
       await end();
     },
   };
   return { store, forget, end };
+}
+
+/** A store that its test has deleted is as it should be. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
 }
 
 function envOf(

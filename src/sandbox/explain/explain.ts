@@ -90,7 +90,11 @@ async function tell({ context, storeId, id }: Looking): Promise<ToldCheckout | u
   const { store } = context;
   const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => toldDelivery(store, one));
   const of = requestsOf(context, storeId, checkout.orderId);
-  const requests = of.filter(({ path, storeAt }) => storeAt >= checkout.createdAt || path.endsWith(id));
+  // The request that created it began before it was there, and ended after that.
+  const requests = of.filter(
+    ({ path, storeAt, durationMs }) =>
+      storeAt + Math.ceil(durationMs) >= checkout.createdAt || path.endsWith(id),
+  );
   return { checkout, story: { attempts, lateResults, events: store.events.of(id), deliveries, requests } };
 }
 
