@@ -206,6 +206,8 @@ async function buildTesting(): Promise<void> {
     format: "cjs",
     external: ["better-sqlite3"],
     alias: ALIAS,
+    // jest refuses it.
+    supported: { "dynamic-import": false },
   });
   const types = typesOf(TESTING_TYPES);
   const names = [...types.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(

@@ -49,6 +49,7 @@ import type {
   GuestWorld,
   World,
 } from "./world.ts";
+import { isError } from "./core/outcome.ts";
 
 /** Node modules that few commands need are loaded on demand, because loading them costs every command some ms. */
 const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
@@ -299,7 +300,7 @@ export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLos
         dropped = 0;
       } catch (error) {
         dropped += chunk.toString("latin1").split("\n").length - 1;
-        loss.onFailure?.(error instanceof Error ? error : new Error(String(error)));
+        loss.onFailure?.(isError(error) ? error : new Error(String(error)));
       }
       done();
     },
@@ -515,7 +516,7 @@ async function openBrowser(url: string): ReturnType<World["openBrowser"]> {
     if (ending === 0) return { ok: true };
     return { ok: false, message: `the system's opener ended with ${ending}` };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = isError(error) ? error.message : String(error);
     return { ok: false, message: `the system's opener cannot be run: ${message}` };
   }
 }
@@ -636,7 +637,7 @@ function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramE
 
 function notRun(error: unknown): ProgramEnd {
   const ending = codeOf(error) === "ENOENT" ? "not_found" : "not_executable";
-  return { ending, message: error instanceof Error ? error.message : String(error) };
+  return { ending, message: isError(error) ? error.message : String(error) };
 }
 
 /** Whether what the terminal sends goes to our process group. Windows gives it to every process of a console. */
@@ -894,10 +895,10 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
 }
 
 function codeOf(error: unknown): string | undefined {
-  return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return isError(error) ? (error as NodeJS.ErrnoException).code : undefined;
 }
 
 /** An aborted sleep ends early; the caller looks at the signal. */
 function ignoreAbort(error: unknown): void {
-  if (!(error instanceof Error && error.name === "AbortError")) throw error;
+  if (!(isError(error) && error.name === "AbortError")) throw error;
 }

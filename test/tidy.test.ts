@@ -49,7 +49,7 @@ const LAYERS: Readonly<
   // What merchants import: it runs in their program, not in ours.
   "webhooks.ts": { folders: ["core"], packages: [] },
   "real-world.ts": {
-    folders: ["web", "world.ts"],
+    folders: ["web", "core", "world.ts"],
     packages: [
       "open",
       "uuid",
@@ -77,6 +77,8 @@ const AMBIENT = new Set([
   "console",
   "fetch",
 ]);
+/** What a test suite loads: there an error can be of another realm. */
+const IN_TEST_SUITES = /^(core|store|web|sandbox|testing|real-world\.ts|cli\/problem\.ts)/;
 const AMBIENT_MEMBERS = new Set(["Date.now", "Math.random"]);
 /** A merchant's server has no World to pass in; there the machine's clock is the default. */
 const EXEMPT: Readonly<Record<string, RegExp>> = { "webhooks.ts": /: Date\.now$/ };
@@ -127,6 +129,14 @@ test("nothing but real-world.ts reaches outside, and no file escapes the types",
         .filter((offence) => EXEMPT[file.name]?.test(offence) !== true)
         .map((offence) => `${file.name}: ${offence}`),
     );
+  expect(found).toEqual([]);
+});
+
+test("what a test suite loads takes no error by its class, which is another one in each realm of jest", () => {
+  const found = sources
+    .filter(({ name }) => IN_TEST_SUITES.test(name) && name !== "core/outcome.ts")
+    .filter(({ text }) => /instanceof (?:Error|Database\.SqliteError)\b/.test(text))
+    .map(({ name }) => name);
   expect(found).toEqual([]);
 });
 

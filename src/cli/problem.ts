@@ -1,4 +1,4 @@
-import type { Outcome } from "../core/outcome.ts";
+import { isError, type Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 import {
   isStorageFailureCode,
@@ -84,7 +84,7 @@ export function fileProblem(what: "database" | "journal", { reason, message, rem
 /** A failure of the file system or the database that no command expects; undefined for every other error. */
 export function storageProblem(error: unknown): Problem | undefined {
   const failure = storageFailureOf(error);
-  if (failure === undefined || !(error instanceof Error)) return undefined;
+  if (failure === undefined || !isError(error)) return undefined;
   // That one begins with the sentence.
   const message =
     error instanceof StorageUnavailable ? error.message : `${failure.sentence} (${error.message})`;

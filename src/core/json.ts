@@ -1,4 +1,4 @@
-import { accept, refuse, type Outcome } from "./outcome.ts";
+import { isError, accept, refuse, type Outcome } from "./outcome.ts";
 import { printable, printableLiteral } from "./text.ts";
 
 /** Deepest nesting of arrays and objects that a request body may have (decision 6). */
@@ -35,7 +35,7 @@ function parseText(text: string): Outcome<unknown> {
     return accept(JSON.parse(text) as unknown);
   } catch (error) {
     // The engine's message quotes the body after a comma; the quoted part may be a secret or binary.
-    const message = error instanceof Error ? error.message : String(error);
+    const message = isError(error) ? error.message : String(error);
     return invalid(printable(message.replace(/, (\.\.\.)?".*$/s, "")));
   }
 }

@@ -31,3 +31,8 @@ export function refuse(
 ): { readonly ok: false; readonly refusal: Refusal } {
   return { ok: false, refusal: { code, message, ...hints } };
 }
+
+/** Whether what was thrown is an error, also one of another realm: in jest Node's own errors are of another one. */
+export function isError(thrown: unknown): thrown is Error {
+  return thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";
+}

@@ -8,7 +8,7 @@ import type { ServeOptions } from "../cli/sandbox/serve.ts";
 import { iso } from "../core/clock.ts";
 import { readConfig } from "../core/config/read.ts";
 import { optionsOf } from "../core/config/settings.ts";
-import type { Outcome } from "../core/outcome.ts";
+import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
 import { StartError } from "./errors.ts";
 import type { RunningOptions } from "./running.ts";
@@ -90,7 +90,7 @@ function startOf({
   try {
     return momentOf(now);
   } catch (error) {
-    throw wrong("now", error instanceof Error ? `is wrong: ${error.message}` : "is wrong");
+    throw wrong("now", isError(error) ? `is wrong: ${error.message}` : "is wrong");
   }
 }
 

@@ -4,6 +4,7 @@ import { asUnavailable } from "../../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import type { LogFormat, LogStream } from "./access-log.ts";
+import { isError } from "../../core/outcome.ts";
 
 /** A log of our own failures: the first of each kind in full, those that follow it as a count. */
 export type FailureLog = {
@@ -83,7 +84,7 @@ function failureOf(error: unknown): Failure {
   }
   const code = "internal_error";
   // A sentence of ours: what is told apart by its words is no bug.
-  if (!(error instanceof Error)) {
+  if (!isError(error)) {
     const message = String(error);
     return { kind: message, code, message, stack: undefined };
   }

@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { storageFailure, storageFailureOf, type StorageFailure } from "./storage-failure.ts";
+import { isError } from "../../core/outcome.ts";
 
 /** Why the files of a database cannot be used, and what the system says about it. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
@@ -21,7 +22,7 @@ export function causeOf(path: string, error: unknown): Cause | undefined {
 
 function namedBy(error: unknown): Cause | undefined {
   const failure = storageFailureOf(error);
-  return failure && { failure, detail: error instanceof Error ? error.message : String(error) };
+  return failure && { failure, detail: isError(error) ? error.message : String(error) };
 }
 
 function causeIn(work: () => void): Cause | undefined {
@@ -41,8 +42,7 @@ function openAll(path: string): void {
       try {
         opened.push(openSync(path + ending, "r+"));
       } catch (error) {
-        const isToBeMade =
-          ending !== "" && error instanceof Error && "code" in error && error.code === "ENOENT";
+        const isToBeMade = ending !== "" && isError(error) && "code" in error && error.code === "ENOENT";
         if (!isToBeMade) throw error;
         accessSync(dirname(path), constants.W_OK);
       }
@@ -54,7 +54,7 @@ function openAll(path: string): void {
 
 /** Whether SQLite could not make room for its index of the log, for whatever reason. */
 function isOfIndex(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "SQLITE_IOERR_SHMSIZE";
+  return isError(error) && "code" in error && error.code === "SQLITE_IOERR_SHMSIZE";
 }
 
 /** By how much SQLite extends its index of the log at a time. */

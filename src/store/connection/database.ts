@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync } from "node:fs";
 import { readSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { isError, accept, type Outcome } from "../../core/outcome.ts";
 import { causeOf } from "./cause.ts";
 import { hasForeignLog, LOG_MARK_DDL, marker, renewMark } from "./log-mark.ts";
 import { failureInVerdict, storageFailure, storageFailureOf } from "./storage-failure.ts";
@@ -170,7 +170,7 @@ function nameOnce(unfinished: string, path: string): void {
   } catch (error) {
     if (existsSync(path)) return;
     // Some file systems have no hard links: there the last process wins.
-    if (!(error instanceof Error)) throw error;
+    if (!isError(error)) throw error;
     renameSync(unfinished, path);
   }
 }
@@ -245,7 +245,7 @@ function flushFolder(folder: string): void {
     file = openSync(folder, "r");
     fsyncSync(file);
   } catch (error) {
-    const refused = error instanceof Error && "code" in error && REFUSED_FLUSH.has(error.code);
+    const refused = isError(error) && "code" in error && REFUSED_FLUSH.has(error.code);
     if (!refused) throw error;
   } finally {
     if (file !== undefined) closeSync(file);
@@ -294,7 +294,7 @@ export function orDamaged(
   try {
     return check();
   } catch (error) {
-    if (!(error instanceof Error) || storageFailureOf(error)?.code !== "database_damaged") throw error;
+    if (!isError(error) || storageFailureOf(error)?.code !== "database_damaged") throw error;
     return refusal("damaged", path, { kind, what: `is damaged: ${error.message}` });
   }
 }

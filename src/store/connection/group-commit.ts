@@ -1,7 +1,7 @@
-import Database from "better-sqlite3";
 import type { Connection } from "./database.ts";
 import { NO_FILES, type FileWatch } from "./file-watch.ts";
-import { storageFailure, storageFailureOf, StorageUnavailable } from "./storage-failure.ts";
+import { isSqliteError, storageFailure, storageFailureOf, StorageUnavailable } from "./storage-failure.ts";
+import { isError } from "../../core/outcome.ts";
 
 /** When work runs: passed in, so that tests control it. */
 export type Scheduler = {
@@ -199,12 +199,12 @@ function runInSavepoint(statements: Statements, connection: Connection, job: Job
 }
 
 function isLocked(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
+  return isSqliteError(error) && error.code.startsWith("SQLITE_BUSY");
 }
 
 /** Turns errors of the disk and of locks, SQLite's and Node's, into StorageUnavailable; others (a constraint, a bug) stay. */
 export function asUnavailable(error: unknown): unknown {
   const failure = storageFailureOf(error);
-  if (failure === undefined || !(error instanceof Error) || error instanceof StorageUnavailable) return error;
+  if (failure === undefined || !isError(error) || error instanceof StorageUnavailable) return error;
   return new StorageUnavailable(failure, { cause: error, detail: error.message });
 }

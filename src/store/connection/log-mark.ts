@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { isError } from "../../core/outcome.ts";
 
 /**
  * The DDL of the mark that ties a database to its write-ahead log (decision 69): one row, which every commit changes, so
@@ -143,7 +144,7 @@ function fromFile<Value>(path: string, read: (file: number) => Value): Value | u
   try {
     file = openSync(path, "r");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isError(error) && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
   try {

@@ -1,3 +1,5 @@
+import { isError } from "../../core/outcome.ts";
+
 /** What is fixed about one cause: the codes of Node and SQLite that mean it, what it is, and what to do. */
 type FailureRow = {
   readonly errors: readonly string[];
@@ -128,10 +130,15 @@ export function failureInVerdict(verdict: string): StorageFailure | undefined {
   return code && storageFailure(code);
 }
 
+/** Whether SQLite threw it; by its name, because in jest every test file has a class of its own. */
+export function isSqliteError(error: unknown): error is Error & { readonly code: string } {
+  return isError(error) && error.name === "SqliteError";
+}
+
 /** The cause of an error of Node's file system or of SQLite; undefined for every other error. */
 export function storageFailureOf(error: unknown): StorageFailure | undefined {
   if (error instanceof StorageUnavailable) return error.failure;
-  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return undefined;
+  if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const [primary = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(error.code) ?? [];
   const code = BY_ERROR.get(error.code) ?? BY_ERROR.get(primary);
   return code && storageFailure(code);

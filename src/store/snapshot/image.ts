@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { isError, accept, type Outcome } from "../../core/outcome.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import {
   applyMigrations,
@@ -13,7 +13,7 @@ import {
   type FileKind,
   type OpenOptions,
 } from "../connection/database.ts";
-import { storageFailureOf } from "../connection/storage-failure.ts";
+import { isSqliteError, storageFailureOf } from "../connection/storage-failure.ts";
 import { INSTANCE_DDL } from "../instance.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import { crossesStores } from "./rows.ts";
@@ -99,12 +99,12 @@ export function openImage(bytes: Uint8Array, options: ImageOptions): Outcome<Sna
   } catch (error) {
     connection?.close();
     if (!isDamage(error)) throw error;
-    return damaged(error instanceof Error ? error.message : String(error));
+    return damaged(isError(error) ? error.message : String(error));
   }
 }
 
 function isDamage(error: unknown): boolean {
-  return storageFailureOf(error)?.code === "database_damaged" || error instanceof Database.SqliteError;
+  return storageFailureOf(error)?.code === "database_damaged" || isSqliteError(error);
 }
 
 function checkImage(

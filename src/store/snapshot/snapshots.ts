@@ -1,4 +1,3 @@
-import Database from "better-sqlite3";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { currentFormat, type Connection } from "../connection/database.ts";
@@ -22,6 +21,7 @@ import {
   type Reseal,
   type RowsOf,
 } from "./rows.ts";
+import { isSqliteError } from "../connection/storage-failure.ts";
 
 /** What a snapshot is to say of itself, and how its secrets are sealed. */
 export type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
@@ -125,7 +125,7 @@ function restore(
     }
     clearing.putBack(drillKeys);
   } catch (error) {
-    if (!(error instanceof Database.SqliteError) || storageFailureOf(error) !== undefined) throw error;
+    if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
     const Reason = TAKEN.has(error.code) ? SnapshotConflict : SnapshotDamage;
     throw new Reason(error.message, { cause: error });
   }
