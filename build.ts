@@ -80,6 +80,12 @@ const TESTING_TYPES: Typed = [
   "testing/errors",
   "testing/testing",
 ];
+/** What says to the types what an import of another kind is. */
+const AMBIENT_TYPES: Typed = ["src/web/raw.d.ts", "src/testing/fixtures/runners.d.ts"];
+
+/** The test runners that there are fixtures for, and what these import of them. */
+const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
+const RUNNERS = ["vitest", "@jest/globals"];
 
 const { values } = parseArgs({
   options: { executable: { type: "boolean", default: false }, out: { type: "string", default: "dist" } },
@@ -90,6 +96,7 @@ rmSync(UNFINISHED, { recursive: true, force: true });
 await buildChunks();
 await buildWebhooks();
 await buildTesting();
+await buildFixtures();
 writeFileSync(join(UNFINISHED, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
 writeFileSync(join(UNFINISHED, LICENSES), licenseTexts(bundled));
 if (values.executable) await buildExecutable();
@@ -218,11 +225,54 @@ async function buildTesting(): Promise<void> {
   for (const letter of ["m", "c"]) writeFileSync(join(UNFINISHED, `testing.d.${letter}ts`), types);
 }
 
+/** The fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
+async function buildFixtures(): Promise<void> {
+  const types = declarations(FIXTURES.map((name) => `testing/fixtures/${name}`));
+  await Promise.all(
+    FIXTURES.map(async (name, at) => {
+      // vitest itself is an ES module alone.
+      const format = name === "vitest" ? "esm" : "cjs";
+      const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
+      const outfile = join(UNFINISHED, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
+      const entryPoints = [`src/testing/fixtures/${name}.ts`];
+      const parts = { external: RUNNERS, plugins: [builtKit(kit)] };
+      // Runners show lines of it.
+      await build({ ...common, ...parts, entryPoints, outfile, format, minifyWhitespace: false });
+      const text = (types[at] ?? "").replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
+      writeFileSync(join(UNFINISHED, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
+      if (format === "esm") return;
+      writeFileSync(join(UNFINISHED, `testing-${name}.d.cts`), text);
+      const [, made = ""] = /^export declare function (\w+)/m.exec(text) ?? [];
+      const esm = `import fixtures from "./testing-${name}.cjs";\nexport const { ${made} } = fixtures;\n`;
+      writeFileSync(join(UNFINISHED, `testing-${name}.mjs`), esm);
+    }),
+  );
+}
+
+/** Leaves the kit where it is: fixtures and tests have the same one. */
+function builtKit(path: string): Plugin {
+  return {
+    name: "built kit",
+    setup: (bundler) => bundler.onResolve({ filter: /\/testing\.ts$/ }, () => ({ path, external: true })),
+  };
+}
+
 /** The types that users see, in one file. */
 function typesOf(parts: Typed): string {
+  const entry = parts.at(-1) ?? "";
+  const texts = declarations(parts).map((written, at) => {
+    const text = written.replaceAll(/^import .*\n/gm, "");
+    return parts[at] === entry
+      ? text.replaceAll(/^(export .*) from ".*";$/gm, "$1;")
+      : text.replaceAll(/^export /gm, "");
+  });
+  return texts.join("");
+}
+
+/** The types of files below src/, as tsc writes them. */
+function declarations(names: Typed): readonly string[] {
   const folder = join(UNFINISHED, "types");
   const config = `${folder}.json`;
-  const entry = parts.at(-1) ?? "";
   const compilerOptions = {
     noEmit: false,
     declaration: true,
@@ -232,20 +282,15 @@ function typesOf(parts: Typed): string {
     typeRoots: [resolve("node_modules/@types")],
   };
   const included = {
-    include: ["src/web/raw.d.ts"].map((path) => resolve(path)),
-    files: [resolve(`src/${entry}.ts`)],
+    include: AMBIENT_TYPES.map((path) => resolve(path)),
+    files: names.map((name) => resolve(`src/${name}.ts`)),
   };
   writeFileSync(config, JSON.stringify({ extends: resolve("tsconfig.json"), ...included, compilerOptions }));
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   execFileSync(process.execPath, [tsc, "--project", config], { stdio: "inherit" });
-  const texts = parts.map((part) => {
-    const text = readFileSync(join(folder, `${part}.d.ts`), "utf8").replaceAll(/^import .*\n/gm, "");
-    return part === entry
-      ? text.replaceAll(/^(export .*) from ".*";$/gm, "$1;")
-      : text.replaceAll(/^export /gm, "");
-  });
+  const texts = names.map((name) => readFileSync(join(folder, `${name}.d.ts`), "utf8"));
   for (const intermediate of [folder, config]) rmSync(intermediate, { recursive: true });
-  return texts.join("");
+  return texts;
 }
 
 /** Node's own single executable for this platform: the program in one script, SQLite's addon as an asset. */

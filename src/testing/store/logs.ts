@@ -1,6 +1,7 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Calls } from "../calls.ts";
+import { deliveryLine, requestLine } from "./lines.ts";
 import { createLog, type LogSource } from "./log.ts";
 import type { Running } from "../running.ts";
 import type { Delivery, Event, Log, LoggedRequest } from "../types.ts";
@@ -51,7 +52,7 @@ export function deliveryLog(running: Running, { calls, storeId }: OfStore): Log<
       return found.toReversed();
     },
     names: ({ id, type, eventId, state }) => (state === "succeeded" ? [type, id, eventId] : []),
-    line: ({ type, state, tries }) => `${type} is ${state} after ${tries} tries`,
+    line: deliveryLine,
   });
 }
 
@@ -67,8 +68,7 @@ export function requestLog(running: Running, { calls, storeId }: OfStore): Log<L
       return requests.map(requestOf);
     },
     names: ({ requestId, method, path, orderId }) => [`${method} ${path}`, path, requestId, orderId],
-    line: ({ method, path, status, code }) =>
-      `${method} ${path}: ${status}${code === null ? "" : ` ${code}`}`,
+    line: requestLine,
   });
 }
 
