@@ -62,6 +62,13 @@ const part = (module.exports = (name) => {
 const parts = {
 `;
 
+/** What the kit says on a Node that it cannot run on, in place of the first function that is not there. */
+const NODE_CHECK = `{
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major < 22 || (major === 22 && minor < 22))
+    throw new Error("hosted-checkout/testing needs Node 22.22.2 or newer, and this is " + process.versions.node);
+}`;
+
 /** How a chunk loads another one. */
 const REQUIRE = /require\("\.\/([\w-]+\.js)"\)/g;
 
@@ -213,6 +220,7 @@ async function buildTesting(): Promise<void> {
     format: "cjs",
     external: ["better-sqlite3"],
     alias: ALIAS,
+    banner: { js: NODE_CHECK },
     // jest refuses it.
     supported: { "dynamic-import": false },
   });

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import vm from "node:vm";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Sandbox, Store } from "../src/testing/testing.ts";
 import { projectOf } from "./support/kit-projects.ts";
@@ -160,6 +161,14 @@ test("Playwright: a sandbox for each worker, a store for each test; by the funct
   const told = print.mock.calls.map(([text]) => String(text));
   expect(told.map((text) => /order order-(\w+)/.exec(text)?.[1])).toEqual(["failed", "timedOut"]);
   await expect(used?.createStore()).rejects.toThrow("closed");
+});
+
+test("on an older Node the kit says which one it needs", () => {
+  const kit = readFileSync(join(ROOT, "dist/testing.cjs"), "utf8");
+  for (const node of ["20.20.2", "22.21.9"])
+    expect(() => vm.runInNewContext(kit, { process: { versions: { node } } })).toThrow(
+      `needs Node 22.22.2 or newer, and this is ${node}`,
+    );
 });
 
 /** The program of jest, from the registry the first time; undefined where that cannot be reached. */

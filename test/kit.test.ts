@@ -103,6 +103,24 @@ test("a refusal is a CheckoutError with what v1 answered", async () => {
   expect(JSON.stringify(seen)).not.toContain(store.apiKey);
 });
 
+test("what a caller without types gets wrong is a CheckoutError that says what", async () => {
+  const { store } = await start({ port: null });
+  const { id } = await store.orders.create(ORDER);
+  const wrong: Readonly<Record<string, () => Promise<unknown>>> = {
+    '"order-1" is no id': () => store.pay("order-1"),
+    '"../x" is no id': () => store.orders.get("../x"),
+    '"x" is no id': () => store.faults.remove("x"),
+    "outcome: Invalid option": () => store.pay(id, "paid" as "failed"),
+    "action: Invalid option": () => store.faults.add({ action: "explode" as "status" }),
+    "id: Invalid input": () => store.timeline(5 as unknown as string),
+  };
+  for (const [said, call] of Object.entries(wrong))
+    await expect(call()).rejects.toMatchObject({
+      name: "CheckoutError",
+      message: expect.stringContaining(said) as string,
+    });
+});
+
 test("a wait sees what was there, is woken by what comes, and lists what came instead", async () => {
   const { store } = await start({ port: null });
   const order = await store.orders.create(ORDER);

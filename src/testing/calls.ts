@@ -1,7 +1,13 @@
 import { errorResponse } from "../core/checkout/wire.ts";
-import { decodeRequest, type AnswerOf, type OperationName } from "../core/control/operations.ts";
+import {
+  checkRequest,
+  decodeRequest,
+  type AnswerOf,
+  type OperationName,
+} from "../core/control/operations.ts";
 import { ERRORS } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
+import { printableLiteral } from "../core/text.ts";
 import { COMMAND_AGENT } from "../core/own-agent.ts";
 import { callControl, type ControlCall } from "../client/control/control.ts";
 import type { HttpBody, OutboundRequest, OutboundResult } from "../world.ts";
@@ -27,6 +33,8 @@ export type Calls = {
   }) => Promise<unknown>;
 };
 
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
 /** Long enough for any answer: nothing here goes over a network. */
 const TIMEOUT_MS = 600_000;
 
@@ -38,6 +46,7 @@ export function createCalls(running: Running): Calls {
   const origin = new URL(ready.base_url).origin;
   return {
     control: async ({ storeId, ...call }) => {
+      refuseWrong(running, call);
       let requestId = "";
       const send = async (request: OutboundRequest): Promise<OutboundResult> => {
         const { requestId: id, ...result } = await sendHere(running, request);
@@ -104,6 +113,22 @@ function refusal(
 ): CheckoutError {
   const cause = running.failureOf(refused.requestId);
   return new CheckoutError(refused, cause === undefined ? {} : { cause });
+}
+
+/** What has no way to the sandbox: an id that none can be, or a request that only a caller without types can make. */
+function refuseWrong<Name extends OperationName>(
+  running: Running,
+  { name, id, body }: ControlCall<Name>,
+): void {
+  const refused = { requestId: "", code: "not_found", status: ERRORS.not_found.status } as const;
+  if (id !== undefined && !UUID.test(id)) {
+    const message = `${printableLiteral(id)} is no id: these are UUIDs; an order has one beside its order_id`;
+    throw refusal(running, { ...refused, message });
+  }
+  const checked = checkRequest(name, body);
+  if (checked.ok) return;
+  const { code, message } = checked.refusal;
+  throw refusal(running, { ...refused, code, message, status: ERRORS[code].status });
 }
 
 function refuseClosed({ isClosed }: Running): void {

@@ -74,11 +74,12 @@ export function decodeRequest<Name extends OperationName>(
   name: Name,
   body: unknown,
 ): Outcome<RequestOf<Name>> {
-  const { method, request } = CONTROL_OPERATIONS[name];
-  const parsed = wireSchema(request).safeParse(body);
-  if (parsed.success) return accept(parsed.data as RequestOf<Name>);
-  const [issue] = parsed.error.issues;
-  const whole = method === "POST" ? "the body" : "the query";
+  const parsed = wireSchema(CONTROL_OPERATIONS[name].request).safeParse(body);
+  return parsed.success ? accept(parsed.data as RequestOf<Name>) : refuseIssue(name, parsed.error, body);
+}
+
+function refuseIssue(name: OperationName, { issues: [issue] }: z.ZodError, body: unknown): Outcome<never> {
+  const whole = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
   const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
   return refuse(
     "invalid_parameter",
@@ -107,6 +108,15 @@ export function decodeAnswer<Name extends OperationName>(
   const { answer, bare } = CONTROL_OPERATIONS[name];
   const said = bare ? body : envelope.safeParse(body).data?.data;
   return wireSchema(answer).safeParse(said).data as AnswerOf<Name> | undefined;
+}
+
+/** Refuses what no request of an operation can be, as the sandbox would: for who is called without types. */
+export function checkRequest<Name extends OperationName>(
+  name: Name,
+  body: RequestOf<Name>,
+): Outcome<RequestOf<Name>> {
+  const encoded = z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body);
+  return encoded.success ? accept(body) : refuseIssue(name, encoded.error, body);
 }
 
 /** What an operation answered as it goes over the wire, without the envelope; so it is also printed as JSON. */
