@@ -11,7 +11,7 @@ import {
   type CaseName,
 } from "../src/core/readiness/drills/webhook.ts";
 import { EVENT_TYPES } from "../src/core/webhook/endpoint.ts";
-import type { DrillCause } from "../src/core/readiness/drills/webhook-advice.ts";
+import { adviceText, type DrillCause } from "../src/core/readiness/drills/webhook-advice.ts";
 import { explain } from "../src/core/readiness/drills/webhook-causes.ts";
 import { causesOf, CONSENT, HOOKS, openDrillSite } from "./support/drill-site.ts";
 import {
@@ -261,6 +261,24 @@ test("patterns that no receiver here shows", () => {
   const first = { name: "good_event", eventId: "1", milliseconds: 0, answer: forbidden } as const;
   const { causes } = explain({ results: [first], names: CASE_NAMES, usedRetired: false });
   expect([...causes.values()]).toEqual(CASE_NAMES.map(() => "forbidden"));
+});
+
+test("what was shown before the drill was given up tells its cause all the same", () => {
+  // What Python's json.dumps writes, by a receiver that ends at a body that is not JSON.
+  const answer = (name: CaseName) =>
+    name === "no_event"
+      ? ({ error: "connection_lost", message: "" } as const)
+      : { status: name === "spaced_body" ? 204 : 400, body: "" };
+  const results = CASE_NAMES.filter((name) => name !== "good_at_the_end").map((name) => ({
+    name,
+    eventId: name,
+    milliseconds: 1,
+    answer: answer(name),
+  }));
+  const { causes } = explain({ results, names: CASE_NAMES, usedRetired: false });
+  expect(causes.get("good_event")).toBe("parsed_body");
+  // Of what refuses everything alike the drill sees no more; the digest that the receiver computes says which it is.
+  expect(adviceText("refuses_all", "the-endpoint")).toMatch(/checkout webhooks verify .*--signature/);
 });
 
 test("of a receiver that is down nothing is known: nothing is kept, and what was shown before stands", async () => {

@@ -77,7 +77,7 @@ export const DRILL_CAUSES = {
     "It accepted valid events at first and none after the invalid ones: it blocks the sender because of them, or has a defect. Forged requests would then lock out the service.",
   refuses_after_check:
     "It tells valid events from forged ones, and refuses both: the signature is right, and a check after it is not passed. Perhaps its clock is minutes off, or it refuses types that it does not know, such as webhook.test: answer 2xx to them.",
-  refuses_all: `It refuses everything alike, also valid events. Most likely it has another secret than this endpoint; ${SHOW_SECRET} prints the right one. Otherwise it expects other headers than Checkout-Signature and Checkout-Timestamp; or signs something else than timestamp, dot, raw body; or its clock is minutes off; or a login or CSRF check comes first; or it refuses unknown types, such as webhook.test.`,
+  refuses_all: `It refuses everything alike, also valid events. Most likely it has another secret than this endpoint; ${SHOW_SECRET} prints the right one. Otherwise it expects other headers than Checkout-Signature and Checkout-Timestamp; or signs something else than timestamp, dot, raw body; or its clock is minutes off; or a login or CSRF check comes first; or it refuses unknown types, such as webhook.test. Which: checkout webhooks verify names the cause, if you give it, as --signature, what your code computes.`,
   no_route:
     "There is no such route, or none for POST: the path of the endpoint is wrong, or the receiver is another program.",
   redirects:

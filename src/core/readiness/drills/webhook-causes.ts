@@ -290,7 +290,9 @@ function whyRefused(name: CaseName, pattern: Pattern): DrillCause {
   const { kind, all, answered } = pattern;
   if (all("refused", answered)) return whyAllRefused(pattern);
   if (kind("good_event") !== "taken") {
-    if (kind("spaced_body") === "taken" && all("refused", GOOD)) return "parsed_body";
+    // A drill that was given up has not sent the last of them.
+    const sent = GOOD.filter((good) => kind(good) !== "unsent");
+    if (kind("spaced_body") === "taken" && all("refused", sent)) return "parsed_body";
     return whyGoodRefused(pattern) ?? "verifies_sometimes";
   }
   if (kind("good_at_the_end") !== "taken" && LATER_GOOD.has(name)) return "shuts_out";
