@@ -365,6 +365,16 @@ test("an order that is another one than the journal's is told", async () => {
   expect(other.stderr).toMatch(new RegExp(`another order for this, ${idOf(first)}; .* ${idOf(other)}\n`));
 });
 
+test("each line of the banner can be read, and copied, in a terminal of 80 columns", async () => {
+  const harness = createHarness();
+  const running = await harness.launch(["sandbox", "start"]);
+  await running.stop();
+  const shown = (await harness.run(["sandbox", "start", "--detach"])).stdout;
+  const lines = [...running.text().stdout.split("\n"), ...shown.split("\n")];
+  expect(lines.filter((line) => line.startsWith("  export CHECKOUT_")).length).toBeGreaterThanOrEqual(3);
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+});
+
 test("after rotate-secret the banner says whose secret it shows", async () => {
   const harness = createHarness();
   const banner = async (): Promise<string> => {

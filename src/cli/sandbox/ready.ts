@@ -58,7 +58,7 @@ export function activeFaultsText(count: number): string {
 /** How a sandbox that is ready runs; `detached` has its log file, which is null where a terminal has the log. */
 export type Running = "foreground" | { readonly detached: string | null };
 
-/** The same for people, with three lines to copy. The store is among them, so that keys are the same in every folder. */
+/** The same for people, with four lines to copy, each short enough for 80 columns. The store is among them, so that keys are the same in every folder. */
 export function banner(
   { world, printer: { style } }: Context,
   ready: Ready,
@@ -103,7 +103,8 @@ export function banner(
     fields,
     "",
     style.dim("  In another terminal:"),
-    `  export CHECKOUT_BASE_URL=${ready.base_url} CHECKOUT_STORE_ID=${ready.store_id}`,
+    `  export CHECKOUT_BASE_URL=${ready.base_url}`,
+    `  export CHECKOUT_STORE_ID=${ready.store_id}`,
     `  export CHECKOUT_API_KEY=${shownKey ?? "<your key>"}`,
     `  ${calledAs(world)} orders create --order-id order-1001 --price-id price_coffee`,
     "",
