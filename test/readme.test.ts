@@ -38,19 +38,44 @@ test("everything that the README shows is what the program prints", async () => 
 const SHELL_BLOCKS = [
   ["npm ci && npx checkout sandbox start", "a clone"],
   ["npx checkout endpoints add", "run by readiness.test.ts"],
+  ["npx checkout sandbox start --detach", "run here"],
   ["npx checkout keys generate", "run here"],
   ["npm ci && npm test", "a clone"],
 ] as const;
 
-test("the network settings that the README shows make a sandbox with the generated secrets", async () => {
+/** A shell block of the README by its beginning, with this program in the place of the installed one. */
+function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
   const blocks = Array.from(README.matchAll(/```sh\n([\s\S]*?)```/g), ([, block = ""]) => block);
   expect(blocks.map((block, at) => block.startsWith(SHELL_BLOCKS[at]?.[0] ?? "?"))).toEqual(
     SHELL_BLOCKS.map(() => true),
   );
-  const lines = (blocks[2] ?? "")
-    .trimEnd()
-    .replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`)
-    .split("\n");
+  const shown = blocks.find((block) => block.startsWith(beginning)) ?? "";
+  return shown.trimEnd().replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
+}
+
+test("the CI script of the README creates, waits, moves the clock and reads events, and leaves nothing running", async () => {
+  const cwd = tempFolder();
+  // What comes after the variables works in any folder.
+  const script = shellBlock("npx checkout sandbox start --detach").replace(
+    /^(eval .*)$/m,
+    `$1\ncd "${tempFolder()}"`,
+  );
+  const leave = `cd "${cwd}" && `;
+  const env = { PATH: process.env["PATH"] ?? "", CHECKOUT_SANDBOX_PORT: "0" };
+  const { stdout } = await promisify(execFile)("sh", ["-ec", script.replace("trap '", `trap '${leave}`)], {
+    cwd,
+    env,
+  });
+  expect(stdout).toMatch(/order-2001~succeeded\n.*\n {2}status +succeeded\n/);
+  expect(stdout).toMatch(/order-2002 +created → expired/);
+  expect(stdout).toMatch(/Z +order\.expired +order-2002/);
+  expect(stdout).toMatch(/"type":"order\.expired"/);
+  expect(stdout).toMatch(/has stopped \(pid \d+\)\n$/);
+  expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
+});
+
+test("the network settings that the README shows make a sandbox with the generated secrets", async () => {
+  const lines = shellBlock("npx checkout keys generate").split("\n");
   // In the place of the shell, so that a signal reaches it.
   const script = [...lines.slice(0, -1), `exec ${lines.at(-1)} --json`].join("\n");
   const cwd = tempFolder();

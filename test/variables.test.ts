@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { variableOf } from "../src/cli/option-rules.ts";
 import { createProgram } from "../src/cli/program.ts";
+import { OTHER_VARIABLES } from "../src/cli/variables.ts";
 import { realWorld } from "../src/real-world.ts";
 import { createHarness } from "./support/harness.ts";
 
@@ -57,6 +60,18 @@ test("only settings have a variable, and one of the sandbox is not one of a clie
     }
   }
   expect([...variables].toSorted()).toEqual(SETTINGS.toSorted());
+});
+
+test("the README names the variables of a client, and no others", () => {
+  const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
+  const [row = ""] = /^\| `CHECKOUT_BASE_URL`.*$/m.exec(readme) ?? [];
+  const named = Array.from(row.matchAll(/CHECKOUT_[A-Z_]+/g), ([name]) => name);
+  const secrets = ["API_KEY", "SIGNING_SECRET", "CONTROL_TOKEN", "ADMIN_TOKEN"].map(
+    (name) => `CHECKOUT_${name}`,
+  );
+  const settings = SETTINGS.filter((name) => !/^CHECKOUT_(SANDBOX|LISTEN)_/.test(name));
+  expect(named.toSorted()).toEqual([...settings, ...secrets].toSorted());
+  expect(secrets.filter((name) => !OTHER_VARIABLES.has(name))).toEqual([]);
 });
 
 test("what one call means is not taken from the environment", async () => {
