@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createHarness, type Result } from "./support/harness.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -239,6 +241,164 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["production request", 0, /./],
 ];
 
+/** What stands in the shell, or in files, when a line is typed: variables of another sandbox, line ends, half settings. */
+type SettingRow = readonly [env: Readonly<Record<string, string>>, line: string, code: number, says: RegExp];
+
+const CREATE = "orders create --order-id b-1 --price-id price_coffee";
+const NOT_HERE = "0199a3c4-5d00-7000-8000-00000000dead";
+/** HERE stands for the address of the sandbox, ORIGIN for the same without its path, OWN for its key, OTHER for another's. */
+const WITH_SETTINGS: readonly SettingRow[] = [
+  // The key.
+  [{ CHECKOUT_API_KEY: "OTHER" }, CREATE, 4, /the API key is unknown here, or was revoked/],
+  [{ CHECKOUT_API_KEY: "test" }, CREATE, 4, /the API key does not have the form svc_test_/],
+  [{ CHECKOUT_API_KEY: "a" }, CREATE, 4, /the API key does not have the form svc_test_/],
+  [
+    { CHECKOUT_API_KEY: "key" },
+    CREATE,
+    4,
+    /check CHECKOUT_API_KEY and --base-url; checkout whoami shows both/,
+  ],
+  [{ CHECKOUT_API_KEY: "OWN\r" }, CREATE, 4, /cannot have: a blank or a line break stands at its end/],
+  [{ CHECKOUT_API_KEY: "OWN " }, CREATE, 4, /cannot have: a blank or a line break stands at its end/],
+  [{ CHECKOUT_API_KEY: "two keys" }, CREATE, 4, /has characters that a key cannot have \(|cannot have\n/],
+  [{ CHECKOUT_API_KEY: "" }, CREATE, 0, /b-1/],
+  [{ CHECKOUT_API_KEY: "OWN" }, CREATE, 0, /= the same order as before/],
+  // The address.
+  [{ CHECKOUT_BASE_URL: "HERE/", CHECKOUT_API_KEY: "OWN" }, CREATE, 0, /= the same order as before/],
+  [{ CHECKOUT_BASE_URL: "HERE\r" }, "orders list", 0, /b-1/],
+  [{ CHECKOUT_BASE_URL: "" }, "orders list", 0, /b-1/],
+  [{ CHECKOUT_BASE_URL: "127.0.0.1:4242" }, "orders list", 2, /an address such as https/],
+  [{ CHECKOUT_BASE_URL: "localhost:4242/v1" }, "orders list", 2, /an address such as https/],
+  [{ CHECKOUT_BASE_URL: '"HERE"' }, "orders list", 2, /an address such as https/],
+  [
+    { CHECKOUT_BASE_URL: "ORIGIN", CHECKOUT_API_KEY: "OWN" },
+    CREATE,
+    1,
+    /has no "\/orders".*correct CHECKOUT_BASE_URL: the address of the API ends with \/v1/s,
+  ],
+  [
+    { CHECKOUT_BASE_URL: "ORIGIN/v2", CHECKOUT_API_KEY: "OWN" },
+    `sessions get ${NOT_HERE}`,
+    1,
+    /correct CHECKOUT_BASE_URL: the address of the API ends with \/v1/,
+  ],
+  [
+    { CHECKOUT_BASE_URL: "https://127.0.0.1:4999/v1", CHECKOUT_API_KEY: "OWN", CHECKOUT_RETRIES: "0" },
+    `sessions get ${NOT_HERE}`,
+    7,
+    /the address is from CHECKOUT_BASE_URL\n/,
+  ],
+  [
+    { CHECKOUT_BASE_URL: "http://127.0.0.1:4999/v1" },
+    "orders list",
+    2,
+    /nothing was done.*unset CHECKOUT_BASE_URL/s,
+  ],
+  [{ CHECKOUT_BASE_URL: "http://127.0.0.1:4999/v1" }, "trigger order.succeeded", 2, /nothing was done/],
+  // The store.
+  [{ CHECKOUT_STORE_ID: NOT_HERE }, "orders list", 1, /there is no store .*dead.*stores list/s],
+  [{ CHECKOUT_STORE_ID: "nonsense" }, "orders list", 2, /must be the id of a store; got "nonsense"/],
+  [{}, `${CREATE} --store nope`, 2, /there is no store "nope"; there is "Sandbox Store"/],
+  // What is left in a shell and means another command, or nothing.
+  [{ CHECKOUT_PORT: "none" }, "orders list", 0, /b-1/],
+  [{ CHECKOUT_ORDER_ID: "left" }, "orders create --price-id price_coffee", 2, /missing: --order-id/],
+  [{ CHECKOUT_IDEMPOTENCY_KEY: "left-in-a-shell" }, CREATE, 0, /= the same order as before/],
+  [
+    { CHECKOUT_SANDBOX_PORT: "abc" },
+    "sandbox start",
+    2,
+    /CHECKOUT_SANDBOX_PORT \(for --port <port>\) is invalid/,
+  ],
+  [{ CHECKOUT_LISTEN_PORT: "abc" }, "listen", 2, /CHECKOUT_LISTEN_PORT \(for --port <port>\) is invalid/],
+  [{ CHECKOUT_TIMEOUT: "10" }, CREATE, 2, /CHECKOUT_TIMEOUT .*a duration such as/],
+  [{ CHECKOUT_RETRIES: "-1" }, CREATE, 2, /CHECKOUT_RETRIES .*whole number from 0 to 100/],
+  [{ HTTP_PROXY: "http://127.0.0.1:9", ALL_PROXY: "http://127.0.0.1:9" }, "orders list", 0, /b-1/],
+  [{ HTTPS_PROXY: "nonsense" }, "orders list", 0, /b-1/],
+  [
+    { NO_COLOR: "1", HOME: "", TZ: "America/New_York", LANG: "de_DE.UTF-8" },
+    "orders list",
+    0,
+    /\d{4}-\d\d-.*Z/,
+  ],
+  // The sandbox, and files.
+  [{}, "sandbox start", 1, /a sandbox already serves .*pid/],
+  [{}, "sandbox start --port 80000", 2, /whole number from 0 to 65535; got "80000"/],
+  [{}, "--dir trailing.json orders list", 1, /is a file, not a folder/],
+  [
+    {},
+    "config validate --file trailing.json",
+    2,
+    /:3:1: .*no comma after the last field\n.*\n {2}field +–\n/,
+  ],
+  [{}, "config validate --file marked.json", 0, /is valid/],
+  [{}, "config validate --file missing.json", 2, /there is no file/],
+  [
+    {},
+    "webhooks verify --payload-file missing.json --timestamp 1 --signature x",
+    2,
+    /missing\.json does not exist/,
+  ],
+  [
+    {},
+    `webhooks verify --payload-file trailing.json --timestamp 1767225600 --signature ${"a".repeat(64)} --secret-file lines.txt`,
+    1,
+    /not valid: no signature matches: another secret, or the body/,
+  ],
+  [
+    {},
+    "webhooks verify --payload-file lines.txt --timestamp 1 --signature x --secret-file empty.txt",
+    2,
+    /holds no signing secret/,
+  ],
+  [{}, "exec", 2, /missing required argument 'command'/],
+  [{}, "faults add nonsense", 2, /expected an action: status, latency/],
+  [{}, "faults add status --status 200", 2, /whole number from 400 to 599/],
+  [{}, "faults remove nope", 2, /faults list/],
+  [{}, "snapshots create ../x", 2, /1 to 64 of a-z/],
+  [{}, "snapshots restore nope", 1, /snapshots list/],
+  [{}, "idempotency forget nothing", 1, /idempotency list/],
+  [{}, "stores delete Sandbox␣Store --yes", 5, /the first store of a sandbox is never deleted/],
+  [{}, "sandbox reset", 2, /add --yes/],
+  [{}, "sandbox wait --timeout 0s", 2, /a duration such as/],
+];
+
+test("what stands in the shell or in files is told as what it is", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const given: Readonly<Record<string, string>> = {
+    HERE: ready.base_url,
+    ORIGIN: ready.checkout_origin,
+    OWN: ready.api_key ?? "",
+    OTHER: "svc_test_NZKGZKoFeNGgXc7soqqr1fULOcb2V9TDC",
+  };
+  const files = {
+    "trailing.json": '{\r\n  "stores": [],\r\n}\r\n',
+    "marked.json": '\ufeff{ "sandbox": { "rate_limit": "50/s" } }',
+    "lines.txt": "a\r\nb\r\n",
+    "empty.txt": "\r\n",
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(harness.cwd, name), text);
+  const wrong: object[] = [];
+  for (const [env, line, code, says] of WITH_SETTINGS) {
+    const set = Object.entries(env).map(([name, value]) => [
+      name,
+      value.replace(/HERE|ORIGIN|OWN|OTHER/, (word) => given[word] ?? word),
+    ]);
+    const typed = line.split(" ").map((word) => word.replaceAll("␣", " "));
+    const options = { env: Object.fromEntries(set) as Record<string, string> };
+    const shown = await harness.run(typed, options);
+    // A verdict is a result, also where it is exit 1.
+    const text = said(shown) === "" ? shown.stdout : said(shown);
+    if (shown.code !== code || !says.test(text)) wrong.push({ env, line, shown });
+    const json = await harness.run(["--json", ...typed], options);
+    const told = lastLine(json.stderr === "" ? json.stdout : json.stderr);
+    const isVerdict = line.startsWith("webhooks verify") && code === 1;
+    const isThere = json.stderr.includes(told) === (code !== 0 && !isVerdict);
+    if (json.code !== code || !/^\{.*\}$/.test(told) || !isThere) wrong.push({ env, line, json });
+  }
+  expect(wrong).toEqual([]);
+});
+
 test("each command line of a first hour without a sandbox says what to do, on the right stream", async () => {
   expect(await wrongRows(WITHOUT_SANDBOX, async () => ({ run: createHarness().run, ids: {} }))).toEqual([]);
 });
@@ -445,6 +605,10 @@ async function wrongRows(rows: readonly Row[], open: () => Promise<Scene>): Prom
     if (!isJsonOf(json, { code, says })) wrong.push({ line: `--json ${line}`, json });
   }
   return wrong;
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1) ?? "";
 }
 
 /** The stream that the result is on: an error is on stderr, and then nothing on stdout. */

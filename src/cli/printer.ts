@@ -37,6 +37,9 @@ export type Printer = {
   readonly hide: (secret: string) => void;
 };
 
+/** Shorter ones are no secrets (an unfinished setting, such as "test"), and hiding them would spoil every word that has them. */
+const MIN_HIDDEN = 8;
+
 /** Who says what may be printed. */
 type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
@@ -80,7 +83,7 @@ export function createPrinter(
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle));
     },
     hide: (secret) => {
-      if (secret !== "" && !hidden.includes(secret)) hidden.push(secret);
+      if (secret.length >= MIN_HIDDEN && !hidden.includes(secret)) hidden.push(secret);
     },
   };
 }
@@ -101,7 +104,10 @@ export function asTyped(next: string, world: Pick<World, "env">): string {
 export function fieldLines(fields: readonly Field[]): string {
   const width = Math.max(...fields.map(([label]) => label.length));
   return fields
-    .map(([label, value]) => `  ${label.padEnd(width)}  ${printable(String(value ?? "–"))}`)
+    .map(
+      ([label, value]) =>
+        `  ${label.padEnd(width)}  ${printable(value === null || value === "" ? "–" : String(value))}`,
+    )
     .join("\n");
 }
 

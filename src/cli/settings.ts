@@ -361,13 +361,15 @@ export function targetOf(settings: Settings): Outcome<Target, Problem> {
     return accept(locate === undefined ? target : { ...target, locate });
   }
   const local = isLoopback(new URL(baseUrl.value).hostname);
+  // What a variable from a file with Windows line ends has.
+  const ending = /^\S+\s+$/.test(apiKey.value ?? "") ? ": a blank or a line break stands at its end" : "";
   return fail({
     exitCode: EXIT.credential,
     code: "credential_missing",
     message:
       apiKey.value === null
         ? `there is no API key for ${baseUrl.value}`
-        : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) has characters that a key cannot have`,
+        : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) has characters that a key cannot have${ending}`,
     next: local
       ? "set CHECKOUT_API_KEY; a key that the state folder keeps goes only to its own sandbox, while that runs"
       : "set CHECKOUT_API_KEY to a test key of that service",

@@ -23,8 +23,9 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
 }
 
 /**
- * The same refusal of the folder's sandbox, with the command that explains it in the store that was named; of a service that does not answer, where
- * its address comes from, and how a sandbox is started there.
+ * The same refusal of the folder's sandbox, with the command that explains it in the store that was named; of a service
+ * that does not answer, where its address comes from, and how a sandbox is started there; of an address that has no such
+ * path, that it ends with /v1.
  */
 export function withExplanation(
   problem: Problem,
@@ -32,6 +33,8 @@ export function withExplanation(
 ): Problem {
   if (problem.code === "unreachable" && baseUrl.value !== null)
     return { ...problem, message: `${problem.message}; ${originOf(baseUrl.value, baseUrl.source)}` };
+  if (problem.code === "not_found" && baseUrl.value !== null && !/\/v1\/?$/.test(baseUrl.value))
+    return { ...problem, next: `correct ${baseUrl.source}: the address of the API ends with /v1` };
   const id = problem.details?.["request_id"];
   if (sandbox === undefined || id === undefined) return problem;
   const store = value !== null && source.startsWith("--") ? ` --store ${value}` : "";
@@ -40,9 +43,9 @@ export function withExplanation(
 
 /** Where an address comes from, and what would answer there if it is one of this machine. */
 export function originOf(url: string, source: string): string {
-  const { hostname, port } = new URL(url);
+  const { hostname, port, protocol } = new URL(url);
   const from = `the address is from ${source}`;
-  if (!isLoopback(hostname)) return from;
+  if (!isLoopback(hostname) || protocol !== "http:") return from;
   return `${from}; checkout sandbox start${port === "" ? "" : ` --port ${port}`} starts a sandbox there`;
 }
 

@@ -133,8 +133,8 @@ export async function sandboxOnly(
       "checkout sessions get <id> asks a service for one of them",
     );
   if (name !== undefined) return refusal(printableLiteral(name));
-  const isUrl = baseUrl !== undefined && URL.canParse(baseUrl);
-  // The address is not shown whole: it may hold a password.
-  if (isUrl && !isLoopback(new URL(baseUrl).hostname)) return refusal(new URL(baseUrl).host);
+  const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  // The address is not shown whole: it may hold a password. One without a scheme has no host, and is told as that.
+  if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) return refusal(url.host);
   return controlTarget(context, options);
 }

@@ -77,7 +77,7 @@ const A_LITERAL = `holds ${A_SECRET.split(":")[0] ?? "a secret"}: a secret never
 const SYNTAX: Readonly<Partial<Record<ParseErrorCode, string>>> = {
   1: "this is no JSON value",
   2: "this is no number",
-  3: "the name of a field is expected, in double quotes",
+  3: "the name of a field is expected, in double quotes, and no comma after the last field",
   4: "a value is expected",
   5: "a colon is expected",
   6: "a comma is expected",
