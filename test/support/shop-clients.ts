@@ -92,36 +92,63 @@ export const GOOD_CLIENTS: readonly NamedClient[] = [
   },
 ];
 
+/** A client that is wrong, with the steps that it fails and the beginning of what the drill says of each. */
+export type BrokenClient = NamedClient & { readonly faults: Readonly<Record<string, string>> };
+
+const REPORTS_FAILURE = "reports a failure althou";
+const ONE_FOR_ALL = { own_key: "uses one key for differe" };
+const ENDS_BADLY = { client_ended: REPORTS_FAILURE };
+const NEW_AFTER_CRASH = { same_key_again: "makes a new key when it ", restarted_ended: REPORTS_FAILURE };
+const MORE_ORDERS = { one_order: "makes more than one orde", one_order_again: "makes more than one orde" };
+
 /** Clients that are wrong, and fail the idempotency drill. */
-export const BROKEN_CLIENTS: readonly NamedClient[] = [
-  { name: "one key for all purchases", client: keyedBy(() => "the-key-of-our-shop") },
+export const BROKEN_CLIENTS: readonly BrokenClient[] = [
+  { name: "one key for all purchases", faults: ONE_FOR_ALL, client: keyedBy(() => "the-key-of-our-shop") },
   {
     name: "the beginning of the order id is the key",
+    faults: ONE_FOR_ALL,
     client: keyedBy(({ orderId }) => `order:${orderId.slice(0, 4)}`),
   },
-  { name: "the price is the key", client: keyedBy(() => `order-of-${ORDER.amount_minor}-${ORDER.currency}`) },
+  {
+    name: "the price is the key",
+    faults: ONE_FOR_ALL,
+    client: keyedBy(() => `order-of-${ORDER.amount_minor}-${ORDER.currency}`),
+  },
   {
     name: "one stored key for all purchases",
+    faults: ONE_FOR_ALL,
     client: keyedBy(({ disk, random }) => stored(disk, "key", random())),
   },
-  { name: "a count in memory is the key", client: keyedBy(() => "purchase-1") },
-  { name: "the time is the key", client: keyedBy(({ startedAt }) => `at-${startedAt}`) },
+  { name: "a count in memory is the key", faults: ONE_FOR_ALL, client: keyedBy(() => "purchase-1") },
+  {
+    name: "the time is the key",
+    faults: NEW_AFTER_CRASH,
+    client: keyedBy(({ startedAt }) => `at-${startedAt}`),
+  },
   {
     name: "the order id and the time are the key",
+    faults: NEW_AFTER_CRASH,
     client: keyedBy(({ orderId, startedAt }) => `${orderId}-${startedAt}`),
   },
   {
     name: "the time in seconds is the key",
+    faults: ONE_FOR_ALL,
     client: keyedBy(({ startedAt }) => `order-at-${Math.floor(startedAt / 1000)}`),
   },
   {
     name: "the order id and the time in seconds are the key",
+    faults: NEW_AFTER_CRASH,
     client: keyedBy(({ orderId, startedAt }) => `${orderId}-${Math.floor(startedAt / 1000)}`),
   },
-  { name: "the process id is the key", client: keyedBy(({ pid }) => `process-${pid}`) },
-  { name: "a random key in memory", client: keyedBy(({ random }) => random()) },
+  {
+    name: "the process id is the key",
+    faults: NEW_AFTER_CRASH,
+    client: keyedBy(({ pid }) => `process-${pid}`),
+  },
+  { name: "a random key in memory", faults: NEW_AFTER_CRASH, client: keyedBy(({ random }) => random()) },
   {
     name: "stores its key when there is an answer",
+    faults: NEW_AFTER_CRASH,
     client: async ({ disk, orderId, random, post }) => {
       const key = disk.get(orderId) ?? random();
       const code = await retrying(() => post(key));
@@ -131,6 +158,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   },
   {
     name: "thinks that what it has begun is done",
+    faults: { same_key_again: "does not finish what it " },
     client: ({ disk, orderId, random, post }) => {
       if (disk.has(orderId)) return Promise.resolve(0);
       const key = stored(disk, orderId, random());
@@ -139,6 +167,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   },
   {
     name: "buys again when it is started again",
+    faults: { same_key_again: "makes another purchase w", one_order_again: "makes more than one orde" },
     client: ({ disk, orderId, random, post }) => {
       const isAgain = disk.has(orderId);
       disk.set(orderId, "begun");
@@ -146,29 +175,64 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
       return retrying(() => post(key, isAgain ? { order_id: `${orderId}-again` } : {}));
     },
   },
-  { name: "a new key for each try", client: ({ post, random }) => retrying(() => post(random())) },
-  { name: "no key", client: ({ post }) => retrying(() => post(null)) },
+  {
+    name: "buys something else when it is started again",
+    faults: { same_key_again: "makes up an order_id at ", one_order_again: "makes more than one orde" },
+    client: ({ post, random }) => {
+      const key = random();
+      return retrying(() => post(key, { order_id: key.slice(0, 8) }));
+    },
+  },
+  {
+    name: "makes one purchase in its life",
+    faults: { own_key: "makes only one purchase:" },
+    client: async ({ disk, orderId, post }) => {
+      if (disk.has("done")) return 0;
+      const code = await retrying(() => post(`order:${orderId}`));
+      disk.set("done", orderId);
+      return code;
+    },
+  },
+  {
+    name: "a new key for each try",
+    faults: { same_key: "makes a new key for each", ...ENDS_BADLY, ...NEW_AFTER_CRASH },
+    client: ({ post, random }) => retrying(() => post(random())),
+  },
+  {
+    name: "no key",
+    faults: { answer_lost: "sends no Idempotency-Key" },
+    client: ({ post }) => retrying(() => post(null)),
+  },
   {
     name: "no key from the second try on",
+    faults: { same_key: "sends no Idempotency-Key", ...ENDS_BADLY, ...NEW_AFTER_CRASH },
     client: ({ post, random }) => retrying((number) => post(number === 1 ? random() : null)),
   },
   {
     name: "the number of the try in the key",
+    faults: { same_key: "makes a new key for each", ...ENDS_BADLY },
     client: ({ post, orderId }) => retrying((number) => post(`order:${orderId}:${number}`)),
   },
   {
     name: "the number of the try in the body",
+    faults: { same_key: "sends another body with ", ...ENDS_BADLY },
     client: ({ post, orderId }) =>
       retrying((number) => post(`order:${orderId}`, { description: `try ${number}` })),
   },
   {
     name: "a price that changes with each try",
+    faults: { same_key: "sends another body with ", ...ENDS_BADLY },
     client: ({ post, orderId }) =>
       retrying((number) => post(`order:${orderId}`, { amount_minor: 2000 + number })),
   },
-  { name: "gives up", client: async ({ post, orderId }) => Number((await post(`order:${orderId}`)) !== 201) },
+  {
+    name: "gives up",
+    faults: { tried_again: "takes a lost connection ", ...ENDS_BADLY },
+    client: async ({ post, orderId }) => Number((await post(`order:${orderId}`)) !== 201),
+  },
   {
     name: "gives up, and reports success",
+    faults: { tried_again: "takes a lost connection " },
     client: async ({ post, orderId }) => {
       await post(`order:${orderId}`);
       return 0;
@@ -176,11 +240,17 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   },
   {
     name: "another purchase for each try",
+    faults: {
+      same_key: "makes a new key and a ne",
+      one_order: "makes more than one orde",
+      ...NEW_AFTER_CRASH,
+    },
     client: ({ post, orderId, random }) =>
       retrying((number) => post(random(), { order_id: `${orderId}-${number}` })),
   },
   {
     name: "buys twice",
+    faults: MORE_ORDERS,
     client: async ({ post, orderId }) => {
       await retrying(() => post(`order:${orderId}`));
       return retrying(() => post(`order:${orderId}:2`, { order_id: `${orderId}-2` }));
@@ -188,6 +258,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   },
   {
     name: "buys twice, the second time after a hundred tries",
+    faults: MORE_ORDERS,
     client: async ({ post, orderId }) => {
       const first = await retrying(() => post(`order:${orderId}`));
       for (let again = 0; again < 100; again += 1) await post(`order:${orderId}`);
@@ -197,6 +268,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   },
   {
     name: "buys twice, the second time with another API key of the store",
+    faults: MORE_ORDERS,
     client: async ({ post, postAsStore, orderId }) => {
       const first = await retrying(() => post(`order:${orderId}`));
       await postAsStore(`order:${orderId}:2`, { order_id: `${orderId}-2` });
@@ -205,6 +277,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
   },
   {
     name: "reports a failure where it had to try again",
+    faults: ENDS_BADLY,
     client: async ({ post, orderId }) => {
       let tries = 0;
       const code = await retrying((number) => {

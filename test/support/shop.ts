@@ -1,5 +1,5 @@
-import { onTestFinished } from "vitest";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, onTestFinished } from "vitest";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { launchBrowser } from "./browser.ts";
 import { run, startSandbox, type Finished, type SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
@@ -19,7 +19,6 @@ export type Customer = Pick<
 /** A merchant with the real sandbox and customers with a real browser. Everything ends with the test. */
 export type Shop = {
   readonly sandbox: SandboxProcess;
-  readonly browser: Browser;
   /** Creates an order; `body` over a usual one. */
   readonly sell: (body?: Readonly<Record<string, unknown>>) => Promise<Sold>;
   readonly statusOf: (sold: Sold) => Promise<string>;
@@ -30,14 +29,20 @@ export type Shop = {
   readonly complaints: string[];
 };
 
-/** Opens a shop; `host` is another name that its customers know the sandbox by. */
-export async function openShop(args: readonly string[] = [], host?: string): Promise<Shop> {
+/** Another name that customers of a shop know its sandbox by, if the sandbox allows it. */
+export const OTHER_HOST = "checkout.test";
+
+/** One browser serves all tests of a file: each customer has a profile of their own in it. */
+let launched: Promise<Browser> | undefined;
+afterAll(async () => (await launched)?.close());
+
+/** Opens a shop whose sandbox is started with these arguments. */
+export async function openShop(args: readonly string[] = []): Promise<Shop> {
   const cwd = tempFolder();
-  const [sandbox, browser] = await Promise.all([
-    startSandbox({ cwd, args: host === undefined ? args : [...args, "--allow-host", host] }),
-    launchBrowser(host === undefined ? [] : [`--host-resolver-rules=MAP ${host} 127.0.0.1`]),
-  ]);
-  onTestFinished(() => browser.close());
+  launched ??= launchBrowser([`--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`]);
+  const [sandbox, browser] = await Promise.all([startSandbox({ cwd, args }), launched]);
+  const customers: BrowserContext[] = [];
+  onTestFinished(async () => void (await Promise.all(customers.map((customer) => customer.close()))));
   const { base_url, api_key } = sandbox.ready;
   const authorization = `Bearer ${api_key ?? ""}`;
   const complaints: string[] = [];
@@ -68,6 +73,7 @@ export async function openShop(args: readonly string[] = [], host?: string): Pro
   };
   const visit: Shop["visit"] = async (url, customer = {}) => {
     const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
+    customers.push(context);
     context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     page.on("console", (message) => {
@@ -83,7 +89,6 @@ export async function openShop(args: readonly string[] = [], host?: string): Pro
   };
   return {
     sandbox,
-    browser,
     sell,
     visit,
     complaints,
