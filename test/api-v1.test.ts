@@ -231,6 +231,21 @@ test("--rate-limit makes 429 real, with Retry-After", async () => {
   expect(outcome(await post(sandbox, BODY))).toBe("201 created");
 });
 
+test("while the store's clock stands a bucket fills all the same", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--rate-limit", "5/s"]);
+  expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
+  const spend = async (orders: number) => {
+    const answers: string[] = [];
+    for (let index = 0; index < orders; index += 1)
+      answers.push(outcome(await post(sandbox, { ...BODY, order_id: `o-${harness.clock.now()}-${index}` })));
+    return answers;
+  };
+  expect(await spend(11)).toEqual([...Array.from({ length: 10 }, () => "201 created"), "429 rate_limited"]);
+  harness.clock.advance(1000);
+  expect(await spend(6)).toEqual([...Array.from({ length: 5 }, () => "201 created"), "429 rate_limited"]);
+});
+
 test("a create leaves one checkout, one key and one event, and a refusal leaves nothing", async () => {
   const sandbox = await startV1();
   const created = said(await post(sandbox, BODY, { key: "counted-key" })).data;

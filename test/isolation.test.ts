@@ -271,6 +271,42 @@ test("no request to one store finds, shows or changes anything of another", asyn
   expect(asked).toBeGreaterThan(10);
 });
 
+test("what one store has shown is no evidence for another one", async () => {
+  const { harness, sites } = await openTwoStores();
+  const [one, other] = sites;
+  const checklists = async (): Promise<readonly string[]> => {
+    const said = sites.map(({ id }) => harness.run(["checklist", "--json", "--store", id]));
+    return (await Promise.all(said)).map(({ stdout }) => stdout);
+  };
+  const before = await checklists();
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  const drill = database.prepare(
+    "INSERT INTO drills (id, store_id, kind, subject, passed, steps, at) VALUES (?, ?, ?, ?, 1, '[]', 1768478400000)",
+  );
+  // About the other store, as far as a subject can be: what it was run in decides.
+  for (const [at, kind] of ["webhook", "duplicates", "idempotency", "browser_return"].entries())
+    drill.run(UNKNOWN.replace(/.$/, String(at)), one.id, kind, kind === "browser_return" ? "/" : other.id);
+  for (const kind of ["replayed", "refused"])
+    database
+      .prepare(
+        "INSERT INTO idempotency_uses (store_id, key, kind, request_id, at) VALUES (?, 'k', ?, 'r', 1)",
+      )
+      .run(one.id, kind);
+  for (const kind of ["webhook", "duplicates", "idempotency", "browser_return"])
+    database
+      .prepare("INSERT INTO waivers (store_id, drill, reason, at) VALUES (?, ?, 'none', 1)")
+      .run(one.id, kind);
+  database
+    .prepare(
+      "INSERT INTO admin_acts (store_id, actor, action, at) VALUES (?, 'administrator', 'approve_credential', 1)",
+    )
+    .run(one.id);
+  database.close();
+  const after = await checklists();
+  expect(after[1]).toBe(before[1]);
+  expect(after[0]).not.toBe(before[0]);
+});
+
 test("v1: what is another store's is as unknown as what is nowhere, and its keys and orders are free here", async () => {
   const { harness, sites, send, settle } = await openTwoStores();
   const routes = await v1Routes();

@@ -45,6 +45,7 @@ test("numbers are kept exactly or refused by name", () => {
     "1e400",
     "-1e400",
     "1.0000000000000000001",
+    "1.00000000000000001e2",
     "1e16",
     "1e-400",
   ];
@@ -59,6 +60,7 @@ test("what JSON.parse lets pass is refused", () => {
   const rows: (string | Uint8Array)[] = [
     '{"a":1,"a":1}',
     '{"a":1,"\\u0061":2}',
+    '{"\\u0061":1,"a":2}',
     '{"x":{"b":1,"b":2}}',
     '{"__proto__":1,"__proto__":2}',
     '"\\ud800"',

@@ -741,6 +741,44 @@ test("a service that knows nothing of us: verified, forwarded once, refused wher
   expect(`${stdout}${stderr}`).not.toContain(SECRET);
 });
 
+test("a target's Retry-After goes back to the sender, and without one none does", async () => {
+  const site = await openReceiver();
+  const answers = [
+    { status: 503, headers: { "Retry-After": "7" }, body: "busy" },
+    { status: 503, headers: {}, body: "busy" },
+  ];
+  site.harness.vacate(3000);
+  site.harness.occupy(3000, {
+    answer: () => Promise.resolve(answers.shift() ?? { status: 200, headers: {}, body: "" }),
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  const seen = [];
+  for (let tries = 0; tries < 3; tries += 1) {
+    const { status, headers } = await site.send(site.signed());
+    seen.push([status, headers["Retry-After"]]);
+  }
+  expect(seen).toEqual([
+    [503, "7"],
+    [503, undefined],
+    [200, undefined],
+  ]);
+});
+
+test("an event is known by the id in its signed body, whatever the header says", async () => {
+  const site = await openReceiver();
+  // Of a later version: that its header contradicts it cannot be seen by what an event of this one must have.
+  const { rawHeaders, body } = site.signed({ event_id: EVENT.event_id, type: "order.later" });
+  const named = (eventId: string) => ({
+    body,
+    rawHeaders: rawHeaders.map((one) => (one === EVENT.event_id ? eventId : one)),
+  });
+  for (const eventId of [EVENT.event_id, "019bc186-de00-7000-8000-00000000ffff"])
+    expect((await site.send(named(eventId))).status).toBe(200);
+  const lines = await site.listening.heard(2);
+  expect(lines.map(({ outcome }) => outcome)).toEqual(["forwarded", "duplicate"]);
+  expect(site.got.length).toBe(1);
+});
+
 test("what is no delivery is answered, and goes nowhere", async () => {
   const site = await openReceiver();
   const good = site.signed();

@@ -142,6 +142,19 @@ test("expiry is right by timer, on read, after the process was down, and after t
   expect(anew).toMatchObject({ replayed: false });
 });
 
+test("a create after the expiry of its order is taken before any timer has rung", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start([], { world: { after: () => undefined } });
+  const first = await idOf(harness, "order-1");
+  harness.clock.advance(3_600_000);
+  expect(eventsOf(harness, first)).toEqual(["order.created 1 null"]);
+  const body = JSON.stringify({ order_id: "order-1", price_id: "price_bento" });
+  const headers = { "Idempotency-Key": "after-expiry" };
+  const again = await sandbox.request({ path: "/v1/orders", headers, body });
+  expect([again.status, json(String(again.body))]).toMatchObject([201, { data: { status: "created" } }]);
+  expect(eventsOf(harness, first)).toEqual(["order.created 1 null", "order.expired 2 created"]);
+});
+
 test("the lifetime that a sandbox was started with holds for what is created from then on", async () => {
   const harness = createHarness();
   const hour = await harness.start();

@@ -621,6 +621,40 @@ test("writes of one moment share a commit; the one that fails is undone alone", 
   connection.close();
 });
 
+test("a commit that fails rejects every caller of its batch, and the next one is taken", async () => {
+  const connection = open(join(tempFolder(), "a.db"), {
+    ...KIND,
+    migrations: [
+      `CREATE TABLE stores (id INTEGER PRIMARY KEY) STRICT;
+       CREATE TABLE orders (store INTEGER REFERENCES stores (id) DEFERRABLE INITIALLY DEFERRED) STRICT`,
+    ],
+  });
+  const write = createGroupCommit(connection, scheduler);
+  const addStore = connection.prepare("INSERT INTO stores VALUES (?)");
+  // What it refers to is looked for at the commit, and is not there.
+  const addOrder = connection.prepare("INSERT INTO orders VALUES (99)");
+  const batch = [() => addStore.run(1), () => addOrder.run(), () => addStore.run(2)].map((job) => write(job));
+  const ended = await Promise.allSettled(batch);
+  expect(ended.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  await write(() => addStore.run(3));
+  expect(connection.prepare("SELECT id FROM stores").pluck().all()).toEqual([3]);
+  expect(connection.prepare("SELECT store FROM orders").all()).toEqual([]);
+  connection.close();
+});
+
+test("10,000 writes may wait; one more is refused at once, and those that wait are done", async () => {
+  const connection = open(join(tempFolder(), "a.db"));
+  const write = createGroupCommit(connection, scheduler);
+  const insert = connection.prepare("INSERT INTO a VALUES (?)");
+  const waiting = Array.from({ length: 10_000 }, (_, x) => write(() => insert.run(x)));
+  await expect(write(() => insert.run(-1))).rejects.toMatchObject({ failure: { code: "file_locked" } });
+  await Promise.all(waiting);
+  await write(() => insert.run(10_000));
+  const count = connection.prepare("SELECT count(*), min(x), max(x) FROM a").raw();
+  expect(count.get()).toEqual([10_001, 0, 10_000]);
+  connection.close();
+});
+
 test("a disk that cannot say whether the files are there refuses the write, and ends nothing", async () => {
   const connection = new Database(":memory:");
   connection.exec("CREATE TABLE a (x INTEGER) STRICT");

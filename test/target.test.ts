@@ -169,6 +169,13 @@ test("this machine and hosts that were allowed are targets", () => {
   }
 });
 
+test("an address has at most 2,048 characters", () => {
+  const start = "http://localhost/";
+  const long = (length: number): string => start + "a".repeat(length - start.length);
+  expect(parseTarget(long(2048), POLICY)).toMatchObject({ ok: true, value: { url: long(2048) } });
+  expect(parseTarget(long(2049), POLICY)).toMatchObject({ refusal: { code: "invalid_parameter" } });
+});
+
 test("nothing else is, however it is spelled", () => {
   const all = FORBIDDEN.flatMap(([why, urls]) => urls.map((url) => [url, why] as const));
   expect(all.length).toBeGreaterThanOrEqual(70);

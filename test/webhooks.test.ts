@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { afterTry, DEFAULT_DELIVERY_SCHEDULE, jitterOf } from "../src/core/webhook/delivery.ts";
+import { afterTry, DEFAULT_DELIVERY_SCHEDULE, isHopeless, jitterOf } from "../src/core/webhook/delivery.ts";
 import { DELIVERY_ACTIONS } from "../src/core/fault/fault.ts";
 import type { HttpResponse } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
@@ -106,6 +106,7 @@ test("what follows from an answer", () => {
     [at(answer(500), 8), { state: "failed", gone: false }],
   ] as const;
   for (const [got, expected] of rows) expect(got).toEqual(expected);
+  expect([isHopeless(1, 120 * HOUR), isHopeless(1, 120 * HOUR + 1)]).toEqual([false, true]);
 });
 
 /** Seconds from each try to the next, and the state after the last. */
@@ -316,6 +317,23 @@ test("410 disables an endpoint, so do 120 hours without success; it misses what 
   await site.order();
   await site.advance(HOUR);
   expect(await site.endpoint(id)).toMatchObject({ state: "enabled", failing_since: null });
+});
+
+test("what happens while an endpoint is disabled is never delivered to it", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const { id } = await site.addEndpoint(shop.url, ["order.created"]);
+  const turn = (action: "enable" | "disable") => site.control(`/endpoints/${id}/state`, { action });
+  const told: string[] = [];
+  told.push(await site.order());
+  await eventually("the first came", () => expect(shop.got).toHaveLength(1));
+  await turn("disable");
+  await site.order();
+  await turn("enable");
+  told.push(await site.order());
+  await site.advance(24 * HOUR);
+  await eventually("no delivery is due", async () => expect(await site.deliveries("?state=due")).toEqual([]));
+  expect(shop.got.map(({ event }) => event.data.id)).toEqual(told);
 });
 
 test("one success begins the count of failing hours anew", async () => {
