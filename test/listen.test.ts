@@ -1162,6 +1162,17 @@ test("keys: r replays the last event, d shows it without its signature, q ends",
   ).toBe("paused");
 });
 
+test("a listener that is stopped has told what it took, and ends without waiting for any time to pass", async () => {
+  const site = await openShop();
+  const listening = await site.listen();
+  await site.order();
+  await listening.heard(1);
+  const before = site.harness.clock.now();
+  expect((await listening.stop()).code).toBe(0);
+  // Here time passes only for who waits for it.
+  expect(site.harness.clock.now()).toBe(before);
+});
+
 test("Ctrl-C as a key ends it, and with --json no key means anything", async () => {
   const site = await openShop();
   const first = await site.harness.launch(["listen"], { typed: [] });
