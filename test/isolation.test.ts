@@ -294,7 +294,7 @@ test("what one store has shown is no evidence for another one", async () => {
       .run(one.id, kind);
   for (const kind of ["webhook", "duplicates", "idempotency", "browser_return"])
     database
-      .prepare("INSERT INTO waivers (store_id, drill, reason, at) VALUES (?, ?, 'none', 1)")
+      .prepare("INSERT INTO waivers (store_id, drill, reason, at) VALUES (?, ?, 'none', 1768478400000)")
       .run(one.id, kind);
   database
     .prepare(

@@ -142,6 +142,31 @@ test("expiry is right by timer, on read, after the process was down, and after t
   expect(anew).toMatchObject({ replayed: false });
 });
 
+test("an order that is open or paid is not created again, and one that ended otherwise is", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const createAgain = async (orderId: string): Promise<string> => {
+    const { status, body } = await sandbox.request({
+      path: "/v1/orders",
+      headers: { "Idempotency-Key": `again-${orderId}` },
+      body: JSON.stringify({ order_id: orderId, price_id: "price_bento" }),
+    });
+    const { error } = json(String(body)) as { readonly error?: { readonly code: string } };
+    return `${status} ${error?.code ?? "created"}`;
+  };
+  await idOf(harness, "open");
+  expect(await createAgain("open")).toBe("409 order_conflict");
+  for (const [outcome, expected] of [
+    ["succeeded", "409 order_conflict"],
+    ["failed", "201 created"],
+    ["cancelled", "201 created"],
+  ] as const) {
+    const id = await idOf(harness, outcome);
+    expect((await harness.run(["sandbox", "pay", id, "--outcome", outcome])).code).toBe(0);
+    expect([outcome, await createAgain(outcome)]).toEqual([outcome, expected]);
+  }
+});
+
 test("a create after the expiry of its order is taken before any timer has rung", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([], { world: { after: () => undefined } });
