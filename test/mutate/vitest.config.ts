@@ -1,0 +1,24 @@
+import { join } from "node:path";
+import { defineConfig } from "vitest/config";
+
+/** The tests that run for each change of `npm run mutate`: those of the core, and those that ask v1 in one process. */
+const TESTS = [
+  "api-v1",
+  "checklist",
+  "core",
+  "json",
+  "page-security",
+  "payment",
+  "routes",
+  "target",
+  "webhook-signature",
+];
+
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, "../.."),
+    include: TESTS.map((name) => `test/${name}.test.ts`),
+    setupFiles: ["test/mutate/umask.ts"],
+    testTimeout: 240_000,
+  },
+});
