@@ -3,7 +3,7 @@ import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { AT_LAST, HAPPENED, LONE_MERCHANT, withoutLimit, type Erasure } from "../src/store/erasures.ts";
 import { openStore, type Store } from "../src/store/store.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually, runOn } from "./support/eventually.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -575,7 +575,7 @@ test("a delivery that is under way at a reset or a deletion leaves no trace afte
     const erased = kind === "reset" ? control("reset", { store: TEA }) : control(`stores/${TEA}/delete`, {});
     expect((await erased).status).toBe(200);
     answer();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await runOn();
     const left = ["deliveries", "delivery_attempts", "events", "assumption_uses"].map((table) =>
       database.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
     );

@@ -12,7 +12,7 @@ import { openImage, SNAPSHOT_FILE, withChecksum } from "../src/store/snapshot/im
 import { openStore } from "../src/store/store.ts";
 import type { World } from "../src/world.ts";
 import { SEED, size } from "./support/campaign.ts";
-import { eventually } from "./support/eventually.ts";
+import { eventually, runOn } from "./support/eventually.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 
 const TEA = "00000000-0000-4000-8000-00000000000a";
@@ -491,7 +491,7 @@ test("a delivery that was under way at a restore is not recorded on what was res
     ).toBe(0);
   }
   answer();
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await runOn();
   expect(database.pragma("foreign_key_check")).toEqual([]);
 });
 

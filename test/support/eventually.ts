@@ -1,9 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 
 /** So long a machine that is busy may take for what is only a matter of time. */
 const WITHIN_MS = 60_000;
 /** The longest pause between two looks; before that a look comes when a tenth more time has passed. */
 const MAX_PAUSE_MS = 100;
+/** More turns of the loop than a write or a delivery in this process takes. */
+const TURNS = 100;
 
 /**
  * Waits until a look throws nothing, and returns what it saw. After a minute it fails with what was waited for and with
@@ -25,4 +27,9 @@ export async function eventually<Seen>(what: string, look: () => Seen | Promise<
       await sleep(Math.min(MAX_PAUSE_MS, Math.max(1, waitedMs / 10)));
     }
   }
+}
+
+/** Lets what was begun in this process run to its end, however long that takes: for what must not happen then. */
+export async function runOn(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
 }
