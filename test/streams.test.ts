@@ -6,10 +6,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { serve } from "../src/web/server.ts";
 import type { HttpBody, Listener } from "../src/world.ts";
 import { createHarness } from "./support/harness.ts";
+import { eventually } from "./support/eventually.ts";
 
 const SILENCE_MS = 500;
 const CHUNK = 64 * 1024;
-const WAIT_MS = 20_000;
+const GRACE_MS = 20_000;
 
 /** A stream by hand: chunks are pushed by the test, and what the server does with it is kept. */
 function createStream() {
@@ -65,14 +66,6 @@ async function open(port: number): Promise<IncomingMessage> {
   return response;
 }
 
-async function until(what: string, isTrue: () => boolean): Promise<void> {
-  for (let left = WAIT_MS / 10; left > 0; left -= 1) {
-    if (isTrue()) return;
-    await setTimeout(10);
-  }
-  throw new Error(`waited ${WAIT_MS} ms for: ${what}`);
-}
-
 test("a stream is sent as it comes, and ends where it ends", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
@@ -102,7 +95,7 @@ test("a reader that goes away ends the stream", async () => {
   const stream = createStream();
   const { port } = await serveBody(stream.body);
   (await open(port)).destroy();
-  await until("the stream is told that nobody reads it", () => stream.state.returned);
+  await eventually("the stream is told that nobody reads it", () => expect(stream.state.returned).toBe(true));
   expect(stream.state.asked).toBe(1);
 });
 
@@ -116,13 +109,13 @@ test("a reader that went away before the answer was made ends the stream, too", 
     await asked;
   });
   const request = get({ port, host: "127.0.0.1" }).on("error", () => undefined);
-  await until("the request is there", () => isAsked);
+  await eventually("the request is there", () => expect(isAsked).toBe(true));
   request.destroy();
   // Time for the server to see it go; later than that is the case of a reader that goes while it reads.
   await setTimeout(SILENCE_MS);
   makeAnswer();
   stream.push("too late");
-  await until("the stream is told that nobody reads it", () => stream.state.returned);
+  await eventually("the stream is told that nobody reads it", () => expect(stream.state.returned).toBe(true));
   expect(stream.state.returned).toBe(true);
 });
 
@@ -145,7 +138,7 @@ test("a reader that takes nothing is not written to for ever, and loses its conn
   onTestFinished(() => void socket.destroy());
   socket.on("error", () => socket.destroy());
   socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  await until("the stream of a reader that takes nothing ends", () => ended);
+  await eventually("the stream of a reader that takes nothing ends", () => expect(ended).toBe(true));
   // What the two ends of a socket hold, and not all that could be made meanwhile.
   expect(made * CHUNK).toBeLessThan(64 * 1024 * 1024);
 });
@@ -168,7 +161,7 @@ test("a stop waits for a stream that ends in time", async () => {
   const stream = createStream();
   const { port, close } = await serveBody(stream.body);
   const response = await open(port);
-  const stopped = close(WAIT_MS);
+  const stopped = close(GRACE_MS);
   stream.push("last words");
   stream.end();
   const chunks: unknown[] = [];
@@ -184,7 +177,9 @@ test("a stop cuts a stream that does not end, and tells it", async () => {
   const cut = once(response.resume(), "error");
   await close(50);
   expect(String((await cut)[0])).toContain("aborted");
-  await until("the stream is told that the server stopped", () => stream.state.returned);
+  await eventually("the stream is told that the server stopped", () =>
+    expect(stream.state.returned).toBe(true),
+  );
 });
 
 test("HEAD asks a stream for nothing", async () => {
