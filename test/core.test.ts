@@ -12,7 +12,9 @@ import {
 } from "../src/core/credential.ts";
 import {
   deriveIdempotencyKey,
+  fingerprint,
   parseIdempotencyKey,
+  replay,
   type LogicalCreate,
 } from "../src/core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent } from "../src/core/checkout/journal.ts";
@@ -115,6 +117,42 @@ test("an idempotency key has 8 to 128 printable characters on one line", () => {
   }
   expect(check()).toBe("idempotency_key_missing");
   expect(check("same-key-1", "same-key-1")).toBe("idempotency_key_invalid");
+});
+
+test("a refusal of a key says what was expected and what came, and repeats no secret", () => {
+  const secret = formatTestKey(new Uint8Array(20).fill(7));
+  const rows = [
+    [[], "idempotency_key_missing", /the header Idempotency-Key with 8 to 128 printable ASCII characters/],
+    [["key-number-1", "key-number-2"], "idempotency_key_invalid", /one Idempotency-Key header .* got 2$/],
+    [["short"], "idempotency_key_invalid", /8 to 128 printable ASCII characters; got 5: "short"$/],
+    [[`my ${secret}`], "idempotency_key_invalid", /must not hold an API key/],
+  ] as const;
+  for (const [values, code, message] of rows) {
+    const refused = parseIdempotencyKey(values);
+    expect(refused).toMatchObject({ refusal: { code, message: expect.stringMatching(message) as string } });
+    expect(JSON.stringify(refused)).not.toContain(secret);
+  }
+});
+
+test("what a create means is its path and its fields, in whatever order, and a key stands for one meaning", () => {
+  const request = { order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" } as const;
+  const fields = Object.entries(request);
+  const means = fingerprint("/v1/orders", request);
+  for (let turn = 1; turn < fields.length; turn += 1)
+    for (const order of [[...fields.slice(turn), ...fields.slice(0, turn)], fields.toReversed()])
+      expect(fingerprint("/v1/orders", Object.fromEntries(order) as typeof request)).toBe(means);
+  expect(fingerprint("/v1/checkout-sessions", request)).not.toBe(means);
+  expect(fingerprint("/v1/orders", { ...request, amount_minor: 2 })).not.toBe(means);
+  const stored = { fingerprint: means, status: 201, requestId: "r", body: "{}" } as const;
+  expect(replay(stored, { key: "key-number-1", fingerprint: means })).toEqual({ ok: true, value: stored });
+  expect(replay(stored, { key: "key-number-1", fingerprint: "another" })).toMatchObject({
+    refusal: {
+      code: "idempotency_key_reused",
+      message: expect.stringMatching(
+        /^Idempotency-Key "key-number-1" was used for another request/,
+      ) as string,
+    },
+  });
 });
 
 test("a managed key depends on everything that makes a create, and on nothing else", () => {
