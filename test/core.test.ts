@@ -13,6 +13,7 @@ import {
 import {
   deriveIdempotencyKey,
   fingerprint,
+  LOCAL_SANDBOX,
   parseIdempotencyKey,
   replay,
   type LogicalCreate,
@@ -175,6 +176,12 @@ test("a managed key depends on everything that makes a create, and on nothing el
   ];
   const keys = changed.map((change) => deriveIdempotencyKey({ ...create, ...change }));
   expect(new Set([key, ...keys]).size).toBe(changed.length + 1);
+});
+
+test("a managed key is the same in every version, so that a client that lost its journal finds its order", () => {
+  const create = { storeId: "store-1", endpoint: "orders", orderId: "order-1", attempt: 1 };
+  const key = deriveIdempotencyKey({ ...create, service: LOCAL_SANDBOX });
+  expect(key).toBe("co-1e9154bbd1480146508c026a6f1df987a7604889-1");
 });
 
 test("only a new attempt goes past the latest one, and only where that one is settled", () => {
