@@ -62,6 +62,7 @@ test("what JSON.parse lets pass is refused", () => {
     '{"a":1,"\\u0061":2}',
     '{"\\u0061":1,"a":2}',
     '{"x":{"b":1,"b":2}}',
+    '{"a":{"b":1},"a":2}',
     '{"__proto__":1,"__proto__":2}',
     '"\\ud800"',
     '{"\\udc00":1}',
@@ -80,11 +81,26 @@ test("what JSON.parse lets pass is refused", () => {
   const fine = [
     "[[[[[[[[]]]]]]]]",
     '[{"a":1},{"a":1}]',
+    "[[],[],[],[],[],[],[],[],[]]",
     '{"a":{"a":1}}',
     '"\\ud83d\\ude00"',
     '{"a":"}{\\"]["}',
   ];
   for (const row of fine) expect([row, code(row)]).toEqual([row, "ok"]);
+});
+
+test("a refusal says what is wrong, and quotes no value of the body", () => {
+  const rows = [
+    [Uint8Array.of(0x22, 0x80, 0x22), /not valid UTF-8$/],
+    ["\ufeff{}", /starts with a byte order mark; send plain UTF-8$/],
+    [" \n", /the body is empty; a JSON object was expected$/],
+    ['{"a":1,"a":1}', /the key "a" stands twice in one object$/],
+    ['{"a":"\\ud800"}', /holds half of a surrogate pair$/],
+    ["[".repeat(9) + "]".repeat(9), /nested deeper than 8 levels$/],
+    ['{"a": secret-value}', /^the body is not strict JSON: [^,]*$/],
+  ] as const;
+  for (const [body, message] of rows)
+    expect(parse(body)).toMatchObject({ refusal: { message: expect.stringMatching(message) as string } });
 });
 
 /** JSON.stringify writes some numbers that strict JSON refuses, such as 1e21. */
