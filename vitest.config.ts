@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
 export default defineConfig({
   test: {
@@ -9,5 +10,6 @@ export default defineConfig({
     hookTimeout: 240_000,
     // Most of the time is spent waiting for processes and browsers: more of them than cores are faster.
     maxWorkers: 6,
+    sequence: { sequencer: LongestFirst },
   },
 });

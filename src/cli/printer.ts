@@ -35,10 +35,12 @@ export type Printer = {
   readonly problem: (problem: Problem) => void;
   /** Replaces a secret in everything that is printed from now on: a service may send it back. */
   readonly hide: (secret: string) => void;
+  /** The same for a password, which may be short. */
+  readonly hidePassword: (password: string) => void;
 };
 
-/** Shorter ones are no secrets (an unfinished setting, such as "test"), and hiding them would spoil every word that has them. */
-const MIN_HIDDEN = 8;
+/** A shorter text is no secret but an unfinished setting, such as `test`: hiding it would spoil every word that has it. */
+const MIN_SECRET = 8;
 
 /** Who says what may be printed. */
 type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
@@ -52,6 +54,9 @@ export function createPrinter(
   const hidden: string[] = [];
   const traced = new Set<string>();
   const hide = (text: string): string => redactValues(text, hidden);
+  const hideAll = (secret: string): void => {
+    if (!hidden.includes(secret)) hidden.push(secret);
+  };
   const style = styles(!json && hasColour(world.stdout, world));
   const talkStyle = styles(!json && hasColour(world.stderr, world));
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
@@ -83,7 +88,10 @@ export function createPrinter(
       errorLine(json ? problemJson(typed) : problemText(typed, talkStyle));
     },
     hide: (secret) => {
-      if (secret.length >= MIN_HIDDEN && !hidden.includes(secret)) hidden.push(secret);
+      if (secret.length >= MIN_SECRET) hideAll(secret);
+    },
+    hidePassword: (password) => {
+      if (password !== "") hideAll(password);
     },
   };
 }

@@ -67,7 +67,7 @@ export function connect({ printer }: Context, settings: Settings): Outcome<Targe
   if (!target.ok) return target;
   const { baseUrl, apiKey, proxy } = target.value;
   printer.hide(apiKey);
-  if (proxy !== undefined) printer.hide(new URL(proxy).password);
+  if (proxy !== undefined) printer.hidePassword(new URL(proxy).password);
   if (baseUrl.startsWith("http:") && !isLoopback(new URL(baseUrl).hostname)) {
     printer.trace(`warning: the API key goes to ${printable(baseUrl)} unencrypted; use https`);
   }
