@@ -68,8 +68,8 @@ export type Erasure = { readonly storeId: string; readonly kind: "reset" | "dele
 type Step = { readonly parts: readonly string[]; readonly sql: string };
 
 /**
- * What has happened in a store, each table before those that it refers to. A statement deletes so many rows, or the rows
- * that belong to so many.
+ * What has happened in a store, each table before those that it refers to. A statement deletes at most the given
+ * number of rows, or the rows that belong to them.
  */
 export const HAPPENED: readonly Step[] = [
   { parts: [], sql: "DELETE FROM settlements WHERE store_id = ? LIMIT ?" },

@@ -1,4 +1,4 @@
-import type { HttpRequest } from "../world.ts";
+import type { HttpBody, HttpRequest } from "../world.ts";
 
 /** All values of a header, one for each header line. */
 export function headerLines(request: HttpRequest, lowerCaseName: string): string[] {
@@ -34,4 +34,9 @@ export function inOriginForm(request: HttpRequest): HttpRequest {
     index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === "host" ? host : text,
   );
   return { ...request, rawHeaders, target: rest.startsWith("/") ? rest : `/${rest}` };
+}
+
+/** Whether a body is there at once, and not a stream. */
+export function isWhole(body: HttpBody): body is string | Uint8Array {
+  return typeof body === "string" || body instanceof Uint8Array;
 }

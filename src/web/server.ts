@@ -8,10 +8,9 @@ import {
 import type { Socket } from "node:net";
 import { isLoopbackAddress, listenAddresses } from "../core/network/address.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
-import { inOriginForm } from "./http.ts";
+import { inOriginForm, isWhole } from "./http.ts";
 import { sendStream } from "./stream.ts";
 import type {
-  HttpBody,
   HttpRequest,
   HttpResponse,
   Listener,
@@ -321,10 +320,6 @@ async function send(
   response.flushHeaders();
   if (incoming.method === "HEAD") response.end();
   await sendStream(body, { response, socket: incoming.socket, silenceMs });
-}
-
-function isWhole(body: HttpBody): body is string | Uint8Array {
-  return typeof body === "string" || body instanceof Uint8Array;
 }
 
 /** What Node's parser says is wrong. */

@@ -40,7 +40,7 @@ type AddOptions = CommonOptions & {
   readonly retryAfter?: number;
 };
 
-/** The end of a fault: so long after now, or a moment; milliseconds by the store's clock. */
+/** The end of a fault: a time from now, or a moment; milliseconds by the store's clock. */
 type Until = { readonly inMs: number } | { readonly at: number };
 
 const MAX_TIMES = 1_000_000;

@@ -16,7 +16,8 @@ import { rateLimited } from "../../core/rate-limit.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { StorageUnavailable, storageFailure } from "../../store/connection/storage-failure.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
-import type { HttpBody, World } from "../../world.ts";
+import { isWhole } from "../../web/http.ts";
+import type { World } from "../../world.ts";
 import { answerRefusal, storageRefusal, type Answer } from "../answer.ts";
 import type { Call } from "../area.ts";
 import type { ServiceContext } from "../context.ts";
@@ -149,10 +150,6 @@ function streamed(answer: Answer, inParts: (whole: Uint8Array) => AsyncIterable<
   const whole = Buffer.from(body);
   const headers = { ...answer.headers, "Content-Length": String(whole.length) };
   return { ...answer, headers, body: inParts(whole) };
-}
-
-function isWhole(body: HttpBody): body is string | Uint8Array {
-  return typeof body === "string" || body instanceof Uint8Array;
 }
 
 async function* firstHalf(whole: Uint8Array): AsyncIterable<Uint8Array> {

@@ -117,8 +117,8 @@ export function takeDue(
 }
 
 /**
- * Takes at most so many of the next due deliveries. `goesOn`: another look may find more, because one was held back, or was
- * passed over for another one of its checkout.
+ * Takes the next due deliveries, up to the given number. `goesOn`: another look may find more, because one was held back,
+ * or was passed over for another one of its checkout.
  */
 function takeSome(
   context: DispatchContext,

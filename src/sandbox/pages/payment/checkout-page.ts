@@ -2,7 +2,7 @@ import { renderSVG } from "uqr";
 import { isFinal, MAX_ATTEMPTS, type FinalStatus } from "../../../core/checkout/payment.ts";
 import { returnAddress } from "../../../core/checkout/return-origin.ts";
 import { html, trusted, type Html } from "../../../web/html.ts";
-import { layout, liveMain } from "../shared/layout.ts";
+import { layout, liveMain, row } from "../shared/layout.ts";
 import {
   amount,
   button,
@@ -13,7 +13,6 @@ import {
   price,
   quoted,
   stateInWords,
-  row,
   timeLeft,
   walletPath,
   wasPaidLate,

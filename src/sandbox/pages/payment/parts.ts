@@ -68,14 +68,6 @@ export function paidAt({ checkout, attempts }: CheckoutView): number | undefined
   return attempts.find(({ outcome }) => outcome === "succeeded")?.finishedAt ?? undefined;
 }
 
-/** A row of a list of facts. */
-export function row(label: string, value: string | Html): Html {
-  return html`<div>
-    <dt>${label}</dt>
-    <dd>${value}</dd>
-  </div>`;
-}
-
 /** Text from the merchant, with its own writing direction. */
 export function quoted(text: string): Html {
   return html`<bdi>${text}</bdi>`;

@@ -3,7 +3,7 @@ import { languageOf } from "../../../web/language.ts";
 import { pageResponse } from "../../../web/page.ts";
 import type { HttpResponse } from "../../../world.ts";
 import type { Call } from "../../area.ts";
-import { layout } from "./layout.ts";
+import { layout, row } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /** The page at `/`, for who opens the sandbox in a browser: what it is, and where to go on. It tells nothing of a store. */
@@ -15,22 +15,10 @@ export function homeAnswer({ request, requestId }: Call, localOrigin: string): H
       <h1>${texts.homeTitle}</h1>
       <p>${texts.homeHint}</p>
       <dl>
-        <div>
-          <dt>${texts.homeApi}</dt>
-          <dd><code>${localOrigin}/v1</code></dd>
-        </div>
-        <div>
-          <dt>${texts.homeControl}</dt>
-          <dd><code>${localOrigin}/__sandbox</code></dd>
-        </div>
-        <div>
-          <dt>${texts.homeTry}</dt>
-          <dd><code>checkout orders create</code></dd>
-        </div>
-        <div>
-          <dt>${texts.homeHelp}</dt>
-          <dd><code>checkout --help</code></dd>
-        </div>
+        ${row(texts.homeApi, html`<code>${localOrigin}/v1</code>`)}
+        ${row(texts.homeControl, html`<code>${localOrigin}/__sandbox</code>`)}
+        ${row(texts.homeTry, html`<code>checkout orders create</code>`)}
+        ${row(texts.homeHelp, html`<code>checkout --help</code>`)}
       </dl>
       <a class="plain" href="/healthz">${texts.homeHealth}</a>
     </section>

@@ -75,6 +75,14 @@ export function liveMain(
   </main>`;
 }
 
+/** A row of a list of facts. */
+export function row(label: string, value: string | Html): Html {
+  return html`<div>
+    <dt>${label}</dt>
+    <dd>${value}</dd>
+  </div>`;
+}
+
 /** A text that a screen reader announces when it changes; the element stays the same while the page is open. */
 export function stateLine(words: string): Html {
   return html`<p id="state" class="visually-hidden" role="status">${words}</p>`;
