@@ -1,4 +1,3 @@
-import { describeLive } from "../../client/control/describe.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import type { World } from "../../world.ts";
 import type { Settings } from "../settings.ts";
@@ -19,6 +18,8 @@ export async function instanceOf(
   if (token === "" || baseUrl.value === null || baseUrl.source !== "CHECKOUT_BASE_URL") return null;
   const { origin, hostname } = new URL(baseUrl.value);
   if (!isLoopback(hostname)) return null;
+  // Loaded on demand: most folders have a run.json.
+  const { describeLive } = await import("../../client/control/describe.ts");
   const described = await describeLive(world, { origin, token, timeoutMs: TIMEOUT_MS });
   return described.ok ? described.value.instanceId : null;
 }

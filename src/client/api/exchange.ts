@@ -119,12 +119,12 @@ function judge(result: OutboundResult, now: number): Verdict {
   const retryAfterMs = parseRetryAfter(result.headers["retry-after"], now);
   const body = parseJson(result.body);
   if (status >= 200 && status < 300) {
-    const response = checkoutResponse.safeParse(body);
+    const response = checkoutResponse.safeParse(body, { jitless: true });
     if (response.success) return { end: "success", status, response: response.data };
     const message = `status ${status} came with a body that is no checkout`;
     return again({ code: "bad_answer", uncertain: true, status, message });
   }
-  const refused = errorResponse.safeParse(body);
+  const refused = errorResponse.safeParse(body, { jitless: true });
   if (!refused.success) {
     const by = result.proxy === undefined ? "" : `, by way of the proxy ${result.proxy}`;
     const message = `status ${status} came without an error envelope${by}`;
