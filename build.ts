@@ -101,6 +101,7 @@ const OUT = values.out;
 const UNFINISHED = `${OUT}.new`;
 rmSync(UNFINISHED, { recursive: true, force: true });
 await buildChunks();
+const types = declarations([...WEBHOOK_TYPES, ...TESTING_TYPES, ...FIXTURES.map(fixtureSource)]);
 await buildWebhooks();
 await buildTesting();
 await buildFixtures();
@@ -200,14 +201,14 @@ function groupChunks(outputs: Metafile["outputs"]): ReadonlyMap<string, readonly
 
 /** What merchants import, `hosted-checkout/webhooks`: one file for each module system, each with its types. */
 async function buildWebhooks(): Promise<void> {
-  const types = typesOf(WEBHOOK_TYPES);
+  const shown = typesOf(WEBHOOK_TYPES);
   for (const [format, letter] of [
     ["esm", "m"],
     ["cjs", "c"],
   ] as const) {
     const outfile = join(UNFINISHED, `webhooks.${letter}js`);
     await build({ ...common, entryPoints: ["src/webhooks.ts"], outfile, format });
-    writeFileSync(join(UNFINISHED, `webhooks.d.${letter}ts`), types);
+    writeFileSync(join(UNFINISHED, `webhooks.d.${letter}ts`), shown);
   }
 }
 
@@ -224,29 +225,28 @@ async function buildTesting(): Promise<void> {
     // jest refuses it.
     supported: { "dynamic-import": false },
   });
-  const types = typesOf(TESTING_TYPES);
-  const names = [...types.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(
+  const shown = typesOf(TESTING_TYPES);
+  const names = [...shown.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(
     ([, name]) => name,
   );
   const esm = `import testing from "./testing.cjs";\nexport const { ${names.join(", ")} } = testing;\n`;
   writeFileSync(join(UNFINISHED, "testing.mjs"), esm);
-  for (const letter of ["m", "c"]) writeFileSync(join(UNFINISHED, `testing.d.${letter}ts`), types);
+  for (const letter of ["m", "c"]) writeFileSync(join(UNFINISHED, `testing.d.${letter}ts`), shown);
 }
 
 /** The fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
 async function buildFixtures(): Promise<void> {
-  const types = declarations(FIXTURES.map((name) => `testing/fixtures/${name}`));
   await Promise.all(
-    FIXTURES.map(async (name, at) => {
+    FIXTURES.map(async (name) => {
       // vitest itself is an ES module alone.
       const format = name === "vitest" ? "esm" : "cjs";
       const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
       const outfile = join(UNFINISHED, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
-      const entryPoints = [`src/testing/fixtures/${name}.ts`];
+      const entryPoints = [`src/${fixtureSource(name)}.ts`];
       const parts = { external: RUNNERS, plugins: [builtKit(kit)] };
       // Runners show lines of it.
       await build({ ...common, ...parts, entryPoints, outfile, format, minifyWhitespace: false });
-      const text = (types[at] ?? "").replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
+      const text = typesIn(fixtureSource(name)).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
       writeFileSync(join(UNFINISHED, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
       if (format === "esm") return;
       writeFileSync(join(UNFINISHED, `testing-${name}.d.cts`), text);
@@ -255,6 +255,11 @@ async function buildFixtures(): Promise<void> {
       writeFileSync(join(UNFINISHED, `testing-${name}.mjs`), esm);
     }),
   );
+}
+
+/** The file below src/ of the fixtures for a test runner. */
+function fixtureSource(name: (typeof FIXTURES)[number]): string {
+  return `testing/fixtures/${name}`;
 }
 
 /** Leaves the kit where it is: fixtures and tests have the same one. */
@@ -268,17 +273,24 @@ function builtKit(path: string): Plugin {
 /** The types that users see, in one file. */
 function typesOf(parts: Typed): string {
   const entry = parts.at(-1) ?? "";
-  const texts = declarations(parts).map((written, at) => {
-    const text = written.replaceAll(/^import .*\n/gm, "");
-    return parts[at] === entry
+  const texts = parts.map((part) => {
+    const text = typesIn(part).replaceAll(/^import .*\n/gm, "");
+    return part === entry
       ? text.replaceAll(/^(export .*) from ".*";$/gm, "$1;")
       : text.replaceAll(/^export /gm, "");
   });
   return texts.join("");
 }
 
-/** The types of files below src/, as tsc writes them. */
-function declarations(names: Typed): readonly string[] {
+/** The types of one file below src/. */
+function typesIn(name: string): string {
+  const text = types.get(name);
+  if (text === undefined) throw new Error(`tsc was not asked for the types of ${name}`);
+  return text;
+}
+
+/** The types of files below src/, as tsc writes them. It runs once for all, because it takes longer than all the rest. */
+function declarations(names: readonly string[]): ReadonlyMap<string, string> {
   const folder = join(UNFINISHED, "types");
   const config = `${folder}.json`;
   const compilerOptions = {
@@ -291,14 +303,14 @@ function declarations(names: Typed): readonly string[] {
   };
   const included = {
     include: AMBIENT_TYPES.map((path) => resolve(path)),
-    files: names.map((name) => resolve(`src/${name}.ts`)),
+    files: [...new Set(names)].map((name) => resolve(`src/${name}.ts`)),
   };
   writeFileSync(config, JSON.stringify({ extends: resolve("tsconfig.json"), ...included, compilerOptions }));
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   execFileSync(process.execPath, [tsc, "--project", config], { stdio: "inherit" });
-  const texts = names.map((name) => readFileSync(join(folder, `${name}.d.ts`), "utf8"));
+  const texts = names.map((name) => [name, readFileSync(join(folder, `${name}.d.ts`), "utf8")] as const);
   for (const intermediate of [folder, config]) rmSync(intermediate, { recursive: true });
-  return texts;
+  return new Map(texts);
 }
 
 /** Node's own single executable for this platform: the program in one script, SQLite's addon as an asset. */
