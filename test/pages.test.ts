@@ -171,6 +171,8 @@ test("without script a page does not say that it updates by itself", async () =>
     const page = await shop.visit(sold.checkout_url, { javaScriptEnabled });
     if ((await page.locator(".qr").count()) === 0) await page.click("button.primary");
     await page.waitForSelector(".qr");
+    // What is visible is said by the style sheet.
+    await page.waitForLoadState("load");
     const [waiting, again] = [page.locator(".waiting"), page.locator("a", { hasText: "Check again" })];
     return [await waiting.isVisible(), await again.isVisible()];
   };
