@@ -1,4 +1,4 @@
-import { afterAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { launchBrowser } from "./browser.ts";
 import { run, startSandbox, type Finished, type SandboxProcess } from "./program.ts";
@@ -32,9 +32,8 @@ export type Shop = {
 /** Another name that customers of a shop know its sandbox by, if the sandbox allows it. */
 export const OTHER_HOST = "checkout.test";
 
-/** One browser serves all tests of a file: each customer has a profile of their own in it. */
+/** One browser serves all tests of a worker, which ends it: each customer has a profile of their own in it. */
 let launched: Promise<Browser> | undefined;
-afterAll(async () => (await launched)?.close());
 
 /** Opens a shop whose sandbox is started with these arguments. */
 export async function openShop(args: readonly string[] = []): Promise<Shop> {
