@@ -62,10 +62,11 @@ function install(): { readonly bin: string; readonly cache: string } {
   return { bin: join(folder, "bin", "checkout.cjs"), cache: join(folder, "dist", "compile-cache") };
 }
 
-/** Runs it in a shell with a umask. */
+/** Runs it in a shell with a umask. Nobody else has named a place for compiled code. */
 function version(bin: string, umask: string): string {
+  const { NODE_COMPILE_CACHE: _ours, ...env } = process.env;
   const command = `umask ${umask}; exec "$0" "$1" --version`;
-  return execFileSync("/bin/sh", ["-c", command, process.execPath, bin], { encoding: "utf8" });
+  return execFileSync("/bin/sh", ["-c", command, process.execPath, bin], { encoding: "utf8", env });
 }
 
 for (const umask of ["000", "002", "022", "077"]) {
