@@ -93,7 +93,7 @@ const ENDINGS: readonly Ending[] = [
 ];
 
 for (const javaScriptEnabled of [true, false]) {
-  test(`every ending of a payment, for both methods, ${javaScriptEnabled ? "with" : "without"} JavaScript`, async () => {
+  test(`every ending of a payment, with both methods, ${javaScriptEnabled ? "with" : "without"} JavaScript`, async () => {
     const shop = await openShop();
     const pay = async (method: string, { name, act, status, heading }: Ending): Promise<void> => {
       const sold = await shop.sell({ payment_method: method });
@@ -106,8 +106,11 @@ for (const javaScriptEnabled of [true, false]) {
       await page.context().close();
     };
     const methods = ["alipay_plus", "wechat_pay"];
+    // Without JavaScript they take turns: the pages are the same, and nothing of them depends on both.
+    const methodsOf = (ending: Ending): readonly string[] =>
+      javaScriptEnabled ? methods : methods.filter((_, at) => (ENDINGS.indexOf(ending) + at) % 2 === 0);
     const payAll = (endings: readonly Ending[]): Promise<unknown> =>
-      Promise.all(endings.flatMap((ending) => methods.map((method) => pay(method, ending))));
+      Promise.all(endings.flatMap((ending) => methodsOf(ending).map((method) => pay(method, ending))));
     await payAll(ENDINGS.filter(({ movesClock }) => movesClock !== true));
     await payAll(ENDINGS.filter(({ movesClock }) => movesClock === true));
     expect(shop.complaints).toEqual([]);
