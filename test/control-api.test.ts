@@ -205,6 +205,8 @@ test("every operation answers as it is described", async () => {
     storeAccess: [`${STORE}/access`],
     describe: ["/__sandbox/openapi.json"],
     describeSandbox: ["/__sandbox/sandbox"],
+    createSignIn: ["/__sandbox/portal/sign-ins", {}],
+    endPortalSessions: ["/__sandbox/portal/sessions"],
     stopSandbox: ["/__sandbox/sandbox/stop", { pid: sandbox.ready.pid }],
   } as const satisfies Record<OperationName, readonly [string, object?]>;
   let lease = "";

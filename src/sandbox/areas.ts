@@ -10,12 +10,13 @@ import { V1, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
 import type { ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
+import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 
 /** What the handlers of all areas need. */
-export type AreasContext = ApiContext & ControlContext & PagesContext;
+export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext;
 
 /** Who an area is for: merchants and their payers, or whoever runs the sandbox. Each has its own allowed names. */
-type Audience = "merchant" | "control";
+type Audience = "merchant" | "control" | "portal";
 
 /** The names that each audience may call the server by: at its loopback addresses, and at those of other machines. */
 export type HostsOf = Readonly<
@@ -77,6 +78,7 @@ export const AREAS: readonly MountedArea[] = [
   mount(CONTROL_PREFIX, "control", control),
   mount("/pay/", "merchant", pages),
   mount("/assets/", "merchant", pages),
+  mount("/portal", "portal", portal),
   REST_AREA,
 ];
 
@@ -112,4 +114,9 @@ async function control(): Promise<Area<ControlContext, ControlRole>> {
 /** Loaded with the first request for a page, so that a start does not wait for them. */
 async function pages(): Promise<Area<PagesContext>> {
   return (await import("./pages/pages.ts")).PAGES;
+}
+
+/** Loaded with the first request for it. */
+async function portal(): Promise<Area<PortalContext, Viewer>> {
+  return (await import("./pages/portal/portal.ts")).PORTAL;
 }

@@ -11,6 +11,7 @@ import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createArrivals } from "./runtime/arrivals.ts";
+import { createPortalAccess } from "./runtime/portal-access.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
@@ -95,7 +96,7 @@ export type Sandbox = {
 /** What the routes and the dispatcher need. */
 export type SandboxContext = AreasContext & DispatchContext;
 
-type SandboxWorld = SandboxContext["world"] & Pick<World, "after">;
+type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes">;
 
 /** Every request passes the guard first and is logged last, also an unreadable one. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
@@ -109,6 +110,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     world,
     checkoutOrigin: options.publicUrl ?? localOrigin(options.port),
     localOrigin: localOrigin(options.port),
+    portal: createPortalAccess(world, `http://localhost:${options.port}`),
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     idempotencyWatch: createIdempotencyWatch(options.store),
@@ -190,10 +192,12 @@ function hostsOf(options: SandboxOptions): HostsOf {
   const known = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl)];
   const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...known] });
   const control = { flag: "--allow-control-host", added: allowControlHosts };
+  const portalHosts = allowedHosts(port, { flag: "--portal-url", added: [], own: ["localhost"] });
   return {
     merchant: { here: merchant, outside: merchant },
     // Anybody can write a loopback name into a Host: from outside it opens nothing.
     control: { here: allowedHosts(port, control), outside: allowedHosts(port, { ...control, own: [] }) },
+    portal: { here: portalHosts, outside: allowedHosts(port, { flag: "--portal-url", added: [], own: [] }) },
   };
 }
 

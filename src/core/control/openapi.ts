@@ -14,6 +14,7 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
+import { portalOperations } from "./portal.ts";
 import { readinessOperations } from "./readiness.ts";
 import { requestOperations } from "./requests.ts";
 import { sandboxOperations } from "./sandbox.ts";
@@ -62,6 +63,7 @@ const SUBJECTS: readonly (readonly [tag: string, description: string, operations
   ["keys", "API keys of a store.", keyOperations],
   ["stores", "The stores of the sandbox, and their snapshots.", storesOperations],
   ["config", "What is set up, as a file says it.", configOperations],
+  ["portal", "Who is signed in to the portal.", portalOperations],
   ["sandbox", "The process that serves.", { ...sandboxOperations, describe: CONTROL_OPERATIONS.describe }],
 ];
 

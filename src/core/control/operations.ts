@@ -8,6 +8,7 @@ import { drillOperations } from "./drills.ts";
 import { faultOperations } from "../fault/operations.ts";
 import { keyOperations } from "./keys.ts";
 import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts";
+import { portalOperations } from "./portal.ts";
 import { readinessOperations } from "./readiness.ts";
 import { sandboxOperations } from "./sandbox.ts";
 import { requestOperations } from "./requests.ts";
@@ -38,6 +39,7 @@ const operations = {
     bare: true,
   }),
   ...sandboxOperations,
+  ...portalOperations,
 };
 
 /** The name of an operation: the `operationId` of its description. */

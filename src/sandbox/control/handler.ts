@@ -9,6 +9,7 @@ import type { Arrivals } from "../runtime/arrivals.ts";
 import type { ErasureContext } from "../runtime/erase.ts";
 import type { ClockContext } from "../runtime/clock.ts";
 import type { NamedSnapshotsContext } from "../snapshot/named.ts";
+import type { PortalAccess } from "../runtime/portal-access.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 import type { EndpointsContext } from "../webhook/endpoints.ts";
 
@@ -27,6 +28,8 @@ export type ControlActs = ClockContext &
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
     /** What this sandbox says of itself. */
     readonly description: SandboxDescription;
+    /** Who may use the portal. */
+    readonly portal: PortalAccess;
     /** Stops this sandbox, as a signal does. */
     readonly requestStop: () => void;
   };

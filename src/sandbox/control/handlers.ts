@@ -6,6 +6,7 @@ import { drillHandlers } from "./drills.ts";
 import { faultHandlers } from "./faults.ts";
 import type { Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys.ts";
+import { portalHandlers } from "./portal.ts";
 import { readinessHandlers } from "./readiness.ts";
 import { sandboxHandlers } from "./sandbox.ts";
 import { requestHandlers } from "./requests.ts";
@@ -25,6 +26,7 @@ export const CONTROL_HANDLERS: Handlers = {
   ...requestHandlers,
   ...configHandlers,
   ...storesHandlers,
+  ...portalHandlers,
   describe: async ({ description }) => {
     // Loaded on demand, so that the start does not wait for it.
     const { describeControlApi } = await import("../../core/control/openapi.ts");

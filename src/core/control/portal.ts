@@ -1,0 +1,23 @@
+import * as z from "zod";
+import { moment, sandboxOperation } from "./operation.ts";
+
+/** The operations on who is signed in to the portal (decision 99). */
+export const portalOperations = {
+  createSignIn: sandboxOperation({
+    method: "POST",
+    path: "/portal/sign-ins",
+    summary: "Makes a link that signs one browser in to the portal, once",
+    request: z.strictObject({
+      /** The page to show then: a path of the portal. */
+      to: z.string().max(2048).optional(),
+    }),
+    answer: z.object({ signInUrl: z.string(), expiresAt: moment }),
+    refusals: ["state_conflict"],
+  }),
+  endPortalSessions: sandboxOperation({
+    method: "DELETE",
+    path: "/portal/sessions",
+    summary: "Signs every browser out of the portal",
+    answer: z.object({ ended: z.int().min(0) }),
+  }),
+};

@@ -1,0 +1,128 @@
+import type { Status } from "../../../core/checkout/checkout.ts";
+import { iso } from "../../../core/clock.ts";
+import { formatPrice } from "../../../core/money.ts";
+import { html, type Html } from "../../../web/html.ts";
+import { LANGUAGE_TAGS } from "../../../web/language.ts";
+import type { View } from "./view.ts";
+import { PART_TEXTS } from "./texts.ts";
+
+/**
+ * A moment: hours, minutes, seconds and milliseconds in UTC, whole on hover. The script shows it in the browser's time zone.
+ */
+export function moment(time: number): Html {
+  const whole = iso(time);
+  return html`<time datetime="${whole}" title="${whole}">${whole.slice(11, 23)}</time>`;
+}
+
+/** A moment of another day: with its date. */
+export function dated(time: number): Html {
+  const whole = iso(time);
+  return html`<time datetime="${whole}" title="${whole}" data-dated
+    >${whole.slice(0, 10)} ${whole.slice(11, 19)}</time
+  >`;
+}
+
+/** An amount by the currency's own decimals, in the viewer's language. */
+export function amount(
+  { language }: Pick<View, "language">,
+  { amountMinor, currency }: { readonly amountMinor: number; readonly currency: string },
+): Html {
+  return html`<span class="amount">${formatPrice(amountMinor, currency, LANGUAGE_TAGS[language])}</span>`;
+}
+
+/** The status of a checkout, with a mark that does not depend on colour. */
+export function statusBadge({ language }: Pick<View, "language">, status: Status): Html {
+  return html`<span class="badge ${status}">${PART_TEXTS[language].status[status]}</span>`;
+}
+
+/** The status of an HTTP answer; 0 where none came. */
+export function answerBadge({ language }: Pick<View, "language">, status: number | null): Html {
+  const kind = status === null || status === 0 ? "none" : `s${Math.floor(status / 100)}xx`;
+  const text = status === null || status === 0 ? PART_TEXTS[language].noAnswer : String(status);
+  return html`<span class="badge ${kind}">${text}</span>`;
+}
+
+/** An id or a command that the script's button copies. */
+export function copyable(text: string): Html {
+  return html`<code class="copy">${text}</code>`;
+}
+
+/** A table whose columns have names, in a frame that scrolls on a narrow screen. */
+export function table(caption: string, columns: readonly string[], rows: readonly Html[]): Html {
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
+    <table>
+      <caption class="visually-hidden">
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${columns.map((name) => html`<th scope="col">${name}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** A row of a table: its first cell links to the page of what it shows. */
+export function linkedRow(address: string, [first, ...cells]: readonly (Html | string)[]): Html {
+  return html`<tr data-row>
+    <td><a href="${address}">${first ?? ""}</a></td>
+    ${cells.map((cell) => html`<td>${cell}</td>`)}
+  </tr>`;
+}
+
+/** What a list with nothing in it will show, and the line to type. */
+export function empty(words: string, command: string): Html {
+  return html`<div class="empty">
+    <p>${words}</p>
+    ${copyable(command)}
+  </div>`;
+}
+
+/** Facts with their names. */
+export function facts(pairs: readonly (readonly [name: string, value: Html | string])[]): Html {
+  return html`<dl class="facts">
+    ${pairs.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** Bytes as they were: what is no printable character is escaped, and JSON is pretty beside raw, never instead. */
+export function bytes({ language }: Pick<View, "language">, label: string, text: string): Html {
+  const pretty = prettyJson(text);
+  const texts = PART_TEXTS[language];
+  return html`<figure class="bytes">
+    <figcaption>${label}</figcaption>
+    <pre tabindex="0">${lines(text)}</pre>
+    ${
+      pretty === undefined
+        ? ""
+        : html`<details>
+            <summary>${texts.pretty}</summary>
+            <pre tabindex="0">${lines(pretty)}</pre>
+          </details>`
+    }
+  </figure>`;
+}
+
+/** Line breaks stay, unlike in other text. */
+function lines(text: string): Html {
+  return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`<br />${line}`))}`;
+}
+
+function prettyJson(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? JSON.stringify(value, null, 2) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,122 @@
+import {
+  CONTROL_OPERATIONS,
+  decodeRequest,
+  type AnswerOf,
+  type OperationName,
+  type RequestOf,
+} from "../../../core/control/operations.ts";
+import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
+import { isSameSecret } from "../../../core/constant-time.ts";
+import { requireOwnPage } from "../../../web/guard.ts";
+import { pageResponse, readForm, redirect } from "../../../web/page.ts";
+import type { Answer } from "../../answer.ts";
+import type { AreaRoute, Call } from "../../area.ts";
+import { noStore } from "../../at-store.ts";
+import { CONTROL_HANDLERS } from "../../control/handlers.ts";
+import { framed } from "./frame.ts";
+import { viewOf, type Content, type PortalContext, type View, type Viewer } from "./view.ts";
+
+/** A route of the portal. */
+export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
+  /** Whether it waits while its store is being erased, as the operation does that it runs (decision 91). */
+  readonly entersStore: boolean;
+};
+
+/** Makes what a page shows. A refusal becomes an error page. */
+type Show = (context: PortalContext, view: View) => Promise<Outcome<Content>>;
+
+/** A page: a GET that changes nothing. */
+export function page(path: string, show: Show): PortalRoute {
+  return {
+    methods: ["GET"],
+    path,
+    role: path.startsWith("/portal/admin") ? "portal administrator" : "portal merchant",
+    entersStore: true,
+    answer: async (context, call) => {
+      const view = viewOf(context, call);
+      const known = requireStore(context, view);
+      if (!known.ok) return known;
+      const content = await show(context, view);
+      if (!content.ok) return content;
+      const markup = framed(context, view, content.value);
+      return accept({
+        ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
+        unlogged: true,
+      });
+    },
+  };
+}
+
+/** What an act of the portal needs to know. */
+type Act<Name extends OperationName> = {
+  /** The operation of the control API that it runs, with that one's role and refusals. */
+  readonly operation: Name;
+  /** What the operation reads, by the names of its wire, from the fields of the form. Default: nothing. */
+  readonly read?: (fields: ReadonlyMap<string, string>) => unknown;
+  /** The address that is shown then: a path of the portal. */
+  readonly leadsTo: (view: View, done: AnswerOf<Name>) => string;
+  /** What the page that is shown then may show once, as `view.shownOnce`. Default: nothing. */
+  readonly reveals?: (done: AnswerOf<Name>) => string;
+};
+
+/** An act: a form of our own page runs an operation of the control API, and the browser is sent on (decision 99). */
+export function act<Name extends OperationName>(
+  path: string,
+  { operation, read, leadsTo, reveals }: Act<Name>,
+): PortalRoute {
+  const { role, entersStore } = CONTROL_OPERATIONS[operation];
+  return {
+    methods: ["POST"],
+    path,
+    role: role === "administrator" ? "portal administrator" : "portal merchant",
+    entersStore,
+    answer: async (context, call) => {
+      const fields = ownForm(context, call);
+      if (!fields.ok) return fields;
+      const view = viewOf(context, call);
+      const known = requireStore(context, view);
+      if (!known.ok) return known;
+      const body = decodeRequest(operation, read?.(fields.value));
+      if (!body.ok) return body;
+      const done = await ask(context, operation, { ...view, body: body.value });
+      if (!done.ok) return done;
+      const address = leadsTo(view, done.value);
+      if (reveals === undefined || call.caller === undefined) return accept(sentOn(call, address));
+      const ticket = context.portal.keepOnce(call.caller, reveals(done.value));
+      return accept(sentOn(call, `${address}?shown=${ticket}`));
+    },
+  };
+}
+
+/** Runs an operation of the control API in this process, and answers as it does. */
+export function ask<Name extends OperationName>(
+  context: PortalContext,
+  operation: Name,
+  { call, storeId, id, body }: Pick<View, "call" | "storeId" | "id"> & { readonly body: RequestOf<Name> },
+): Promise<Outcome<AnswerOf<Name>>> {
+  return CONTROL_HANDLERS[operation](context, { storeId, id, requestId: call.requestId, body });
+}
+
+/** The fields of a form that this viewer's own page has sent. Refuses with `origin_not_allowed` any other. */
+export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<ReadonlyMap<string, string>> {
+  const own = requireOwnPage(call.request, context.portal.origin);
+  if (!own.ok) return own;
+  const fields = readForm(call.request);
+  if (!fields.ok) return fields;
+  const token = fields.value.get("token") ?? "";
+  if (call.caller !== undefined && isSameSecret(token, call.caller.formToken)) return fields;
+  return refuse(
+    "origin_not_allowed",
+    "the form does not carry the token of this sign-in; load its page again",
+  );
+}
+
+/** Sends a browser on to a page, after a form. */
+export function sentOn(call: Call<Viewer>, location: string): Answer {
+  return redirect(303, location, call.requestId);
+}
+
+/** The store in the path, where there is one. Refuses with `not_found`. */
+function requireStore({ store }: PortalContext, { storeId }: View): Outcome<void> {
+  return storeId === "" || store.stores.names(storeId) !== undefined ? accept(undefined) : noStore(storeId);
+}

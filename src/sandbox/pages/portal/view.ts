@@ -1,0 +1,58 @@
+import type { Html } from "../../../web/html.ts";
+import { languageOf, type Language } from "../../../web/language.ts";
+import type { Call } from "../../area.ts";
+import type { ControlContext } from "../../control/control-api.ts";
+import type { PortalAccess, PortalSession } from "../../runtime/portal-access.ts";
+import type { PagesContext } from "../payment/routes.ts";
+
+/** What the portal acts with: the operations of the control API, and who is signed in. */
+export type PortalContext = ControlContext & PagesContext & { readonly portal: PortalAccess };
+
+/** Who asks: undefined on the pages for signing in. */
+export type Viewer = PortalSession | undefined;
+
+/** A request for a page, read. */
+export type View = {
+  readonly call: Call<Viewer>;
+  readonly language: Language;
+  /** The store in the path; empty on pages of no store. */
+  readonly storeId: string;
+  /** The id in the path; empty where it has none. */
+  readonly id: string;
+  readonly query: URLSearchParams;
+  /** The token of this viewer's forms. */
+  readonly formToken: string;
+  /** What the last act said for this one look: a new key, a secret that was asked for. A reload does not have it. */
+  readonly shownOnce: string | undefined;
+};
+
+/** What an open page follows: it is told of every write that concerns this, and of no other. */
+export type LiveTopic =
+  /** Lists: the page says how many are new, and does not move. */
+  | { readonly kind: "checkouts" | "requests" }
+  /** The page is shown anew in place: what is open stays open, focus and scroll stay. */
+  | { readonly kind: "checkout" | "delivery"; readonly id: string }
+  | { readonly kind: "webhooks" | "store" };
+
+/** What a page shows, inside of the frame. */
+export type Content = {
+  readonly title: string;
+  readonly main: Html;
+  /** Default: the page stays as it is. */
+  readonly live?: LiveTopic;
+};
+
+/** A request as a page reads it. */
+export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Viewer>): View {
+  const { params, caller } = call;
+  const query = new URLSearchParams(call.query);
+  return {
+    call,
+    language: languageOf(call.request),
+    storeId: params["store_id"] ?? "",
+    id: params["id"] ?? params["checkout_id"] ?? "",
+    query,
+    formToken: caller?.formToken ?? "",
+    shownOnce: caller && portal.takeOnce(caller, query.get("shown") ?? ""),
+  };
+}
