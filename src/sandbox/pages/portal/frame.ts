@@ -31,7 +31,9 @@ export function framed(context: PortalContext, view: View, { title, main }: Cont
           <script src="${PORTAL_SCRIPT_PATH}" defer></script>
         </head>
         <body class="portal">
-          <header class="bar"><strong>${storeName(context, view)}</strong><span>${texts.test}</span></header>
+          <header class="bar">
+            <strong>${storeName(context, view)}</strong><span class="test">${texts.test}</span>
+          </header>
           ${menu(view)}
           <main id="page">
             <h1>${title}</h1>
@@ -97,7 +99,7 @@ function menu(view: View): Html {
     ["/launch", texts.launch],
     ["/stores", texts.stores],
   ] as const;
-  return html`<nav aria-label="${texts.menu}">
+  return html`<nav class="menu" aria-label="${texts.menu}">
     <ul>
       ${entries.map(([at, label]) => {
         const address = storePath(view, at);
