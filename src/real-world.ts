@@ -46,6 +46,7 @@ import type {
   ShellResult,
   Starter,
   StopSignal,
+  TemporaryFile,
   GuestWorld,
   World,
 } from "./world.ts";
@@ -110,6 +111,7 @@ export function realWorld(): World {
       return serve(makeService, { ...options, after });
     },
     openBrowser,
+    temporaryFile,
     run: (command) => runInShell(command, usersMask),
     startDetached,
     starter,
@@ -519,6 +521,14 @@ async function openBrowser(url: string): ReturnType<World["openBrowser"]> {
     const message = isError(error) ? error.message : String(error);
     return { ok: false, message: `the system's opener cannot be run: ${message}` };
   }
+}
+
+function temporaryFile(name: string, content: string): TemporaryFile {
+  const { tmpdir } = process.getBuiltinModule("node:os");
+  const folder = mkdtempSync(join(tmpdir(), "checkout-"));
+  const path = join(folder, name);
+  files.write(path, content);
+  return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** The exit code of a process, or the signal that ended it, once it has ended. */

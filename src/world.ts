@@ -197,6 +197,9 @@ export type Files = {
   readonly disk: (path: string) => DiskFacts;
 };
 
+/** A file that is gone when it was used. */
+export type TemporaryFile = { readonly path: string; readonly remove: () => void };
+
 /** A user's command line, as typed. */
 export type ShellCommand = {
   readonly commandLine: string;
@@ -309,6 +312,8 @@ export type World = {
   readonly openBrowser: (
     url: string,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly message: string }>;
+  /** Writes a file into a new temporary folder of the system, for its owner alone. `remove` removes both. */
+  readonly temporaryFile: (name: string, content: string) => TemporaryFile;
   /**
    * Runs a command line in the platform's shell until it ends, with empty stdin. Processes that it leaves behind are
    * killed when it ends or its time is up.
@@ -351,6 +356,7 @@ export type GuestWorld = Omit<
   | "machine"
   | "onStop"
   | "openBrowser"
+  | "temporaryFile"
   | "run"
   | "runProgram"
   | "startDetached"

@@ -697,6 +697,7 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   allow_targets: ["shop.example", ["shop.example"], "none"],
   listen: ["127.0.0.3,127.0.0.2", ["127.0.0.3", "127.0.0.2"], "none"],
   public_url: ["https://pay.example", "https://pay.example", "none"],
+  portal_url: ["https://portal.example", "https://portal.example", "none"],
   kept_requests: ["50", 50, "10000"],
 };
 

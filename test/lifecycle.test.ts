@@ -40,24 +40,38 @@ const problemIn = ({ stderr }: Result) =>
   };
 const runOf = (harness: Harness) => JSON.parse(harness.readState("run.json")) as { control_token: string };
 
+/** The portal is there, with a link of its own. */
+function expectSignIn({ base_url: baseUrl, portal_url: portalUrl, sign_in_url: signInUrl }: Ready): void {
+  const { port } = new URL(baseUrl);
+  expect(portalUrl).toBe(`http://localhost:${port}/portal`);
+  expect(signInUrl).toMatch(new RegExp(`^http://localhost:${port}/portal/sign-in#t=[\\w-]{22}$`));
+}
+
 test("the ready line has its fields, in the foreground, in memory, detached, and of one that runs", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const memory = (await harness.start(["--ephemeral"])).ready;
   expect(Object.keys(memory).join(" ")).toBe(FIELDS);
-  expect(memory).toMatchObject({ data_dir: null, ephemeral: true, already_running: false, portal_url: null });
+  expect(memory).toMatchObject({ data_dir: null, ephemeral: true, already_running: false });
+  expectSignIn(memory);
   const detached = readyIn(await typed("sandbox start --detach --json"));
   expect(Object.keys(detached).join(" ")).toBe(FIELDS);
   expect(detached).toMatchObject({
     store_name: "Sandbox Store",
     already_running: false,
-    sign_in_url: null,
     control_token: runOf(harness).control_token,
   });
+  expectSignIn(detached);
+  const links = new Set([detached.sign_in_url]);
   for (const flags of ["--detach", "--reuse", "--detach --reuse"]) {
     const again = await typed(`sandbox start ${flags} --json`);
-    expect([flags, again.code, readyIn(again)]).toEqual([flags, 0, { ...detached, already_running: true }]);
+    const ready = readyIn(again);
+    expectSignIn(ready);
+    links.add(ready.sign_in_url);
+    const expected = { ...detached, already_running: true, sign_in_url: ready.sign_in_url };
+    expect([flags, again.code, ready]).toEqual([flags, 0, expected]);
   }
+  expect(links.size).toBe(4);
   const refused = await typed("sandbox start --json");
   expect([refused.code, problemIn(refused).error.code]).toEqual([1, "already_running"]);
 });

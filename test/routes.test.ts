@@ -5,6 +5,7 @@ import { AREAS, areaOf } from "../src/sandbox/areas.ts";
 import type { Route } from "../src/web/router.ts";
 import type { HttpBody } from "../src/world.ts";
 import { createHarness } from "./support/harness.ts";
+import { portalHost, signIn } from "./support/portal-sign-in.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 const SCOPES = new Set(["orders:write", "checkout_sessions:write", "checkout_sessions:read"]);
@@ -14,6 +15,9 @@ const ALLOWED = ["--allow-host", "shop.example", "--allow-control-host", "ops.ex
 
 /** A way into the server, with an address that fits its path. */
 type Way = Route & { readonly prefix: string; readonly address: string };
+
+/** What signs in to the portal, and who may do what there, is in `portal-access.test.ts`. */
+const isPortals = ({ prefix }: Way): boolean => prefix === "/portal";
 
 type Sent = { readonly method?: string; readonly body?: string; readonly hosts?: readonly string[] };
 
@@ -37,7 +41,9 @@ async function openSite(args: readonly string[] = []) {
   );
   const ways = tables.flat();
   function wayOf(prefix: string, { methods, path, role }: Route): Way {
-    const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? `no-${name}`);
+    // Only the control API has a name for the first store.
+    const known = prefix === "/portal" ? { ...values, store_id: sandbox.ready.store_id } : values;
+    const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => known[name] ?? `no-${name}`);
     return { prefix, methods, path, role, address };
   }
   const tokens = {
@@ -46,11 +52,18 @@ async function openSite(args: readonly string[] = []) {
     control: (JSON.parse(harness.readState("run.json")) as { control_token: string }).control_token,
     administrator: (JSON.parse(harness.readState("admin.json")) as { admin_token: string }).admin_token,
   };
+  const merchant = await signIn(harness, sandbox, "merchant");
+  const administrator = await signIn(harness, sandbox, "administrator");
   const service = harness.programOn(Number(new URL(sandbox.ready.base_url).port));
   if (service === undefined) throw new Error("the sandbox does not run");
   const ask = (way: Way, headers: Readonly<Record<string, string>>, call: Sent = {}) => {
     const { method = way.methods[0] ?? "", body = "" } = call;
-    const origin = way.role === "payer" ? sandbox.ready.checkout_origin : sandbox.ready.base_url;
+    const portals = isPortals(way) ? { Cookie: `${merchant.cookie}; ${administrator.cookie}` } : {};
+    const origin = isPortals(way)
+      ? `http://${portalHost(sandbox)}`
+      : way.role === "payer"
+        ? sandbox.ready.checkout_origin
+        : sandbox.ready.base_url;
     const { hosts = [new URL(origin).host] } = call;
     const type = way.role === "payer" && method === "POST" ? { "Content-Type": FORM } : {};
     return service.answer({
@@ -58,7 +71,7 @@ async function openSite(args: readonly string[] = []) {
       target: way.address,
       rawHeaders: [
         ...hosts.flatMap((host) => ["Host", host]),
-        ...Object.entries({ ...type, ...headers }).flat(),
+        ...Object.entries({ ...type, ...portals, ...headers }).flat(),
       ],
       body: Buffer.from(body),
     });
@@ -109,7 +122,15 @@ function bearer(token: string | undefined): Readonly<Record<string, string>> {
 test("every way in stands in one area, under its prefix, with a role that is known", async () => {
   const { ways } = await openSite();
   expect(ways.length).toBeGreaterThan(40);
-  const roles = new Set([...SCOPES, "control", "administrator", "payer", "anyone"]);
+  const roles = new Set([
+    ...SCOPES,
+    "control",
+    "administrator",
+    "payer",
+    "anyone",
+    "portal merchant",
+    "portal administrator",
+  ]);
   const strays = ways.filter(
     ({ prefix, address, role }) => areaOf({ target: address }).prefix !== prefix || !roles.has(role),
   );
@@ -140,7 +161,7 @@ test("another method is refused on every path, with those that it takes", async 
 test("a credential opens its own ways and no others", async () => {
   const { ways, tokens, ask, rows } = await openSite();
   const before = rows();
-  const closed = ways.filter(({ role }) => role !== "payer" && role !== "anyone");
+  const closed = ways.filter((way) => !isPortals(way) && way.role !== "payer" && way.role !== "anyone");
   expect(closed.length).toBeGreaterThan(30);
   for (const way of closed) {
     for (const [who, token] of Object.entries(tokens)) {
@@ -162,7 +183,7 @@ test("a foreign page opens nothing that is closed, and sends no form", async () 
   const noted = "assumption_uses";
   const before = rows(noted);
   const origins = ["https://evil.example", "null", "http://localhost:3000", "http://127.0.0.1:1"];
-  for (const way of ways) {
+  for (const way of ways.filter((one) => !isPortals(one))) {
     for (const origin of origins) {
       const headers = { ...bearer(tokenFor(way, tokens)), Origin: origin };
       const writes = way.role === "payer" && way.methods.includes("POST");
@@ -185,7 +206,9 @@ test("a foreign page opens nothing that is closed, and sends no form", async () 
 test("a GET that anybody may send writes nothing, wherever it comes from", async () => {
   const { ways, ask, rows, settle } = await openSite();
   const before = rows();
-  const open = ways.filter(({ role, methods }) => /^(payer|anyone)$/.test(role) && methods.includes("GET"));
+  const open = ways.filter(
+    (way) => !isPortals(way) && /^(payer|anyone)$/.test(way.role) && way.methods.includes("GET"),
+  );
   expect(open.length).toBeGreaterThan(4);
   for (const way of open) {
     for (const site of ["cross-site", "same-site", "same-origin", "none", undefined]) {
@@ -226,7 +249,7 @@ test("a name that was allowed opens what it was allowed for: v1 and the pages, o
   const { ways, tokens, ask } = await openSite(ALLOWED);
   const isControl = ({ path }: Way): boolean => path.startsWith("/__sandbox/");
   expect(ways.filter(isControl).length).toBeGreaterThan(20);
-  for (const way of ways) {
+  for (const way of ways.filter((one) => !isPortals(one))) {
     const token = bearer(tokenFor(way, tokens));
     for (const [host, opens] of [
       ["shop.example", !isControl(way)],

@@ -36,6 +36,7 @@ const LAYERS: Readonly<
       "ora",
       "string-width",
       "node:path",
+      "node:url",
       "node:util",
     ],
   },

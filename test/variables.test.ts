@@ -40,6 +40,7 @@ const SETTINGS = [
     "LISTEN",
     "LOG_FORMAT",
     "PORT",
+    "PORTAL_URL",
     "PUBLIC_URL",
     "QUIET",
     "RATE_LIMIT",

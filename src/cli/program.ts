@@ -161,6 +161,10 @@ const GROUPS: Readonly<Record<string, Entry>> = {
     summary: "sign and verify webhooks",
     load: async () => [(await import("./webhook/webhooks.ts")).registerWebhooks],
   },
+  portal: {
+    summary: "the portal in your browser; checkout open opens it",
+    load: async () => [(await import("./portal/sign-out.ts")).registerPortalSignOut],
+  },
   snapshots: {
     summary: "snapshots of a store or of the whole sandbox: take, list, restore and remove them",
     load: (typed) => loadTyped(typed, SNAPSHOTS_COMMANDS),
@@ -184,6 +188,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   exec: {
     summary: "run a command with a fresh sandbox of its own: checkout exec -- npm test",
     load: async () => [(await import("./sandbox/exec.ts")).registerExec],
+  },
+  open: {
+    summary: "open the portal in your browser, or the page of an id, and sign in there",
+    load: async () => [(await import("./portal/open.ts")).registerOpen],
   },
   trigger: {
     summary: "make an event happen, on a real order or session",

@@ -1,6 +1,7 @@
 import type { SandboxDescription } from "../core/control/sandbox.ts";
 import { allowedHosts, localOrigin } from "../core/loopback.ts";
 import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/address.ts";
+import { portalOrigin } from "../core/network/public-url.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { asUnavailable } from "../store/connection/group-commit.ts";
@@ -11,7 +12,7 @@ import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createArrivals } from "./runtime/arrivals.ts";
-import { createPortalAccess } from "./runtime/portal-access.ts";
+import { createPortalAccess, type PortalAccess } from "./runtime/portal-access.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
@@ -47,6 +48,8 @@ export type SandboxOptions = {
   readonly addresses: readonly ListenAddress[];
   /** The origin that payers reach the pages at; undefined: that of this machine. */
   readonly publicUrl: string | undefined;
+  /** The origin that a browser reaches the portal at; undefined: `localhost`, or none beside a public URL. */
+  readonly portalUrl: string | undefined;
   /** Allowed hosts of endpoints besides loopback (decision 14). */
   readonly allowTargets: readonly string[];
   /** Timeout for a receiver's whole answer. */
@@ -96,7 +99,7 @@ export type Sandbox = {
 /** What the routes and the dispatcher need. */
 export type SandboxContext = AreasContext & DispatchContext;
 
-type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes">;
+type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
 
 /** Every request passes the guard first and is logged last, also an unreadable one. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
@@ -110,7 +113,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     world,
     checkoutOrigin: options.publicUrl ?? localOrigin(options.port),
     localOrigin: localOrigin(options.port),
-    portal: createPortalAccess(world, `http://localhost:${options.port}`),
+    portal: portalOf(world, options),
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     idempotencyWatch: createIdempotencyWatch(options.store),
@@ -167,6 +170,11 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   }
 }
 
+function portalOf(world: SandboxWorld, options: SandboxOptions): PortalAccess {
+  const { port, adminToken } = options;
+  return createPortalAccess(world, { origin: portalOrigin(port, options), port }, adminToken);
+}
+
 /** Writes an answered request into both logs. */
 function logInto(
   { log, requests, controlToken, adminToken }: SandboxOptions,
@@ -188,16 +196,20 @@ async function catchUp(context: SandboxContext): Promise<void> {
 }
 
 function hostsOf(options: SandboxOptions): HostsOf {
-  const { port, allowHosts, allowControlHosts, addresses, publicUrl } = options;
+  const { port, allowHosts, allowControlHosts, addresses, publicUrl, portalUrl } = options;
   const known = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl)];
   const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...known] });
   const control = { flag: "--allow-control-host", added: allowControlHosts };
-  const portalHosts = allowedHosts(port, { flag: "--portal-url", added: [], own: ["localhost"] });
+  const portal = { flag: "--portal-url", added: publicHosts(portalUrl) };
+  const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
     merchant: { here: merchant, outside: merchant },
     // Anybody can write a loopback name into a Host: from outside it opens nothing.
     control: { here: allowedHosts(port, control), outside: allowedHosts(port, { ...control, own: [] }) },
-    portal: { here: portalHosts, outside: allowedHosts(port, { flag: "--portal-url", added: [], own: [] }) },
+    // Where there is no portal, its address answers 404 under every name.
+    portal: hasPortal
+      ? { here: allowedHosts(port, portal), outside: allowedHosts(port, { ...portal, own: [] }) }
+      : { here: merchant, outside: merchant },
   };
 }
 

@@ -19,6 +19,7 @@ export type SandboxConfig = {
   readonly allow_targets?: readonly string[] | undefined;
   readonly listen?: readonly string[] | undefined;
   readonly public_url?: string | undefined;
+  readonly portal_url?: string | undefined;
   readonly kept_requests?: number | undefined;
 };
 

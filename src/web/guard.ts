@@ -68,3 +68,30 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
     `this form is sent by the page that shows it, and by no other; got ${got.length === 0 ? "neither Sec-Fetch-Site nor Origin" : printableLiteral(got.join(", "))}`,
   );
 }
+
+/**
+ * Refuses with `origin_not_allowed` what a page of another origin makes a browser ask for: of another site, or of another
+ * port of this machine. Such a page may lead there, by a GET of a whole page, unless `opens` is "from its own pages". A
+ * program that is no browser does not say where it asks from.
+ */
+export function refuseForeignPages(
+  request: HttpRequest,
+  { opens }: { readonly opens: "from anywhere" | "from its own pages" },
+): Outcome<void> {
+  const sites = headerLines(request, "sec-fetch-site");
+  if (sites.length === 0 || (sites.length === 1 && /^(same-origin|none)$/.test(sites[0] ?? ""))) {
+    return accept(undefined);
+  }
+  if (opens === "from anywhere" && sites.length === 1 && isNavigation(request)) return accept(undefined);
+  return refuse(
+    "origin_not_allowed",
+    `this is for the portal's own pages; got Sec-Fetch-Site ${printableLiteral(sites.join(", "))}`,
+  );
+}
+
+/** Whether a browser loads a whole page by this request, in a window of its own. */
+export function isNavigation(request: HttpRequest): boolean {
+  const modes = headerLines(request, "sec-fetch-mode");
+  const destinations = headerLines(request, "sec-fetch-dest");
+  return request.method === "GET" && modes.join() === "navigate" && destinations.join() === "document";
+}

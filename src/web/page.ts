@@ -36,7 +36,9 @@ export function pageResponse(
     readonly status: number;
     readonly markup: string;
     readonly language: Language;
-    readonly allow?: string;
+    readonly allow?: string | undefined;
+    /** Whole seconds until a new try can succeed. */
+    readonly retryAfterSeconds?: number | undefined;
   },
   requestId: string,
 ): HttpResponse {
@@ -48,6 +50,7 @@ export function pageResponse(
     "Cache-Control": "no-store",
     "X-Request-Id": requestId,
     ...(page.allow === undefined ? {} : { Allow: page.allow }),
+    ...(page.retryAfterSeconds === undefined ? {} : { "Retry-After": String(page.retryAfterSeconds) }),
   };
   return { status: page.status, headers, body: page.markup };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
@@ -160,6 +160,11 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       openBrowser: (url) => {
         opened.push(url);
         return browser(url);
+      },
+      temporaryFile: (name, content) => {
+        const path = join(tempFolder(), name);
+        writeFileSync(path, content, { mode: 0o600 });
+        return { path, remove: () => rmSync(path) };
       },
       run: (line) => {
         commands.push(line);

@@ -12,6 +12,7 @@ const FILES = {
   store: "store.json",
   log: "sandbox.log",
   olderLog: "sandbox.log.1",
+  signIn: "sign-in.html",
   snapshots: SNAPSHOTS_FOLDER,
 } as const;
 

@@ -1,4 +1,5 @@
 import { parseJson } from "../../core/json.ts";
+import { localOrigin } from "../../core/loopback.ts";
 import type { DetachedProcess, Starter, World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
@@ -96,7 +97,8 @@ async function useLive(
       differences: all,
     });
   }
-  const ready = readyOfLive(context.world, folder, live);
+  const signInUrl = await newSignInUrl(context.world, live);
+  const ready = readyOfLive(context.world, folder, { ...live, signInUrl });
   if (!ready.ok) return ready;
   if (description.heldBack !== null) warnHeldBack(context, description.heldBack);
   noteTarget(context, options, "folder");
@@ -108,6 +110,16 @@ async function useLive(
       activeFaults: description.activeFaults,
     }),
   );
+}
+
+/** A new link to the portal of a sandbox that runs; null where it has none. */
+async function newSignInUrl(world: World, { run, description }: Live): Promise<string | null> {
+  if (description.portalUrl === null) return null;
+  const { callControl } = await import("../../client/control/control.ts");
+  const { port, control_token: token, version = "" } = run;
+  const target = { origin: localOrigin(port ?? 0), token, version };
+  const made = await callControl(world, target, { name: "createSignIn", body: {} });
+  return made.end === "success" ? made.value.signInUrl : null;
 }
 
 function warnHeldBack({ printer }: Context, why: string): void {

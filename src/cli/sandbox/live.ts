@@ -81,10 +81,11 @@ function stillStarting({ pid }: Run): Problem {
 export function readyOfLive(
   world: World,
   folder: string,
-  { run, description }: Live,
+  { run, description, signInUrl = null }: Live & { readonly signInUrl?: string | null },
 ): Outcome<Ready, Problem> {
   const kept = readCredentials(world, folder);
   if (!kept.ok) return kept;
   const apiKey = kept.value?.stores[description.storeId]?.api_key ?? null;
-  return accept(readyOf(description, { apiKey, controlToken: run.control_token, alreadyRunning: true }));
+  const own = { apiKey, controlToken: run.control_token, alreadyRunning: true, signInUrl };
+  return accept(readyOf(description, own));
 }

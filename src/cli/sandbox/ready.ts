@@ -4,7 +4,7 @@ import { calledAs, fieldLines, type Field } from "../printer.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import type { GivenSecrets } from "../store/given-secrets.ts";
 
-/** What the sandbox tells of itself when it is truly ready (decision 57). What does not exist yet is null. */
+/** What the sandbox tells of itself when it is truly ready (decision 57). What does not exist is null. */
 export type Ready = {
   readonly event: "ready";
   readonly base_url: string;
@@ -28,7 +28,13 @@ export type Ready = {
 /** What a sandbox says of itself, with what only its state folder and its caller know. */
 export function readyOf(
   description: SandboxDescription,
-  own: { readonly apiKey: string | null; readonly controlToken: string; readonly alreadyRunning: boolean },
+  own: {
+    readonly apiKey: string | null;
+    readonly controlToken: string;
+    readonly alreadyRunning: boolean;
+    /** A link to the portal that works once; null where there is no portal. */
+    readonly signInUrl: string | null;
+  },
 ): Ready {
   return {
     event: "ready",
@@ -44,7 +50,7 @@ export function readyOf(
     data_dir: description.dataDir,
     ephemeral: description.ephemeral,
     already_running: own.alreadyRunning,
-    sign_in_url: description.signInUrl,
+    sign_in_url: own.signInUrl,
     pid: description.pid,
     version: description.version,
   };
@@ -87,6 +93,7 @@ export function banner(
   const fields = fieldLines([
     ["API", ready.base_url],
     ...(isPublic ? [["Public", `${ready.checkout_origin}/v1`] as const] : []),
+    ...(ready.sign_in_url === null ? [] : [["Portal", ready.sign_in_url] satisfies Field]),
     ["Merchant", ready.merchant_id],
     ["Store", ready.store_id],
     ["API key", apiKey?.source ?? ready.api_key ?? "was shown once; it is not in credentials.json"],

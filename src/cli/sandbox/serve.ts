@@ -6,6 +6,7 @@ import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import type { StoreClock } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { isLoopbackAddress, type ListenAddress } from "../../core/network/address.ts";
+import { portalOrigin } from "../../core/network/public-url.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../../core/rate-limit.ts";
 import { MASTER_KEY_BYTES, type Run } from "../../core/state-files.ts";
@@ -25,6 +26,7 @@ import {
 import { finishErasures } from "../../sandbox/runtime/erase.ts";
 import { countFaults } from "../../sandbox/fault/active.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
+import { signInLink, type PortalAccess } from "../../sandbox/runtime/portal-access.ts";
 import { createRequestLog, type RequestLog } from "../../sandbox/runtime/request-log.ts";
 import { openRequestFile } from "../../store/request/request-file.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
@@ -68,6 +70,8 @@ export type ServeOptions = {
   readonly listen?: readonly ListenAddress[];
   /** The origin that payers reach the pages at. */
   readonly publicUrl?: string;
+  /** The origin that a browser reaches the portal at. */
+  readonly portalUrl?: string;
   readonly deliveryTimeout?: number;
   readonly deliverySchedule?: DeliverySchedule;
   /** Maximum number of deliveries in flight to one endpoint. */
@@ -142,6 +146,8 @@ export async function serveSandbox(
 ): Promise<Ending> {
   const { world } = context;
   const { folder } = place;
+  const apart = requireOwnHost(options);
+  if (!apart.ok) return apart;
   const opened = noteOpened(context, options);
   if (!opened.ok) return opened;
   const secrets = givenSecrets(world);
@@ -240,7 +246,8 @@ async function serveFolder(
     const awake = await retryWhileLocked(sandbox.start);
     if (!awake.ok) return awake;
     const { controlToken } = tokens;
-    const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false });
+    const signInUrl = newSignInUrl(sandbox.context.portal);
+    const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
     run.write(listener.port);
     try {
       return await use({ ready, description, heldBack, given, sandbox, stopRequested: stop.promise });
@@ -253,6 +260,11 @@ async function serveFolder(
     failures.flush();
     store.close();
   }
+}
+
+/** A link that signs a browser in to the portal, once; null where there is none. */
+function newSignInUrl(portal: PortalAccess): string | null {
+  return portal.isOff ? null : signInLink(portal, portal.issueCode().code);
 }
 
 /** What this sandbox says of itself when its port is known. */
@@ -268,10 +280,12 @@ function describe(
   const { folder = null, logFile = null } = place;
   const { merchantId, id, signingSecret } = seeded;
   const origin = localOrigin(port);
+  const { publicUrl, portalUrl } = options;
+  const portal = portalOrigin(port, { publicUrl, portalUrl });
   return {
     // Always this machine's own, so that who reads it here reaches it (decision 79).
     baseUrl: `${origin}/v1`,
-    portalUrl: null,
+    portalUrl: portal === undefined ? null : `${portal}/portal`,
     checkoutOrigin: options.publicUrl ?? origin,
     merchantId,
     storeId: id,
@@ -281,7 +295,6 @@ function describe(
     dataDir: folder,
     ephemeral: folder === null,
     instanceId: store.instance.id() ?? "",
-    signInUrl: null,
     pid: world.pid,
     version,
     startedAt: world.now(),
@@ -302,6 +315,7 @@ function settingsOf(options: ServeOptions): Omit<SandboxDescription["settings"],
     allowTargets: options.allowTarget ?? [],
     listen: options.listen ?? [],
     publicUrl: options.publicUrl ?? null,
+    portalUrl: options.portalUrl ?? null,
     keptRequests: options.keptRequests ?? DEFAULT_KEPT_REQUESTS,
     deliveryTimeoutMs: options.deliveryTimeout ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     deliveryScheduleMs: options.deliverySchedule ?? DEFAULT_DELIVERY_SCHEDULE,
@@ -510,13 +524,23 @@ type Listening = {
   readonly description: SandboxDescription;
 };
 
+/** A page of the portal and one that payers see never have one host: cookies know no ports (decision 99). */
+function requireOwnHost({ portalUrl, publicUrl, allowHost = [] }: ServeOptions): Outcome<void, Problem> {
+  if (portalUrl === undefined) return accept(undefined);
+  const { hostname } = new URL(portalUrl);
+  const shared = [...(publicUrl === undefined ? [] : [new URL(publicUrl).host]), ...allowHost];
+  if (shared.every((host) => host.replace(/:\d+$/, "").toLowerCase() !== hostname)) return accept(undefined);
+  const message = `--portal-url ${portalUrl} has a host that payers reach the payment pages at`;
+  return failUsage(message, "name another host for the portal, or leave --portal-url out");
+}
+
 /**
  * Says which addresses other machines reach. Refuses to open one under no name of its own: nobody could use it, and a
  * name is what tells a merchant's request from one that a page sends by DNS rebinding (decision 79).
  */
 function noteOpened(
   { printer }: Pick<Host, "printer">,
-  { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl }: ServeOptions,
+  { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl, portalUrl }: ServeOptions,
 ): Outcome<void, Problem> {
   const open = addresses.filter((address) => !isLoopbackAddress(address));
   if (open.length === 0) return accept(undefined);
@@ -527,7 +551,7 @@ function noteOpened(
   }
   const control = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
   printer.trace(
-    `warning: other machines reach the v1 API and the payment pages at ${open.join(", ")}, as ${names.join(", ")}; the control API: ${control}`,
+    `warning: other machines reach the v1 API and the payment pages at ${open.join(", ")}, as ${names.join(", ")}; the control API: ${control}; the portal: ${portalUrl ?? "this machine only"}`,
   );
   return accept(undefined);
 }
@@ -547,6 +571,7 @@ async function listen(
       ...description.settings,
       addresses: options.listen ?? [],
       publicUrl: options.publicUrl,
+      portalUrl: options.portalUrl,
       rateLimit,
       description,
       version,
@@ -554,10 +579,11 @@ async function listen(
     made = { sandbox, description };
     return sandbox.service;
   };
-  const { port: named, listen: addresses = [], publicUrl } = options;
+  const { port: named, listen: addresses = [], publicUrl, portalUrl } = options;
   const wanted = named ?? DEFAULT_PORT;
-  // What leads from the public URL to the sandbox would not find it on another port.
-  const last = named === undefined && publicUrl === undefined ? wanted + MAX_PORT_MOVES : wanted;
+  // What leads from such a URL to the sandbox would not find it on another port.
+  const isLedTo = publicUrl !== undefined || portalUrl !== undefined;
+  const last = named === undefined && !isLedTo ? wanted + MAX_PORT_MOVES : wanted;
   for (let port = wanted; ; port += 1) {
     const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listener.ok) {

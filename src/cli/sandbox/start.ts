@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { DEFAULT_CHECKOUT_LIFETIME_MS } from "../../core/checkout/checkout.ts";
 import { parseListenAddress } from "../../core/network/address.ts";
-import { parsePublicUrl } from "../../core/network/public-url.ts";
+import { parsePortalUrl, parsePublicUrl } from "../../core/network/public-url.ts";
 import { accept } from "../../core/outcome.ts";
 import { DEFAULT_KEPT_REQUESTS, MAX_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
 import { DEFAULT_RATE_LIMIT } from "../../core/rate-limit.ts";
@@ -129,6 +129,11 @@ export function servingSettings(): Option[] {
       "--public-url <origin>",
       "what payers reach the payment pages at, for checkout_url: a proxy, a tunnel, a container's host (default: this machine)",
       orInvalid(parsePublicUrl),
+    ),
+    valueOption(
+      "--portal-url <origin>",
+      "what your browser reaches the portal at: beside --public-url it is off without one, whose host must be another (default: localhost)",
+      orInvalid(parsePortalUrl),
     ),
     valueOption(
       "--delivery-timeout <duration>",

@@ -13,7 +13,7 @@ import type { DomainOf } from "../control/operation.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import type { Outcome } from "../outcome.ts";
 import { parseListenAddress } from "../network/address.ts";
-import { parsePublicUrl } from "../network/public-url.ts";
+import { parsePortalUrl, parsePublicUrl } from "../network/public-url.ts";
 import { rateLimitText, type RateLimit } from "../rate-limit.ts";
 import { MAX_KEPT_REQUESTS } from "../request/logged-request.ts";
 import {
@@ -159,6 +159,7 @@ const sandbox = z.strictObject({
   allowTargets: z.array(checked(parseTargetHost)).optional(),
   listen: z.array(parsed(parseListenAddress)).optional(),
   publicUrl: parsed(parsePublicUrl).optional(),
+  portalUrl: parsed(parsePortalUrl).optional(),
   keptRequests: z.int().min(0).max(MAX_KEPT_REQUESTS).optional(),
 });
 

@@ -86,6 +86,7 @@ const SETTINGS: readonly Setting[] = [
   }),
   setting("listen", { live: ({ listen }) => listen, text: listText }),
   setting("publicUrl", { live: ({ publicUrl }) => publicUrl ?? undefined, text: String }),
+  setting("portalUrl", { live: ({ portalUrl }) => portalUrl ?? undefined, text: String }),
   setting("keptRequests", {
     live: ({ keptRequests }) => keptRequests,
     text: String,

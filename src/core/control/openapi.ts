@@ -14,7 +14,7 @@ import {
   type AnswerOf,
   type OperationName,
 } from "./operations.ts";
-import { portalOperations } from "./portal.ts";
+import { portalOperations } from "../portal/operations.ts";
 import { readinessOperations } from "./readiness.ts";
 import { requestOperations } from "./requests.ts";
 import { sandboxOperations } from "./sandbox.ts";

@@ -8,7 +8,7 @@ import { drillOperations } from "./drills.ts";
 import { faultOperations } from "../fault/operations.ts";
 import { keyOperations } from "./keys.ts";
 import { sandboxOperation, type DomainOf, type Operation } from "./operation.ts";
-import { portalOperations } from "./portal.ts";
+import { portalOperations } from "../portal/operations.ts";
 import { readinessOperations } from "./readiness.ts";
 import { sandboxOperations } from "./sandbox.ts";
 import { requestOperations } from "./requests.ts";
@@ -38,8 +38,8 @@ const operations = {
     }),
     bare: true,
   }),
-  ...sandboxOperations,
   ...portalOperations,
+  ...sandboxOperations,
 };
 
 /** The name of an operation: the `operationId` of its description. */

@@ -20,13 +20,15 @@ export const servedSettings = z.object({
   listen: z.array(z.string()),
   /** Null: payers reach the pages at this machine's address. */
   publicUrl: z.string().nullable(),
+  /** Null: a browser reaches the portal at `localhost`, or there is none beside a public URL. */
+  portalUrl: z.string().nullable(),
   /** How many requests of each store are logged. */
   keptRequests: z.int(),
 });
 
 const sandboxDescription = z.object({
   baseUrl: z.string(),
-  /** Null while there is no portal. */
+  /** Null where there is no portal: beside a public URL it needs an address of its own. */
   portalUrl: z.string().nullable(),
   checkoutOrigin: z.string(),
   merchantId: z.uuid(),
@@ -42,7 +44,6 @@ const sandboxDescription = z.object({
   ephemeral: z.boolean(),
   /** New with each start in memory, each reset and each restore (decision 96). */
   instanceId: z.string(),
-  signInUrl: z.string().nullable(),
   pid: z.int(),
   version: z.string(),
   startedAt: moment,

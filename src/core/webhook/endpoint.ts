@@ -42,6 +42,9 @@ export const PAUSED_BY = ["drill", "listener", "request"] as const;
 /** An endpoint as it stands now, and what has paused it. */
 export type EndpointNow = Endpoint & { readonly pausedBy: (typeof PAUSED_BY)[number] | null };
 
+/** The reasons of an endpoint that somebody has disabled; any other one is a failure. */
+export const DISABLED_BY_HAND = { off: "it was switched off", removed: "it was removed" } as const;
+
 /** The reason of an endpoint whose `checkout listen` is not there. */
 export const LISTENER_AWAY = "its listener went away";
 

@@ -1,13 +1,14 @@
-import type { portalOperations } from "../../core/control/portal.ts";
-import { accept } from "../../core/outcome.ts";
+import type { portalOperations } from "../../core/portal/operations.ts";
+import { accept, refuse } from "../../core/outcome.ts";
+import { PORTAL_IS_OFF, signInLink } from "../runtime/portal-access.ts";
 import type { Handlers } from "./handler.ts";
 
 /** What each operation on the portal does. */
 export const portalHandlers = {
   createSignIn: async ({ portal }, { body: { to } }) => {
+    if (portal.isOff) return refuse("state_conflict", PORTAL_IS_OFF);
     const { code, expiresAt } = portal.issueCode();
-    const target = to === undefined ? "" : `?to=${encodeURIComponent(to)}`;
-    return accept({ signInUrl: `${portal.origin}/portal/sign-in${target}#t=${code}`, expiresAt });
+    return accept({ signInUrl: signInLink(portal, code, to), expiresAt });
   },
   endPortalSessions: async ({ portal }) => accept({ ended: portal.endAll() }),
 } satisfies Pick<Handlers, keyof typeof portalOperations>;

@@ -1,92 +1,198 @@
 import { isSameSecret } from "../../core/constant-time.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 
 /** Who is signed in: whoever runs the sandbox, or its administrator. */
 export type PortalRole = "merchant" | "administrator";
 
+/** What a signed-in person has chosen. */
+export type PortalPreferences = {
+  /** The primary tag of a language; undefined: what the browser asks for. */
+  readonly language: "en" | "zh" | undefined;
+  /** Whether single keys do something (WCAG 2.1.4). */
+  readonly hasKeys: boolean;
+};
+
 /** A browser that is signed in. */
-export type PortalSession = {
+export type PortalSession = PortalPreferences & {
   readonly id: string;
   readonly role: PortalRole;
   /** The token in every form of its pages. */
   readonly formToken: string;
 };
 
+/** Where the portal is. */
+export type PortalAddress = {
+  /** Scheme, host and port; undefined where the portal is off: it would share an origin with the payment pages. */
+  readonly origin: string | undefined;
+  /** The port that the sandbox listens on, which names its cookies: cookies know no ports. */
+  readonly port: number;
+};
+
 /** Who may use the portal (decision 99). Kept in memory: a stop of the sandbox signs everybody out. */
 export type PortalAccess = {
-  /** Scheme, host and port of the portal. */
   readonly origin: string;
+  readonly port: number;
+  readonly isOff: boolean;
   /** A code that signs one browser in, once, and when it expires, in milliseconds by the real clock. */
   readonly issueCode: () => { readonly code: string; readonly expiresAt: number };
-  /** Whether a code is one that was issued, and not used or expired; it is used by this. */
-  readonly useCode: (code: string) => boolean;
-  readonly signIn: (role: PortalRole) => PortalSession;
+  /** Signs the merchant in by a code, which is used by this. Refuses with `credential_invalid` or `rate_limited`. */
+  readonly signInByCode: (code: string) => Outcome<PortalSession>;
+  /** Signs the administrator in by the admin token. Refuses with `credential_invalid` or `rate_limited`. */
+  readonly signInByToken: (token: string) => Outcome<PortalSession>;
   readonly find: (role: PortalRole, id: string) => PortalSession | undefined;
+  readonly prefer: (session: PortalSession, preferences: Partial<PortalPreferences>) => void;
   /** Keeps a text for one look of this session. Returns the ticket that the look presents. */
   readonly keepOnce: (session: PortalSession, text: string) => string;
   readonly takeOnce: (session: PortalSession, ticket: string) => string | undefined;
-  readonly signOut: (id: string) => void;
+  readonly signOut: (session: PortalSession) => void;
   /** Signs everybody out, and takes back the codes. Returns how many were signed in. */
   readonly endAll: () => number;
 };
+
+/** Why a sandbox has no portal, and what gives it one. */
+export const PORTAL_IS_OFF =
+  "this sandbox has no portal: beside --public-url it needs --portal-url with another host name";
+
+/** The link that signs one browser in. The code stands behind the #: no request, log or Referer ever has it. */
+export function signInLink({ origin }: Pick<PortalAccess, "origin">, code: string, to?: string): string {
+  return `${origin}/portal/sign-in${to === undefined ? "" : `?to=${encodeURIComponent(to)}`}#t=${code}`;
+}
 
 const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT = 100;
+/** Wrong codes, or wrong tokens, in a minute. */
+const MAX_GUESSES = 10;
+const GUESSES_MS = 60_000;
 
 /** Makes the access to a portal that nobody is signed in to. */
 export function createPortalAccess(
-  { now, randomBytes }: Pick<World, "now" | "randomBytes">,
-  origin: string,
+  world: Pick<World, "now" | "freshId">,
+  { origin, port }: PortalAddress,
+  adminToken: string,
 ): PortalAccess {
-  const codes: { readonly code: string; readonly expiresAt: number }[] = [];
-  const sessions = new Map<string, PortalSession>();
-  const kept = new Map<string, string>();
-  const secret = (): string => Buffer.from(randomBytes(24)).toString("base64url");
+  const codes = createCodes(world);
+  const sessions = createSessions(world);
+  const [codeGuesses, tokenGuesses] = [createGuesses(world), createGuesses(world)];
   return {
-    origin,
-    issueCode: () => {
-      const issued = { code: secret(), expiresAt: now() + CODE_LIFETIME_MS };
-      codes.push(issued);
-      if (codes.length > MAX_CODES) codes.shift();
+    origin: origin ?? "",
+    port,
+    isOff: origin === undefined,
+    issueCode: codes.issue,
+    signInByCode: (code) =>
+      codeGuesses.try(
+        () => codes.use(code),
+        CODE_REFUSED,
+        () => sessions.begin("merchant"),
+      ),
+    signInByToken: (token) =>
+      tokenGuesses.try(
+        () => isSameSecret(token, adminToken),
+        TOKEN_REFUSED,
+        () => sessions.begin("administrator"),
+      ),
+    find: sessions.find,
+    prefer: sessions.prefer,
+    keepOnce: sessions.keepOnce,
+    takeOnce: sessions.takeOnce,
+    signOut: sessions.end,
+    endAll: () => {
+      codes.forget();
+      return sessions.endAll();
+    },
+  };
+}
+
+const CODE_REFUSED = "this code was used, has expired, or was never given out";
+const TOKEN_REFUSED = "this is not the admin token, which is in .checkout/admin.json";
+
+/** No seed decides a code or a session: who knows the seed would be signed in. */
+function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
+  let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
+  return {
+    issue: () => {
+      const issued = { code: shortened(freshId()), expiresAt: now() + CODE_LIFETIME_MS };
+      codes = [...codes, issued].slice(-MAX_CODES);
       return issued;
     },
-    useCode: (presented) => {
-      const at = codes.findIndex(({ code }) => isSameSecret(presented, code));
-      const [used] = at === -1 ? [] : codes.splice(at, 1);
+    use: (presented: string): boolean => {
+      const used = codes.find(({ code }) => isSameSecret(presented, code));
+      codes = codes.filter((code) => code !== used);
       return used !== undefined && now() < used.expiresAt;
     },
-    signIn: (role) => {
-      const session = { id: secret(), role, formToken: secret() };
+    forget: (): void => {
+      codes = [];
+    },
+  };
+}
+
+/** The bytes of a UUID in 22 characters, so that a link fits into a line of 80. */
+function shortened(id: string): string {
+  return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
+}
+
+/** Counts wrong guesses. Behind the limit nothing is looked at, so that a right guess there is no answer either. */
+function createGuesses({ now }: Pick<World, "now">) {
+  let wrong: readonly number[] = [];
+  return {
+    try: <Value>(isRight: () => boolean, message: string, then: () => Value): Outcome<Value> => {
+      wrong = wrong.filter((at) => at > now() - GUESSES_MS);
+      const [oldest] = wrong;
+      if (oldest !== undefined && wrong.length >= MAX_GUESSES) {
+        const retryAfterSeconds = Math.max(1, Math.ceil((oldest + GUESSES_MS - now()) / 1000));
+        return refuse("rate_limited", `too many wrong tries; wait ${retryAfterSeconds} s`, {
+          retryAfterSeconds,
+        });
+      }
+      if (isRight()) return accept(then());
+      wrong = [...wrong, now()];
+      return refuse("credential_invalid", message);
+    },
+  };
+}
+
+function createSessions({ freshId }: Pick<World, "freshId">) {
+  const sessions = new Map<string, PortalSession>();
+  const kept = new Map<string, { readonly owner: string; readonly text: string }>();
+  const end = ({ id }: Pick<PortalSession, "id">): void => {
+    sessions.delete(id);
+    for (const [ticket, { owner }] of kept) if (owner === id) kept.delete(ticket);
+  };
+  return {
+    begin: (role: PortalRole): PortalSession => {
+      const session = { id: freshId(), role, formToken: freshId(), language: undefined, hasKeys: true };
       sessions.set(session.id, session);
-      const [oldest] = sessions.keys();
-      if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
+      const [oldest] = sessions.values();
+      if (sessions.size > MAX_SESSIONS && oldest !== undefined) end(oldest);
       return session;
     },
-    find: (role, id) => {
+    find: (role: PortalRole, id: string): PortalSession | undefined => {
       const session = sessions.get(id);
       return session?.role === role ? session : undefined;
     },
-    keepOnce: ({ id }, text) => {
-      const ticket = secret();
-      kept.set(`${id} ${ticket}`, text);
+    prefer: (session: PortalSession, preferences: Partial<PortalPreferences>): void => {
+      if (sessions.has(session.id)) sessions.set(session.id, { ...session, ...preferences });
+    },
+    keepOnce: ({ id: owner }: PortalSession, text: string): string => {
+      const ticket = freshId();
+      kept.set(ticket, { owner, text });
       const [oldest] = kept.keys();
       if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
       return ticket;
     },
-    takeOnce: ({ id }, ticket) => {
-      const name = `${id} ${ticket}`;
-      const text = kept.get(name);
-      kept.delete(name);
-      return text;
+    takeOnce: ({ id }: PortalSession, ticket: string): string | undefined => {
+      const found = kept.get(ticket);
+      if (found?.owner !== id) return undefined;
+      kept.delete(ticket);
+      return found.text;
     },
-    signOut: (id) => void sessions.delete(id),
-    endAll: () => {
+    end,
+    endAll: (): number => {
       const ended = sessions.size;
       sessions.clear();
       kept.clear();
-      codes.length = 0;
       return ended;
     },
   };

@@ -1,4 +1,10 @@
-import { ALL_EVENTS, parseEventTypes, wants, type Endpoint } from "../../core/webhook/endpoint.ts";
+import {
+  ALL_EVENTS,
+  DISABLED_BY_HAND,
+  parseEventTypes,
+  wants,
+  type Endpoint,
+} from "../../core/webhook/endpoint.ts";
 import { recordTestEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {
@@ -99,7 +105,7 @@ export function setEndpointState(
   state: Endpoint["state"],
 ): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint) => {
-    const reason = state === "disabled" ? "it was switched off" : null;
+    const reason = state === "disabled" ? DISABLED_BY_HAND.off : null;
     context.store.endpoints.setState(endpoint.id, state, reason);
     context.wakeDispatcher(endpoint.id);
     return accept({ ...endpoint, state, reason, failingSince: null });
@@ -110,7 +116,7 @@ export function setEndpointState(
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
-    return accept({ ...endpoint, state: "disabled", reason: "it was removed" });
+    return accept({ ...endpoint, state: "disabled", reason: DISABLED_BY_HAND.removed });
   });
 }
 
@@ -308,6 +314,6 @@ export function eventOf(
 function isOff({ id, reason }: Endpoint): Outcome<never> {
   return refuse(
     "state_conflict",
-    `endpoint ${id} is disabled: ${reason ?? "it was switched off"}; enable it first`,
+    `endpoint ${id} is disabled: ${reason ?? DISABLED_BY_HAND.off}; enable it first`,
   );
 }

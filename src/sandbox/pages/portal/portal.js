@@ -1,8 +1,139 @@
-// Signs in with the code behind the # of the address, and takes it out of the address at once.
+// What the portal's pages do in a browser, beside what they do without it: sign in by the link, show times in the
+// browser's zone, copy, tick the store's clock, and the keys.
+
+// First, so that the code is in the address for as short as can be.
 const code = new URLSearchParams(location.hash.slice(1)).get("t");
 const form = document.querySelector("#sign-in");
 if (code !== null && form !== null) {
   history.replaceState(null, "", location.pathname + location.search);
-  form.elements.namedItem("code").value = code;
-  form.requestSubmit();
+  const field = form.elements.namedItem("code");
+  if (field !== null) {
+    field.value = code;
+    form.requestSubmit();
+  }
 }
+
+const pad = (number, length = 2) => String(number).padStart(length, "0");
+const dayOf = (date) => `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+const timeOf = (date) => `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+
+/** A moment as its element shows it: of a list, of another day, or of the clock in the bar. */
+function localText({ dataset }, date) {
+  if (dataset.clock === "time") return timeOf(date);
+  if (dataset.clock === "day" || dataset.dated !== undefined) return `${dayOf(date)} ${timeOf(date)}`;
+  return `${timeOf(date)}.${pad(date.getMilliseconds(), 3)}`;
+}
+
+/** Shows all times below an element in the browser's zone; what the server wrote stays on hover. */
+function localTimes(within) {
+  for (const time of within.querySelectorAll("time[datetime]:not([data-local])")) {
+    time.textContent = localText(time, new Date(time.dateTime));
+    time.dataset.local = "";
+  }
+}
+
+const zone = new Intl.DateTimeFormat(document.documentElement.lang, { timeZoneName: "short" })
+  .formatToParts()
+  .find(({ type }) => type === "timeZoneName");
+for (const element of document.querySelectorAll(".zone")) element.textContent = zone.value;
+
+const words = document.documentElement.lang.startsWith("zh")
+  ? { copy: "复制", copied: "已复制" }
+  : { copy: "Copy", copied: "Copied" };
+
+async function copy(text, button) {
+  await navigator.clipboard.writeText(text);
+  button.textContent = words.copied;
+  setTimeout(() => (button.textContent = words.copy), 1500);
+}
+
+/** A button behind each text that is to be copied. */
+function copyButtons(within) {
+  for (const text of within.querySelectorAll("code.copy:not([data-ready])")) {
+    text.dataset.ready = "";
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "copier", textContent: words.copy });
+    button.setAttribute("aria-label", `${words.copy}: ${text.textContent}`);
+    button.addEventListener("click", () => void copy(text.textContent, button));
+    text.after(button);
+  }
+}
+
+function improve(within) {
+  localTimes(within);
+  copyButtons(within);
+}
+improve(document);
+// What htmx has put in place of something.
+document.addEventListener("htmx:after:swap", () => improve(document));
+
+// The clock of the store goes on from where the page was made, unless it is frozen.
+const clock = document.querySelector("time[data-runs]");
+if (clock !== null) {
+  const ahead = Date.parse(clock.dateTime) - Date.now();
+  setInterval(() => {
+    if (!document.hidden) clock.textContent = localText(clock, new Date(Date.now() + ahead));
+  }, 1000);
+}
+
+// A list that folds out over the page goes away when something else is meant.
+document.addEventListener("click", ({ target }) => {
+  for (const open of document.querySelectorAll("details.drop[open]"))
+    if (!open.contains(target)) open.open = false;
+});
+document.addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape") return;
+  for (const open of document.querySelectorAll("details.drop[open]")) {
+    open.open = false;
+    open.querySelector("summary").focus();
+  }
+});
+
+// ---- Keys: none of them where they are switched off, or while something is typed ----
+
+const PAGES = { c: "checkouts", w: "webhooks", r: "requests", l: "launch" };
+const ACTS = { p: "/pay", r: "/replay" };
+let isAfterG = false;
+
+/** Moves the focus to the link of the row before or after the one that has it. */
+function moveTo(step) {
+  const links = [...document.querySelectorAll("tr[data-row] a:first-of-type")].filter(
+    (link, at, all) => all.findIndex((other) => other.closest("tr") === link.closest("tr")) === at,
+  );
+  const here = document.activeElement?.closest("tr[data-row]");
+  const at = links.findIndex((link) => link.closest("tr") === here);
+  const next = links[at === -1 ? 0 : Math.min(Math.max(at + step, 0), links.length - 1)];
+  next?.focus();
+}
+
+/** Presses the button of an act of this page; one that is asked about first is only shown. */
+function press(ending) {
+  const button = document.querySelector(`main form.act[action$="${ending}"] button`);
+  const asked = button?.closest("details:not([open])");
+  if (asked) {
+    asked.open = true;
+    button.focus();
+  } else button?.click();
+}
+
+function goTo(page) {
+  const store = document.body.dataset.keys;
+  if (page !== undefined && store !== "") location.assign(`/portal/${store}/${page}`);
+}
+
+function onKey(event) {
+  const { key, target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (target.closest("input, select, textarea, [contenteditable], dialog")) return;
+  const wasAfterG = isAfterG;
+  isAfterG = key === "g" && !wasAfterG;
+  if (wasAfterG) goTo(PAGES[key]);
+  else if (key === "/") document.querySelector("#search")?.focus();
+  else if (key === "?") document.querySelector("#keys").showModal();
+  else if (key === "j" || key === "k") moveTo(key === "j" ? 1 : -1);
+  else if (ACTS[key] !== undefined) press(ACTS[key]);
+  else return;
+  event.preventDefault();
+}
+
+if (document.body.dataset.keys !== undefined) document.addEventListener("keydown", onKey);

@@ -1,16 +1,15 @@
 import { DEFAULT_STORE } from "../../../core/control/operation.ts";
-import { ERRORS } from "../../../core/errors.ts";
-import { accept, refuse, type Refusal } from "../../../core/outcome.ts";
-import { splitTarget } from "../../../web/http.ts";
-import { languageOf } from "../../../web/language.ts";
-import { assetResponse, pageResponse } from "../../../web/page.ts";
+import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
+import { refuseForeignPages } from "../../../web/guard.ts";
+import { headerLines, splitTarget } from "../../../web/http.ts";
+import { assetResponse } from "../../../web/page.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import type { Area } from "../../area.ts";
+import { PORTAL_IS_OFF } from "../../runtime/portal-access.ts";
 import { ADMIN_ROUTES } from "./admin/routes.ts";
 import { CHECKOUT_ROUTES } from "./checkout/routes.ts";
-import { errorPage } from "../shared/error-page.ts";
 import { PORTAL_SCRIPT_PATH, PORTAL_STYLE_PATH } from "./frame.ts";
 import script from "./portal.js?raw";
 import style from "./portal.css?raw";
@@ -24,7 +23,9 @@ import webhookStyle from "./webhook/webhook.css?raw";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
 import { sentOn, type PortalRoute } from "./route.ts";
-import { sessionOf, SIGN_IN_PATH, SIGN_IN_ROUTES } from "./sign-in.ts";
+import { bareRefusal, refusalPage } from "./sign-in/refusal-page.ts";
+import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
+import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
 import { STORE_ROUTES } from "./store/routes.ts";
 import { WEBHOOK_ROUTES } from "./webhook/routes.ts";
 import type { PortalContext, Viewer } from "./view.ts";
@@ -34,19 +35,8 @@ const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 /** One file for the browser: the frame, then each room. */
 const STYLES = [style, adminStyle, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle];
 
-const ROUTES: readonly PortalRoute[] = [
-  {
-    methods: ["GET"],
-    path: "/portal",
-    role: "portal merchant",
-    entersStore: true,
-    answer: ({ store }, call) => {
-      const first = store.stores.first();
-      return first === undefined
-        ? refuse("not_found", "this sandbox has no store")
-        : accept(sentOn(call, `/portal/${first.id}/start`));
-    },
-  },
+const TABLE: readonly PortalRoute[] = [
+  toFirstStore("/portal"),
   asset(PORTAL_STYLE_PATH, "text/css", STYLES.join("\n")),
   asset(PORTAL_SCRIPT_PATH, "text/javascript", script),
   ...SIGN_IN_ROUTES,
@@ -56,21 +46,35 @@ const ROUTES: readonly PortalRoute[] = [
   ...REQUEST_ROUTES,
   ...READINESS_ROUTES,
   ...ADMIN_ROUTES,
+  toFirstStore("/portal/{anything}"),
 ];
 
-const find = createRouter(ROUTES, { owner: "the portal", segments: { store_id: UUID, id: UUID } });
+/** Every row answers only the role that it names, whoever wrote it. */
+const ROUTES = TABLE.map(guarded);
 
-/** Everything under `/portal`: who is signed in, then the route. A refusal is a page too. */
+const find = createRouter(ROUTES, {
+  owner: "the portal",
+  segments: { store_id: UUID, id: UUID, anything: "(?!(?:admin|assets|sign-in|sign-out|preferences)$)[^/]+" },
+});
+
+/** Everything under `/portal`: which page asks, who is signed in, then the route. A refusal is a page too. */
 export const PORTAL: Area<PortalContext, Viewer> = {
   routes: ROUTES,
   find,
   requestIds: "portal",
   admit: ({ portal }, request) => {
+    if (portal.isOff) return refuse("not_found", PORTAL_IS_OFF);
+    const named = requirePortalHost(portal, request);
+    if (!named.ok) return named;
     const { path } = splitTarget(request.target);
-    const session = sessionOf(portal, request);
-    const isOpen = path === SIGN_IN_PATH || path.startsWith("/portal/assets/");
-    if (session !== undefined || isOpen) return accept(session);
-    return refuse("credential_missing", "nobody is signed in here: checkout open signs this browser in");
+    const found = find(request.method, path);
+    const row = found.ok ? found.value.route : undefined;
+    const opens = row?.onlyOwnPages === true ? "from its own pages" : "from anywhere";
+    const own = refuseForeignPages(request, { opens });
+    if (!own.ok) return own;
+    const session = sessionOf(portal, request, roleOfPath(path));
+    if (session !== undefined || row?.role === "anyone") return accept(session);
+    return refuse("credential_missing", "nobody is signed in in this browser: checkout open signs it in");
   },
   storeOf: ({ store }, request) => {
     const found = find(request.method, splitTarget(request.target).path);
@@ -78,20 +82,67 @@ export const PORTAL: Area<PortalContext, Viewer> = {
     const { store_id: storeId = DEFAULT_STORE } = found.value.params;
     return store.stores.names(storeId) === undefined ? undefined : storeId;
   },
-  refuse: (_context, { request, requestId }, refusal) => refusalPage(request, requestId, refusal),
-  fail: refusalPage,
+  refuse: refusalPage,
+  fail: (request, requestId, refusal) => bareRefusal({ request, requestId }, refusal),
 };
+
+function guarded(route: PortalRoute): PortalRoute {
+  return {
+    ...route,
+    answer: (context, call) => {
+      const isAllowed = route.role === "anyone" || route.role === `portal ${call.caller?.role}`;
+      return isAllowed
+        ? route.answer(context, call)
+        : refuse("scope_missing", `this is for the ${route.role}`);
+    },
+  };
+}
+
+/** The payment pages have the other names of this machine, so that no page of one can act on the other (decision 1). */
+function requirePortalHost({ origin }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
+  const [host = ""] = headerLines(request, "host");
+  const isPayers = /^(127\.0\.0\.1|\[::1\])(:|$)/.test(host);
+  return isPayers ? refuse("host_not_allowed", `the portal is at ${origin}/portal`) : accept(undefined);
+}
+
+/** A path without a store is one of the first store: its page of that name, or what is found by that id. */
+function toFirstStore(path: string): PortalRoute {
+  return {
+    methods: ["GET"],
+    path,
+    role: "portal merchant",
+    entersStore: true,
+    answer: ({ store }, call) => {
+      const { anything = "start" } = call.params;
+      if (store.stores.names(anything) !== undefined)
+        return accept(sentOn(call, `/portal/${anything}/start`));
+      const first = store.stores.first();
+      if (first === undefined) return refuse("not_found", "this sandbox has no store");
+      const page = `/portal/${first.id}/${anything}`;
+      const isPage = find("GET", page).ok;
+      const query = call.query === "" ? "" : `?${call.query}`;
+      const found = `/portal/${first.id}/find?q=${encodeURIComponent(decoded(anything))}`;
+      return accept(sentOn(call, isPage ? `${page}${query}` : found));
+    },
+  };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
 
 function asset(path: string, contentType: string, text: string): PortalRoute {
   const answer: Answer = { ...assetResponse(contentType, text), unlogged: true };
-  return { methods: ["GET"], path, role: "anyone", entersStore: true, answer: () => accept(answer) };
-}
-
-function refusalPage(request: HttpRequest, requestId: string, refusal: Refusal): Answer {
-  const language = languageOf(request);
-  const markup = errorPage(language, { refusal, leadsBack: undefined });
   return {
-    ...pageResponse({ status: ERRORS[refusal.code].status, markup, language }, requestId),
-    note: refusal.code,
+    methods: ["GET"],
+    path,
+    role: "anyone",
+    entersStore: false,
+    onlyOwnPages: true,
+    answer: () => accept(answer),
   };
 }

@@ -13,13 +13,16 @@ import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
 import { noStore } from "../../at-store.ts";
 import { CONTROL_HANDLERS } from "../../control/handlers.ts";
-import { framed } from "./frame.ts";
+import { framed, framedAlone } from "./frame.ts";
+import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { viewOf, type Content, type PortalContext, type View, type Viewer } from "./view.ts";
 
 /** A route of the portal. */
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   /** Whether it waits while its store is being erased, as the operation does that it runs (decision 91). */
   readonly entersStore: boolean;
+  /** Whether a link on a page of another site cannot lead here: a stream, a file of our pages. Default: it can. */
+  readonly onlyOwnPages?: true;
 };
 
 /** Makes what a page shows. A refusal becomes an error page. */
@@ -30,7 +33,7 @@ export function page(path: string, show: Show): PortalRoute {
   return {
     methods: ["GET"],
     path,
-    role: path.startsWith("/portal/admin") ? "portal administrator" : "portal merchant",
+    role: `portal ${roleOfPath(path)}`,
     entersStore: true,
     answer: async (context, call) => {
       const view = viewOf(context, call);
@@ -43,6 +46,26 @@ export function page(path: string, show: Show): PortalRoute {
         ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
         unlogged: true,
       });
+    },
+  };
+}
+
+/** A page for who is not signed in. */
+export function openPage(path: string, show: (view: View) => Content): PortalRoute {
+  return {
+    methods: ["GET"],
+    path,
+    role: "anyone",
+    entersStore: true,
+    answer: (context, call) => {
+      const view = viewOf(context, call);
+      const { language } = view;
+      const shown = {
+        status: 200,
+        markup: framedAlone(language, roleOfPath(call.path), show(view)),
+        language,
+      };
+      return accept({ ...pageResponse(shown, call.requestId), unlogged: true });
     },
   };
 }

@@ -48,7 +48,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Vie
   const query = new URLSearchParams(call.query);
   return {
     call,
-    language: languageOf(call.request),
+    language: caller?.language ?? languageOf(call.request),
     storeId: params["store_id"] ?? "",
     id: params["id"] ?? params["checkout_id"] ?? "",
     query,

@@ -12,7 +12,7 @@ export const SEND_BACK_PATH = "/assets/send-back.js";
  * htmx without its own style sheet, which the content security policy would refuse. Answers 5xx and 403 leave the page
  * as it is; a 404, from a sandbox that does not know the checkout, replaces it.
  */
-const HTMX_CONFIG = JSON.stringify({
+export const HTMX_CONFIG = JSON.stringify({
   includeIndicatorCSS: false,
   history: false,
   noSwap: [204, 304, 403, "5xx"],

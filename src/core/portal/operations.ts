@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { moment, sandboxOperation } from "./operation.ts";
+import { moment, sandboxOperation } from "../control/operation.ts";
 
 /** The operations on who is signed in to the portal (decision 99). */
 export const portalOperations = {

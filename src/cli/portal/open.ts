@@ -1,0 +1,121 @@
+import type { Command } from "commander";
+import { pathToFileURL } from "node:url";
+import type { AnswerOf } from "../../core/control/operations.ts";
+import { iso } from "../../core/clock.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
+import type { TemporaryFile, World } from "../../world.ts";
+import { register, switchOption, type Context, type Registry } from "../command.ts";
+import { callSandbox, controlTarget } from "../control-command.ts";
+import { stateFile } from "../folder/files.ts";
+import { findStateFolder, liveRun } from "../folder/state-folder.ts";
+import type { ServiceOptions } from "../settings.ts";
+import type { Ending, Problem } from "../problem.ts";
+
+type OpenOptions = ServiceOptions & { readonly print?: boolean };
+
+const FILE = "sign-in.html";
+/** How long a file in the temporary folder is left to the browser that loads it. */
+const LOAD_MS = 5000;
+
+/** `checkout open`. */
+export function registerOpen(parent: Command, registry: Registry): void {
+  register<OpenOptions>(parent, registry, {
+    name: "open [id]",
+    summary: "open the portal in your browser, or the page of an id, and sign in there",
+    examples: ["checkout open", "checkout open order-1001", "checkout open --print"],
+    options: [switchOption("--print", "print the link, and open nothing; it works once, for 10 minutes")],
+    run: runOpen,
+  });
+}
+
+async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<Ending> {
+  const { world, printer } = context;
+  const made = await newSignIn(context, options, id);
+  if (!made.ok) return made;
+  const { signInUrl, expiresAt } = made.value;
+  const shown = { sign_in_url: signInUrl, expires_at: iso(expiresAt) };
+  if (options.print === true) return printer.result({ opened: false, ...shown }, () => signInUrl);
+  const opened = await openSecretly(world, options, signInUrl);
+  if (!opened.ok) {
+    printer.trace(`warning: no browser was opened (${printable(opened.message)}); open the link by hand`);
+    return printer.result({ opened: false, ...shown }, () => signInUrl);
+  }
+  const { origin } = new URL(signInUrl);
+  const ending = await printer.result({ opened: true, sign_in_url: null, expires_at: null }, () =>
+    id === undefined
+      ? `opened the portal at ${origin}/portal`
+      : `opened ${printable(id)} in the portal at ${origin}/portal`,
+  );
+  printer.talk("No page? checkout open --print shows the link to open by hand.");
+  await opened.settle();
+  return ending;
+}
+
+/** A link that leads to the first page of the store, or to what its search finds by an id. */
+async function newSignIn(
+  context: Context,
+  options: OpenOptions,
+  id: string | undefined,
+): Promise<Outcome<AnswerOf<"createSignIn">, Problem>> {
+  const target = await controlTarget(context, options);
+  if (!target.ok) return target;
+  const { storeId } = target.value;
+  const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
+  const page = storeId === undefined ? first : `${first}/start`;
+  const to = id === undefined ? page : `${first}/find?${new URLSearchParams({ q: id }).toString()}`;
+  return callSandbox(context, target.value, { name: "createSignIn", body: { to } });
+}
+
+type Opened =
+  | { readonly ok: true; readonly settle: () => Promise<void> }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Opens a link by a file that leads on to it. Everybody on this machine can read the arguments of a process, and the
+ * browser's would hold the code (decision 99). The file in the state folder is written anew by the next call; one in a
+ * temporary folder is removed.
+ */
+async function openSecretly(world: World, options: OpenOptions, link: string): Promise<Opened> {
+  const folder = liveFolder(world, options);
+  const page = leadingOn(link);
+  const file = folder === undefined ? world.temporaryFile(FILE, page) : keptFile(world, folder, page);
+  const opened = await world.openBrowser(pathToFileURL(file.path).href);
+  if (!opened.ok) {
+    file.remove();
+    return opened;
+  }
+  const settle = async (): Promise<void> => {
+    if (folder !== undefined) return;
+    await world.sleep(LOAD_MS);
+    file.remove();
+  };
+  return { ok: true, settle };
+}
+
+function keptFile(world: World, folder: string, content: string): TemporaryFile {
+  const path = stateFile(folder, "signIn");
+  world.files.write(path, content);
+  return { path, remove: () => world.files.remove(path) };
+}
+
+/** The state folder of a sandbox that runs here; undefined where only the environment names one. */
+function liveFolder(world: World, options: OpenOptions): string | undefined {
+  const found = findStateFolder(world, options);
+  if (!found.ok) return undefined;
+  const run = liveRun(world, found.value);
+  return run.ok && run.value !== undefined ? found.value : undefined;
+}
+
+/** A page that a browser leaves at once, and that its history does not keep. */
+function leadingOn(link: string): string {
+  const text = link.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+  return `<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="1;url=${text}">
+<title>checkout</title>
+<script>location.replace(${JSON.stringify(link).replaceAll("<", "\\u003c")})</script>
+<p><a href="${text}">checkout portal</a></p>
+`;
+}

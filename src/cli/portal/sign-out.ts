@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
+import { callSandbox } from "../control-command.ts";
+import type { Ending } from "../problem.ts";
+
+/** `checkout portal sign-out`. */
+export function registerPortalSignOut(parent: Command, registry: Registry): void {
+  register<CommonOptions>(parent, registry, {
+    name: "sign-out",
+    ofStore: false,
+    summary: "sign every browser out of the portal, and take back the links that nobody used",
+    examples: ["checkout portal sign-out"],
+    options: [],
+    run: runSignOut,
+  });
+}
+
+async function runSignOut(context: Context, options: CommonOptions): Promise<Ending> {
+  const done = await callSandbox(context, options, { name: "endPortalSessions", body: undefined });
+  if (!done.ok) return done;
+  const { ended } = done.value;
+  return context.printer.result(
+    { ended },
+    () => `${ended === 1 ? "1 browser was" : `${ended} browsers were`} signed out`,
+  );
+}

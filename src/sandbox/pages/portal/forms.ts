@@ -1,0 +1,41 @@
+import { html, type Html } from "../../../web/html.ts";
+import type { View } from "./view.ts";
+
+/** The address of a page of a store. */
+export function storePath({ storeId }: Pick<View, "storeId">, path: string): string {
+  return `/portal/${storeId}${path}`;
+}
+
+/** A form with one button, which runs an act. Its other fields are given as markup, or as names and values. */
+export function actForm(
+  { formToken }: Pick<View, "formToken">,
+  {
+    action,
+    label,
+    fields = {},
+    content = "",
+    style = "",
+  }: {
+    /** A path of the portal. */
+    readonly action: string;
+    readonly label: string;
+    readonly fields?: Readonly<Record<string, string>>;
+    readonly content?: Html | "";
+    readonly style?: "" | "primary" | "danger";
+  },
+): Html {
+  const hidden = Object.entries({ ...fields, token: formToken });
+  return html`<form method="post" action="${action}" class="act">
+    ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)} ${content}
+    <button type="submit" class="${style}">${label}</button>
+  </form>`;
+}
+
+/** A destructive act: its form is shown after one question, which says what will happen. It works without JavaScript. */
+export function askedOnce(label: string, question: string, form: Html): Html {
+  return html`<details class="asked">
+    <summary>${label}</summary>
+    <p>${question}</p>
+    ${form}
+  </details>`;
+}

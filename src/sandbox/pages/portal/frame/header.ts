@@ -1,0 +1,191 @@
+import { iso, storeNow } from "../../../../core/clock.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { LANGUAGE_TAGS, type Language } from "../../../../web/language.ts";
+import type { PortalRole } from "../../../runtime/portal-access.ts";
+import { actForm, storePath } from "../forms.ts";
+import { menuCounts } from "./menu-counts.ts";
+import { homeOf } from "../sign-in/session-cookie.ts";
+import { FRAME_TEXTS } from "../texts.ts";
+import type { PortalContext, View } from "../view.ts";
+
+/** The bar of a page: where one is, by which clock, what to search, and what is set for this browser. */
+export function bar(context: PortalContext, view: View): Html {
+  const texts = FRAME_TEXTS[view.language];
+  const role = view.call.caller?.role ?? "merchant";
+  const isStore = view.storeId !== "";
+  return html`<header class="bar">
+    ${role === "administrator" ? html`<strong>${texts.administrator}</strong>` : stores(context, view)}
+    <span class="test">${texts.test}</span>
+    ${isStore ? clock(context, view) : ""}
+    ${isStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
+    ${languageSwitch(view, role)} ${session(view, role)}
+  </header>`;
+}
+
+/** The bar of a page for who is not signed in. */
+export function plainBar(language: Language): Html {
+  const texts = FRAME_TEXTS[language];
+  return html`<header class="bar">
+    <strong>${texts.portal}</strong><span class="test">${texts.test}</span>
+  </header>`;
+}
+
+/** The pages of a store, with a number where something waits, and a mark where something fails. */
+export function menu(context: PortalContext, view: View): Html {
+  if (view.storeId === "") return html``;
+  const texts = FRAME_TEXTS[view.language];
+  const { open, failing, launch } = menuCounts(context, view.storeId);
+  const counts: Readonly<Record<string, Html>> = {
+    "/checkouts": open === "0" ? html`` : count(open, texts.open),
+    "/webhooks":
+      failing === 0
+        ? html``
+        : html`<span class="count alarm">${String(failing)}!${unseen(texts.failing)}</span>`,
+    "/launch": count(launch, texts.passed),
+  };
+  return html`<nav class="menu" aria-label="${texts.menu}">
+    <ul>
+      ${ENTRIES.map(([at, name]) => {
+        const isHere =
+          view.call.path === storePath(view, at) || view.call.path.startsWith(`${storePath(view, at)}/`);
+        const isApart = APART.has(at) ? html` class="apart"` : html``;
+        return html`<li${isApart}><a href="${storePath(view, at)}"${isHere ? html` aria-current="page"` : ""}><span>${texts[name]}</span>${counts[at] ?? ""}</a></li>`;
+      })}
+    </ul>
+  </nav>`;
+}
+
+const ENTRIES = [
+  ["/start", "start"],
+  ["/checkouts", "checkouts"],
+  ["/webhooks", "webhooks"],
+  ["/requests", "requests"],
+  ["/catalog", "catalog"],
+  ["/keys", "keys"],
+  ["/settings", "settings"],
+  ["/clock", "clock"],
+  ["/faults", "faults"],
+  ["/launch", "launch"],
+  ["/stores", "stores"],
+] as const;
+
+/** The entries that begin another group. */
+const APART: ReadonlySet<string> = new Set(["/catalog", "/launch"]);
+
+function count(text: string, meaning: string): Html {
+  return html`<span class="count">${text}${unseen(meaning)}</span>`;
+}
+
+/** What a number means, for who hears the page. */
+function unseen(words: string): Html {
+  return html`<span class="visually-hidden"> ${words}</span>`;
+}
+
+/** The store that the page is about, and the others behind it. */
+function stores({ store }: PortalContext, view: View): Html {
+  const texts = FRAME_TEXTS[view.language];
+  if (view.storeId === "") return html`<strong><a href="/portal">${texts.portal}</a></strong>`;
+  const name = store.stores.names(view.storeId)?.store ?? "";
+  const all = store.stores.all().slice(0, MAX_STORES);
+  return html`<details class="drop">
+    <summary>${name}${unseen(texts.chooseStore)}</summary>
+    <ul>
+      ${all.map(
+        ({ id, store: other }) =>
+          html`<li>
+            <a href="/portal/${id}/start" ${id === view.storeId ? html` aria-current="true"` : ""}
+              >${other}</a
+            >
+          </li>`,
+      )}
+      <li><a href="${storePath(view, "/stores")}">${texts.allStores}</a></li>
+    </ul>
+  </details>`;
+}
+
+/** The others are on their own page. */
+const MAX_STORES = 20;
+
+/** What time it is in the store. One that is not the real time shows its day, too. */
+function clock({ store, world }: PortalContext, view: View): Html {
+  const texts = FRAME_TEXTS[view.language];
+  const found = store.clocks.of(view.storeId);
+  const at = found === undefined ? world.now() : storeNow(found, world.now());
+  const isFrozen = found !== undefined && found.frozenAt !== null;
+  const isMoved = found !== undefined && (isFrozen || found.offsetMs !== 0);
+  const whole = iso(at);
+  const day = isMoved ? `${whole.slice(0, 10)} ` : "";
+  const runs = isFrozen ? html`` : html` data-runs`;
+  return html`<a class="clock" href="${storePath(view, "/clock")}"
+    >${unseen(texts.storeTime)}<time
+      datetime="${whole}"
+      title="${whole}"
+      data-clock="${isMoved ? "day" : "time"}"
+      ${runs}
+      >${day}${whole.slice(11, 19)}</time
+    >
+    <span class="zone">UTC</span
+    >${isMoved ? html`<span class="frozen">${isFrozen ? texts.frozen : texts.moved}</span>` : ""}</a
+  >`;
+}
+
+function search(view: View): Html {
+  const texts = FRAME_TEXTS[view.language];
+  return html`<form class="search" role="search" method="get" action="${storePath(view, "/find")}">
+    <input
+      type="search"
+      name="q"
+      id="search"
+      maxlength="200"
+      autocomplete="off"
+      aria-label="${texts.search}"
+      placeholder="${texts.searchHint}"
+      value="${view.call.path.endsWith("/find") ? (view.query.get("q") ?? "") : ""}"
+    />
+  </form>`;
+}
+
+const OTHER_LANGUAGE: Readonly<Record<Language, readonly [tag: Language, name: string]>> = {
+  en: ["zh", "中文"],
+  zh: ["en", "English"],
+};
+
+function languageSwitch(view: View, role: PortalRole): Html {
+  const [other, name] = OTHER_LANGUAGE[view.language];
+  return html`<form method="post" action="${homeOf(role)}/preferences">
+    ${chosenHere(view)}
+    <button class="link" name="language" value="${other}" lang="${LANGUAGE_TAGS[other]}">${name}</button>
+  </form>`;
+}
+
+/** What is set for this browser alone, and the way out. */
+function session(view: View, role: PortalRole): Html {
+  const texts = FRAME_TEXTS[view.language];
+  const hasKeys = view.call.caller?.hasKeys === true;
+  return html`<details class="drop end">
+    <summary>${texts.session}</summary>
+    <div>
+      <form method="post" action="${homeOf(role)}/preferences">
+        ${chosenHere(view)}
+        <p class="hint">${hasKeys ? texts.keysAreOn : texts.keysAreOff}</p>
+        <button name="keys" value="${hasKeys ? "off" : "on"}">
+          ${hasKeys ? texts.keysOff : texts.keysOn}
+        </button>
+      </form>
+      ${actForm(view, { action: `${homeOf(role)}/sign-out`, label: texts.signOut })}
+    </div>
+  </details>`;
+}
+
+/** The token, and the page that the choice was made on. */
+function chosenHere({ call, query, formToken }: View): Html {
+  const rest = new URLSearchParams(query);
+  // What is shown once is not shown again.
+  rest.delete("shown");
+  const back = rest.size === 0 ? call.path : `${call.path}?${rest.toString()}`;
+  return html`<input type="hidden" name="token" value="${formToken}" /><input
+      type="hidden"
+      name="back"
+      value="${call.request.method === "POST" ? "" : back}"
+    />`;
+}

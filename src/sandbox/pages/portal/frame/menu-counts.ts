@@ -1,0 +1,42 @@
+import { judge } from "../../../../core/readiness/checklist.ts";
+import { DISABLED_BY_HAND, type Endpoint } from "../../../../core/webhook/endpoint.ts";
+import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
+import { readReadiness } from "../../../readiness/facts.ts";
+import type { PortalContext } from "../view.ts";
+
+/** What the menu says beside its entries. */
+export type MenuCounts = {
+  /** Checkouts that can still be paid: up to 99, then `99+`. */
+  readonly open: string;
+  /** Endpoints that the last tries did not reach, and those that were disabled for it. */
+  readonly failing: number;
+  /** Items of the launch checklist that pass, of all. */
+  readonly launch: string;
+};
+
+const MAX_SHOWN = 99;
+const BY_HAND: ReadonlySet<string | null> = new Set([null, ...Object.values(DISABLED_BY_HAND)]);
+
+/** Reads the numbers of the menu: by indexes, and never more rows than are shown. */
+export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
+  const { store } = context;
+  const span = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };
+  const every = { storeId, object: null, paymentMethod: null, orderId: null };
+  const [created, pending] = (["created", "pending"] as const).map(
+    (status) => store.checkoutLists().newest({ ...every, status }, span).length,
+  );
+  const open = (created ?? 0) + (pending ?? 0);
+  const failing = store.endpoints.of(storeId).filter(isFailing);
+  const read = readReadiness(context, storeId);
+  const items = read.ok ? judge(read.value.facts, read.value.now).items : [];
+  const passed = items.filter(({ status }) => status === "pass");
+  return {
+    open: open > MAX_SHOWN ? `${MAX_SHOWN}+` : String(open),
+    failing: failing.length,
+    launch: `${passed.length}/${items.length}`,
+  };
+}
+
+function isFailing({ failingSince, state, reason }: Endpoint): boolean {
+  return failingSince !== null || (state === "disabled" && !BY_HAND.has(reason));
+}

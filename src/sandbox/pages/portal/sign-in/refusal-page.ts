@@ -1,0 +1,121 @@
+import { ERRORS } from "../../../../core/errors.ts";
+import type { Refusal } from "../../../../core/outcome.ts";
+import { isNavigation } from "../../../../web/guard.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { headerLines, splitTarget } from "../../../../web/http.ts";
+import { languageOf, type Language } from "../../../../web/language.ts";
+import { pageResponse, readForm, redirect } from "../../../../web/page.ts";
+import type { HttpRequest } from "../../../../world.ts";
+import type { Answer } from "../../../answer.ts";
+import { errorPage } from "../../shared/error-page.ts";
+import { SHARED_TEXTS } from "../../shared/texts.ts";
+import { framed, framedAlone, storePath } from "../frame.ts";
+import { FRAME_TEXTS } from "../texts.ts";
+import { viewOf, type Content, type PortalContext, type View } from "../view.ts";
+import { roleOfPath, sessionOf } from "./session-cookie.ts";
+import { pathWithin, signInPage } from "./sign-in.ts";
+
+/** A request that was refused, with the id of its answer. */
+type Refused = { readonly request: HttpRequest; readonly requestId: string };
+
+/**
+ * A refusal as a page of the portal. Who is not signed in gets the form for it; a page that is asked for under another
+ * name of this machine is asked for again under the portal's.
+ */
+export function refusalPage(context: PortalContext, refused: Refused, refusal: Refusal): Answer {
+  const { portal } = context;
+  const { request, requestId } = refused;
+  if (portal.isOff) return bareRefusal(refused, refusal);
+  if (refusal.code === "host_not_allowed" && isPageLoad(request)) {
+    return redirect(307, `http://localhost:${portal.port}${request.target}`, requestId);
+  }
+  const { path } = splitTarget(request.target);
+  const session = sessionOf(portal, request, roleOfPath(path));
+  const isSignIn = ["credential_missing", "credential_invalid", "rate_limited"].includes(refusal.code);
+  if (isSignIn || session === undefined) return signInRefusal(refused, refusal, isSignIn);
+  const params = session.role === "merchant" ? storeIn(context, path) : {};
+  const call = { request, requestId, ...splitTarget(request.target), params, caller: session };
+  const view = viewOf(context, call);
+  const markup = framed(context, view, refusalContent(view.language, refusal, wayOn(view)));
+  return answerOf(refused, refusal, { markup, language: view.language });
+}
+
+/** A refusal or failure as a page that is made without reading the state. */
+export function bareRefusal(refused: Refused, refusal: Refusal): Answer {
+  const language = languageOf(refused.request);
+  const markup = errorPage(language, { refusal, leadsBack: undefined });
+  return answerOf(refused, refusal, { markup, language });
+}
+
+function signInRefusal(refused: Refused, refusal: Refusal, isSignIn: boolean): Answer {
+  const { request } = refused;
+  const { path } = splitTarget(request.target);
+  const [language, role] = [languageOf(request), roleOfPath(path)];
+  const to = request.method === "POST" ? (readTo(request) ?? null) : request.target;
+  const content = isSignIn
+    ? signInPage(language, role, { to, refusal })
+    : refusalContent(language, refusal, html``);
+  // A browser that another site has led here did not send the cookie. It does when the page loads itself.
+  const reloads = refusal.code === "credential_missing" && isNavigation(request) && isFromElsewhere(request);
+  return answerOf(refused, refusal, { markup: framedAlone(language, role, content, { reloads }), language });
+}
+
+function isFromElsewhere(request: HttpRequest): boolean {
+  return headerLines(request, "sec-fetch-site").join() === "cross-site";
+}
+
+/** Whether a browser loads a page by this; one that is old does not say so. */
+function isPageLoad(request: HttpRequest): boolean {
+  const isSaid = headerLines(request, "sec-fetch-mode").length > 0;
+  return request.method === "GET" && (!isSaid || isNavigation(request));
+}
+
+/** Where the form for signing in leads, after a wrong code. */
+function readTo(request: HttpRequest): string | undefined {
+  const fields = readForm(request);
+  return fields.ok ? pathWithin(fields.value.get("to")) : undefined;
+}
+
+function answerOf(
+  { requestId }: Refused,
+  { code, allow, retryAfterSeconds }: Refusal,
+  page: { readonly markup: string; readonly language: Language },
+): Answer {
+  const { status } = ERRORS[code];
+  return { ...pageResponse({ ...page, status, allow, retryAfterSeconds }, requestId), note: code };
+}
+
+function refusalContent(language: Language, { code, message }: Refusal, way: Html): Content {
+  const texts = FRAME_TEXTS[language];
+  const { status } = ERRORS[code];
+  const titles: Readonly<Record<number, string>> = {
+    ...SHARED_TEXTS[language].errorTitle,
+    ...texts.errorTitles,
+  };
+  const hints: Readonly<Record<number, string>> = texts.hints;
+  const main = html`<section>
+    <p class="notice warn" lang="en">${message}</p>
+    <p>${hints[status] ?? texts.hints[400]}</p>
+    ${way}
+  </section>`;
+  return { title: titles[status] ?? SHARED_TEXTS[language].errorTitle[400], main };
+}
+
+/** Back to the page whose form was refused, and to the first page of the store. */
+function wayOn(view: View): Html {
+  const texts = FRAME_TEXTS[view.language];
+  const [from = ""] = headerLines(view.call.request, "referer");
+  const back = URL.canParse(from) ? pathWithin(new URL(from).pathname + new URL(from).search) : undefined;
+  const start = view.storeId === "" ? "/portal" : storePath(view, "/start");
+  return html`<p class="row">
+    ${back === undefined || view.call.request.method === "GET" ? "" : html`<a class="primary" href="${back}">${texts.toPage}</a>`}
+    ${view.call.caller?.role === "administrator" ? "" : html`<a class="plain" href="${start}">${texts.toStart}</a>`}
+  </p>`;
+}
+
+/** The store in a path, whatever stands behind it; else the first one, so that the page has a menu. */
+function storeIn({ store }: PortalContext, path: string): Readonly<Record<string, string>> {
+  const [, storeId = ""] = /^\/portal\/([0-9a-f-]{36})(?:\/|$)/.exec(path) ?? [];
+  const found = store.stores.names(storeId) === undefined ? store.stores.first()?.id : storeId;
+  return found === undefined ? {} : { store_id: found };
+}

@@ -1,0 +1,53 @@
+import { headerLines } from "../../../../web/http.ts";
+import type { HttpRequest } from "../../../../world.ts";
+import type { PortalAccess, PortalRole, PortalSession } from "../../../runtime/portal-access.ts";
+
+/** Where the administrator's pages are: another sign-in, which no page of a merchant has. */
+const ADMIN_HOME = "/portal/admin";
+
+/** Whose pages a path belongs to. */
+export function roleOfPath(path: string): PortalRole {
+  return path === ADMIN_HOME || path.startsWith(`${ADMIN_HOME}/`) ? "administrator" : "merchant";
+}
+
+/** The first page of a role. */
+export function homeOf(role: PortalRole): string {
+  return role === "administrator" ? ADMIN_HOME : "/portal";
+}
+
+/** The session of a request for one role, by the cookie of that role and no other. */
+export function sessionOf(
+  portal: PortalAccess,
+  request: HttpRequest,
+  role: PortalRole,
+): PortalSession | undefined {
+  const name = cookieName(portal, role);
+  const pairs = headerLines(request, "cookie").flatMap((line) => line.split(";"));
+  const values = pairs.flatMap((pair) => {
+    const [before = "", value = ""] = pair.trim().split("=");
+    return before === name ? [value] : [];
+  });
+  // Two of one name: another server of this host has set one of them.
+  return values.map((value) => portal.find(role, value)).find((session) => session !== undefined);
+}
+
+/** The `Set-Cookie` of a session that begins. */
+export function beginCookie(portal: PortalAccess, { id, role }: PortalSession): string {
+  return `${cookieName(portal, role)}=${id}; ${attributes(portal, role)}`;
+}
+
+/** The `Set-Cookie` of a session that has ended. */
+export function endCookie(portal: PortalAccess, role: PortalRole): string {
+  return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
+}
+
+/** Cookies know no ports: the name tells the sandbox's from those of other servers on this machine. */
+function cookieName({ port }: PortalAccess, role: PortalRole): string {
+  return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;
+}
+
+/** Host-only, because it names no domain. */
+function attributes({ origin }: PortalAccess, role: PortalRole): string {
+  const secure = origin.startsWith("https:") ? "; Secure" : "";
+  return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secure}`;
+}

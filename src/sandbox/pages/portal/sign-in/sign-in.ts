@@ -1,0 +1,149 @@
+import { accept, type Refusal } from "../../../../core/outcome.ts";
+import { requireOwnPage } from "../../../../web/guard.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import type { Language } from "../../../../web/language.ts";
+import { readForm } from "../../../../web/page.ts";
+import type { PortalRole } from "../../../runtime/portal-access.ts";
+import { copyable } from "../parts.ts";
+import { openPage, ownForm, sentOn, type PortalRoute } from "../route.ts";
+import { beginCookie, endCookie, homeOf } from "./session-cookie.ts";
+import { FRAME_TEXTS } from "../texts.ts";
+import type { Content } from "../view.ts";
+
+/** The pages for signing in and out, and what a signed-in person chooses for the pages. */
+export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
+  openPage("/portal/sign-in", (view) => signInPage(view.language, "merchant", { to: view.query.get("to") })),
+  openPage("/portal/admin/sign-in", (view) =>
+    signInPage(view.language, "administrator", { to: view.query.get("to") }),
+  ),
+  signIn("merchant"),
+  signIn("administrator"),
+  signOut("merchant"),
+  signOut("administrator"),
+  preferences("merchant"),
+  preferences("administrator"),
+];
+
+/** The page with the form for signing in; also the answer to who is not signed in, and to a wrong code. */
+export function signInPage(
+  language: Language,
+  role: PortalRole,
+  {
+    to,
+    refusal,
+  }: {
+    /** The page that is shown then. */
+    readonly to: string | null;
+    readonly refusal?: Refusal | undefined;
+  },
+): Content {
+  const texts = FRAME_TEXTS[language];
+  const [title, hint, label, name, type] =
+    role === "merchant"
+      ? ([texts.signIn, texts.signInHint, texts.code, "code", "text"] as const)
+      : ([texts.signInAdmin, texts.signInAdminHint, texts.adminToken, "admin_token", "password"] as const);
+  const main = html`${whyNot(language, role, refusal)}
+    <p>${hint}</p>
+    ${role === "merchant" ? html`<p>${copyable("checkout open")}</p>` : ""}
+    <form method="post" action="${homeOf(role)}/sign-in" id="sign-in" class="act">
+      <label
+        >${label} <input name="${name}" type="${type}" autocomplete="off" spellcheck="false" required
+      /></label>
+      <input type="hidden" name="to" value="${to ?? ""}" />
+      <button type="submit" class="primary">${texts.signIn}</button>
+    </form>`;
+  return { title, main };
+}
+
+function whyNot(language: Language, role: PortalRole, refusal: Refusal | undefined): Html {
+  const texts = FRAME_TEXTS[language];
+  if (refusal?.code === "rate_limited") {
+    return html`<p class="notice warn" role="alert">
+      ${texts.tooManyTries(refusal.retryAfterSeconds ?? 0)}
+    </p>`;
+  }
+  if (refusal?.code === "credential_invalid") {
+    const text = role === "merchant" ? texts.codeRefused : texts.tokenRefused;
+    return html`<p class="notice bad" role="alert">${text}</p>`;
+  }
+  return refusal === undefined ? html`` : html`<p class="notice">${texts.notSignedIn}</p>`;
+}
+
+function signIn(role: PortalRole): PortalRoute {
+  return {
+    methods: ["POST"],
+    path: `${homeOf(role)}/sign-in`,
+    role: "anyone",
+    entersStore: true,
+    answer: ({ portal }, call) => {
+      const own = requireOwnPage(call.request, portal.origin);
+      if (!own.ok) return own;
+      const fields = readForm(call.request);
+      if (!fields.ok) return fields;
+      const begun =
+        role === "merchant"
+          ? portal.signInByCode(codeIn(fields.value.get("code") ?? ""))
+          : portal.signInByToken((fields.value.get("admin_token") ?? "").trim());
+      if (!begun.ok) return begun;
+      const answer = sentOn(call, pathWithin(fields.value.get("to")) ?? homeOf(role));
+      return accept({
+        ...answer,
+        headers: { ...answer.headers, "Set-Cookie": beginCookie(portal, begun.value) },
+      });
+    },
+  };
+}
+
+/** The code that was typed, or that stands in the link that was pasted. */
+function codeIn(text: string): string {
+  return text.trim().replace(/^.*#t=/, "");
+}
+
+function signOut(role: PortalRole): PortalRoute {
+  return {
+    methods: ["POST"],
+    path: `${homeOf(role)}/sign-out`,
+    role: role === "merchant" ? "portal merchant" : "portal administrator",
+    entersStore: true,
+    answer: (context, call) => {
+      const fields = ownForm(context, call);
+      if (!fields.ok) return fields;
+      if (call.caller !== undefined) context.portal.signOut(call.caller);
+      const answer = sentOn(call, `${homeOf(role)}/sign-in`);
+      return accept({
+        ...answer,
+        headers: { ...answer.headers, "Set-Cookie": endCookie(context.portal, role) },
+      });
+    },
+  };
+}
+
+function preferences(role: PortalRole): PortalRoute {
+  return {
+    methods: ["POST"],
+    path: `${homeOf(role)}/preferences`,
+    role: role === "merchant" ? "portal merchant" : "portal administrator",
+    entersStore: true,
+    answer: (context, call) => {
+      const fields = ownForm(context, call);
+      if (!fields.ok) return fields;
+      const [language, keys] = [fields.value.get("language"), fields.value.get("keys")];
+      if (call.caller !== undefined) {
+        context.portal.prefer(call.caller, {
+          ...(language === "en" || language === "zh" ? { language } : {}),
+          ...(keys === undefined ? {} : { hasKeys: keys === "on" }),
+        });
+      }
+      return accept(sentOn(call, pathWithin(fields.value.get("back")) ?? homeOf(role)));
+    },
+  };
+}
+
+const NOWHERE = "http://portal.invalid";
+
+/** A path of the portal with its query, or undefined: nobody is sent anywhere else. */
+export function pathWithin(text: string | null | undefined): string | undefined {
+  if (text === null || text === undefined || !URL.canParse(text, NOWHERE)) return undefined;
+  const { origin, pathname, search, hash } = new URL(text, NOWHERE);
+  return origin === NOWHERE && /^\/portal(\/|$)/.test(pathname) ? pathname + search + hash : undefined;
+}

@@ -1,0 +1,76 @@
+import type { Answered, Harness, RunningSandbox } from "./harness.ts";
+
+/** What signs a browser in: the merchant's code, or the administrator's token. */
+export type PortalRole = "merchant" | "administrator";
+
+/** A browser that is signed in, as the requests of any program can be. */
+export type PortalCookie = { readonly cookie: string; readonly formToken: string };
+
+const HOMES: Readonly<Record<PortalRole, string>> = { merchant: "/portal", administrator: "/portal/admin" };
+
+/** Where the portal of a sandbox answers: `localhost:4242`. */
+export function portalHost({ ready }: Pick<RunningSandbox, "ready">): string {
+  return new URL(ready.portal_url ?? "http://none").host;
+}
+
+/** The code of a link to the portal. */
+export function codeOf(link: string | null): string {
+  return new URL(link ?? "http://none").hash.replace("#t=", "");
+}
+
+/** A new link to the portal, as `checkout open --print` shows it. */
+export async function newLink(harness: Harness): Promise<string> {
+  return (await harness.run(["open", "--print"])).stdout.trim();
+}
+
+/** Posts a form of the portal's own page, with no session unless its cookie is among the headers. */
+export function postForm(
+  sandbox: RunningSandbox,
+  path: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answered> {
+  return sandbox.request({
+    path,
+    headers: {
+      Authorization: "",
+      Host: portalHost(sandbox),
+      "Content-Type": "application/x-www-form-urlencoded",
+      "Sec-Fetch-Site": "same-origin",
+      ...headers,
+    },
+    body: new URLSearchParams(fields).toString(),
+  });
+}
+
+/** Loads a page of the portal as a browser does whose address was typed. */
+export function load(
+  sandbox: RunningSandbox,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answered> {
+  const typed = { "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document" };
+  const all = { Authorization: "", Host: portalHost(sandbox), ...typed, ...headers };
+  return sandbox.request({ path, headers: all });
+}
+
+/** The name and value of the cookie that an answer sets. */
+export function cookieIn({ headers }: Answered): string {
+  return (headers["Set-Cookie"] ?? "").split(";")[0] ?? "";
+}
+
+/** Signs a browser in, and reads the token of its forms. */
+export async function signIn(
+  harness: Harness,
+  sandbox: RunningSandbox,
+  role: PortalRole,
+): Promise<PortalCookie> {
+  const { admin_token: adminToken } = JSON.parse(harness.readState("admin.json")) as {
+    readonly admin_token: string;
+  };
+  const secret = role === "merchant" ? { code: codeOf(await newLink(harness)) } : { admin_token: adminToken };
+  const cookie = cookieIn(await postForm(sandbox, `${HOMES[role]}/sign-in`, secret));
+  // Any page has the frame, one that is not there too.
+  const { body } = await load(sandbox, `${HOMES[role]}/no/such/page`, { Cookie: cookie });
+  return { cookie, formToken: /name="token" value="([^"]+)"/.exec(String(body))?.[1] ?? "" };
+}
