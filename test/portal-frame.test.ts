@@ -1,0 +1,176 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { launchBrowser } from "./support/browser.ts";
+import { run, startSandbox } from "./support/program.ts";
+import { tempFolder } from "./support/temp-folder.ts";
+
+let launched: Promise<Browser> | undefined;
+afterAll(async () => (await launched)?.close());
+
+/** A real sandbox, and browsers that can be signed in to its portal. */
+async function openSite() {
+  const cwd = tempFolder();
+  launched ??= launchBrowser();
+  const [sandbox, browser] = await Promise.all([startSandbox({ cwd }), launched]);
+  const complaints: string[] = [];
+  const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
+    const context = await browser.newContext({ locale: "en", timezoneId: "Asia/Tokyo", ...options });
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    page.on("pageerror", ({ message }) => complaints.push(message));
+    page.on("console", (message) => {
+      // The browser's own line for a page that is answered 401 or 404.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+        complaints.push(message.text());
+    });
+    return page;
+  };
+  const link = async (id?: string): Promise<string> => {
+    const typed = ["open", ...(id === undefined ? [] : [id]), "--print"];
+    return (await run(typed, { cwd })).stdout.trim();
+  };
+  const home = `${sandbox.ready.portal_url ?? ""}/${sandbox.ready.store_id}`;
+  return { cwd, sandbox, visit, link, home, complaints };
+}
+
+/** Rules of axe on what is shown now. */
+async function failings(page: Page): Promise<string[]> {
+  // Its source is run where the policy of the page does not reach.
+  await page.evaluate(axe.source);
+  const result = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+  const { violations } = result as axe.AxeResults;
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+test("the code leaves the address at once, and goes to nobody in a Referer, a history or a title", async () => {
+  const { visit, link, home, complaints } = await openSite();
+  const page = await visit();
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    const { referer = "" } = request.headers();
+    sent.push(`${request.url()} ${referer}`);
+  });
+  const address = await link();
+  const { hash } = new URL(address);
+  const code = hash.slice("#t=".length);
+  await page.goto(address);
+  await page.waitForURL(`${home}/start`);
+  expect(sent.filter((text) => text.includes(code))).toEqual([]);
+  await page.goBack();
+  expect(page.url()).not.toContain(code);
+  await page.goForward();
+  await page.click("nav a[href$='/clock']");
+  await page.waitForURL(`${home}/clock`);
+  expect(await page.evaluate("document.referrer + document.title + location.href")).not.toContain(code);
+  expect(await page.evaluate("document.cookie")).toBe("");
+  expect(complaints).toEqual([]);
+}, 60_000);
+
+test("without JavaScript the link is pasted into the form, and everything of the frame works", async () => {
+  const { visit, link, home } = await openSite();
+  const page = await visit({ javaScriptEnabled: false });
+  await page.goto(`${home}/clock`);
+  await page.fill("[name=code]", await link());
+  await page.click("#sign-in button");
+  expect([page.url(), await page.textContent("h1")]).toEqual([`${home}/clock`, "Clock"]);
+  await page.click("button[lang='zh-Hans']");
+  expect([page.url(), await page.getAttribute("html", "lang")]).toEqual([`${home}/clock`, "zh-Hans"]);
+  await page.click("button[lang='en']");
+  await page.click("details.end > summary");
+  await page.click("button:has-text('Sign out')");
+  expect(page.url()).toMatch(/\/portal\/sign-in$/);
+  await page.goto(`${home}/clock`);
+  expect(await page.textContent("h1")).toBe("Sign in");
+}, 60_000);
+
+test("keys lead, and none does while something is typed, or where they are switched off", async () => {
+  const { visit, link, home, complaints } = await openSite();
+  const page = await visit();
+  await page.goto(await link());
+  await page.waitForURL(`${home}/start`);
+  await page.keyboard.press("?");
+  expect(await page.isVisible("dialog#keys[open]")).toBe(true);
+  expect(await failings(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  expect(await page.evaluate("document.activeElement.id")).toBe("search");
+  await page.keyboard.type("gc?/j");
+  expect([page.url(), await page.inputValue("#search")]).toEqual([`${home}/start`, "gc?/j"]);
+  await page.evaluate("document.activeElement.blur()");
+  await page.keyboard.press("g");
+  await page.keyboard.press("l");
+  await page.waitForURL(`${home}/launch`);
+  await page.goto(`${home}/start`);
+  await page.click("details.end > summary");
+  await page.click("button:has-text('Switch shortcuts off')");
+  await page.waitForLoadState();
+  await page.keyboard.press("?");
+  await page.keyboard.press("/");
+  expect(await page.evaluate("document.activeElement.id")).not.toBe("search");
+  expect(await page.locator("dialog").count()).toBe(0);
+  expect(complaints).toEqual([]);
+}, 60_000);
+
+test("times are in the browser's zone, the store's clock goes on, and a command can be copied", async () => {
+  const { cwd, visit, link, home } = await openSite();
+  await run(["sandbox", "clock", "freeze"], { cwd });
+  const page = await visit({ permissions: ["clipboard-read", "clipboard-write"] });
+  await page.goto(await link());
+  await page.waitForURL(`${home}/start`);
+  const whole = (await page.getAttribute(".clock time", "title")) ?? "";
+  const tokyo = new Date(Date.parse(whole) + 9 * 3_600_000).toISOString();
+  const expected = `${tokyo.slice(0, 10)} ${tokyo.slice(11, 19)}`;
+  expect([await page.textContent(".clock time"), await page.textContent(".zone")]).toEqual([
+    expected,
+    "GMT+9",
+  ]);
+  const closed = await visit({ permissions: ["clipboard-read", "clipboard-write"] });
+  await closed.goto(`${home}/start`);
+  await closed.click("button.copier");
+  await closed.waitForSelector("button.copier:has-text('Copied')");
+  expect(await closed.evaluate("navigator.clipboard.readText()")).toBe("checkout open");
+}, 60_000);
+
+test("the frame, the pages for signing in and refusals have no failing of accessibility, from 320 px on", async () => {
+  const { cwd, sandbox, visit, link, home, complaints } = await openSite();
+  for (const [colorScheme, locale, width] of [
+    ["light", "en", 1280],
+    ["dark", "zh-CN", 320],
+    ["light", "zh-CN", 375],
+    ["dark", "en", 1440],
+  ] as const) {
+    const page = await visit({ colorScheme, locale, viewport: { width, height: 800 } });
+    const check = async (name: string): Promise<void> => {
+      const wide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+      const found = [colorScheme, width, name, wide, await failings(page)];
+      expect(found).toEqual([colorScheme, width, name, false, []]);
+    };
+    await page.goto(`${home}/start`);
+    await check("not signed in");
+    await page.goto(`${sandbox.ready.portal_url ?? ""}/admin/sign-in`);
+    await page.fill("[name=admin_token]", "wrong");
+    await page.click("#sign-in button");
+    await check("a wrong token");
+    await page.fill("[name=admin_token]", adminTokenIn(cwd));
+    await page.click("#sign-in button");
+    await check("the administrator");
+    await page.goto(await link());
+    await page.waitForURL(`${home}/start`);
+    await page.click("details.end > summary");
+    await check("start");
+    await page.goto(`${home}/nothing/here`);
+    await check("no such page");
+    // Text of twice the size.
+    await page.evaluate("document.documentElement.style.fontSize = '200%'");
+    await check("doubled text");
+  }
+  expect(complaints).toEqual([]);
+}, 120_000);
+
+function adminTokenIn(cwd: string): string {
+  const text = readFileSync(join(cwd, ".checkout", "admin.json"), "utf8");
+  return (JSON.parse(text) as { readonly admin_token: string }).admin_token;
+}

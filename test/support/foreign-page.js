@@ -1,0 +1,85 @@
+// What a page of an attacker can send, run in a browser: see portal-foreign.test.ts.
+
+const FORM = "application/x-www-form-urlencoded";
+/** How long a frame may take for what only has to happen. */
+const FRAME_MS = 5000;
+
+/** Tries every way to send something to each address; returns what of the answers the page could read, or run. */
+async function attack(attempts) {
+  const found = [];
+  const note = (how, url, what) => found.push(`${how} ${url}: ${what.slice(0, 80)}`);
+  // At the page's own name the refusal of that name can be read, and nothing else.
+  const isTold = (text) => text !== "" && !/host_not_allowed|the portal is at http/.test(text);
+
+  const fetched = async ({ url, body }, method, mode) => {
+    const sent = method === "GET" ? {} : { body, headers: { "Content-Type": FORM } };
+    try {
+      const answer = await fetch(url, { method, mode, credentials: "include", ...sent });
+      const text = await answer.text();
+      if (isTold(text)) note(`${mode} ${method}`, url, text);
+    } catch {
+      // What the browser does not let the page read.
+    }
+  };
+
+  const loaded = (tag, attribute, url) =>
+    new Promise((resolve) => {
+      const element = document.createElement(tag);
+      if (tag === "link") element.rel = "stylesheet";
+      element.addEventListener("load", () => {
+        note(tag, url, "was loaded");
+        resolve();
+      });
+      element.addEventListener("error", resolve);
+      element.setAttribute(attribute, url);
+      document.head.append(element);
+    });
+
+  const framed = ({ url, body, isForm }) =>
+    new Promise((resolve) => {
+      const frame = document.createElement("iframe");
+      frame.name = `frame-${Math.random()}`;
+      let loads = 0;
+      frame.addEventListener("load", () => {
+        loads += 1;
+        const text = frame.contentDocument?.body.textContent ?? "";
+        if (isTold(text)) note("frame", url, text);
+        // An empty frame is there before the form's answer is.
+        if (loads >= (isForm ? 2 : 1)) resolve();
+      });
+      setTimeout(resolve, FRAME_MS);
+      if (!isForm) frame.src = url;
+      document.body.append(frame);
+      if (!isForm) return;
+      const form = document.createElement("form");
+      Object.assign(form, { method: "post", action: url, target: frame.name });
+      for (const [name, value] of new URLSearchParams(body)) {
+        const field = document.createElement("input");
+        Object.assign(field, { type: "hidden", name, value });
+        form.append(field);
+      }
+      document.body.append(form);
+      form.submit();
+    });
+
+  const each = async (attempt) => {
+    for (const method of ["GET", "POST", "PUT", "DELETE"]) await fetched(attempt, method, "cors");
+    for (const method of ["GET", "POST"]) await fetched(attempt, method, "no-cors");
+    await fetched(attempt, "GET", "same-origin");
+    if (!attempt.isForm) {
+      await loaded("img", "src", attempt.url);
+      await loaded("script", "src", attempt.url);
+      await loaded("link", "href", attempt.url);
+    }
+    await framed(attempt);
+  };
+
+  const left = [...attempts];
+  const work = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) await each(next);
+  };
+  await Promise.all([work(), work(), work(), work()]);
+  return found;
+}
+
+globalThis.attack = attack;
