@@ -63,6 +63,7 @@ function fill(raw: Database.Database, letter: string): string {
     INSERT INTO checkouts VALUES ('${id(2)}', '${s}', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'pending', 1, 2);
     INSERT INTO attempts VALUES ('${id(2)}', 1, 1, 'declined', 2);
     INSERT INTO late_results VALUES ('${id(2)}', 1, 'succeeded', 3);
+    INSERT INTO page_views VALUES ('${id(2)}', 'returned', 1, 3, 'https://shop.example/thanks');
     INSERT INTO settlements VALUES ('${id(2)}', '${s}', 'succeeded', 9);
     INSERT INTO idempotency_keys VALUES ('${s}', 'key-0001', '${"f".repeat(64)}', 201, '${id(3)}', '{}', '${id(2)}', 1);
     INSERT INTO idempotency_uses (store_id, key, kind, request_id, at) VALUES ('${s}', 'key-0001', 'replayed', 'r', 1);
@@ -150,6 +151,25 @@ test("a deletion takes all that is of its store, its merchant with the last one,
   expect(rowsOf(raw, "b")).toEqual(untouched);
   expect(raw.pragma("foreign_key_check")).toEqual([]);
   expect(store.erasures.pending()).toEqual([]);
+  raw.close();
+  store.close();
+});
+
+test("the file takes no view of a page that the program would not keep", () => {
+  const { store, raw } = openFile();
+  fill(raw, "a");
+  const rows = [
+    [21, "opened", "NULL"],
+    [0, "opened", "NULL"],
+    [2, "closed", "NULL"],
+    [2, "opened", "'https://shop.example'"],
+    [2, "returned", "NULL"],
+    [1, "returned", "'https://shop.example'"],
+  ] as const;
+  for (const [number, kind, target] of rows)
+    expect(() =>
+      raw.exec(`INSERT INTO page_views VALUES ('${uuid("a", 2)}', '${kind}', ${number}, 9, ${target})`),
+    ).toThrow(/CHECK|UNIQUE/);
   raw.close();
   store.close();
 });

@@ -148,11 +148,11 @@ test("an order is told from its first request to what its receiver answered", as
       ({ of, text }) => `${of === null ? "" : "  "}${text.replace(/ in \d+ ms/, "")}`,
     );
     expect(lines).toEqual([
-      "POST /v1/orders: 201",
+      "POST /v1/orders: 201, key the-first-key",
       "order.created",
       "  delivery to http://localhost:3000/hooks, try 1: 500 (the receiver failed: look at its own log, and at the answer that it gave)",
-      "  delivery to http://localhost:3000/hooks, try 2: 204",
-      "POST /v1/orders: 409 idempotency_key_reused",
+      "  delivery to http://localhost:3000/hooks, try 2, 10 s later: 204",
+      "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 1",
       "payment attempt 1 started",
       "order.pending",
       "  delivery to http://localhost:3000/hooks, try 1: 204",
@@ -162,6 +162,40 @@ test("an order is told from its first request to what its receiver answered", as
       `GET /v1/checkout-sessions/${id}: 200`,
     ]);
   }
+});
+
+test("what the payer's browser did is told: a page that was opened, and the way back, which proves nothing", async () => {
+  const { harness, sandbox, post, explain } = await open();
+  const { id } = await post(TERMS);
+  const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
+  const [, to = "", token = ""] = /<page-views hidden to="([^"]+)" token="([^"]+)"/.exec(html) ?? [];
+  /** What the page's script sends. */
+  const tell = async (kind: string, { site = "same-origin", sent = token } = {}) => {
+    const type = "application/x-www-form-urlencoded;charset=UTF-8";
+    const headers = { Authorization: "", "Content-Type": type, "Sec-Fetch-Site": site };
+    const body = new URLSearchParams({ kind, token: sent }).toString();
+    const { status } = await sandbox.request({ path: to, headers, body });
+    await harness.clock.sleep(0);
+    return status;
+  };
+  const told = async () =>
+    (await explain(id)).entries.filter(({ what }) => what === "page").map(({ text }) => text);
+  expect(await tell("opened", { site: "cross-site" })).toBe(403);
+  expect(await tell("opened", { sent: "x" })).toBe(403);
+  expect([await tell("closed"), await tell("returned")]).toEqual([400, 400]);
+  expect(await told()).toEqual([]);
+  await harness.run(["return-origins", "add", "http://localhost:3000", "--path", "/thanks"]);
+  expect([await tell("opened"), await tell("opened"), await tell("returned")]).toEqual([204, 204, 204]);
+  expect(await told()).toEqual([
+    "payment page opened",
+    "browser returned to http://localhost:3000/thanks (proves nothing)",
+  ]);
+  // One a minute, and so many at most: nobody fills the disk.
+  for (let count = 0; count < 30; count += 1) {
+    harness.clock.advance(61_000);
+    await tell("opened");
+  }
+  expect((await told()).filter((text) => text.startsWith("payment"))).toHaveLength(20);
 });
 
 test("an event and a delivery say why they did not arrive, and what to type", async () => {

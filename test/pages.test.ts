@@ -269,6 +269,10 @@ test("after a payment the customer goes back by themselves, unless they stay, co
   await page.waitForSelector("send-back [role=timer]");
   await page.waitForSelector("h1:text('the shop')");
   expect(page.url()).toBe(`http://localhost:3000/thanks?order_id=order-1&session_id=${sold.id}`);
+  const { stdout: story } = await shop.command("explain", sold.id);
+  expect(story).toMatch(
+    /payment page opened[^]*browser returned to http:\/\/localhost:3000\/thanks \(proves/,
+  );
   await page.goBack();
   await page.waitForSelector("h1:text('Payment successful')");
   expect(await page.locator("send-back").count()).toBe(0);

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Checkout } from "../src/core/checkout/checkout.ts";
 import type { StoredResponse } from "../src/core/checkout/idempotency-key.ts";
+import type { PageView } from "../src/core/checkout/page-view.ts";
 import type { Attempt } from "../src/core/checkout/payment.ts";
 import type { Price } from "../src/core/checkout/price.ts";
 import type { Credential } from "../src/core/credential.ts";
@@ -47,6 +48,7 @@ const event: Omit<StoredEvent, "position"> = {
   createdAt: 13,
 };
 const attempt: Attempt = { number: 1, startedAt: 14, outcome: "declined", finishedAt: 15 };
+const view: PageView = { kind: "returned", at: 17, target: "https://shop.example" };
 const price: Price = {
   id: "price_coffee",
   description: "A coffee",
@@ -192,6 +194,7 @@ test("every table gives back what it was given, each value in its own field", as
     store.events.insert(event);
     store.attempts.save(checkoutId, attempt);
     store.attempts.recordLate({ checkoutId, attempt: 1, result: "failed", recordedAt: 7 });
+    store.pageViews.keep(checkoutId, view);
     store.settlements.insert({ checkoutId, storeId, outcome: "cancelled", dueAt: 8 });
     store.endpoints.insert(endpoint);
     store.signingSecrets.insert(secret, { createdAt: 9, endpointId, retiredAt: 10 });
@@ -247,6 +250,8 @@ test("every table gives back what it was given, each value in its own field", as
     [store.events.find(eventId), { ...event, position: 1 }],
     [store.attempts.of(checkoutId), [attempt]],
     [store.attempts.lateResults(checkoutId), [{ checkoutId, attempt: 1, result: "failed", recordedAt: 7 }]],
+    [store.pageViews.of(checkoutId), [view]],
+    [store.idempotencyKeys.ofCheckout(checkoutId), [{ key: "key-0001", requestId: uuid(6), body: "{}" }]],
     [store.settlements.of(checkoutId), { checkoutId, outcome: "cancelled", dueAt: 8 }],
     [store.endpoints.find(endpointId), endpoint],
     [store.endpoints.of(storeId), [endpoint]],

@@ -14,6 +14,7 @@ import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createArrivals } from "./runtime/arrivals.ts";
 import { createPortalAccess, type PortalAccess } from "./runtime/portal-access.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
+import { createPageViews } from "./checkout/page-views.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
 import { redactValues } from "../core/text.ts";
@@ -116,6 +117,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     portal: portalOf(world, options),
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
+    pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
     idempotencyWatch: createIdempotencyWatch(options.store),
     retrieveWatch: createRetrieveWatch(),
     leases: createLeases(world, report("lease")),
@@ -151,7 +153,8 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     stop: async (graceMs) => {
       for (const end of [() => stopping.abort(), timekeeper.stop, eventArrivals.end]) end();
       const graceIsOver = new Promise<void>((resolve) => world.after(graceMs, resolve));
-      const noted = Promise.race([context.assumptions.idle(), graceIsOver]);
+      const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
+      const noted = Promise.race([idle, graceIsOver]);
       await Promise.all([dispatcher.stop(graceMs), noted, context.leases.endAll()]);
     },
   };

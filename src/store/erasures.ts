@@ -89,6 +89,8 @@ export const HAPPENED: readonly Step[] = [
     parts: [
       `DELETE FROM late_results WHERE checkout_id IN
          (SELECT id FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
+      `DELETE FROM page_views WHERE checkout_id IN
+         (SELECT id FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
       `DELETE FROM attempts WHERE checkout_id IN
          (SELECT id FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
     ],

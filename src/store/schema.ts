@@ -5,6 +5,7 @@ import { CHECKOUTS_DDL } from "./checkout/checkouts.ts";
 import { EVENT_LISTS_DDL, EVENTS_DDL } from "./checkout/events.ts";
 import { IDEMPOTENCY_KEYS_DDL } from "./checkout/idempotency-keys.ts";
 import { RETURN_ORIGINS_DDL, RETURN_PATHS } from "./checkout/return-origins.ts";
+import { PAGE_VIEWS_DDL } from "./checkout/page-views.ts";
 import { PRICES_DDL, PRICES_WITH_BILLING } from "./checkout/prices.ts";
 import { SETTLEMENTS_DDL } from "./checkout/settlements.ts";
 import { CREDENTIALS_DDL, KEYS_OF_DRILLS } from "./credentials.ts";
@@ -81,6 +82,7 @@ export const SANDBOX_FILE: FileKind = {
     ENDPOINTS_IN_ORDER_DDL,
     FAULTS_DDL,
     INSTANCE_DDL,
+    PAGE_VIEWS_DDL,
   ],
   aside: "its folder",
 };

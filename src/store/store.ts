@@ -22,6 +22,7 @@ import { lazily } from "./connection/lazily.ts";
 import { homeTable } from "./home.ts";
 import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
 import { idempotencyUsesTable } from "./readiness/idempotency-uses.ts";
+import { pageViewsTable } from "./checkout/page-views.ts";
 import { pricesTable } from "./checkout/prices.ts";
 import { returnOriginsTable } from "./checkout/return-origins.ts";
 import { SANDBOX_FILE } from "./schema.ts";
@@ -96,6 +97,7 @@ function tables(
     idempotencyKeys: idempotencyKeysTable(connection),
     events: eventsTable(connection),
     attempts: attemptsTable(connection),
+    pageViews: pageViewsTable(connection),
     settlements: settlementsTable(connection),
     endpoints,
     deliveries: deliveriesTable(connection),

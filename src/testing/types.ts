@@ -347,8 +347,8 @@ export type Timeline = {
 /** What happened, by the clock of the store. */
 export type TimelineEntry = {
   readonly at: Date;
-  readonly what: "request" | "event" | "delivery" | "attempt" | "late_result";
-  /** The id of the request, event or delivery; null of an attempt of the payer. */
+  readonly what: "request" | "event" | "delivery" | "attempt" | "late_result" | "page";
+  /** The id of the request, event or delivery; null of what the payer does. */
   readonly id: string | null;
   /** The event of a delivery. */
   readonly of: string | null;

@@ -66,6 +66,12 @@ export function redirect(status: 303 | 307, location: string, requestId: string)
   return { status, headers, body: "" };
 }
 
+/** An answer to a script of ours that needs none. */
+export function emptyResponse(requestId: string): HttpResponse {
+  const headers = { ...SECURITY_HEADERS, "Cache-Control": "no-store", "X-Request-Id": requestId };
+  return { status: 204, headers, body: "" };
+}
+
 /** A static file of the pages. */
 export function assetResponse(contentType: string, body: string): HttpResponse {
   const headers = {

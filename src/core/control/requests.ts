@@ -38,7 +38,7 @@ const MAX_ID = 64;
 const difference = z.object({ field: z.string(), first: z.string().nullable(), this: z.string().nullable() });
 const storyEntry = z.object({
   at: moment,
-  what: z.enum(["request", "event", "delivery", "attempt", "late_result"]),
+  what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page"]),
   id: z.string().nullable(),
   of: z.string().nullable(),
   status: z.int().nullable(),

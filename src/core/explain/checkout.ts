@@ -45,6 +45,7 @@ export function explainOrder(
     requests,
     attempts: stories.flatMap(({ attempts }) => attempts),
     lateResults: stories.flatMap(({ lateResults }) => lateResults),
+    views: stories.flatMap(({ views }) => views),
     events: stories.flatMap(({ events }) => events),
     deliveries: stories.flatMap(({ deliveries }) => deliveries),
   };
@@ -88,13 +89,15 @@ export function explainEvent(
     summary: `${event.type}: ${went}`,
     rule: RULE_OF_EVENTS,
     decision: SCHEDULE,
-    entries: timelineOf({ attempts: [], lateResults: [], requests: [], events: [event], deliveries }),
+    entries: timelineOf({ ...NOTHING_ELSE, events: [event], deliveries }),
     next: [
       ...helpOf(deliveries),
       deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
     ],
   };
 }
+
+const NOTHING_ELSE = { attempts: [], lateResults: [], views: [], requests: [] } as const;
 
 /** Events are immutable, their deliveries audited. */
 const RULE_OF_EVENTS = 31;

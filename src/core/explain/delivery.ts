@@ -1,9 +1,10 @@
 import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/fault.ts";
+import { excerpt } from "../text.ts";
 import type { StoryEntry } from "./explanation.ts";
 
 /** A try of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
-type Try = {
+export type ToldTry = {
   readonly number: number;
   readonly startedAt: number;
   readonly url: string;
@@ -11,6 +12,10 @@ type Try = {
   readonly error: DeliveryError | null;
   readonly milliseconds: number | null;
   readonly fault: DeliveryAction | null;
+  /** What was sent, without the signature, as JSON. */
+  readonly headers: string;
+  /** The beginning of the receiver's answer. */
+  readonly answer: Uint8Array | null;
 };
 
 /** A delivery with its tries. */
@@ -20,7 +25,7 @@ export type ToldDelivery = {
   readonly endpointId: string;
   readonly state: DeliveryState;
   readonly nextAt: number;
-  readonly tries: readonly Try[];
+  readonly tries: readonly ToldTry[];
 };
 
 /** The likely cause of a failed try, and the command that helps. */
@@ -104,7 +109,7 @@ export function likelyCause({
   status,
   error,
   fault,
-}: Pick<Try, "status" | "error" | "fault">): LikelyCause | undefined {
+}: Pick<ToldTry, "status" | "error" | "fault">): LikelyCause | undefined {
   if (fault !== null && (error !== null || status !== null) && !isSuccess(status))
     return { cause: `the injected fault ${fault}`, next: "checkout faults list" };
   if (error !== null) return ERRORS[error];
@@ -112,40 +117,55 @@ export function likelyCause({
   return STATUSES[status] ?? STATUSES[`${String(status)[0] ?? ""}xx`] ?? STATUSES["other"];
 }
 
+/** A line on a delivery: one of its tries, or, without one, what becomes of it. */
+export type DeliveryLine = { readonly entry: StoryEntry; readonly attempt: ToldTry | undefined };
+
 /** The tries of a delivery, and the next one, below its event. */
-export function deliveryEntries(delivery: ToldDelivery): readonly StoryEntry[] {
+export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
   const { id, eventId, state, nextAt, tries } = delivery;
-  const told = tries.map((one) => {
-    const { number, startedAt, url, status, error, milliseconds } = one;
-    const cause = likelyCause(one)?.cause;
-    const result = status ?? error ?? "under way";
-    const took = milliseconds === null ? "" : ` in ${milliseconds} ms`;
-    const text = `delivery to ${url}, try ${number}: ${result}${took}${cause === undefined ? "" : ` (${cause})`}`;
-    return {
-      at: startedAt,
-      what: "delivery",
-      id,
-      of: eventId,
-      status,
-      durationMs: milliseconds,
-      text,
-    } as const;
+  const told = tries.map((attempt, index) => {
+    const { startedAt: at, status, milliseconds: durationMs } = attempt;
+    const text = tryText(attempt, tries[index - 1]);
+    return { entry: { at, what: "delivery", id, of: eventId, status, durationMs, text }, attempt } as const;
   });
-  const rest = { what: "delivery", id, of: eventId, status: null, durationMs: null } as const;
-  if (state === "due" && tries.every((one) => one.status !== null || one.error !== null))
-    return [
-      ...told,
-      {
-        ...rest,
-        at: nextAt,
-        text:
-          tries.length === 0
-            ? "delivery waits, for earlier events or its time; it is due then"
-            : "the next try is due",
-      },
-    ];
-  if (state === "dropped") return [...told, { ...rest, at: nextAt, text: "dropped: it is not delivered" }];
-  return told;
+  const line = (text: string): DeliveryLine => ({
+    entry: { at: nextAt, what: "delivery", id, of: eventId, status: null, durationMs: null, text },
+    attempt: undefined,
+  });
+  if (state === "dropped") return [...told, line("dropped: it is not delivered")];
+  if (state !== "due" || tries.some((one) => one.status === null && one.error === null)) return told;
+  return [
+    ...told,
+    line(
+      tries.length === 0
+        ? "delivery waits, for earlier events or its time; it is due then"
+        : "the next try is due",
+    ),
+  ];
+}
+
+/** A try in words: where to, how long after the one before, what came of it, and why. */
+function tryText(attempt: ToldTry, before: ToldTry | undefined): string {
+  const { number, startedAt, url, status, error, milliseconds, answer } = attempt;
+  const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;
+  const took = milliseconds === null ? "" : ` in ${milliseconds} ms`;
+  const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
+  const quoted = said === "" ? "" : `, "${said}"`;
+  const cause = likelyCause(attempt)?.cause;
+  const why = cause === undefined ? "" : ` (${cause})`;
+  return `delivery to ${url}, try ${number}${later}: ${status ?? error ?? "under way"}${took}${quoted}${why}`;
+}
+
+/** A time between two lines, in its largest unit. */
+function spanText(milliseconds: number): string {
+  const units = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["min", 60_000],
+    ["s", 1000],
+  ] as const;
+  const [unit, size] = units.find(([, least]) => milliseconds >= least) ?? ["ms", 1];
+  return `${Math.round(milliseconds / size)} ${unit}`;
 }
 
 function isSuccess(status: number | null): boolean {

@@ -13,8 +13,8 @@ export type Difference = {
 export type StoryEntry = {
   /** Milliseconds by the store's clock. */
   readonly at: number;
-  readonly what: "request" | "event" | "delivery" | "attempt" | "late_result";
-  /** The id of the request, event or delivery; null of an attempt of the payer. */
+  readonly what: "request" | "event" | "delivery" | "attempt" | "late_result" | "page";
+  /** The id of the request, event or delivery; null of what the payer does. */
   readonly id: string | null;
   /** What it follows from: the event of a delivery. */
   readonly of: string | null;

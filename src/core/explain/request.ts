@@ -5,10 +5,10 @@ import { keptHeader, type LoggedRequest, type RefusedRequest } from "../request/
 import { printable } from "../text.ts";
 import { checkOf } from "./checks.ts";
 import type { Difference, Explanation } from "./explanation.ts";
-import { requestEntry } from "./timeline.ts";
+import { requestEntry, type ToldRequest } from "./timeline.ts";
 
 /** What a request met: the checkout that its key is bound to, or that its order has. */
-type Met = Pick<
+export type Met = Pick<
   Checkout,
   | "id"
   | "object"
@@ -22,8 +22,8 @@ type Met = Pick<
 >;
 
 /** Why a request was answered as it was. */
-export function explainRequest(request: LoggedRequest, met: Met | undefined): Explanation {
-  const { requestId, path, code, refused, fault } = request;
+export function explainRequest(request: ToldRequest, met: Met | undefined): Explanation {
+  const { requestId, code, refused, fault, differences } = request;
   const entries = [requestEntry(request)];
   const line = lineOf(request);
   const rest = { kind: "request", id: requestId, entries } as const;
@@ -44,7 +44,6 @@ export function explainRequest(request: LoggedRequest, met: Met | undefined): Ex
   }
   const { name, rule, decision, expected, next } = checkOf(code);
   const [wanted, got = null] = partsOf(refused.message);
-  const differences = met === undefined ? [] : differencesOf(met, path, refused);
   return {
     ...rest,
     summary: `${line} (${code}): ${refused.message}`,
@@ -122,8 +121,17 @@ const HEADER_OF: Readonly<Record<string, string>> = {
   idempotency_key_reused: "idempotency-key",
 };
 
-/** Field by field, how a request differs from the one that made the checkout. */
-function differencesOf(met: Met, path: string, refused: RefusedRequest): readonly Difference[] {
+/** The Idempotency-Key that a refused request is kept with; null where it had none. */
+export function refusedKey({ refused }: Pick<LoggedRequest, "refused">): string | null {
+  return refused === null ? null : (keptHeader(refused.headers, "idempotency-key") ?? null);
+}
+
+/** Field by field, how a refused request differs from the one that made the checkout that it met. */
+export function differencesOf(
+  { path, refused }: Pick<LoggedRequest, "path" | "refused">,
+  met: Met | undefined,
+): readonly Difference[] {
+  if (refused === null || met === undefined) return [];
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
   const sent = new Map(Object.entries(body).map(([field, value]) => [field, shown(value)]));
@@ -138,14 +146,21 @@ function differencesOf(met: Met, path: string, refused: RefusedRequest): readonl
 
 const PATH = "path";
 
-/** The path and the fields of the request that made a checkout. */
-function firstRequest(met: Met): Map<string, string> {
+/** The body of the request that made a checkout: what it meant, not its bytes. A price brings the description. */
+export function firstBody(met: Met): Readonly<Record<string, string | number>> {
   const terms =
     met.priceId === null
       ? { amount_minor: met.amountMinor, currency: met.currency, payment_method: met.paymentMethod }
       : { price_id: met.priceId };
   const { description } = met;
-  const fields = { order_id: met.orderId, ...terms, ...(description === null ? {} : { description }) };
+  const described = description === null || met.priceId !== null ? {} : { description };
+  return { order_id: met.orderId, ...terms, ...described };
+}
+
+/** The path and the fields of the request that made a checkout. */
+function firstRequest(met: Met): Map<string, string> {
+  const { description } = met;
+  const fields = { ...firstBody(met), ...(description === null ? {} : { description }) };
   const path = met.object === "order" ? "/v1/orders" : "/v1/checkout-sessions";
   const texts = Object.entries({ path, ...fields }).map(([field, value]) => [field, shown(value)] as const);
   return new Map(texts);

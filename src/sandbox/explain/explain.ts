@@ -7,7 +7,8 @@ import {
   type ToldCheckout,
 } from "../../core/explain/checkout.ts";
 import type { ToldDelivery } from "../../core/explain/delivery.ts";
-import { explainRequest } from "../../core/explain/request.ts";
+import { differencesOf, explainRequest, refusedKey } from "../../core/explain/request.ts";
+import type { ToldRequest } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { keptHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
@@ -15,8 +16,9 @@ import { printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
+import type { KeptAnswer } from "../../store/checkout/idempotency-keys.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
-import { viewCheckout } from "../checkout/view.ts";
+import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
 /** What explaining reads: the state, and the log of requests. */
 export type ExplainContext = ServiceContext & { readonly requests: Pick<RequestLog, "find" | "list"> };
@@ -57,7 +59,29 @@ export async function explain(
 
 function ofRequest({ context, storeId, id }: Looking): Explanation | undefined {
   const request = context.requests.find(storeId, id);
-  return request && explainRequest(request, metBy(context.store, storeId, request));
+  if (request === undefined) return undefined;
+  const met = metBy(context.store, storeId, request);
+  return explainRequest(toldRequest(request, met, met === undefined ? [] : keysOf(context, met.id)), met);
+}
+
+/** A request as its line tells it: `keys` are those of the checkouts that it can have created. */
+function toldRequest(
+  request: LoggedRequest,
+  met: Checkout | undefined,
+  keys: readonly KeptAnswer[],
+): ToldRequest {
+  const kept =
+    request.status === 201 ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
+  return {
+    ...request,
+    key: kept?.key ?? refusedKey(request),
+    differences: request.code === null ? [] : differencesOf(request, met),
+    answer: kept?.body ?? null,
+  };
+}
+
+function keysOf({ store }: ExplainContext, checkoutId: string): readonly KeptAnswer[] {
+  return store.idempotencyKeys.ofCheckout(checkoutId);
 }
 
 /** The checkout that a request met: that of its key, else the one that its order has open or paid, else its own. */
@@ -77,48 +101,55 @@ function metBy(
   return code === null ? store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0] : undefined;
 }
 
-async function ofCheckout(looking: Looking): Promise<Explanation | undefined> {
-  const told = await tell(looking);
-  return told && explainCheckout(told);
+async function ofCheckout({ context, storeId, id }: Looking): Promise<Explanation | undefined> {
+  const view = await viewCheckout(context, { storeId, checkoutId: id });
+  return view.ok ? explainCheckout(tell(context, view.value)) : undefined;
 }
 
-/** A checkout with its story; undefined if the store does not have it. */
-async function tell({ context, storeId, id }: Looking): Promise<ToldCheckout | undefined> {
-  const view = await viewCheckout(context, { storeId, checkoutId: id });
-  if (!view.ok) return undefined;
-  const { checkout, attempts, lateResults } = view.value;
+/** A checkout that was read, with its story. */
+export function tell(
+  context: ExplainContext,
+  { checkout, attempts, lateResults }: Pick<CheckoutView, "checkout" | "attempts" | "lateResults">,
+): ToldCheckout {
   const { store } = context;
+  const { id, storeId, orderId } = checkout;
   const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => toldDelivery(store, one));
-  const of = requestsOf(context, storeId, checkout.orderId);
+  const of = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
   // The request that created it began before it was there, and ended after that.
   const requests = of.filter(
     ({ path, storeAt, durationMs }) =>
       storeAt + Math.ceil(durationMs) >= checkout.createdAt || path.endsWith(id),
   );
-  return { checkout, story: { attempts, lateResults, events: store.events.of(id), deliveries, requests } };
+  const [views, events] = [store.pageViews.of(id), store.events.of(id)];
+  return { checkout, story: { attempts, lateResults, views, events, deliveries, requests } };
 }
 
 async function ofOrder(looking: Looking): Promise<Explanation | undefined> {
   const { context, storeId, id: orderId } = looking;
   const checkouts = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_TOLD });
-  const requests = requestsOf(context, storeId, orderId);
+  const keys = checkouts.flatMap(({ id }) => keysOf(context, id));
+  const requests = requestsOf(context, storeId, { orderId, keys });
   if (checkouts.length === 0 && requests.length === 0) return undefined;
-  const told = await Promise.all(checkouts.toReversed().map(({ id }) => tell({ context, storeId, id })));
-  return explainOrder(
-    orderId,
-    told.filter((one) => one !== undefined),
-    requests,
+  const views = await Promise.all(
+    checkouts.toReversed().map(({ id }) => viewCheckout(context, { storeId, checkoutId: id })),
   );
+  const told = views.flatMap((view) => (view.ok ? [tell(context, view.value)] : []));
+  return explainOrder(orderId, told, requests);
 }
 
-/** Oldest first. */
+/** The requests on an order, oldest first. */
 function requestsOf(
-  { requests }: ExplainContext,
+  { requests, store }: ExplainContext,
   storeId: string,
-  orderId: string,
-): readonly LoggedRequest[] {
+  { orderId, keys }: { readonly orderId: string; readonly keys: readonly KeptAnswer[] },
+): readonly ToldRequest[] {
   const any = { statuses: null, method: null, path: null, after: null, from: null } as const;
-  return requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
+  const found = requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
+  return found.map((request) => {
+    // Only what was refused is compared with what it met.
+    const met = request.code === null ? undefined : metBy(store, storeId, request);
+    return toldRequest(request, met, keys);
+  });
 }
 
 function ofEvent({ context: { store }, storeId, id }: Looking): Explanation | undefined {

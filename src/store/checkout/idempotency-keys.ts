@@ -1,10 +1,13 @@
 import { IDEMPOTENCY_RETENTION_MS, type StoredResponse } from "../../core/checkout/idempotency-key.ts";
 import { prepareByPosition } from "../connection/by-position.ts";
 import type { Connection } from "../connection/database.ts";
+import { lazily } from "../connection/lazily.ts";
 
 /** A key that is bound to the answer of its create. */
 type BoundKey = StoredResponse & Place & { readonly checkoutId: string; readonly createdAt: number };
 type Place = { readonly storeId: string; readonly key: string };
+/** A key of a checkout, and the answer that everybody got who sent it. */
+export type KeptAnswer = Pick<BoundKey, "key" | "requestId" | "body">;
 
 /** The DDL of idempotency keys. */
 export const IDEMPOTENCY_KEYS_DDL = `
@@ -43,6 +46,14 @@ export function idempotencyKeysTable(connection: Connection) {
     )
     .pluck();
 
+  // Seldom asked for, so a start does not wait for it.
+  const selectOfCheckout = lazily(() =>
+    connection.prepare<[string], KeptAnswer>(
+      `SELECT key, request_id AS requestId, body FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
+       WHERE checkout_id = ?`,
+    ),
+  );
+
   return {
     /** Binds a key to its answer. */
     insert,
@@ -57,5 +68,8 @@ export function idempotencyKeysTable(connection: Connection) {
 
     /** The id of the checkout that a key made; undefined if it made none. */
     checkoutOf: (storeId: string, key: string): string | undefined => selectCheckout.get(storeId, key),
+
+    /** The keys that a checkout was created with, each with its answer: one, until it is forgotten. */
+    ofCheckout: (checkoutId: string): KeptAnswer[] => selectOfCheckout().all(checkoutId),
   };
 }

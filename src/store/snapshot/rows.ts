@@ -37,6 +37,7 @@ const OF_STORE: Readonly<Record<string, string>> = {
   merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
   stores: "id = ?",
   attempts: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
+  page_views: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
   late_results: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
   delivery_attempts: "delivery_id IN (SELECT id FROM deliveries WHERE store_id = ?)",
 };

@@ -1,6 +1,7 @@
-import type { DeliveryError } from "../../core/webhook/delivery.ts";
+import type { DeliveryError, DeliveryState } from "../../core/webhook/delivery.ts";
 import type { DeliveryAction } from "../../core/fault/fault.ts";
 import type { Connection } from "../connection/database.ts";
+import { lazily } from "../connection/lazily.ts";
 
 /** One try of a delivery, as it is audited. Times are milliseconds by the store's clock. */
 export type DeliveryAttempt = {
@@ -33,6 +34,16 @@ export type AttemptEnd = Pick<
   DeliveryAttempt,
   "milliseconds" | "address" | "status" | "error" | "answer" | "nextAt"
 > & { readonly finishedAt: number };
+
+/** What the receiver of a delivery answered last. */
+export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
+  readonly checkoutId: string;
+  readonly finishedAt: number;
+  readonly state: DeliveryState;
+};
+
+/** Of so many of a checkout's newest deliveries the last answer is looked for. */
+const NEWEST_DELIVERIES = 10;
 
 type NewAttempt = Pick<
   DeliveryAttempt,
@@ -93,7 +104,30 @@ export function deliveryAttemptsTable(connection: Connection) {
     "SELECT number, error FROM delivery_attempts WHERE delivery_id = ? ORDER BY number DESC LIMIT 1",
   );
 
+  // Only lists of people need it, so a start does not wait for it.
+  const selectLastAnswers = lazily(() =>
+    connection.prepare<[string], LastAnswer>(
+      `SELECT json_each.value AS checkoutId, attempt.status, attempt.error, attempt.finished_at AS finishedAt, delivery.state
+       FROM json_each(?)
+       JOIN deliveries AS delivery ON delivery.rowid IN (
+         SELECT rowid FROM deliveries INDEXED BY deliveries_of_checkout
+         WHERE checkout_id IS NOT NULL AND checkout_id = json_each.value ORDER BY rowid DESC LIMIT ${NEWEST_DELIVERIES})
+       JOIN delivery_attempts AS attempt ON attempt.delivery_id = delivery.id AND attempt.number = (
+         SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
+    ),
+  );
+
   return {
+    /** Of each of these checkouts what a receiver answered last, in one statement; those without an answer are not in it. */
+    lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, LastAnswer> => {
+      const last = new Map<string, LastAnswer>();
+      for (const answer of selectLastAnswers().all(JSON.stringify(checkoutIds))) {
+        const known = last.get(answer.checkoutId);
+        if (known === undefined || known.finishedAt <= answer.finishedAt) last.set(answer.checkoutId, answer);
+      }
+      return last;
+    },
+
     /** Writes a try that is about to be sent. */
     start: (attempt: NewAttempt): void => {
       insert.run(attempt);

@@ -182,12 +182,13 @@ function sendBack({ view, texts, stays }: PageContext): Html {
 }
 
 /** Details for the merchant's developer, collapsed. */
-function developerNotes({ view, texts }: PageContext): Html {
+function developerNotes({ view, texts, token }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
   const tries = attempts.map(({ number, outcome }) => `${number}: ${texts.outcome[outcome ?? "open"]}`);
   const late = lateResults.map(({ attempt, result: came }) => `${attempt}: ${texts.outcome[came]}`);
   return html`<details class="notes">
     <summary>${texts.forDevelopers}</summary>
+    <page-views hidden to="${checkoutPath(checkout)}/views" token="${token}"></page-views>
     <dl>
       ${row(texts.checkoutId, html`<code>${checkout.id}</code>`)}
       ${row(texts.status, html`<code>${checkout.status}</code>`)}

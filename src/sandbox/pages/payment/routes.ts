@@ -2,17 +2,20 @@ import { reliedOnByReturn } from "../../../core/readiness/assumptions.ts";
 import { formToken, isFormToken } from "../../../core/checkout/form-token.ts";
 import type { Checkout } from "../../../core/checkout/checkout.ts";
 import type { Attempt } from "../../../core/checkout/payment.ts";
+import { PAGE_VIEWS } from "../../../core/checkout/page-view.ts";
+import { returnText } from "../../../core/checkout/return-origin.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import { headerLines, splitTarget } from "../../../web/http.ts";
 import { languageOf } from "../../../web/language.ts";
-import { pageResponse, readForm, redirect } from "../../../web/page.ts";
+import { emptyResponse, pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
-import { storeTime } from "../../at-store.ts";
+import { checkoutOf, storeTime } from "../../at-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
+import type { PageViews } from "../../checkout/page-views.ts";
 import { actAsPayer, type PayerAct } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
 import { checkoutPage, STAY } from "./checkout-page.ts";
@@ -25,6 +28,7 @@ export type PagesContext = ServiceContext & {
   readonly masterKey: Uint8Array;
   /** The origin of the pages on this machine. */
   readonly localOrigin: string;
+  readonly pageViews: PageViews;
 };
 
 /** The routes of the payment pages (decisions 39 to 41): GET for pages, POST for forms. */
@@ -32,6 +36,7 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
   page("/pay/{checkout_id}", showCheckout),
   form("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
   form("/pay/{checkout_id}/cancel", () => accept({ kind: "cancel", attempt: null })),
+  { methods: ["POST"], path: "/pay/{checkout_id}/views", role: "payer", answer: noteView },
   page("/pay/{checkout_id}/wallet/{attempt}", showWallet(walletPage)),
   page("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(walkedAwayPage)),
   form("/pay/{checkout_id}/wallet/{attempt}", walletAct),
@@ -110,6 +115,24 @@ async function lookAt(context: PagesContext, call: Call): Promise<Outcome<PageCo
 
 function showCheckout(_context: PagesContext, shown: PageContext): Outcome<string> {
   return accept(checkoutPage(shown));
+}
+
+/**
+ * Our page's script says that a browser has come, or goes back to the shop. A GET says nothing: any page may send one.
+ */
+function noteView(context: PagesContext, call: Call): Outcome<Answer> {
+  const fields = readOwnForm(context, call);
+  if (!fields.ok) return fields;
+  const checkout = checkoutOf(context.store, { storeId: null, checkoutId: checkoutIdIn(call) });
+  if (!checkout.ok) return checkout;
+  const { id, storeId } = checkout.value;
+  const kind = PAGE_VIEWS.find((one) => one === fields.value.get("kind"));
+  const [offered] = context.store.returnOrigins.list(storeId);
+  if (kind === "opened") context.pageViews.note(id, { kind, target: null });
+  else if (kind === "returned" && offered !== undefined)
+    context.pageViews.note(id, { kind, target: returnText(offered) });
+  else return refuse("invalid_parameter", `kind must be opened, or returned where there is a way back`);
+  return accept({ ...emptyResponse(call.requestId), unlogged: true });
 }
 
 /**

@@ -1,3 +1,24 @@
+/* The story of a checkout has when its page was opened and left for the shop. Nothing waits for that, or follows. */
+function tellView(kind) {
+  const to = document.querySelector("page-views");
+  if (to !== null)
+    navigator.sendBeacon(
+      to.getAttribute("to"),
+      new URLSearchParams({ kind, token: to.getAttribute("token") }),
+    );
+}
+
+/* From elsewhere: our own forms lead here too, and who comes back or looks again has been here before. */
+const isArrival =
+  performance.getEntriesByType("navigation")[0]?.type === "navigate" &&
+  !document.referrer.startsWith(`${location.origin}/`);
+if (isArrival) tellView("opened");
+
+addEventListener("click", ({ target }) => {
+  const link = target.closest("a[href]");
+  if (link !== null && link.origin !== location.origin) tellView("returned");
+});
+
 /* Counts down to the way back to the shop, and goes there. Not again for a customer who comes back to this page. */
 customElements.define(
   "send-back",
@@ -13,6 +34,7 @@ customElements.define(
         this.querySelector("[data-seconds]").textContent = String(Math.max(0, seconds));
         if (seconds > 0) return;
         clearInterval(this.timer);
+        tellView("returned");
         location.assign(this.getAttribute("href"));
       }, 1000);
     }

@@ -1,0 +1,43 @@
+import { MAX_PAGE_VIEWS, ONE_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
+import type { Connection } from "../connection/database.ts";
+import { lazily } from "../connection/lazily.ts";
+
+/** The migration that brings views of payment pages. Its numbers are `MAX_PAGE_VIEWS` and the longest return address. */
+export const PAGE_VIEWS_DDL = `
+CREATE TABLE page_views (
+  checkout_id TEXT NOT NULL REFERENCES checkouts (id),
+  kind        TEXT NOT NULL CHECK (kind IN ('opened', 'returned')),
+  number      INTEGER NOT NULL CHECK (number BETWEEN 1 AND 20),
+  at          INTEGER NOT NULL,
+  target      TEXT CHECK (octet_length(target) <= 1024),
+  PRIMARY KEY (checkout_id, kind, number),
+  CHECK ((kind = 'returned') = (target IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+`;
+
+/** What browsers did with the pages of checkouts, as far as it is kept. */
+export function pageViewsTable(connection: Connection) {
+  // A start must not wait for what the first page needs.
+  const statements = lazily(() => ({
+    insert: connection.prepare<
+      PageView & { readonly checkoutId: string; readonly most: number; readonly apart: number }
+    >(
+      `INSERT INTO page_views (checkout_id, kind, number, at, target)
+       SELECT @checkoutId, @kind, ifnull(max(number), 0) + 1, @at, @target FROM page_views
+       WHERE checkout_id = @checkoutId AND kind = @kind
+       HAVING ifnull(max(number), 0) < @most AND ifnull(max(at) <= @at - @apart, 1)`,
+    ),
+    select: connection.prepare<[string], PageView>(
+      "SELECT kind, at, target FROM page_views WHERE checkout_id = ? ORDER BY kind, number",
+    ),
+  }));
+
+  return {
+    /** Keeps a view, and says whether it did: not one that is as good as the last one, nor one too many. */
+    keep: (checkoutId: string, view: PageView): boolean =>
+      statements().insert.run({ ...view, checkoutId, most: MAX_PAGE_VIEWS, apart: ONE_VIEW_MS }).changes > 0,
+
+    /** The views of a checkout, those of each kind first to last. */
+    of: (checkoutId: string): PageView[] => statements().select.all(checkoutId),
+  };
+}
