@@ -14,6 +14,8 @@ export type ToldTry = {
   readonly fault: DeliveryAction | null;
   /** What was sent, without the signature, as JSON. */
   readonly headers: string;
+  /** SHA-256 of the body that was sent, in hex. */
+  readonly bodyHash: string;
   /** The beginning of the receiver's answer. */
   readonly answer: Uint8Array | null;
 };

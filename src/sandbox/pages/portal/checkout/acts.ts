@@ -1,0 +1,54 @@
+import { isFinal } from "../../../../core/checkout/payment.ts";
+import { PAY_OUTCOMES } from "../../../../core/checkout/reserved-order-id.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import type { CheckoutView } from "../../../checkout/view.ts";
+import { actForm, storePath } from "../frame.ts";
+import type { View } from "../view.ts";
+import { CHECKOUT_TEXTS } from "./texts.ts";
+
+/** Why a result cannot come late: what its text is named. */
+type NotLate = keyof (typeof CHECKOUT_TEXTS)["en"]["notLate"];
+
+/** What the payer may do now, as buttons; the others say in words why not. */
+export function payerActs(view: View, seen: CheckoutView): Html {
+  const texts = CHECKOUT_TEXTS[view.language];
+  const { status, id } = seen.checkout;
+  const action = storePath(view, `/checkouts/${id}/pay`);
+  const why = isFinal(status) ? texts.isFinal[status] : undefined;
+  const notLate = whyNotLate(seen);
+  const buttons = PAY_OUTCOMES.map((outcome) => {
+    const label = texts.outcomes[outcome];
+    const style = outcome === "succeeded" ? "primary" : "";
+    return why === undefined
+      ? actForm(view, { action, label, style, fields: { outcome } })
+      : disabled(label, "why-final");
+  });
+  const late =
+    notLate === undefined
+      ? actForm(view, { action, label: texts.late, fields: { outcome: "succeeded" } })
+      : disabled(texts.late, "why-not-late");
+  return html`<section class="acts">
+    <h2 class="visually-hidden">${texts.acts}</h2>
+    <div class="actions">${buttons} ${late}</div>
+    <p class="hint">
+      ${why === undefined ? "" : html`<span id="why-final">${why}</span>`}
+      ${notLate === undefined ? "" : html`<span id="why-not-late">${texts.notLate[notLate]}</span>`}
+    </p>
+  </section>`;
+}
+
+/** A confirmation comes late where a payment was under way when the checkout ended (decision 10). */
+function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): NotLate | undefined {
+  if (!isFinal(checkout.status)) return "open";
+  if (checkout.status === "succeeded") return "paid";
+  const left = attempts.find(({ outcome }) => outcome === "abandoned");
+  if (left === undefined) return "noAttempt";
+  const isRecorded = lateResults.some(
+    ({ attempt, result }) => attempt === left.number && result === "succeeded",
+  );
+  return isRecorded ? "recorded" : undefined;
+}
+
+function disabled(label: string, why: string): Html {
+  return html`<button type="button" disabled aria-describedby="${why}">${label}</button>`;
+}

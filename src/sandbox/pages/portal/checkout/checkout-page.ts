@@ -1,0 +1,77 @@
+import type { Checkout } from "../../../../core/checkout/checkout.ts";
+import { checkoutUrl } from "../../../../core/checkout/wire.ts";
+import { explainCheckout } from "../../../../core/explain/checkout.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { viewCheckout } from "../../../checkout/view.ts";
+import { tell } from "../../../explain/explain.ts";
+import { TEXTS } from "../../payment/texts.ts";
+import { amount, copyable, dated, facts, statusBadge } from "../parts.ts";
+import type { Content, PortalContext, View } from "../view.ts";
+import { payerActs } from "./acts.ts";
+import { CHECKOUT_TEXTS } from "./texts.ts";
+import { timeline } from "./timeline.ts";
+
+/** The whole story of a checkout: the same data, order and words as `checkout explain`. */
+export async function showCheckout(context: PortalContext, view: View): Promise<Outcome<Content>> {
+  const viewed = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
+  if (!viewed.ok) return viewed;
+  const told = tell(context, viewed.value);
+  const { checkout } = told;
+  const { summary, next } = explainCheckout(told);
+  const texts = CHECKOUT_TEXTS[view.language];
+  const command = explainCommand(context, checkout);
+  const main = html`<section class="checkout-head">
+      <p class="row sum">
+        ${amount(view, checkout)} <span>${TEXTS[view.language].method[checkout.paymentMethod]}</span>
+        ${statusBadge(view, checkout.status)}
+      </p>
+      <p class="hint" lang="en">${summary}</p>
+      ${facts(terms(context, view, { checkout, command }))}
+    </section>
+    ${payerActs(view, viewed.value)} ${timeline(context, view, { told, command })}
+    ${
+      next.length === 0
+        ? ""
+        : html`<section>
+            <h2>${texts.next}</h2>
+            <ul class="commands">
+              ${next.map((one) => html`<li>${copyable(one)}</li>`)}
+            </ul>
+          </section>`
+    }`;
+  return accept({ title: checkout.orderId, main, live: { kind: "checkout", id: checkout.id } });
+}
+
+function terms(
+  { checkoutOrigin }: PortalContext,
+  { language }: View,
+  { checkout, command }: { readonly checkout: Checkout; readonly command: string },
+): readonly (readonly [string, Html | string])[] {
+  const texts = CHECKOUT_TEXTS[language];
+  const { id, object, description, priceId, createdAt, expiresAt } = checkout;
+  const address = checkoutUrl(checkout, checkoutOrigin);
+  return [
+    [texts.id, copyable(id)],
+    [texts.kind, texts.kinds[object]],
+    ...(description === null ? [] : [[texts.description, html`<bdi>${description}</bdi>`] as const]),
+    ...(priceId === null ? [] : [[texts.price, html`<code>${priceId}</code>`] as const]),
+    [texts.created, dated(createdAt)],
+    [texts.expires, dated(expiresAt)],
+    [
+      texts.paymentPage,
+      html`<a href="${address}" target="_blank" rel="noopener"
+        >${texts.openPage} <span aria-hidden="true">↗</span></a
+      >`,
+    ],
+    [texts.inTerminal, copyable(command)],
+  ];
+}
+
+/** The command that tells the same: by the order_id where a shell takes it as it is. */
+function explainCommand({ store }: PortalContext, { id, orderId, storeId }: Checkout): string {
+  const isPlain =
+    /^[\w.:@-]+$/.test(orderId) && store.checkouts.ofOrder({ storeId, orderId, limit: 2 }).length === 1;
+  const named = store.stores.first()?.id === storeId ? "" : ` --store ${storeId}`;
+  return `checkout explain ${isPlain && !orderId.startsWith("-") ? orderId : id}${named}`;
+}

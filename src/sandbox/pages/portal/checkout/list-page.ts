@@ -1,0 +1,170 @@
+import { PAYMENT_METHODS, STATUSES } from "../../../../core/checkout/checkout.ts";
+import { iso } from "../../../../core/clock.ts";
+import type { CheckoutEntry } from "../../../../core/control/checkout.ts";
+import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { LANGUAGE_TAGS } from "../../../../web/language.ts";
+import { storeTime } from "../../../at-store.ts";
+import { TEXTS } from "../../payment/texts.ts";
+import { storePath } from "../frame.ts";
+import { amount, answerBadge, dated, empty, statusBadge, table } from "../parts.ts";
+import { PART_TEXTS } from "../texts.ts";
+import { ask } from "../route.ts";
+import type { Content, PortalContext, View } from "../view.ts";
+import { CHECKOUT_TEXTS } from "./texts.ts";
+
+const OBJECTS = ["order", "checkout_session"] as const;
+/** The filters by their names in the address, and in the operation. */
+const FILTERS = { q: "q", status: "status", object: "object", method: "payment_method" } as const;
+
+/** The checkouts of a store, newest first, 50 a page. All that was asked for is in the address. */
+export async function showCheckouts(context: PortalContext, view: View): Promise<Outcome<Content>> {
+  const given = Object.entries({ ...FILTERS, before: "before" }).flatMap(([name, field]) => {
+    const value = view.query.get(name)?.trim() ?? "";
+    return value === "" ? [] : [[field, value] as const];
+  });
+  const body = decodeRequest("listCheckouts", Object.fromEntries(given));
+  if (!body.ok) return body;
+  const listed = await ask(context, "listCheckouts", { ...view, body: body.value });
+  if (!listed.ok) return listed;
+  const { checkouts, nextBefore } = listed.value;
+  const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
+  const now = storeTime(context, view.storeId);
+  const rows = checkouts.map((one) => row(view, one, { now, answer: answers.get(one.id) }));
+  const texts = CHECKOUT_TEXTS[view.language];
+  const main = html`${filters(view)} ${searched(view, listed.value)}
+  ${rows.length === 0 ? nothing(view) : html`<div class="checkouts">${table(texts.title, Object.values(texts.columns), rows)}</div>`}
+  ${pager(view, nextBefore)}`;
+  return accept({ title: texts.title, main, live: { kind: "checkouts" } });
+}
+
+/** A GET form: what is filtered can be sent to a colleague. */
+function filters(view: View): Html {
+  const texts = CHECKOUT_TEXTS[view.language];
+  const action = storePath(view, "/checkouts");
+  const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
+  const status = choice(view, {
+    name: "status",
+    label: texts.status,
+    options: PART_TEXTS[view.language].status,
+  });
+  const object = choice(view, { name: "object", label: texts.kind, options: texts.kinds });
+  const { method } = TEXTS[view.language];
+  return html`<form method="get" action="${action}" class="filters">
+    <label class="wide">
+      ${texts.search}
+      <input type="search" name="q" value="${view.query.get("q") ?? ""}" maxlength="512" autocomplete="off" />
+    </label>
+    ${status} ${object} ${choice(view, { name: "method", label: texts.method, options: method })}
+    <button type="submit">${texts.filter}</button>
+    ${isFiltered ? html`<a href="${action}">${texts.clear}</a>` : ""}
+  </form>`;
+}
+
+/** Every value that a filter can have. */
+const VALUES = { status: STATUSES, object: OBJECTS, method: PAYMENT_METHODS } as const;
+
+function choice(
+  { query, language }: View,
+  {
+    name,
+    label,
+    options,
+  }: {
+    readonly name: keyof typeof VALUES;
+    readonly label: string;
+    readonly options: Readonly<Record<string, string>>;
+  },
+): Html {
+  const chosen = query.get(name) ?? "";
+  const entries = [
+    ["", CHECKOUT_TEXTS[language].any],
+    ...VALUES[name].map((value) => [value, options[value] ?? value]),
+  ];
+  return html`<label>
+    ${label}
+    <select name="${name}">
+      ${entries.map(([value = "", words = ""]) => {
+        const selected = value === chosen ? html` selected` : html``;
+        return html`<option value="${value}" ${selected}>${words}</option>`;
+      })}
+    </select>
+  </label>`;
+}
+
+/** What a look through many has found, and how far it went. */
+function searched(view: View, { searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
+  if (count === null || searchedBackTo === null) return html``;
+  const texts = CHECKOUT_TEXTS[view.language];
+  const many = count.toLocaleString(LANGUAGE_TAGS[view.language]);
+  return html`<p class="hint">${texts.searched(many, iso(searchedBackTo).slice(0, 19))}</p>`;
+}
+
+function row(
+  view: View,
+  checkout: CheckoutEntry,
+  { now, answer }: { readonly now: number; readonly answer: LastAnswer | undefined },
+): Html {
+  const texts = CHECKOUT_TEXTS[view.language];
+  const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
+  const kind = object === "order" ? "" : html` <span class="badge">${texts.session}</span>`;
+  return html`<tr data-row id="checkout-${id}">
+    <td>${dated(createdAt)}</td>
+    <th scope="row">
+      <a href="${storePath(view, `/checkouts/${id}`)}"><bdi>${orderId}</bdi></a
+      >${kind}
+    </th>
+    <td class="number">${amount(view, checkout)}</td>
+    <td>${statusBadge(view, status)}</td>
+    <td>${TEXTS[view.language].method[paymentMethod]}</td>
+    <td>${lastAnswer(view, answer)}</td>
+    <td class="number">${age(view, now - createdAt)}</td>
+  </tr>`;
+}
+
+function lastAnswer(view: View, answer: LastAnswer | undefined): Html {
+  const texts = CHECKOUT_TEXTS[view.language];
+  if (answer === undefined) return html`<span class="hint">${texts.noWebhook}</span>`;
+  const { status, error, state } = answer;
+  const more = [...(error === null ? [] : [error]), ...(state === "due" ? [texts.retries] : [])].join(", ");
+  return html`${answerBadge(view, status)}${more === "" ? "" : html` <span class="hint">${more}</span>`}`;
+}
+
+/** How old something is, in its largest unit, by the clock of the store. */
+function age({ language }: View, milliseconds: number): string {
+  const units = CHECKOUT_TEXTS[language].ago;
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 60) return `${seconds} ${units.s}`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} ${units.min}`;
+  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3600)} ${units.h}`;
+  return `${Math.floor(seconds / 86_400)} ${units.d}`;
+}
+
+function nothing(view: View): Html {
+  const texts = CHECKOUT_TEXTS[view.language];
+  if ([...view.query.values()].some((value) => value !== ""))
+    return empty(texts.noMatch, "checkout orders list");
+  return empty(texts.noCheckouts, "checkout orders create --order-id order-1001 --price-id price_coffee");
+}
+
+function pager(view: View, nextBefore: string | null): Html {
+  const texts = CHECKOUT_TEXTS[view.language];
+  const isFirst = !view.query.has("before");
+  if (isFirst && nextBefore === null) return html``;
+  const address = (before: string | null): string => {
+    const query = new URLSearchParams(
+      Object.keys(FILTERS).flatMap((name) => {
+        const value = view.query.get(name) ?? "";
+        return value === "" ? [] : [[name, value]];
+      }),
+    );
+    if (before !== null) query.set("before", before);
+    return storePath(view, `/checkouts${query.size === 0 ? "" : `?${query.toString()}`}`);
+  };
+  return html`<nav class="pager" aria-label="${texts.pages}">
+    ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${texts.newest}</a>`}
+    ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${texts.older}</a>`}
+  </nav>`;
+}

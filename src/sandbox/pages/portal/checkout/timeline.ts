@@ -1,0 +1,133 @@
+import { iso } from "../../../../core/clock.ts";
+import type { ToldCheckout } from "../../../../core/explain/checkout.ts";
+import type { DeliveryLine } from "../../../../core/explain/delivery.ts";
+import type { StoryEntry } from "../../../../core/explain/explanation.ts";
+import { storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { LANGUAGE_TAGS } from "../../../../web/language.ts";
+import { copyable, moment } from "../parts.ts";
+import type { PortalContext, View } from "../view.ts";
+import { eventDetails, requestDetails, tryDetails } from "./details.ts";
+import { CHECKOUT_TEXTS } from "./texts.ts";
+
+/** How many lines a page shows, the last ones: `checkout explain` tells all. */
+const MAX_LINES = 200;
+
+/** What a page of a story is made from. */
+type Telling = { readonly told: ToldCheckout; readonly command: string };
+
+/** The story, line for line as `checkout explain` has it. Each line has an address, and folds out. */
+export function timeline(context: PortalContext, view: View, { told, command }: Telling): Html {
+  const texts = CHECKOUT_TEXTS[view.language];
+  const { shown, left } = lastLines(storyLines(told.story));
+  const cut =
+    left === 0
+      ? ""
+      : html`<p class="hint">
+          ${texts.earlier(left.toLocaleString(LANGUAGE_TAGS[view.language]))} ${copyable(command)}
+        </p>`;
+  return html`<section>
+    <h2 id="story">${texts.story}</h2>
+    ${cut}
+    <ol class="story" lang="en" aria-labelledby="story">
+      ${shown.map((line, index) => {
+        const isNewDay = dayOf(line) !== (index === 0 ? "" : dayOf(shown[index - 1] ?? line));
+        return html`${isNewDay ? html`<li class="day">${dayOf(line)}</li>` : ""}${shownLine(context, view, { line, told })}`;
+      })}
+    </ol>
+  </section>`;
+}
+
+/** The last lines, as far as a page shows them, and how many there are before them. */
+function lastLines(lines: readonly StoryLine[]): {
+  readonly shown: readonly StoryLine[];
+  readonly left: number;
+} {
+  let [room, at] = [MAX_LINES, lines.length];
+  while (at > 0 && room > 0) {
+    at -= 1;
+    room -= 1 + (lines[at]?.under.length ?? 0);
+  }
+  const left = lines.slice(0, at).reduce((sum, { under }) => sum + 1 + under.length, 0);
+  return { shown: lines.slice(at), left };
+}
+
+function dayOf({ entry }: StoryLine): string {
+  return iso(entry.at).slice(0, 10);
+}
+
+function shownLine(
+  context: PortalContext,
+  view: View,
+  { line, told }: Pick<Telling, "told"> & { readonly line: StoryLine },
+): Html {
+  const { entry, request, event, under } = line;
+  const details =
+    request !== undefined
+      ? requestDetails(context, view, { request, checkout: told.checkout })
+      : event !== undefined
+        ? eventDetails(context, view, { event, checkout: told.checkout })
+        : undefined;
+  const below =
+    under.length === 0
+      ? ""
+      : html`<ol class="under">
+          ${under.map((one) => shownDelivery(context, view, one))}
+        </ol>`;
+  const anchor = anchorOf(entry, { told }, request?.position);
+  return html`<li class="${entry.what} ${toneOf(entry)}" id="${anchor}">
+    ${foldedOut(view, { entry, anchor }, details)} ${below}
+  </li>`;
+}
+
+function shownDelivery(context: PortalContext, view: View, { entry, attempt }: DeliveryLine): Html {
+  const details = attempt && tryDetails(context, view, { entry, attempt });
+  const anchor = `delivery-${entry.id ?? ""}-${attempt?.number ?? "next"}`;
+  return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
+    ${foldedOut(view, { entry, anchor }, details)}
+  </li>`;
+}
+
+/** Its time is its link; a line of which there is more folds out. */
+function foldedOut(
+  { language }: View,
+  { entry, anchor }: { readonly entry: StoryEntry; readonly anchor: string },
+  details: Html | undefined,
+): Html {
+  const at = html`<a class="at" href="#${anchor}">${moment(entry.at)}</a>`;
+  if (details === undefined)
+    return html`${at}
+      <div class="line">${words(entry)}</div>`;
+  return html`${at}
+    <details class="line">
+      <summary>${words(entry)}</summary>
+      <div class="more" lang="${LANGUAGE_TAGS[language]}">${details}</div>
+    </details>`;
+}
+
+/** The line as it is, with what it is about and its status in sight. */
+function words({ text, status, what }: StoryEntry): Html {
+  const mark = status === null || status === 0 ? -1 : text.indexOf(`: ${status}`);
+  if (mark < 0) return what === "event" ? html`<strong>${text}</strong>` : html`<span>${text}</span>`;
+  const rest = text.slice(mark + 2 + String(status).length);
+  return html`<span
+    >${text.slice(0, mark)}: <b class="s${String(status)[0] ?? ""}xx">${String(status)}</b>${rest}</span
+  >`;
+}
+
+/**
+ * Its address within the page. The lines of a payer have no id, and are named by their first words and their time; a
+ * create that was answered again has the id of its first answer.
+ */
+function anchorOf({ what, id, at, text }: StoryEntry, { told }: Pick<Telling, "told">, position = 0): string {
+  if (id === null) return `${(text.match(/[a-z\d]+/g) ?? []).slice(0, 4).join("-")}-${at}`;
+  if (what !== "request") return `${what}-${id}`;
+  const first = told.story.requests.find(({ requestId }) => requestId === id);
+  return first?.position === position ? `request-${id}` : `request-${id}-${position}`;
+}
+
+function toneOf({ what, text, status }: StoryEntry): string {
+  if (what === "event") return text.split(".").at(-1) ?? "";
+  if (status === null) return "";
+  return status >= 200 && status < 300 ? "good" : "bad";
+}
