@@ -1,7 +1,8 @@
 /**
  * Holds the program against the targets of its design, each as a ratio to a baseline of the same run.
  * `--million` measures a file with a million checkouts instead, `--stores` a thousand stores, `--lists` lists of
- * 100,000, `--webhooks` webhooks alone, `--kit` the test kit; `--json` prints one object.
+ * 100,000, `--portal` pages of the portal of as many, `--webhooks` webhooks alone, `--kit` the test kit; `--json` prints
+ * one object.
  * Exits with 1 where a target is missed.
  */
 import { measureErasure } from "./erasure.ts";
@@ -10,6 +11,7 @@ import { measureIdle } from "./idle.ts";
 import { measureKit } from "./kit.ts";
 import { measureLists } from "./lists.ts";
 import { measureMillion } from "./million.ts";
+import { measurePortal } from "./portal.ts";
 import { openBench, type Bench } from "./processes.ts";
 import { measureSnapshots } from "./snapshots.ts";
 import { measureStores } from "./stores.ts";
@@ -38,6 +40,7 @@ function measureChosen(): Promise<Figure[]> {
   if (options.has("--stores")) return measureStores(bench);
   if (options.has("--webhooks")) return measureWebhooks(bench);
   if (options.has("--kit")) return measureKit();
+  if (options.has("--portal")) return measurePortal(bench);
   return options.has("--lists") ? measureLists(bench) : measureAll(bench);
 }
 
