@@ -65,21 +65,33 @@ export function formatPrice(amountMinor: number, currency: string, locale: strin
   return pricePieces(amountMinor, currency, locale).join("");
 }
 
-/** The same in pieces between which a line may break: after a separator, never inside a group of digits. */
-export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
+/** Made once for each currency and locale: to make one takes as long as ten amounts. */
+const formats = new Map<string, Intl.NumberFormat>();
+
+function formatOf(currency: string, locale: string): Intl.NumberFormat {
+  const name = `${locale} ${currency}`;
+  const known = formats.get(name);
+  if (known !== undefined) return known;
   const decimals = currencyDecimals(currency) ?? 0;
-  const digits = String(amountMinor).padStart(decimals + 1, "0");
-  const whole = digits.slice(0, digits.length - decimals);
-  const format = new Intl.NumberFormat(locale, {
+  const made = new Intl.NumberFormat(locale, {
     style: "currency",
     currency,
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });
+  formats.set(name, made);
+  return made;
+}
+
+/** The same in pieces between which a line may break: after a separator, never inside a group of digits. */
+export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
+  const decimals = currencyDecimals(currency) ?? 0;
+  const digits = String(amountMinor).padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
   // As text: an amount must not become a floating-point number.
   const exact = `${whole}.${digits.slice(digits.length - decimals)}` as `${number}`;
   const pieces = [""];
-  for (const { type, value } of format.formatToParts(exact)) {
+  for (const { type, value } of formatOf(currency, locale).formatToParts(exact)) {
     const text = type === "currency" && currency === "JPY" ? "JP¥" : value;
     pieces.push(`${pieces.pop() ?? ""}${text}`);
     if (type === "group" || type === "literal") pieces.push("");

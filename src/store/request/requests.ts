@@ -41,8 +41,7 @@ INSERT INTO request_batches (store_id, last, requests)
 DROP TABLE requests;
 `;
 
-const HOLDING = `SELECT requests FROM request_batches
-  WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
+const BATCHES = "SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after";
 
 /** As written; before there were faults of v1 none was. */
 type WrittenRequest = Omit<LoggedRequest, "fault"> & Partial<Pick<LoggedRequest, "fault">>;
@@ -52,7 +51,7 @@ export type RequestBatch = { readonly storeId: string; readonly requests: readon
 
 /** The requests of each store, the newest ones. */
 export function requestsTable(connection: Connection) {
-  const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
+  const { insert, trim, remove, last, newestBatches, oldestBatches } = statements(connection);
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
       const newest = requests.at(-1)?.position ?? 0;
@@ -63,13 +62,13 @@ export function requestsTable(connection: Connection) {
 
   /** The requests of a store, newest first; with a text, those of batches that hold it as a JSON string. */
   function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of newestHolding.iterate({ storeId, after, holds: asHeld(text) }))
+    for (const batch of holding(newestBatches.iterate({ storeId, after }), text))
       yield* parsed(batch).toReversed();
   }
 
   /** The same, oldest first. */
   function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of oldestHolding.iterate({ storeId, after, holds: asHeld(text) })) yield* parsed(batch);
+    for (const batch of holding(oldestBatches.iterate({ storeId, after }), text)) yield* parsed(batch);
   }
 
   return {
@@ -108,8 +107,10 @@ export function requestsTable(connection: Connection) {
   };
 }
 
-function asHeld(text: string | null): string | null {
-  return text === null ? null : JSON.stringify(text);
+/** The batches that hold a text as a JSON string. To look here takes a fifth of the time that SQLite takes to. */
+function* holding(batches: Iterable<string>, text: string | null): Generator<string> {
+  const held = text === null ? "" : JSON.stringify(text);
+  for (const batch of batches) if (batch.includes(held)) yield batch;
 }
 
 /** Written by us. */
@@ -118,7 +119,7 @@ function parsed(batch: string): LoggedRequest[] {
   return written.map((request) => Object.assign(request, { fault: request.fault ?? null }));
 }
 
-type Held = { readonly storeId: string; readonly after: number; readonly holds: string | null };
+type After = { readonly storeId: string; readonly after: number };
 
 function statements(connection: Connection) {
   return {
@@ -132,7 +133,7 @@ function statements(connection: Connection) {
     last: connection
       .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
       .pluck(),
-    newestHolding: connection.prepare<Held, string>(`${HOLDING} ORDER BY last DESC`).pluck(),
-    oldestHolding: connection.prepare<Held, string>(`${HOLDING} ORDER BY last`).pluck(),
+    newestBatches: connection.prepare<After, string>(`${BATCHES} ORDER BY last DESC`).pluck(),
+    oldestBatches: connection.prepare<After, string>(`${BATCHES} ORDER BY last`).pluck(),
   };
 }
