@@ -325,6 +325,58 @@ test("a log with a row for each request is taken over", () => {
   opened.value.close();
 });
 
+test("the requests on an order are found in every batch that has some, also after it was asked for, forgotten or trimmed", () => {
+  const path = join(tempFolder(), "requests.db");
+  const [mine, theirs] = [openRequestFile(path, {}), openRequestFile(path, {})];
+  if (!mine.ok || !theirs.ok) throw new Error("the log did not open");
+  const [log, other] = [mine.value, theirs.value];
+  const one = (position: number, orderId: string | null): LoggedRequest => ({
+    position,
+    requestId: `id-${position}`,
+    at: position,
+    storeAt: position,
+    method: "GET",
+    path: "/v1/x",
+    status: 200,
+    code: null,
+    orderId,
+    durationMs: 1,
+    decisions: [],
+    fault: null,
+    refused: null,
+  });
+  const append = (file: typeof log, requests: readonly LoggedRequest[], storeId = "a", kept = 100): void =>
+    file.append([{ storeId, requests }], kept);
+  const positions = (orderId: string, storeId = "a", limit = 10): number[] =>
+    log.list(storeId, { ...ALL, orderId, limit }).map(({ position }) => position);
+  append(log, [one(1, "order-1"), one(2, "order-2"), one(3, "order-1")]);
+  append(log, [one(4, null), one(5, "order-2")]);
+  append(log, [one(1, "order-1")], "b");
+  expect([positions("order-1"), positions("order-2"), positions("order-3")]).toEqual([[3, 1], [5, 2], []]);
+  expect(positions("order-1", "b")).toEqual([1]);
+  append(other, [one(6, "order-1"), one(7, "order-3")]);
+  expect([positions("order-1"), positions("order-3"), positions("order-1", "a", 2)]).toEqual([
+    [6, 3, 1],
+    [7],
+    [6, 3],
+  ]);
+  append(log, [one(8, "order-2")], "a", 5);
+  expect([positions("order-1"), positions("order-2")]).toEqual([[6], [8, 5]]);
+  log.forget("a");
+  expect([positions("order-1"), positions("order-1", "b")]).toEqual([[], [1]]);
+  append(log, [one(9, "order-1")]);
+  expect(positions("order-1")).toEqual([9]);
+  // Another process has begun the log anew.
+  other.forget("a");
+  append(other, [one(1, "order-1")]);
+  expect(positions("order-1")).toEqual([1]);
+  // So many that nothing is remembered of them.
+  append(log, [one(90_000, "order-1")], "a", 100_000);
+  expect([positions("order-1"), positions("order-2")]).toEqual([[90_000, 1], []]);
+  log.close();
+  other.close();
+});
+
 test("a request is found by its id, wherever else that id is said", () => {
   const opened = openRequestFile(IN_MEMORY, {});
   if (!opened.ok) throw new Error(opened.refusal.message);

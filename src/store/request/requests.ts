@@ -1,5 +1,7 @@
 import { isAskedFor, type LoggedRequest, type RequestFilter } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/database.ts";
+import { lazily } from "../connection/lazily.ts";
+import { createOrderIndex } from "./order-index.ts";
 
 /** The DDL of a log with a row for each request. */
 export const REQUESTS_DDL = `
@@ -52,6 +54,8 @@ export type RequestBatch = { readonly storeId: string; readonly requests: readon
 /** The requests of each store, the newest ones. */
 export function requestsTable(connection: Connection) {
   const { insert, trim, remove, last, newestBatches, oldestBatches } = statements(connection);
+  // A start must not wait for what only stories of orders need.
+  const orders = lazily(() => createOrderIndex(connection, parsed));
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
       const newest = requests.at(-1)?.position ?? 0;
@@ -66,7 +70,14 @@ export function requestsTable(connection: Connection) {
       yield* parsed(batch).toReversed();
   }
 
-  /** The same, oldest first. */
+  /** Those on an order with others beside them, newest first: only from the batches that hold some, where that is known. */
+  function* newestOfOrder(storeId: string, after: number, orderId: string | null): Generator<LoggedRequest> {
+    const batches = orderId === null ? undefined : orders().batchesOf(storeId, orderId);
+    if (batches === undefined) yield* newestFirst(storeId, after, orderId);
+    else for (const batch of batches) yield* parsed(batch).toReversed();
+  }
+
+  /** The requests of a store, oldest first; with a text, those of batches that hold it as a JSON string. */
   function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
     for (const batch of holding(oldestBatches.iterate({ storeId, after }), text)) yield* parsed(batch);
   }
@@ -78,6 +89,7 @@ export function requestsTable(connection: Connection) {
     /** Forgets the requests of a store. */
     forget: (storeId: string): void => {
       remove.run(storeId);
+      orders().forget(storeId);
     },
 
     /** The position of a store's newest request; 0 if it has none. */
@@ -97,7 +109,7 @@ export function requestsTable(connection: Connection) {
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const found: LoggedRequest[] = [];
-      const read = filter.after === null ? newestFirst : oldestFirst;
+      const read = filter.after === null ? newestOfOrder : oldestFirst;
       for (const request of read(storeId, start, filter.orderId)) {
         if (found.length >= filter.limit) break;
         if (request.position > start && isAskedFor(filter, request)) found.push(request);

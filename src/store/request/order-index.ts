@@ -1,0 +1,67 @@
+import type { LoggedRequest } from "../../core/request/logged-request.ts";
+import type { Connection } from "../connection/database.ts";
+
+/** Of a log of more requests of a store nothing is remembered: it is looked through. */
+const MAX_REMEMBERED = 50_000;
+
+/** Which batches of a store hold requests on an order: the newest batch that was read, and those of each order. */
+type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, number[]> };
+
+/**
+ * Which batches of the log hold the requests on an order, in memory: in the file it would be a row for each create. It is
+ * made when a store is first asked about, and reads what came since then at each question.
+ */
+export function createOrderIndex(connection: Connection, parse: (batch: string) => readonly LoggedRequest[]) {
+  const known = new Map<string, OrdersOfStore>();
+  const range = connection.prepare<
+    [string],
+    { readonly oldest: number | null; readonly newest: number | null }
+  >("SELECT min(last) AS oldest, max(last) AS newest FROM request_batches WHERE store_id = ?");
+  const selectLater = connection.prepare<
+    [string, number],
+    { readonly last: number; readonly requests: string }
+  >("SELECT last, requests FROM request_batches WHERE store_id = ? AND last > ? ORDER BY last");
+  const select = connection
+    .prepare<[string, number], string>("SELECT requests FROM request_batches WHERE store_id = ? AND last = ?")
+    .pluck();
+
+  /** What is remembered of a store, up to now; undefined where that would be too much. */
+  const upToNow = (storeId: string): OrdersOfStore | undefined => {
+    const { oldest, newest } = range.get(storeId) ?? {};
+    if ((newest ?? 0) - (oldest ?? 0) > MAX_REMEMBERED) return undefined;
+    const before = known.get(storeId);
+    // Batches that are gone leave their numbers behind; another process may have begun the log anew.
+    const isUsable =
+      before !== undefined && before.noted <= 2 * MAX_REMEMBERED && before.upTo <= (newest ?? 0);
+    const orders: OrdersOfStore = isUsable ? before : { upTo: 0, noted: 0, lasts: new Map() };
+    for (const { last, requests } of selectLater.iterate(storeId, orders.upTo)) {
+      for (const orderId of new Set(parse(requests).map((request) => request.orderId))) {
+        if (orderId === null) continue;
+        const lasts = orders.lasts.get(orderId) ?? [];
+        lasts.push(last);
+        orders.lasts.set(orderId, lasts);
+        orders.noted += 1;
+      }
+      orders.upTo = last;
+    }
+    known.set(storeId, orders);
+    return orders;
+  };
+
+  function* batches(storeId: string, lasts: readonly number[]): Generator<string> {
+    for (const last of lasts.toReversed()) {
+      const batch = select.get(storeId, last);
+      if (batch !== undefined) yield batch;
+    }
+  }
+
+  return {
+    /** The batches that hold requests on an order, newest first; undefined where that is not known. */
+    batchesOf: (storeId: string, orderId: string): Iterable<string> | undefined => {
+      const orders = upToNow(storeId);
+      return orders && batches(storeId, orders.lasts.get(orderId) ?? []);
+    },
+
+    forget: (storeId: string): void => void known.delete(storeId),
+  };
+}
