@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { FAULT_HEADER, faultHeader, type MetFault } from "../fault/fault.ts";
+import { FAULT_HEADER, faultHeader, readFaultHeader, type MetFault } from "../fault/fault.ts";
 import { changedBody, STALE_BY_SECONDS } from "./tampering.ts";
 import { HEADERS, signHeaders } from "./signature.ts";
 
@@ -46,6 +46,31 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
     auditedHeaders: JSON.stringify(Object.fromEntries(kept)),
     bodyHash: hash("sha256", body, "hex"),
   };
+}
+
+/**
+ * The request of a try that was made, once more: from what the audit keeps of it, the bytes of its event, and the secrets
+ * that were in force then. Undefined where the audit says that another one was sent.
+ */
+export function deliveryRequestAgain(
+  audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
+  parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets">,
+): (DeliveryRequest & Pick<DeliveryParts, "realNow" | "fault">) | undefined {
+  const headers = auditedHeadersOf(audited);
+  const fault = readFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
+  const timestamp = Number(headers[HEADERS.timestamp]) + (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
+  const realNow = timestamp * 1000;
+  const request = deliveryRequest({ ...parts, realNow, fault });
+  const isSame = request.auditedHeaders === audited.auditedHeaders && request.bodyHash === audited.bodyHash;
+  return isSame ? { ...request, realNow, fault } : undefined;
+}
+
+/** The headers that the audit keeps, as names and values. */
+export function auditedHeadersOf({
+  auditedHeaders,
+}: Pick<DeliveryRequest, "auditedHeaders">): Readonly<Record<string, string>> {
+  // Written by us as a record of texts.
+  return JSON.parse(auditedHeaders) as Record<string, string>;
 }
 
 /** The secrets to sign with: the active ones, a retired one, or one that never existed. */

@@ -19,18 +19,31 @@ export function endpointSecrets(
   now: number,
 ): EndpointSecrets {
   const own = store.signingSecrets.ofEndpoint(endpoint.id);
-  if (own.length === 0) {
-    const sealed = store.signingSecrets.current(endpoint.storeId);
-    return { inForce: sealed === undefined ? [] : [open(sealed, masterKey)], retired: [] };
-  }
-  const isOver = ({ retiredAt }: (typeof own)[number]): boolean => retiredAt !== null && retiredAt <= now;
-  return {
-    inForce: own
-      .filter((secret) => !isOver(secret))
-      .slice(0, MAX_SIGNATURES)
-      .map((one) => open(one, masterKey)),
-    retired: own.filter(isOver).map((one) => open(one, masterKey)),
-  };
+  return own.length === 0
+    ? storeSecret({ store, masterKey }, endpoint.storeId)
+    : openedAt(own, { at: now, masterKey });
+}
+
+/** What an endpoint signed with at a moment of its store's clock, now over. */
+export type SecretsThen = EndpointSecrets & {
+  /** Whose they were. */
+  readonly owner: "endpoint" | "store";
+  /** Whether one began or ended at that very moment, so that nobody can tell which ones it were. */
+  readonly isUncertain: boolean;
+};
+
+/** The secrets that an endpoint signed with at a moment of its store's clock, also if it was removed since. */
+export function endpointSecretsAt(
+  { store, masterKey }: SecretsContext,
+  endpoint: Pick<Endpoint, "id" | "storeId">,
+  at: number,
+): SecretsThen {
+  const all = store.signingSecrets.ofEndpoint(endpoint.id);
+  const isUncertain = all.some(({ createdAt, retiredAt }) => createdAt === at || retiredAt === at);
+  const own = all.filter(({ createdAt }) => createdAt <= at);
+  const { inForce, retired } =
+    own.length === 0 ? storeSecret({ store, masterKey }, endpoint.storeId) : openedAt(own, { at, masterKey });
+  return { inForce, retired, owner: own.length === 0 ? "store" : "endpoint", isUncertain };
 }
 
 /** How many endpoints of a store sign with a secret of their own. */
@@ -39,6 +52,26 @@ export function ownSecretsOf(
   storeId: string,
 ): number {
   return endpoints.of(storeId).filter(({ id }) => signingSecrets.ofEndpoint(id).length > 0).length;
+}
+
+function storeSecret({ store, masterKey }: SecretsContext, storeId: string): EndpointSecrets {
+  const sealed = store.signingSecrets.current(storeId);
+  return { inForce: sealed === undefined ? [] : [open(sealed, masterKey)], retired: [] };
+}
+
+/** Of an endpoint's own secrets, newest first: those in force at a moment, and those that were over by then. */
+function openedAt(
+  own: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
+  { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },
+): EndpointSecrets {
+  const isOver = ({ retiredAt }: (typeof own)[number]): boolean => retiredAt !== null && retiredAt <= at;
+  return {
+    inForce: own
+      .filter((secret) => !isOver(secret))
+      .slice(0, MAX_SIGNATURES)
+      .map((one) => open(one, masterKey)),
+    retired: own.filter(isOver).map((one) => open(one, masterKey)),
+  };
 }
 
 function open(sealed: SealedSecret, masterKey: Uint8Array): string {

@@ -12,6 +12,9 @@ type SecretPlace = {
   readonly retiredAt: number | null;
 };
 
+/** A secret of an endpoint of its own, and when it was in force. */
+type OwnSecret = SealedSecret & Pick<SecretPlace, "createdAt" | "retiredAt">;
+
 const COLUMNS = "id, store_id AS storeId, nonce, sealed";
 
 /** The DDL of signing secrets. */
@@ -39,16 +42,15 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
     `UPDATE signing_secrets SET retired_at = @at
      WHERE endpoint_id = @endpointId AND (retired_at IS NULL OR retired_at > @at)`,
   );
-  const selectOfEndpoint = connection.prepare<[string], SealedSecret & Pick<SecretPlace, "retiredAt">>(
-    `SELECT ${COLUMNS}, retired_at AS retiredAt FROM signing_secrets WHERE endpoint_id = ? ORDER BY rowid DESC`,
+  const selectOfEndpoint = connection.prepare<[string], OwnSecret>(
+    `SELECT ${COLUMNS}, created_at AS createdAt, retired_at AS retiredAt FROM signing_secrets WHERE endpoint_id = ? ORDER BY rowid DESC`,
   );
   const selectCurrent = connection.prepare<[string], SealedSecret>(
     `SELECT ${COLUMNS} FROM signing_secrets
      WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 
-  type OfEndpoint = readonly (SealedSecret & Pick<SecretPlace, "retiredAt">)[];
-  const ofEndpoint = remembered(scheduler, (id): OfEndpoint => selectOfEndpoint.all(id));
+  const ofEndpoint = remembered(scheduler, (id): readonly OwnSecret[] => selectOfEndpoint.all(id));
   const current = remembered(scheduler, (id): SealedSecret | undefined => selectCurrent.get(id));
   const forget = (): void => [ofEndpoint, current].forEach((one) => one.forget());
 
