@@ -140,6 +140,7 @@ test("every operation answers as it is described", async () => {
     listEvents: [`${STORE}/events?since=0&limit=5&wait_ms=10`],
     showEvent: [`${STORE}/events/${eventId}`],
     replayEvent: [`${STORE}/events/${eventId}/replay`, { endpoint_id: endpoint }],
+    replayFailed: [`${STORE}/deliveries/replay`, { since: "2026-01-01T00:00:00Z", endpoint_id: endpoint }],
     listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due`],
     readiness: [`${STORE}/readiness`],
     storeSummary: [STORE],

@@ -9,6 +9,7 @@ import { clocksTable } from "./clocks.ts";
 import { credentialsTable } from "./credentials.ts";
 import { IN_MEMORY, type Connection, type FileRefusal, type OpenOptions } from "./connection/database.ts";
 import { deliveriesTable } from "./webhook/deliveries.ts";
+import { deliveryHealth } from "./webhook/delivery-health.ts";
 import { deliveryAttemptsTable } from "./webhook/delivery-attempts.ts";
 import { drillsTable } from "./readiness/drills.ts";
 import { waiversTable } from "./readiness/waivers.ts";
@@ -101,6 +102,7 @@ function tables(
     settlements: settlementsTable(connection),
     endpoints,
     deliveries: deliveriesTable(connection),
+    deliveryHealth: lazily(() => deliveryHealth(connection)),
     deliveryAttempts: deliveryAttemptsTable(connection),
     faults,
     adminActs: adminActsTable(connection),

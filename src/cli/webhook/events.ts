@@ -17,10 +17,11 @@ import {
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
 import { idOf, parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
+import { durationOf } from "../../core/config/setting-text.ts";
 import { fieldLines, widthOf } from "../printer.ts";
 import { fail, type Ending, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
-import { checkoutIdOf, eventIdOf } from "../order/short-id.ts";
+import { checkoutIdOf, endpointIdOf, eventIdOf } from "../order/short-id.ts";
 import {
   eventOnceDelivered,
   NEXT_AFTER_EVENT,
@@ -38,11 +39,18 @@ type ListOptions = WebhookWaitOptions & {
 };
 type GetOptions = WebhookWaitOptions & { readonly body?: boolean };
 type ReplayOptions = CommonOptions & { readonly endpoint?: string };
+type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonly since?: Moment };
+
+/** A moment of the store's clock, or how long it is ago. */
+type Moment = { readonly at: number } | { readonly agoMs: number };
+
+/** How far `replay-failed` goes back where nothing else is said: a day. */
+const DEFAULT_SINCE: Moment = { agoMs: 24 * 3_600_000 };
 
 /** After which event: its id, or its place among all events. */
 type Since = { readonly eventId: string } | { readonly position: number };
 
-/** `checkout events list|get|replay`. */
+/** `checkout events list|get|replay|replay-failed`. */
 export function registerEvents(parent: Command, registry: Registry): void {
   register<ListOptions>(parent, registry, {
     name: "list",
@@ -85,6 +93,28 @@ export function registerEvents(parent: Command, registry: Registry): void {
     ],
     options: [valueOption("--endpoint <id>", "only to this endpoint (default: all that want it)", parseId)],
     run: runReplay,
+  });
+  register<ReplayFailedOptions>(parent, registry, {
+    name: "replay-failed",
+    summary: "deliver again each event whose last delivery to an endpoint failed, 1000 at most",
+    examples: [
+      "checkout events replay-failed",
+      "checkout events replay-failed --since 2h --endpoint <id>",
+      "checkout events replay-failed --since 2026-12-24T18:00:00Z",
+    ],
+    options: [
+      valueOption(
+        "--since <moment>",
+        "deliveries made since then: a span such as 2h, by the store's clock, or a moment in ISO 8601 (default: 24h)",
+        parseAgo,
+      ),
+      valueOption(
+        "--endpoint <id>",
+        "only to this endpoint (default: all that are not disabled)",
+        parseAnyId,
+      ),
+    ],
+    run: runReplayFailed,
   });
 }
 
@@ -193,6 +223,42 @@ async function runReplay(context: Context, options: ReplayOptions, text = ""): P
   );
 }
 
+async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<Ending> {
+  const { endpoint, since = DEFAULT_SINCE } = options;
+  const to = endpoint === undefined ? undefined : await endpointIdOf(context, options, endpoint);
+  if (to?.ok === false) return to;
+  const from = await momentOf(context, options, since);
+  if (!from.ok) return from;
+  const replayed = await callSandbox(context, options, {
+    name: "replayFailed",
+    body: { since: from.value, endpointId: to?.value },
+    nextAfter: {
+      not_found: "checkout endpoints list shows them",
+      state_conflict:
+        "checkout endpoints list shows their states; checkout endpoints enable <id> enables one",
+    },
+  });
+  if (!replayed.ok) return replayed;
+  const { replayed: count, more } = replayed.value;
+  const next = more
+    ? "more have failed: the same command goes on"
+    : "checkout deliveries list shows how they end";
+  return context.printer.result(encodeAnswer("replayFailed", replayed.value), () =>
+    count === 0 ? "nothing has failed since then" : `delivering ${count} again\n${next}`,
+  );
+}
+
+/** A moment by the store's clock, which is asked only for a span. */
+async function momentOf(
+  context: Context,
+  options: CommonOptions,
+  since: Moment,
+): Promise<Outcome<number, Problem>> {
+  if ("at" in since) return accept(since.at);
+  const clock = await callSandbox(context, options, { name: "showClock", body: undefined });
+  return clock.ok ? accept(Math.max(0, clock.value.now - since.agoMs)) : clock;
+}
+
 function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
   return deliveries.every(({ state }) => state !== "due");
 }
@@ -225,4 +291,12 @@ function parseSince(text: string): Since {
   if (eventId !== undefined) return { eventId };
   if (!/^\d{1,15}$/.test(text)) throw invalidOption("an event_id, or a position such as 0 or 42", text);
   return { position: Number(text) };
+}
+
+function parseAgo(text: string): Moment {
+  const agoMs = durationOf(text);
+  if (agoMs !== undefined) return { agoMs };
+  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) throw invalidOption("a span such as 2h, or a moment in ISO 8601", text);
+  return { at };
 }

@@ -11,6 +11,9 @@ export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
 /** The longest that a caller can wait for events, or for the change of an endpoint, in one request, in milliseconds. */
 export const MAX_EVENT_WAIT_MS = 20_000;
 
+/** How many deliveries one request makes at most of those that failed; another one goes on. */
+export const MAX_REPLAYED_FAILED = 1000;
+
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
 const MAX_PAGE = 1000;
 
@@ -101,6 +104,11 @@ const endpointRequest = z.strictObject({
 });
 const stateRequest = z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) });
 const rotateRequest = z.strictObject({ overlapMs: z.int().min(0).max(MAX_OVERLAP_MS).optional() });
+const replayFailedRequest = z.strictObject({
+  /** Deliveries that were made from this moment on, by the store's clock. */
+  since: namedMoment,
+  endpointId: z.uuid().optional(),
+});
 const listenerRequest = z.strictObject({
   url: z.string(),
   eventTypes: eventTypes.optional(),
@@ -221,6 +229,16 @@ export const webhookOperations = {
     summary: "Delivers an event again, with the same event_id and bytes; no state changes",
     request: z.strictObject({ endpointId: z.uuid().optional() }),
     answer: z.object({ deliveries: z.array(z.object({ id: z.uuid(), endpointId: z.uuid() })) }),
+    refusals: ["state_conflict"],
+  }),
+  replayFailed: storeOperation({
+    method: "POST",
+    path: "/deliveries/replay",
+    summary:
+      "Delivers again each event whose last delivery to an endpoint failed: made since a moment, at most 1000 at once",
+    request: replayFailedRequest,
+    /** `more`: another request goes on. */
+    answer: z.object({ replayed: z.int().min(0), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
   listDeliveries: storeOperation({

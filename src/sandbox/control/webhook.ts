@@ -18,6 +18,7 @@ import {
   registerListener,
   removeEndpoint,
   replayEvent,
+  replayFailed,
   rotateSecret,
   setEndpointState,
   showSecrets,
@@ -87,6 +88,7 @@ export const webhookHandlers = {
     const replayed = await replayEvent(context, { storeId, eventId: id }, body.endpointId);
     return replayed.ok ? accept({ deliveries: replayed.value }) : replayed;
   },
+  replayFailed: (context, { storeId, body }) => replayFailed(context, storeId, body),
   listDeliveries: async ({ store }, { storeId, body }) => {
     const { before, limit = DEFAULT_PAGE } = body;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)

@@ -5,6 +5,7 @@ import {
   wants,
   type Endpoint,
 } from "../../core/webhook/endpoint.ts";
+import { MAX_REPLAYED_FAILED } from "../../core/control/webhook.ts";
 import { recordTestEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {
@@ -198,6 +199,36 @@ export function replayEvent(
         endpointId: endpoint.id,
       })),
     );
+  });
+}
+
+/**
+ * Delivers again what failed since a moment, oldest first: each event whose last delivery to an endpoint failed, to that
+ * endpoint, if it is not disabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled.
+ */
+export function replayFailed(
+  context: EndpointsContext,
+  storeId: string,
+  { since, endpointId }: { readonly since: number; readonly endpointId?: string | undefined },
+): Promise<Outcome<{ readonly replayed: number; readonly more: boolean }>> {
+  return atStore(context, storeId, (store, now) => {
+    const chosen = endpointId === undefined ? undefined : endpointOf(store, { storeId, endpointId });
+    if (chosen?.ok === false) return chosen;
+    if (chosen?.value.state === "disabled") return isOff(chosen.value);
+    const endpoints = chosen === undefined ? store.endpoints.of(storeId) : [chosen.value];
+    let left = MAX_REPLAYED_FAILED;
+    let more = false;
+    for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
+      const failed = store.deliveryHealth().failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
+      more ||= failed.length > left;
+      for (const eventId of failed.slice(0, left).toReversed()) {
+        const event = eventOf(store, storeId, eventId);
+        if (!event.ok) return event;
+        enqueue(context, { event: event.value, endpoint, cause: "replay" }, now);
+      }
+      left -= Math.min(left, failed.length);
+    }
+    return accept({ replayed: MAX_REPLAYED_FAILED - left, more });
   });
 }
 

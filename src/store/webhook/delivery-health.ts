@@ -1,0 +1,101 @@
+import { DELIVERY_STATES } from "../../core/webhook/delivery.ts";
+import type { Connection } from "../connection/database.ts";
+import type { Delivery } from "./deliveries.ts";
+
+/** Which failed deliveries are meant. */
+export type FailedSince = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
+
+/** How the newest tries to an endpoint ended, and when the next delivery to it is due. */
+export type EndpointHealth = {
+  readonly taken: number;
+  readonly redirected: number;
+  readonly refused: number;
+  readonly broken: number;
+  readonly unanswered: number;
+  /** When the next delivery is due; null if none is. */
+  readonly nextAt: number | null;
+  /** How many are due, counted up to a limit. */
+  readonly due: number;
+};
+
+/** How many failed deliveries of an endpoint are looked at. */
+const LOOK_FAILED = 10_000;
+/** How many deliveries of an endpoint in each state tell its health. */
+const LOOK_HEALTH = 100;
+/** Sums of nothing are null. */
+type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
+
+type HealthOf = Pick<Delivery, "endpointId" | "state"> & { readonly since: number; readonly look: number };
+
+/** How deliveries go: of an endpoint the answers of the newest, and what has failed. */
+export function deliveryHealth(connection: Connection) {
+  const { selectAnswers, selectNextDue, countDueUpTo, selectFailed } = prepare(connection);
+
+  return {
+    /**
+     * Events whose last delivery to an endpoint has failed and was made since a moment, the newest first. Of more than
+     * 10,000 failed deliveries only the newest are looked at.
+     */
+    failedSince: (wanted: FailedSince): string[] => selectFailed.all({ ...wanted, look: LOOK_FAILED }),
+
+    /**
+     * How the tries of an endpoint have ended since a moment, of its newest 100 deliveries in each state; and what is due,
+     * counted up to 100.
+     */
+    health: (endpointId: string, since: number): EndpointHealth => {
+      const answers = DELIVERY_STATES.flatMap(
+        (state) => selectAnswers.get({ endpointId, since, state, look: LOOK_HEALTH }) ?? [],
+      );
+      const sum = (of: (one: Answers) => number | null): number =>
+        answers.reduce((total, one) => total + (of(one) ?? 0), 0);
+      return {
+        taken: sum((one) => one.taken),
+        redirected: sum((one) => one.redirected),
+        refused: sum((one) => one.refused),
+        broken: sum((one) => one.broken),
+        unanswered: sum((one) => one.unanswered),
+        nextAt: selectNextDue.get({ endpointId }) ?? null,
+        due: countDueUpTo.get({ endpointId, limit: LOOK_HEALTH }) ?? 0,
+      };
+    },
+  };
+}
+
+/** Each statement names the index that serves it. */
+function prepare(connection: Connection) {
+  return {
+    selectAnswers: connection.prepare<HealthOf, Answers>(
+      `SELECT sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 300 AND 399) AS redirected,
+         sum(status BETWEEN 400 AND 499) AS refused, sum(status NOT BETWEEN 200 AND 499) AS broken,
+         sum(error IS NOT NULL) AS unanswered
+       FROM (SELECT id AS newest FROM deliveries INDEXED BY deliveries_of_endpoint
+             WHERE endpoint_id = @endpointId AND state = @state ORDER BY rowid DESC LIMIT @look)
+       JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
+    ),
+    selectNextDue: connection
+      .prepare<Pick<Delivery, "endpointId">, number>(
+        `SELECT next_at FROM deliveries INDEXED BY due_deliveries
+         WHERE endpoint_id = @endpointId AND state = 'due' ORDER BY next_at LIMIT 1`,
+      )
+      .pluck(),
+    countDueUpTo: connection
+      .prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, number>(
+        `SELECT count(*) FROM (SELECT 1 FROM deliveries INDEXED BY due_deliveries
+           WHERE endpoint_id = @endpointId AND state = 'due' LIMIT @limit)`,
+      )
+      .pluck(),
+    // A later delivery of the same event is another chance that it had.
+    selectFailed: connection
+      .prepare<FailedSince & { readonly look: number }, string>(
+        `SELECT failed_event FROM (
+           SELECT rowid AS place, event_id AS failed_event, created_at AS failed_from
+           FROM deliveries INDEXED BY deliveries_of_endpoint
+           WHERE endpoint_id = @endpointId AND state = 'failed' ORDER BY rowid DESC LIMIT @look)
+         WHERE failed_from >= @since AND NOT EXISTS (
+           SELECT 1 FROM deliveries AS later INDEXED BY deliveries_of_event
+           WHERE later.event_id = failed_event AND later.endpoint_id = @endpointId AND later.rowid > place)
+         LIMIT @limit`,
+      )
+      .pluck(),
+  };
+}
