@@ -81,3 +81,12 @@ export function checkOf(code: ErrorCode): Check {
 
 /** The decision that has the list of codes. */
 const LIST_OF_CODES = 4;
+
+const LADDER = [TRANSPORT, HOST, "route", CREDENTIAL, RATE, SCOPE];
+const OF_CREATE = [CONTENT, KEY, STORE, ORDER];
+
+/** The checks that a request of v1 passes, in their order (decision 3); with its own, where that is none of them. */
+export function ladderOf(method: string, check: string | null): readonly string[] {
+  const ladder = [...LADDER, ...(method === "POST" ? OF_CREATE : ["session"])];
+  return check === null || ladder.includes(check) ? ladder : [...ladder, check];
+}

@@ -43,7 +43,10 @@ INSERT INTO request_batches (store_id, last, requests)
 DROP TABLE requests;
 `;
 
-const BATCHES = "SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after";
+/** A batch has the positions up to its last one: the first that reaches a position is the last that is needed. */
+const BATCHES = `SELECT requests FROM request_batches
+  WHERE store_id = @storeId AND last > @after
+    AND last <= ifnull((SELECT min(last) FROM request_batches WHERE store_id = @storeId AND last >= @before), @before)`;
 
 /** As written; before there were faults of v1 none was. */
 type WrittenRequest = Omit<LoggedRequest, "fault"> & Partial<Pick<LoggedRequest, "fault">>;
@@ -65,21 +68,20 @@ export function requestsTable(connection: Connection) {
   });
 
   /** The requests of a store, newest first; with a text, those of batches that hold it as a JSON string. */
-  function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of holding(newestBatches.iterate({ storeId, after }), text))
-      yield* parsed(batch).toReversed();
+  function* newestFirst(part: Part, text: string | null): Generator<LoggedRequest> {
+    for (const batch of holding(newestBatches.iterate(part), text)) yield* parsed(batch).toReversed();
   }
 
   /** Those on an order with others beside them, newest first: only from the batches that hold some, where that is known. */
-  function* newestOfOrder(storeId: string, after: number, orderId: string | null): Generator<LoggedRequest> {
-    const batches = orderId === null ? undefined : orders().batchesOf(storeId, orderId);
-    if (batches === undefined) yield* newestFirst(storeId, after, orderId);
+  function* newestOfOrder(part: Part, orderId: string | null): Generator<LoggedRequest> {
+    const batches = orderId === null ? undefined : orders().batchesOf(part.storeId, orderId);
+    if (batches === undefined) yield* newestFirst(part, orderId);
     else for (const batch of batches) yield* parsed(batch).toReversed();
   }
 
   /** The requests of a store, oldest first; with a text, those of batches that hold it as a JSON string. */
-  function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of holding(oldestBatches.iterate({ storeId, after }), text)) yield* parsed(batch);
+  function* oldestFirst(part: Part, text: string | null): Generator<LoggedRequest> {
+    for (const batch of holding(oldestBatches.iterate(part), text)) yield* parsed(batch);
   }
 
   return {
@@ -97,7 +99,7 @@ export function requestsTable(connection: Connection) {
 
     /** The newest request with an id. */
     find: (storeId: string, requestId: string): LoggedRequest | undefined => {
-      for (const request of newestFirst(storeId, 0, requestId))
+      for (const request of newestFirst({ storeId, after: 0, before: LAST }, requestId))
         if (request.requestId === requestId) return request;
       return undefined;
     },
@@ -110,9 +112,11 @@ export function requestsTable(connection: Connection) {
       const start = Math.max(after, filter.after ?? 0);
       const found: LoggedRequest[] = [];
       const read = filter.after === null ? newestOfOrder : oldestFirst;
-      for (const request of read(storeId, start, filter.orderId)) {
+      const { before = LAST } = filter;
+      for (const request of read({ storeId, after: start, before }, filter.orderId)) {
         if (found.length >= filter.limit) break;
-        if (request.position > start && isAskedFor(filter, request)) found.push(request);
+        if (request.position > start && request.position < before && isAskedFor(filter, request))
+          found.push(request);
       }
       return filter.after === null ? found : found.toReversed();
     },
@@ -131,7 +135,11 @@ function parsed(batch: string): LoggedRequest[] {
   return written.map((request) => Object.assign(request, { fault: request.fault ?? null }));
 }
 
-type After = { readonly storeId: string; readonly after: number };
+/** Above every position. */
+const LAST = Number.MAX_SAFE_INTEGER;
+
+/** The positions of a store between two, neither of which is meant. */
+type Part = { readonly storeId: string; readonly after: number; readonly before: number };
 
 function statements(connection: Connection) {
   return {
@@ -145,7 +153,7 @@ function statements(connection: Connection) {
     last: connection
       .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
       .pluck(),
-    newestBatches: connection.prepare<After, string>(`${BATCHES} ORDER BY last DESC`).pluck(),
-    oldestBatches: connection.prepare<After, string>(`${BATCHES} ORDER BY last`).pluck(),
+    newestBatches: connection.prepare<Part, string>(`${BATCHES} ORDER BY last DESC`).pluck(),
+    oldestBatches: connection.prepare<Part, string>(`${BATCHES} ORDER BY last`).pluck(),
   };
 }

@@ -126,3 +126,8 @@ function prettyJson(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** A moment as lists show it: without its date, if that is today's. */
+export function timeOf(time: number, now: number): Html {
+  return iso(time).slice(0, 10) === iso(now).slice(0, 10) ? moment(time) : dated(time);
+}

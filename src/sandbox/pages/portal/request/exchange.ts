@@ -40,7 +40,7 @@ function curlPart({ language }: Pick<View, "language">, request: LoggedRequest, 
   const { method, path, refused } = request;
   const line = curlOf({ method, path, ...(refused ?? likeIt(request, made)) });
   if (line === undefined) return html`<p class="hint">${texts.noCurl}</p>`;
-  const isChanged = refused !== null && `${refused.body}${refused.headers.join(" ")}`.includes("…");
+  const isChanged = refused !== null && [refused.body, line].some((text) => text.includes("…"));
   return html`<figure class="bytes">
     <figcaption>${texts.curl}</figcaption>
     <pre tabindex="0">${copyable(line)}</pre>

@@ -1,0 +1,166 @@
+import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import {
+  parseStatuses,
+  type LoggedRequest,
+  type RequestFilter,
+} from "../../../../core/request/logged-request.ts";
+import { printableLiteral } from "../../../../core/text.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { storePath } from "../frame.ts";
+import { answerBadge, empty, linkedRow, table, timeOf } from "../parts.ts";
+import type { Content, PortalContext, View } from "../view.ts";
+import { REQUEST_TEXTS } from "./texts.ts";
+
+const PAGE = 50;
+/** How many requests are read at a time for those that match, and how many at most. */
+const READ = 500;
+const MAX_READ = 2000;
+
+/** What the address asks for. */
+type Wanted = {
+  readonly status: string;
+  readonly statuses: readonly [number, number] | null;
+  readonly path: string;
+  readonly q: string;
+  readonly before: number | undefined;
+};
+
+/** A part of the log: the requests that match, how many were read for them, and before which position to go on. */
+type Part = {
+  readonly requests: readonly LoggedRequest[];
+  readonly read: number;
+  readonly next: number | undefined;
+};
+
+/** The page of the request log, newest first. */
+export async function requestsPage(
+  { requests, world }: PortalContext,
+  view: View,
+): Promise<Outcome<Content>> {
+  const texts = REQUEST_TEXTS[view.language];
+  const wanted = readWanted(view);
+  if (!wanted.ok) return wanted;
+  const part = readPart(requests, view.storeId, wanted.value);
+  const { q, path, status, before } = wanted.value;
+  const isFiltered = q !== "" || path !== "" || status !== "" || before !== undefined;
+  const isNothing = part.requests.length === 0 && part.next === undefined && !isFiltered;
+  const main = html`<section>
+    ${filterForm(view, wanted.value)}
+    ${
+      isNothing
+        ? empty(texts.noRequests, "checkout orders create --order-id order-1001 --price-id price_coffee")
+        : requestTable(view, part.requests, world.now())
+    }
+    ${pager(view, wanted.value, part)}
+  </section>`;
+  return accept({ title: texts.title, main, live: { kind: "requests" } });
+}
+
+/** Reads the log backwards, bounded, until a page is full. */
+function readPart(log: PortalContext["requests"], storeId: string, wanted: Wanted): Part {
+  const any = { method: null, orderId: null, after: null, from: null } as const;
+  const filter: RequestFilter = { ...any, statuses: null, path: null, limit: READ };
+  const isAll = wanted.statuses === null && wanted.path === "" && wanted.q === "";
+  const found: LoggedRequest[] = [];
+  let { before } = wanted;
+  let read = 0;
+  while (found.length <= PAGE && read < MAX_READ) {
+    const limit = isAll ? PAGE + 1 : READ;
+    const some = log.list(storeId, { ...filter, limit, ...(before === undefined ? {} : { before }) });
+    read += some.length;
+    found.push(...some.filter((request) => isWanted(wanted, request)));
+    before = some.at(-1)?.position;
+    if (some.length < limit) {
+      before = undefined;
+      break;
+    }
+  }
+  const requests = found.slice(0, PAGE);
+  const next = found.length > PAGE ? requests.at(-1)?.position : before;
+  return { requests, read, next };
+}
+
+function isWanted({ statuses, path, q }: Wanted, request: LoggedRequest): boolean {
+  const [lowest, highest] = statuses ?? [0, 999];
+  const { orderId, code, requestId } = request;
+  const isFound = [orderId ?? "", code ?? "", requestId].some((text) => text.toLowerCase().includes(q));
+  return request.status >= lowest && request.status <= highest && request.path.startsWith(path) && isFound;
+}
+
+/** Refuses with `invalid_parameter` a status that is none, and a place that is none. */
+function readWanted({ query }: View): Outcome<Wanted> {
+  const status = (query.get("status") ?? "").trim();
+  const statuses = status === "" ? null : parseStatuses(status);
+  if (statuses === undefined)
+    return refuse("invalid_parameter", `status is such as 404, or 4xx; got ${printableLiteral(status)}`);
+  const before = query.get("before") ?? "";
+  if (!/^\d{0,15}$/.test(before))
+    return refuse("invalid_parameter", `before is a position of the log; got ${printableLiteral(before)}`);
+  return accept({
+    status,
+    statuses,
+    path: (query.get("path") ?? "").trim(),
+    q: (query.get("q") ?? "").trim().toLowerCase(),
+    before: before === "" ? undefined : Number(before),
+  });
+}
+
+function filterForm(view: View, { status, path, q }: Wanted): Html {
+  const texts = REQUEST_TEXTS[view.language];
+  const known = ["2xx", "4xx", "409", "5xx"];
+  const statuses = status === "" || known.includes(status) ? known : [...known, status];
+  return html`<form method="get" action="${storePath(view, "/requests")}" class="filters" role="search">
+    <label
+      >${texts.status}
+      <select name="status">
+        <option value="">${texts.any}</option>
+        ${statuses.map(
+          (one) => html`<option value="${one}" ${one === status ? html`selected` : ""}>${one}</option>`,
+        )}
+      </select></label
+    >
+    <label>${texts.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
+    <label>${texts.search} <input name="q" type="search" value="${q}" size="28" /></label>
+    <button type="submit">${texts.filter}</button>
+  </form>`;
+}
+
+function requestTable(view: View, requests: readonly LoggedRequest[], now: number): Html {
+  const texts = REQUEST_TEXTS[view.language];
+  if (requests.length === 0) return html`<p class="hint">${texts.noMatch}</p>`;
+  const columns = [texts.time, texts.method, texts.path, texts.status, texts.code, texts.took, texts.order];
+  const rows = requests.map((request) => requestRow(view, request, now));
+  return html`<div class="requests">${table(texts.requests, columns, rows)}</div>`;
+}
+
+function requestRow(view: View, request: LoggedRequest, now: number): Html {
+  const texts = REQUEST_TEXTS[view.language];
+  const { requestId, at, method, path, status, code, durationMs, orderId, fault } = request;
+  const mark = fault === null ? "" : html` <span class="badge warn">${texts.fault}: ${fault.action}</span>`;
+  const orders = new URLSearchParams({ q: orderId ?? "" }).toString();
+  return linkedRow(storePath(view, `/requests/${requestId}`), [
+    timeOf(at, now),
+    html`<code>${method}</code>`,
+    html`<code class="path">${path}</code>`,
+    answerBadge(view, status),
+    html`${code === null ? "" : html`<code>${code}</code>`}${mark}`,
+    html`<span class="ms">${durationMs.toFixed(1)}</span>`,
+    orderId === null ? "" : html`<a href="${storePath(view, `/checkouts?${orders}`)}">${orderId}</a>`,
+  ]);
+}
+
+function pager(view: View, { status, path, q }: Wanted, { requests, read, next }: Part): Html {
+  const texts = REQUEST_TEXTS[view.language];
+  if (next === undefined) return html``;
+  const isFull = requests.length === PAGE;
+  const filters = Object.entries({ status, path, q, before: String(next) }).filter(
+    ([, value]) => value !== "",
+  );
+  const query = new URLSearchParams(filters);
+  return html`<p class="pager">
+    ${isFull ? "" : html`<span class="hint">${texts.looked(read)}</span>`}
+    <a href="${storePath(view, `/requests?${query.toString()}`)}" rel="next"
+      >${isFull ? texts.older : texts.lookOn}</a
+    >
+  </p>`;
+}
