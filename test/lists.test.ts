@@ -2,6 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { PAYMENT_METHODS, STATUSES } from "../src/core/checkout/checkout.ts";
+import { openRequestFile } from "../src/store/request/request-file.ts";
 import { openStore } from "../src/store/store.ts";
 import { deliveryLines, eventLines } from "../src/cli/webhook/report.ts";
 import { checkoutLines } from "../src/cli/order/list.ts";
@@ -243,6 +244,16 @@ const FEW = [
 
 /** Statements that read a whole table or index, which is small by nature: at most 100 faults of a store, open tries. */
 const WHOLE = [/FROM faults$/, /FROM delivery_attempts WHERE finished_at IS NULL$/];
+const ANY_REQUEST = {
+  statuses: null,
+  method: null,
+  path: null,
+  orderId: null,
+  after: null,
+  from: null,
+  limit: 1,
+} as const;
+
 
 /** Which index serves what a create, a payment or a delivery asks for: another one that fits would read more. */
 const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
@@ -254,6 +265,12 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
   [/FROM deliveries AS one WHERE/, "due_deliveries (endpoint_id=?)"],
   [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
   [/^SELECT 1 FROM deliveries/, "deliveries_of_event (event_id=?)"],
+  [/^SELECT sum\(status BETWEEN/, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
+  [/^SELECT failed_event FROM/, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
+  [/^SELECT failed_event FROM/, "deliveries_of_event (event_id=? AND rowid>?)"],
+  [/^SELECT next_at FROM deliveries/, "due_deliveries (endpoint_id=?)"],
+  [/^SELECT number, started_at AS startedAt, url, milliseconds/, "(delivery_id=?)"],
+  [/^SELECT requests FROM request_batches .* DESC$/, "PRIMARY KEY (store_id=? AND last>? AND last<?)"],
   [/SELECT max\(sequence\) FROM events/, "sqlite_autoindex_events_2 (checkout_id=?)"],
 ];
 
@@ -291,9 +308,12 @@ test("no statement on checkouts, events or deliveries reads a whole table, or so
     state: null,
     limit: 1,
   });
+  const log = openRequestFile(":memory:", { nativeBinding: undefined });
+  if (!log.ok) throw new Error(log.refusal.message);
+  log.value.list("s", { ...ANY_REQUEST, before: 7 });
   const reads = [...prepared].filter(
     ([sql]) =>
-      /\b(checkouts|events|deliveries|delivery_attempts|endpoints|faults|idempotency_keys|page_views)\b/.test(
+      /\b(checkouts|events|deliveries|delivery_attempts|endpoints|faults|idempotency_keys|page_views|request_batches)\b/.test(
         sql,
       ) && /^\s*(SELECT|UPDATE|DELETE)/.test(sql),
   );
@@ -316,6 +336,7 @@ test("no statement on checkouts, events or deliveries reads a whole table, or so
     ]);
   }
   store.close();
+  log.value.close();
 });
 
 test("deliveries are listed part by part, with those to endpoints that were removed", async () => {

@@ -5,7 +5,6 @@ import {
   wants,
   type Endpoint,
 } from "../../core/webhook/endpoint.ts";
-import { MAX_REPLAYED_FAILED } from "../../core/control/webhook.ts";
 import { recordTestEvent } from "../../core/checkout/event.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import {
@@ -14,6 +13,7 @@ import {
   sealSecret,
   SIGNING_SECRET_BYTES,
 } from "../../core/sealed-secret.ts";
+import { MAX_REPLAYED_FAILED } from "../../core/control/webhook.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";

@@ -91,8 +91,9 @@ export function eventsTable(connection: Connection) {
       return first.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The newest matching events, oldest first. */
-    latest: (filter: EventFilter): StoredEvent[] => {
+    /** The newest matching events, oldest first: of all, or of those of the store before a position. */
+    latest: (wanted: EventFilter & { readonly before?: number }): StoredEvent[] => {
+      const filter = { before: Number.MAX_SAFE_INTEGER, ...wanted };
       const { selectLatest, selectLatestOf, at } = lists();
       if (filter.checkoutId !== null) return selectLatestOf.all(filter).toReversed();
       const positions = typesOf(filter).flatMap((type) => selectLatest.all({ ...filter, type }));
@@ -115,9 +116,9 @@ function prepareLists(connection: Connection) {
   return {
     at: connection.prepare<[number], StoredEvent>(`SELECT ${COLUMNS} FROM events WHERE position = ?`),
     selectLatest: connection
-      .prepare<OfType, number>(
+      .prepare<OfType & { readonly before: number }, number>(
         `SELECT position FROM events INDEXED BY events_of_store
-         WHERE store_id = @storeId AND type = @type ORDER BY position DESC LIMIT @limit`,
+         WHERE store_id = @storeId AND type = @type AND position < @before ORDER BY position DESC LIMIT @limit`,
       )
       .pluck(),
     selectAfter: connection

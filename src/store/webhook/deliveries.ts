@@ -40,6 +40,10 @@ export type DeliveryFilter = {
   readonly before?: string | undefined;
 };
 
+/** A part of the list of deliveries, and where the next part begins: behind this delivery. */
+export type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBefore: string | null };
+
+type PageFilter = DeliveryFilter & { readonly type: string | null };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
 type NewRow = Omit<NewDelivery, "inOrder"> & { readonly inOrder: number };
 /** As stored: the fault as its header has it. */
@@ -141,6 +145,9 @@ export function deliveriesTable(connection: Connection) {
     ofCheckout: (checkoutId: string, limit: number): Delivery[] =>
       sql.selectOfCheckout.all(checkoutId, limit).map(fromKnownRow).toReversed(),
 
+    /** A part of the list, of one event type or all. Of one type it looks at 1000 deliveries, and says where to go on. */
+    page: (filter: PageFilter): DeliveryPage => pageOf(lists(), filter),
+
     /** The newest matching deliveries, newest first. */
     list: ({ before: id, ...filter }: DeliveryFilter): Delivery[] => {
       const { storeId } = filter;
@@ -229,6 +236,9 @@ function hasOpenTry(delivery: string): string {
   return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }
 
+/** How many deliveries are looked at for those of one event type. */
+const LOOK_TYPE = 1000;
+
 /** Before it are all deliveries. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
@@ -237,16 +247,43 @@ type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
 
 /** The deliveries of an event or a checkout are few; all others are read endpoint by endpoint, and state by state. */
 function listPart(lists: ReturnType<typeof prepareLists>, part: Part): Delivery[] {
-  const { storeId, endpointId, eventId, checkoutId, limit } = part;
+  const { eventId, checkoutId } = part;
   if (eventId !== null) return lists.selectOfEvent.all(part).map(fromKnownRow);
   if (checkoutId !== null) return lists.selectOfCheckout.all(part).map(fromKnownRow);
+  return newestPlaces(lists, part).flatMap((place) => fromRow(lists.at.get(place)) ?? []);
+}
+
+function pageOf(
+  lists: ReturnType<typeof prepareLists>,
+  { before: id, type, ...filter }: PageFilter,
+): DeliveryPage {
+  const { storeId, limit } = filter;
+  const { selectPlace, selectType, at } = lists;
+  const before = id === undefined ? AFTER_ALL : (selectPlace.get({ storeId, id }) ?? 0);
+  const look = type === null ? limit + 1 : LOOK_TYPE;
+  const places = newestPlaces(lists, { ...filter, before, limit: look });
+  const found: number[] = [];
+  for (const place of places) {
+    if (type === null || selectType.get(place) === type) found.push(place);
+    if (found.length > limit) break;
+  }
+  const shown = found.slice(0, limit);
+  const more = found.length > limit ? shown.at(-1) : places.length >= look ? places.at(-1) : undefined;
+  return {
+    deliveries: shown.flatMap((place) => fromRow(at.get(place)) ?? []),
+    nextBefore: (more === undefined ? undefined : at.get(more)?.id) ?? null,
+  };
+}
+
+/** The places of the newest deliveries to an endpoint or to all of a store, newest first. */
+function newestPlaces(lists: ReturnType<typeof prepareLists>, part: Part): readonly number[] {
+  const { storeId, endpointId, limit } = part;
   const endpoints = lists.selectEndpoints.all({ storeId, endpointId });
   const states = part.state === null ? DELIVERY_STATES : [part.state];
   const places = endpoints.flatMap((endpoint) =>
     states.flatMap((state) => lists.selectPlaces.all({ ...part, endpointId: endpoint, state })),
   );
-  const newest = places.toSorted((left, right) => right - left).slice(0, limit);
-  return newest.flatMap((place) => fromRow(lists.at.get(place)) ?? []);
+  return places.toSorted((left, right) => right - left).slice(0, limit);
 }
 
 /** Each statement names the index that serves it. */
@@ -274,6 +311,11 @@ function prepareLists(connection: Connection) {
       )
       .pluck(),
     at: connection.prepare<[number], Row>(`SELECT ${COLUMNS} FROM deliveries WHERE rowid = ?`),
+    selectType: connection
+      .prepare<[number], string>(
+        "SELECT type FROM events WHERE id = (SELECT event_id FROM deliveries WHERE rowid = ?)",
+      )
+      .pluck(),
     selectOfEvent: connection.prepare<Part, Row>(
       `SELECT ${COLUMNS} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${filtered}`,
     ),

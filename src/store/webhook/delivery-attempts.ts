@@ -49,6 +49,11 @@ type NewAttempt = Pick<
   DeliveryAttempt,
   "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
 >;
+/** The last try of a delivery, as lists show it. */
+export type LastTry = Pick<
+  DeliveryAttempt,
+  "number" | "startedAt" | "url" | "milliseconds" | "status" | "error"
+>;
 type Place = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
 const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash,
@@ -116,6 +121,10 @@ export function deliveryAttemptsTable(connection: Connection) {
          SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
     ),
   );
+  const selectNewest = connection.prepare<[string], LastTry>(
+    `SELECT number, started_at AS startedAt, url, milliseconds, status, error FROM delivery_attempts
+     WHERE delivery_id = ? ORDER BY number DESC LIMIT 1`,
+  );
 
   return {
     /** Of each of these checkouts what a receiver answered last, in one statement; those without an answer are not in it. */
@@ -143,6 +152,9 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** The number of the last try, and why it got no answer; undefined before the first. */
     last: (deliveryId: string): Pick<DeliveryAttempt, "number" | "error"> | undefined =>
       selectLast.get(deliveryId),
+
+    /** The last try of a delivery, without what was sent and answered; undefined before the first. */
+    newest: (deliveryId: string): LastTry | undefined => selectNewest.get(deliveryId),
 
     /** Tries that have not ended: after a start, those that were interrupted when the last process ended. */
     open: (): DeliveryAttempt[] => selectOpen.all(),

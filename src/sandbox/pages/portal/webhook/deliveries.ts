@@ -1,0 +1,223 @@
+import { parseJson } from "../../../../core/json.ts";
+import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { printableLiteral } from "../../../../core/text.ts";
+import { DELIVERY_STATES, type DeliveryState } from "../../../../core/webhook/delivery.ts";
+import { EVENT_TYPES } from "../../../../core/webhook/endpoint.ts";
+import type { Delivery } from "../../../../store/webhook/deliveries.ts";
+import type { StoredEvent } from "../../../../store/checkout/events.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { storePath } from "../frame.ts";
+import { storeTime } from "../../../at-store.ts";
+import { answerBadge, empty, linkedRow, table, timeOf } from "../parts.ts";
+import type { PortalContext, View } from "../view.ts";
+import { WEBHOOK_TEXTS } from "./texts.ts";
+
+/** Which deliveries a page lists; null for all. */
+export type DeliveryChoice = {
+  readonly endpointId: string | null;
+  readonly state: DeliveryState | null;
+  readonly type: string | null;
+  /** The delivery behind which the part begins. */
+  readonly before: string | undefined;
+};
+
+/** What lists of deliveries read. */
+type Listing = Pick<PortalContext, "store" | "world">;
+
+const PAGE = 50;
+
+/** Reads the filters of the address. Refuses with `invalid_parameter` what no delivery has, with `not_found` a place that is gone. */
+export function readChoice(
+  { store }: Pick<PortalContext, "store">,
+  { query, storeId }: Pick<View, "query" | "storeId">,
+): Outcome<DeliveryChoice> {
+  const state = oneOf(query, "state", DELIVERY_STATES);
+  if (!state.ok) return state;
+  const type = oneOf(query, "type", EVENT_TYPES);
+  if (!type.ok) return type;
+  const before = given(query, "before");
+  if (before !== null && store.deliveries.find(before)?.storeId !== storeId)
+    return refuse("not_found", `there is no delivery ${printableLiteral(before)} to go on from`);
+  return accept({
+    endpointId: given(query, "endpoint"),
+    state: state.value,
+    type: type.value,
+    before: before ?? undefined,
+  });
+}
+
+/** The filters as fields of a form that changes nothing but the address. */
+export function filterForm(
+  { store }: Pick<PortalContext, "store">,
+  view: View,
+  choice: DeliveryChoice,
+): Html {
+  const texts = WEBHOOK_TEXTS[view.language];
+  const known = store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
+  const chosen = choice.endpointId;
+  const isKnown = chosen === null || known.some(([id]) => id === chosen);
+  // One that was removed has its deliveries still.
+  const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
+  const states = DELIVERY_STATES.map((state) => [state, texts.states[state]] as const);
+  const types = EVENT_TYPES.map((type) => [type, type] as const);
+  return html`<form
+    method="get"
+    action="${storePath(view, "/webhooks")}"
+    class="filters"
+    role="search"
+    data-narrow
+  >
+    ${choiceField(texts, { name: "endpoint", label: texts.endpoint, chosen }, endpoints)}
+    ${choiceField(texts, { name: "state", label: texts.state, chosen: choice.state }, states)}
+    ${choiceField(texts, { name: "type", label: texts.eventType, chosen: choice.type }, types)}
+    <button type="submit">${texts.filter}</button>
+  </form>`;
+}
+
+/** A part of the list of deliveries, newest first, with the link to the next part. */
+export function deliveryList(context: Listing, view: View, choice: DeliveryChoice): Html {
+  const texts = WEBHOOK_TEXTS[view.language];
+  const { storeId } = view;
+  const filter = { storeId, eventId: null, checkoutId: null, limit: PAGE };
+  const { deliveries, nextBefore } = context.store.deliveries.page({ ...filter, ...choice });
+  const isFiltered = [choice.endpointId, choice.state, choice.type, choice.before].some(
+    (one) => one !== null && one !== undefined,
+  );
+  if (deliveries.length === 0 && nextBefore === null && !isFiltered)
+    return empty(texts.noDeliveries, "checkout trigger order.succeeded");
+  const { endpointId, state, type } = choice;
+  const older =
+    nextBefore === null
+      ? ""
+      : html`<p class="pager">
+          <a href="${listPath(view, { endpoint: endpointId, state, type, before: nextBefore })}" rel="next"
+            >${texts.older}</a
+          >
+        </p>`;
+  const rows =
+    deliveries.length === 0
+      ? html`<p class="hint">${texts.noMatch}</p>`
+      : deliveryTable(context, view, deliveries);
+  return html`${rows} ${older}`;
+}
+
+/** Deliveries as rows, each with its last try. */
+export function deliveryTable(context: Listing, view: View, deliveries: readonly Delivery[]): Html {
+  const texts = WEBHOOK_TEXTS[view.language];
+  const columns = [
+    texts.made,
+    texts.event,
+    texts.order,
+    texts.endpoint,
+    texts.result,
+    texts.tries,
+    texts.state,
+  ];
+  const rows = deliveries.map((delivery) => deliveryRow(context, view, delivery));
+  return html`<div class="deliveries">${table(texts.deliveries, columns, rows)}</div>`;
+}
+
+/** The state of a delivery, with a mark that does not depend on colour; of one that is due, when. */
+export function deliveryState(
+  { language }: Pick<View, "language">,
+  { state, nextAt }: Pick<Delivery, "state" | "nextAt">,
+  now: number,
+): Html {
+  const kind = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
+  const when = state === "due" ? html` ${timeOf(nextAt, now)}` : "";
+  return html`<span class="badge ${kind}">${WEBHOOK_TEXTS[language].states[state]}</span>${when}`;
+}
+
+/** The order_id in an event; empty where it is of no order. */
+function orderIdOf({ body }: Pick<StoredEvent, "body">): string {
+  const event = parseJson(body) as { readonly data?: { readonly order_id?: unknown } } | undefined;
+  const orderId = event?.data?.order_id;
+  return typeof orderId === "string" ? orderId : "";
+}
+
+/** The order of an event, with the link to its page. */
+export function orderLink(view: View, event: StoredEvent): Html {
+  const { checkoutId } = event;
+  if (checkoutId === null) return html`<span class="hint">${WEBHOOK_TEXTS[view.language].ofNoOrder}</span>`;
+  return html`<a href="${storePath(view, `/checkouts/${checkoutId}`)}">${orderIdOf(event)}</a>`;
+}
+
+/** The address of the list with these filters. */
+export function listPath(
+  view: Pick<View, "storeId">,
+  filters: Readonly<Record<string, string | null>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) if (value !== null) query.set(name, value);
+  return storePath(view, `/webhooks${query.size === 0 ? "" : `?${query.toString()}`}`);
+}
+
+function deliveryRow(context: Listing, view: View, delivery: Delivery): Html {
+  const { store } = context;
+  const now = storeTime(context, view.storeId);
+  const texts = WEBHOOK_TEXTS[view.language];
+  const { id, createdAt, endpointId, eventId, tries, cause } = delivery;
+  const event = store.events.find(eventId);
+  const last = store.deliveryAttempts.newest(id);
+  const url = last?.url ?? store.endpoints.find(endpointId)?.url ?? endpointId;
+  const order = event === undefined ? "" : orderLink(view, event);
+  const took =
+    last === undefined || last.milliseconds === null
+      ? ""
+      : html` <span class="hint">${last.error ?? ""} ${texts.took(last.milliseconds)}</span>`;
+  const isOpen = last !== undefined && last.status === null && last.error === null;
+  const result =
+    last === undefined
+      ? html`<span class="hint">${texts.notTried}</span>`
+      : isOpen
+        ? html`<span class="hint">${texts.underWay}</span>`
+        : html`${answerBadge(view, last.status)}${took}`;
+  const why = cause === "event" ? "" : html` <span class="hint">${texts.causes[cause]}</span>`;
+  return linkedRow(storePath(view, `/webhooks/deliveries/${id}`), [
+    timeOf(createdAt, now),
+    html`${event?.type ?? eventId}${why}`,
+    order,
+    html`<span class="address">${url}</span>`,
+    result,
+    String(last?.number ?? tries),
+    deliveryState(view, delivery, now),
+  ]);
+}
+
+function choiceField(
+  { any }: { readonly any: string },
+  { name, label, chosen }: { readonly name: string; readonly label: string; readonly chosen: string | null },
+  options: readonly (readonly [value: string, text: string])[],
+): Html {
+  return html`<label
+    >${label}
+    <select name="${name}">
+      <option value="">${any}</option>
+      ${options.map(
+        ([value, text]) =>
+          html`<option value="${value}" ${value === chosen ? html`selected` : ""}>${text}</option>`,
+      )}
+    </select></label
+  >`;
+}
+
+function oneOf<const Value extends string>(
+  query: URLSearchParams,
+  name: string,
+  values: readonly Value[],
+): Outcome<Value | null> {
+  const text = given(query, name);
+  if (text === null) return accept(null);
+  const known = values.find((value) => value === text);
+  if (known !== undefined) return accept(known);
+  return refuse(
+    "invalid_parameter",
+    `${name} must be one of ${values.join(", ")}; got ${printableLiteral(text)}`,
+  );
+}
+
+/** A field of the address; one that is empty is one that was not filled in. */
+function given(query: URLSearchParams, name: string): string | null {
+  const text = query.get(name);
+  return text === "" ? null : text;
+}

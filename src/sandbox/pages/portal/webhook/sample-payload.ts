@@ -1,0 +1,46 @@
+import { recordEvent, recordTestEvent } from "../../../../core/checkout/event.ts";
+import { STATUSES, type Checkout, type Status } from "../../../../core/checkout/checkout.ts";
+import { checkoutJson } from "../../../../core/checkout/wire.ts";
+import { storeTime } from "../../../at-store.ts";
+import type { PortalContext } from "../view.ts";
+
+const EVENT_ID = "00000000-0000-7000-8000-000000000001";
+const CHECKOUT_ID = "00000000-0000-7000-8000-000000000002";
+
+/** Where a checkout most often comes from, and how many events it has had by then. */
+const BEFORE: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
+  created: [null, 1],
+  pending: ["created", 2],
+  succeeded: ["pending", 3],
+  failed: ["pending", 3],
+  cancelled: ["created", 2],
+  expired: ["created", 2],
+};
+
+/** The bytes that an event of a type carries, made by the function that makes real ones, of an order that does not exist. */
+export function samplePayload(
+  context: Pick<PortalContext, "store" | "world" | "checkoutOrigin">,
+  storeId: string,
+  type: string,
+): string {
+  const now = storeTime(context, storeId);
+  const status = STATUSES.find((one) => type.endsWith(`.${one}`));
+  if (status === undefined) return recordTestEvent({ id: EVENT_ID, storeId }, now).body;
+  const [previousStatus, sequence] = BEFORE[status];
+  const checkout: Checkout = {
+    id: CHECKOUT_ID,
+    storeId,
+    object: type.startsWith("order.") ? "order" : "checkout_session",
+    orderId: "order-1001",
+    amountMinor: 1999,
+    currency: "EUR",
+    paymentMethod: "alipay_plus",
+    description: null,
+    priceId: null,
+    status,
+    createdAt: now,
+    expiresAt: now,
+  };
+  const bytes = checkoutJson(checkout, context.checkoutOrigin);
+  return recordEvent({ id: EVENT_ID, checkout, previousStatus, sequence, checkoutJson: bytes }, now).body;
+}
