@@ -30,7 +30,7 @@ export function requestDetails(view: Pick<View, "language">, request: LoggedRequ
 }
 
 /** Headers as lines: names and values alternate. */
-export function headerText(headers: readonly string[]): string {
+function headerText(headers: readonly string[]): string {
   const lines = headers.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${headers[at + 1] ?? ""}`] : []));
   return lines.join("\n");
 }

@@ -39,7 +39,7 @@ export function attemptDetails(
 }
 
 /** With which secret a try was signed and what a receiver had to find, in words. The secret itself is nowhere. */
-export function signingWords(texts: Texts, signing: Signing): Html {
+function signingWords(texts: Texts, signing: Signing): Html {
   if (!signing.known) return html`${texts.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
   const asked = fault === null ? undefined : texts.faultSigned[fault];
@@ -80,7 +80,7 @@ function attemptFacts(
 }
 
 /** A command with the ids of what it is about. */
-export function withIds(
+function withIds(
   command: string,
   { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">,
 ): string {
