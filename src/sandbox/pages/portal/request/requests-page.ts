@@ -109,7 +109,7 @@ function filterForm(view: View, { status, path, q }: Wanted): Html {
   const texts = REQUEST_TEXTS[view.language];
   const known = ["2xx", "4xx", "409", "5xx"];
   const statuses = status === "" || known.includes(status) ? known : [...known, status];
-  return html`<form method="get" action="${storePath(view, "/requests")}" class="filters" role="search">
+  return html`<form method="get" action="${storePath(view, "/requests")}" class="filters">
     <label
       >${texts.status}
       <select name="status">

@@ -80,10 +80,7 @@ function attemptFacts(
 }
 
 /** A command with the ids of what it is about. */
-function withIds(
-  command: string,
-  { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">,
-): string {
+function withIds(command: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
   return command.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 

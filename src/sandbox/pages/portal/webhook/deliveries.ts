@@ -60,13 +60,7 @@ export function filterForm(
   const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
   const states = DELIVERY_STATES.map((state) => [state, texts.states[state]] as const);
   const types = EVENT_TYPES.map((type) => [type, type] as const);
-  return html`<form
-    method="get"
-    action="${storePath(view, "/webhooks")}"
-    class="filters"
-    role="search"
-    data-narrow
-  >
+  return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters" data-narrow>
     ${choiceField(texts, { name: "endpoint", label: texts.endpoint, chosen }, endpoints)}
     ${choiceField(texts, { name: "state", label: texts.state, chosen: choice.state }, states)}
     ${choiceField(texts, { name: "type", label: texts.eventType, chosen: choice.type }, types)}
