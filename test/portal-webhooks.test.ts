@@ -58,7 +58,7 @@ test("an endpoint is added with the chosen types; its secret is shown once, and 
 });
 
 test("an endpoint is rotated, paused, disabled, enabled and removed, and each is told with its reason", async () => {
-  const { portal, webhooks, addEndpoint, receiver, endpoint, control } = await openSite();
+  const { portal, webhooks, addEndpoint, receiver, endpoint, control, harness } = await openSite();
   const { id } = await addEndpoint(receiver(3000).url);
   const at = `${webhooks}/endpoints/${id}`;
   const before = (await control<{ in_force: string[] }>(`/endpoints/${id}/secret`)).data.in_force;
@@ -72,6 +72,13 @@ test("an endpoint is rotated, paused, disabled, enabled and removed, and each is
   for (const secret of after) expect(both.html).toContain(secret);
   const paused = await portal.act(`${at}/state`, { action: "pause" });
   expect(paused.text).toContain("paused by request it was paused by request");
+  expect((await endpoint(id)).state).toBe("paused");
+  await portal.act(`${at}/state`, { action: "enable" });
+  const typed = await harness.run(["endpoints", "pause", id]);
+  expect([typed.code, typed.stdout]).toEqual([
+    0,
+    "http://localhost:3000/hooks is paused: its events wait until it is enabled\n",
+  ]);
   expect((await endpoint(id)).state).toBe("paused");
   const disabled = await portal.act(`${at}/state`, { action: "disable" });
   expect(disabled.text).toContain("disabled it was switched off");

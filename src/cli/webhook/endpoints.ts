@@ -29,7 +29,7 @@ const NEXT_AFTER: NextAfter = {
   state_conflict: "checkout endpoints list shows their states; checkout endpoints enable <id> enables one",
 };
 
-/** `checkout endpoints add|list|remove|enable|disable|test`. */
+/** `checkout endpoints add|list|remove|enable|disable|pause|test`. */
 export function registerEndpoints(parent: Command, registry: Registry): void {
   register<AddOptions>(parent, registry, {
     name: "add <url>",
@@ -96,6 +96,11 @@ const CHANGES: readonly Change[] = [
     action: "disable",
     summary: "disable an endpoint: events that happen while it is disabled are not delivered later",
     done: "is disabled: events that happen meanwhile are not delivered later",
+  },
+  {
+    action: "pause",
+    summary: "pause an endpoint: its events wait until it is enabled",
+    done: "is paused: its events wait until it is enabled",
   },
 ];
 
