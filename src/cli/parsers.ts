@@ -1,7 +1,7 @@
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
 import { durationOf, isHost, parseSchedule, rateLimitOf } from "../core/config/setting-text.ts";
-import { formatAmount, minorUnitsOf } from "../core/money.ts";
+import { expectedAmount } from "../core/money.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
@@ -85,16 +85,13 @@ export function parseWhole(minimum: number, maximum: number): (text: string) => 
 
 /** An amount in minor units. What has decimals is refused with what was meant, in the currency that is typed beside it. */
 export function parseAmountMinor({ argv }: Pick<World, "argv">): (text: string) => number {
-  const parse = parseWhole(1, Number.MAX_SAFE_INTEGER);
   return (text) => {
     const typed = ownWords(argv)
       .join(" ")
       .match(/(?<=--currency[ =])[a-z]{3}\b/i)?.[0];
-    const currency = parseCurrency(typed ?? "EUR");
-    const meant = minorUnitsOf(text, currency);
-    if (meant === undefined || meant === 0) return parse(text);
-    const expected = `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
-    throw invalidOption(`${expected}: ${formatAmount(meant, currency)} is ${meant}`, text);
+    const expected = expectedAmount(text, parseCurrency(typed ?? "EUR"));
+    if (expected !== undefined) throw invalidOption(expected, text);
+    return Number(text);
   };
 }
 

@@ -48,6 +48,21 @@ export function minorUnitsOf(text: string, currency: string): number | undefined
   return Number(whole + decimals.slice(0, places).padEnd(places, "0"));
 }
 
+/**
+ * What was expected in place of a text that is no amount in minor units, with what one with decimals most likely means;
+ * undefined where it is one.
+ */
+export function expectedAmount(text: string, currency: string): string | undefined {
+  const meant = minorUnitsOf(text, currency);
+  if (meant !== undefined && meant !== 0)
+    return `${WHOLE_AMOUNT}, in minor units: ${formatAmount(meant, currency)} is ${meant}`;
+  return /^\d{1,16}$/.test(text) && Number(text) > 0 && Number(text) <= Number.MAX_SAFE_INTEGER
+    ? undefined
+    : WHOLE_AMOUNT;
+}
+
+const WHOLE_AMOUNT = `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
+
 /** An amount in minor units as people write it, exactly: `1999`, `EUR` is `19.99 EUR`. */
 export function formatAmount(amountMinor: number, currency: string): string {
   const decimals = currencyDecimals(currency);

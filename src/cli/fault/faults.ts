@@ -1,12 +1,21 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
-import { durationOf, durationText } from "../../core/config/setting-text.ts";
+import { durationText } from "../../core/config/setting-text.ts";
 import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/fault.ts";
 import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/profiles.ts";
 import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../core/fault/request.ts";
 import { termsOf } from "../../core/fault/terms.ts";
+import {
+  FAULT_END,
+  FAULT_SHARE,
+  faultEndOf,
+  matchText,
+  parametersText,
+  shareOf,
+  type FaultEnd,
+} from "../../core/fault/text.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import {
@@ -34,14 +43,11 @@ type AddOptions = CommonOptions & {
   readonly probability?: number;
   readonly seed?: string;
   readonly times?: number;
-  readonly until?: Until;
+  readonly until?: FaultEnd;
   readonly status?: number;
   readonly latency?: number;
   readonly retryAfter?: number;
 };
-
-/** The end of a fault: a time from now, or a moment; milliseconds by the store's clock. */
-type Until = { readonly inMs: number } | { readonly at: number };
 
 const MAX_TIMES = 1_000_000;
 
@@ -197,7 +203,7 @@ function withFlag(message: string): string {
 async function momentOf(
   context: Context,
   options: CommonOptions,
-  until: Until,
+  until: FaultEnd,
 ): Promise<Outcome<number, Problem>> {
   if ("at" in until) return accept(until.at);
   const clock = await callSandbox(context, options, { name: "showClock", body: undefined });
@@ -281,43 +287,20 @@ type Cell = (fault: FaultEntry) => string | number | null;
 const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: FaultEntry) => boolean])[] = [
   ["ID", ({ id }) => shortId(id)],
   ["ACTION", ({ action }) => action],
-  ["WITH", parametersOf, (fault) => parametersOf(fault) !== null],
-  ["ONLY", matchOf, (fault) => matchOf(fault) !== null],
+  ["WITH", parametersText, (fault) => parametersText(fault) !== null],
+  ["ONLY", matchText, (fault) => matchText(fault) !== null],
   ["LEFT", ({ times, applied }) => (times === null ? "any" : times - applied)],
   ["UNTIL", ({ until }) => (until === null ? null : iso(until)), ({ until }) => until !== null],
 ];
 
-function parametersOf({ status, latencyMs, retryAfterS }: FaultEntry): string | null {
-  if (status !== null) return String(status);
-  if (latencyMs !== null) return durationText(latencyMs);
-  return retryAfterS === null ? null : `${retryAfterS}s`;
-}
-
-function matchOf({ match, seed }: FaultEntry): string | null {
-  const { method, path, eventType, eventId, endpointId, orderId, nth, probability } = match;
-  const parts = [
-    method,
-    path,
-    eventType,
-    eventId === null ? null : `event ${shortId(eventId)}`,
-    endpointId === null ? null : `to ${shortId(endpointId)}`,
-    orderId,
-    nth === 1 ? null : `from number ${nth}`,
-    probability === null ? null : `${probability} by ${seed}`,
-  ].filter((part) => part !== null);
-  return parts.length === 0 ? null : parts.join(", ");
-}
-
 function parseShare(text: string): number {
-  const share = /^([01]|0?\.\d{1,9}|1\.0{1,9})$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(share)) throw invalidOption("a number from 0 to 1, such as 0.25", text);
+  const share = shareOf(text);
+  if (share === undefined) throw invalidOption(FAULT_SHARE, text);
   return share;
 }
 
-function parseUntil(text: string): Until {
-  const inMs = durationOf(text);
-  if (inMs !== undefined) return { inMs };
-  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw invalidOption("a span such as 10m, or a moment in ISO 8601", text);
-  return { at };
+function parseUntil(text: string): FaultEnd {
+  const end = faultEndOf(text);
+  if (end === undefined) throw invalidOption(FAULT_END, text);
+  return end;
 }

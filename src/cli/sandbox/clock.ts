@@ -5,10 +5,9 @@ import { decodeRequest, encodeAnswer, type RequestOf } from "../../core/control/
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
 import { happeningLines } from "../webhook/report.ts";
-import { durationOf } from "../../core/config/setting-text.ts";
+import { parseSpan } from "../../core/config/setting-text.ts";
 import { fail, usageProblem, type Ending, type Problem } from "../problem.ts";
 
-const MINUTES_AND_MORE = "a duration such as 31m, 2h or 45s";
 const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 
 /** `checkout sandbox clock show|freeze|advance|set|real`. */
@@ -64,19 +63,16 @@ async function runClock(
 }
 
 function advanceBy(text: string): RequestOf<"moveClock"> | Problem {
-  const by = durationOf(text);
-  return by === undefined ? wrong(MINUTES_AND_MORE, text) : { action: "advance", byMs: by };
+  const by = parseSpan(text);
+  return by.ok ? { action: "advance", byMs: by.value } : wrong(by.refusal.message);
 }
 
 /** The service's own check, so that a day that does not exist is not read as another one. */
 function setTo(text: string): RequestOf<"moveClock"> | Problem {
   const parsed = decodeRequest("moveClock", { action: "set", to: text });
-  return parsed.ok ? parsed.value : wrong(MOMENT, text);
+  return parsed.ok ? parsed.value : wrong(`expected ${MOMENT}; got ${printableLiteral(text)}`);
 }
 
-function wrong(expected: string, got: string): Problem {
-  return usageProblem(
-    `expected ${expected}; got ${printableLiteral(got)}`,
-    "correct it; the clock was not moved",
-  );
+function wrong(why: string): Problem {
+  return usageProblem(why, "correct it; the clock was not moved");
 }

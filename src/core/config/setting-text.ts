@@ -1,5 +1,6 @@
-import { accept, type Outcome } from "../outcome.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
 import type { RateLimit } from "../rate-limit.ts";
+import { printableLiteral } from "../text.ts";
 import {
   DISABLE_AFTER_MS,
   MAX_DELAY_MS,
@@ -17,6 +18,14 @@ export function durationOf(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
   if (digits === undefined || Number(digits) === 0) return undefined;
   return Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS];
+}
+
+/** The same for what a person types. Refuses with `invalid_parameter`. */
+export function parseSpan(text: string): Outcome<number> {
+  const milliseconds = durationOf(text);
+  if (milliseconds !== undefined) return accept(milliseconds);
+  const got = printableLiteral(text);
+  return refuse("invalid_parameter", `expected a duration such as 31m, 2h or 45s; got ${got}`);
 }
 
 /** A duration as it would be typed, in the largest unit up to hours that leaves no rest. */
