@@ -44,6 +44,22 @@ export function settlementsTable(connection: Connection) {
      ) ORDER BY dueAt, outcome IS NULL LIMIT 1`,
   );
 
+  const selectUntil = connection.prepare<
+    { readonly storeId: string; readonly until: number; readonly limit: number },
+    DueItem
+  >(
+    `SELECT * FROM (
+       SELECT * FROM (
+         SELECT checkout_id AS checkoutId, due_at AS dueAt, outcome FROM settlements
+         WHERE store_id = @storeId AND due_at <= @until ORDER BY due_at, checkout_id LIMIT @limit
+       ) UNION ALL SELECT * FROM (
+         SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts
+         WHERE store_id = @storeId AND status IN ('created', 'pending') AND expires_at <= @until
+         ORDER BY expires_at, id LIMIT @limit
+       )
+     ) ORDER BY dueAt, outcome IS NULL LIMIT @limit`,
+  );
+
   return {
     insert: (settlement: Settlement): void => {
       insert.run(settlement);
@@ -58,5 +74,9 @@ export function settlementsTable(connection: Connection) {
 
     /** The item of a store that is due next, even if it is not due yet. */
     next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
+
+    /** The items of a store that are due by a moment, the next one first, at most so many. */
+    until: (storeId: string, until: number, limit: number): DueItem[] =>
+      selectUntil.all({ storeId, until, limit }),
   };
 }

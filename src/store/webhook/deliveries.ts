@@ -88,9 +88,10 @@ CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
 /** The queue of deliveries: rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
-  const lists = lazily(() => prepareLists(connection));
 
   return {
+    ...deliveryLists(connection),
+
     /** Adds a delivery; one that waits for earlier events of its checkout is due with them at the earliest. */
     insert: (delivery: NewDelivery): void => {
       const { inOrder, checkoutId, sequence } = delivery;
@@ -144,6 +145,16 @@ export function deliveriesTable(connection: Connection) {
     /** The newest deliveries of a checkout, oldest first. */
     ofCheckout: (checkoutId: string, limit: number): Delivery[] =>
       sql.selectOfCheckout.all(checkoutId, limit).map(fromKnownRow).toReversed(),
+  };
+}
+
+/** The deliveries as they are listed. */
+function deliveryLists(connection: Connection) {
+  const lists = lazily(() => prepareLists(connection));
+  return {
+    /** Those to an endpoint that are due by a moment, the next one first, at most so many. */
+    dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
+      lists().selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
     /** A part of the list, of one event type or all. Of one type it looks at 1000 deliveries, and says where to go on. */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists(), filter),
@@ -292,6 +303,10 @@ function prepareLists(connection: Connection) {
     AND (@checkoutId IS NULL OR checkout_id = @checkoutId) AND (@state IS NULL OR state = @state)
     AND rowid < @before ORDER BY rowid DESC LIMIT @limit`;
   return {
+    selectDueUntil: connection.prepare<EndpointAt & { readonly limit: number }, Row>(
+      `SELECT ${COLUMNS} FROM deliveries INDEXED BY due_deliveries
+       WHERE endpoint_id = @endpointId AND state = 'due' AND next_at <= @now ORDER BY next_at LIMIT @limit`,
+    ),
     selectPlace: connection
       .prepare<Pick<Delivery, "id" | "storeId">, number>(
         "SELECT rowid FROM deliveries WHERE id = @id AND store_id = @storeId",

@@ -76,6 +76,11 @@ type Act<Name extends OperationName> = {
   readonly operation: Name;
   /** What the operation reads, by the names of its wire, from the fields of the form. Default: nothing. */
   readonly read?: (fields: ReadonlyMap<string, string>) => unknown;
+  /** The same for fields that a person types in other words, such as `1h`, and that can be refused for them. */
+  readonly parse?: (
+    fields: ReadonlyMap<string, string>,
+    at: { readonly context: PortalContext; readonly view: View },
+  ) => Outcome<unknown>;
   /** The address that is shown then: a path of the portal. */
   readonly leadsTo: (view: View, done: AnswerOf<Name>) => string;
   /** What the page that is shown then may show once, as `view.shownOnce`. Default: nothing. */
@@ -85,7 +90,7 @@ type Act<Name extends OperationName> = {
 /** An act: a form of our own page runs an operation of the control API, and the browser is sent on (decision 99). */
 export function act<Name extends OperationName>(
   path: string,
-  { operation, read, leadsTo, reveals }: Act<Name>,
+  { operation, read, parse, leadsTo, reveals }: Act<Name>,
 ): PortalRoute {
   const { role, entersStore } = CONTROL_OPERATIONS[operation];
   return {
@@ -99,7 +104,9 @@ export function act<Name extends OperationName>(
       const view = viewOf(context, call);
       const known = requireStore(context, view);
       if (!known.ok) return known;
-      const body = decodeRequest(operation, read?.(fields.value));
+      const given = parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value));
+      if (!given.ok) return given;
+      const body = decodeRequest(operation, given.value);
       if (!body.ok) return body;
       const done = await ask(context, operation, { ...view, body: body.value });
       if (!done.ok) return done;
