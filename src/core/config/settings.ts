@@ -118,6 +118,17 @@ export function changedSettingTexts(served: ServedSettings): readonly (readonly 
   return changed(served).map(({ field, live }) => [field, live(served)]);
 }
 
+/** Every setting of a live sandbox as it is typed, with its option, and whether it is the default. */
+export function servedSettingTexts(
+  served: ServedSettings,
+): readonly { readonly option: string; readonly text: string; readonly isDefault: boolean }[] {
+  return SETTINGS.map(({ option, live, byDefault, field }) => ({
+    option: `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+    text: live(served),
+    isDefault: field === "port" || live(served) === byDefault,
+  }));
+}
+
 /** Settings by the names of their options. */
 export function optionsOf(settings: SandboxSettings): Readonly<Record<string, unknown>> {
   const given = SETTINGS.filter(({ field }) => settings[field] !== undefined);

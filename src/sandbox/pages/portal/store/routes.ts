@@ -1,23 +1,136 @@
-import { accept } from "../../../../core/outcome.ts";
-import { html } from "../../../../web/html.ts";
-import { actForm, storePath } from "../frame.ts";
-import { act, ask, page, type PortalRoute } from "../route.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { storePath } from "../frame.ts";
+import { act, page, type PortalRoute } from "../route.ts";
+import type { PortalContext, View } from "../view.ts";
+import { catalogPage, readPrice } from "./catalog-page.ts";
+import { clockPage, movedLines, readMove } from "./clock-page.ts";
+import { faultsPage, readFault } from "./faults-page.ts";
+import { keysPage, readScopes } from "./keys-page.ts";
+import { readOrigin, settingsPage } from "./settings-page.ts";
+import { startPage } from "./start-page.ts";
+import { readNamed, readStore, storesPage } from "./stores-page.ts";
+
+type Fields = ReadonlyMap<string, string>;
 
 /** The pages of a store itself: start, catalog, keys, settings, clock, faults, stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
-  page("/portal/{store_id}/start", async ({ localOrigin }) =>
-    accept({ title: "Start", main: html`<p>${localOrigin}/v1</p>` }),
-  ),
-  page("/portal/{store_id}/clock", async (context, view) => {
-    const clock = await ask(context, "showClock", { ...view, body: undefined });
-    if (!clock.ok) return clock;
-    const main = html`<p>${new Date(clock.value.now).toISOString()}</p>
-      ${actForm(view, { action: storePath(view, "/clock"), label: "Freeze", fields: { action: "freeze" } })}`;
-    return accept({ title: "Clock", main });
+  page("/portal/{store_id}/start", startPage),
+  act("/portal/{store_id}/start/key", {
+    operation: "createKey",
+    read: () => ({}),
+    leadsTo: to("/start"),
+    reveals: ({ apiKey }) => apiKey,
   }),
+  act("/portal/{store_id}/start/secret", {
+    operation: "storeAccess",
+    leadsTo: to("/start"),
+    reveals: ({ signingSecret }) => signingSecret,
+  }),
+
+  page("/portal/{store_id}/catalog", catalogPage),
+  act("/portal/{store_id}/catalog", { operation: "addPrice", parse: readPrice, leadsTo: to("/catalog") }),
+  act("/portal/{store_id}/catalog/retire", {
+    operation: "retirePrice",
+    read: (fields) => ({ id: fields.get("id") }),
+    leadsTo: to("/catalog"),
+  }),
+
+  page("/portal/{store_id}/keys", keysPage),
+  act("/portal/{store_id}/keys", {
+    operation: "createKey",
+    read: readScopes,
+    leadsTo: to("/keys"),
+    reveals: ({ apiKey }) => apiKey,
+  }),
+  act("/portal/{store_id}/keys/{id}/revoke", {
+    operation: "revokeKey",
+    read: () => ({}),
+    leadsTo: to("/keys"),
+  }),
+
+  page("/portal/{store_id}/settings", settingsPage),
+  act("/portal/{store_id}/settings/return-origins", {
+    operation: "changeReturnOrigins",
+    read: readOrigin,
+    leadsTo: to("/settings"),
+  }),
+  act("/portal/{store_id}/settings/return-origins/remove", {
+    operation: "changeReturnOrigins",
+    read: (fields) => ({ action: "remove", origin: fields.get("origin") ?? "" }),
+    leadsTo: to("/settings"),
+  }),
+
+  page("/portal/{store_id}/clock", clockPage),
   act("/portal/{store_id}/clock", {
     operation: "moveClock",
-    read: (fields) => ({ action: fields.get("action") }),
-    leadsTo: (view) => storePath(view, "/clock"),
+    parse: readMove,
+    leadsTo: to("/clock"),
+    reveals: movedLines,
+  }),
+
+  page("/portal/{store_id}/faults", faultsPage),
+  act("/portal/{store_id}/faults", { operation: "addFault", parse: readFault, leadsTo: to("/faults") }),
+  act("/portal/{store_id}/faults/{id}/remove", { operation: "removeFault", leadsTo: to("/faults") }),
+  act("/portal/{store_id}/faults/clear", { operation: "clearFaults", leadsTo: to("/faults") }),
+
+  page("/portal/{store_id}/stores", storesPage),
+  act("/portal/{store_id}/stores", {
+    operation: "createStore",
+    read: readStore,
+    leadsTo: (_view, { storeId }) => storePath({ storeId }, "/start"),
+    reveals: ({ apiKey }) => apiKey,
+  }),
+  act("/portal/reset", {
+    operation: "reset",
+    parse: resetNamed,
+    leadsTo: (_view, { stores }) => storesOf(stores),
+  }),
+  act("/portal/{store_id}/delete", {
+    operation: "deleteStore",
+    parse: (fields, { context, view }) => {
+      const named = readNamed(fields, { context, storeId: view.storeId });
+      return named.ok ? accept({}) : named;
+    },
+    leadsTo: () => "/portal",
+  }),
+
+  act("/portal/{store_id}/snapshots", {
+    operation: "createStoreSnapshot",
+    read: nameIn,
+    leadsTo: to("/stores"),
+  }),
+  act("/portal/snapshots", {
+    operation: "createSnapshot",
+    read: nameIn,
+    leadsTo: () => "/portal",
+  }),
+  act("/portal/snapshots/restore", {
+    operation: "restoreSnapshot",
+    read: nameIn,
+    leadsTo: (_view, { stores }) => storesOf(stores),
+  }),
+  act("/portal/{store_id}/snapshots/remove", {
+    operation: "removeSnapshot",
+    read: nameIn,
+    leadsTo: to("/stores"),
   }),
 ];
+
+function to(path: string): (view: View) => string {
+  return (view) => storePath(view, path);
+}
+
+function nameIn(fields: Fields): unknown {
+  return { name: fields.get("name") };
+}
+
+function resetNamed(fields: Fields, { context }: { readonly context: PortalContext }): Outcome<unknown> {
+  const named = readNamed(fields, { context, storeId: fields.get("store") ?? "" });
+  return named.ok ? accept({ store: named.value }) : named;
+}
+
+/** The page of the stores, seen from the first one of a few. */
+function storesOf(stores: readonly { readonly storeId: string }[]): string {
+  const [first] = stores;
+  return first === undefined ? "/portal" : storePath(first, "/stores");
+}

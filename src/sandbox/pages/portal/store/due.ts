@@ -1,0 +1,50 @@
+import type { DueItem } from "../../../../store/checkout/settlements.ts";
+import type { PortalContext } from "../view.ts";
+
+/** Something that happens by itself when a store's clock reaches a time. */
+export type Due = {
+  /** Milliseconds by the store's clock. */
+  readonly at: number;
+  readonly what: "delivery" | "expiry" | "settlement";
+  /** What is shown of it: an event type and an address, or an order_id. */
+  readonly of: string;
+  /** How a checkout settles itself; empty for the others. */
+  readonly outcome: string;
+  /** Its page, within the store. */
+  readonly path: string;
+};
+
+/** What falls due until a time, the next first. `isMore`: there is more than was read. */
+export type DueList = { readonly items: readonly Due[]; readonly isMore: boolean };
+
+/** How many of each kind are read at most. */
+export const MAX_DUE = 100;
+/** How many enabled endpoints are asked for their deliveries at most. */
+const MAX_ENDPOINTS = 20;
+
+/** What falls due in a store until a moment by its clock, if nothing else happens meanwhile. */
+export function dueUntil({ store }: Pick<PortalContext, "store">, storeId: string, until: number): DueList {
+  const checkouts = store.settlements.until(storeId, until, MAX_DUE);
+  const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
+  const deliveries = endpoints.slice(0, MAX_ENDPOINTS).flatMap(({ id, url, kind }) =>
+    store.deliveries.dueUntil(id, until, MAX_DUE).map((delivery): Due => {
+      const type = store.events.find(delivery.eventId)?.type ?? "";
+      const to = kind === "listener" ? "checkout listen" : url;
+      const path = `/webhooks/deliveries/${delivery.id}`;
+      return { at: delivery.nextAt, what: "delivery", of: `${type} → ${to}`, outcome: "", path };
+    }),
+  );
+  const items = [...checkouts.map((item) => dueCheckout(store, storeId, item)), ...deliveries];
+  const isMore = items.length > MAX_DUE || checkouts.length === MAX_DUE;
+  return { items: items.toSorted((left, right) => left.at - right.at).slice(0, MAX_DUE), isMore };
+}
+
+function dueCheckout(
+  store: PortalContext["store"],
+  storeId: string,
+  { checkoutId, dueAt, outcome }: DueItem,
+): Due {
+  const of = store.checkouts.find(storeId, checkoutId)?.orderId ?? checkoutId;
+  const what = outcome === null ? "expiry" : "settlement";
+  return { at: dueAt, what, of, outcome: outcome ?? "", path: `/checkouts/${checkoutId}` };
+}

@@ -1,0 +1,35 @@
+import { DRILL_KINDS } from "../../../../core/readiness/drills/drill.ts";
+import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
+import type { DeliveryState } from "../../../../core/webhook/delivery.ts";
+import type { PortalContext } from "../view.ts";
+
+/** The first steps of an integration, in the order in which they are usually done. */
+export const FIRST_STEPS = ["ordered", "paid", "delivered", "verified", "checked"] as const;
+export type FirstStep = (typeof FIRST_STEPS)[number];
+
+/** How many of the newest deliveries are asked whether a receiver has answered. */
+const MAX_DELIVERIES = 20;
+
+/** Which of the first steps a store has done. Each is told by the newest rows of an index. */
+export function firstSteps(
+  { store }: Pick<PortalContext, "store">,
+  storeId: string,
+): Readonly<Record<FirstStep, boolean>> {
+  const lists = store.checkoutLists();
+  const all = { storeId, status: null, object: null, paymentMethod: null, orderId: null };
+  const newest = { before: AFTER_ALL, limit: 1 };
+  const deliveries = (state: DeliveryState, limit: number) =>
+    store.deliveries.list({ storeId, endpointId: null, eventId: null, checkoutId: null, state, limit });
+  const isAnswered = (state: DeliveryState): boolean =>
+    deliveries(state, MAX_DELIVERIES).some(({ id }) =>
+      store.deliveryAttempts.of(id).some(({ status }) => status !== null),
+    );
+  const verified = deliveries("succeeded", 1).length > 0;
+  return {
+    ordered: lists.newest(all, newest).length > 0,
+    paid: lists.newest({ ...all, status: "succeeded" }, newest).length > 0,
+    delivered: verified || isAnswered("due") || isAnswered("failed"),
+    verified,
+    checked: DRILL_KINDS.some((kind) => store.drills.latest(storeId, kind) !== undefined),
+  };
+}

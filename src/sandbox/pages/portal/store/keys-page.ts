@@ -1,0 +1,71 @@
+import type { AnswerOf } from "../../../../core/control/operations.ts";
+import { SCOPES } from "../../../../core/credential.ts";
+import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { tick } from "../fields.ts";
+import { actForm, askedOnce, storePath } from "../frame.ts";
+import { dated, empty, table } from "../parts.ts";
+import { ask } from "../route.ts";
+import type { Content, PortalContext, View } from "../view.ts";
+import { shownOnce } from "./start-page.ts";
+import { STORE_TEXTS } from "./texts.ts";
+
+type Key = AnswerOf<"listKeys">["keys"][number];
+
+/** The API keys of a store, which are shown once, when they are made. */
+export async function keysPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
+  const listed = await ask(context, "listKeys", { ...view, body: undefined });
+  if (!listed.ok) return listed;
+  const { keys } = listed.value;
+  const texts = STORE_TEXTS[view.language].keys;
+  const inForce = keys.filter(({ revokedAt }) => revokedAt === null).length;
+  const columns = [texts.key, texts.scopes, texts.created, texts.state, texts.act];
+  const rows = keys.map((key) => row(view, key, { isLast: inForce === 1 }));
+  const main = html`${shownOnce(view)}
+  ${keys.length === 0 ? empty(texts.none, "checkout keys create") : table(texts.title, columns, rows)}
+  ${createForm(view)}`;
+  return accept({ title: texts.title, main, live: { kind: "store" } });
+}
+
+/** What the form of a new key says: one box for each scope. */
+export function readScopes(fields: ReadonlyMap<string, string>): unknown {
+  return { scopes: SCOPES.filter((scope) => fields.get(scope) === "yes") };
+}
+
+function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Html {
+  const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
+  const texts = STORE_TEXTS[view.language].keys;
+  const revoke = askedOnce(
+    texts.revoke,
+    `${texts.revokeQuestion(lastFour)}${isLast ? ` ${texts.revokeLast}` : ""}`,
+    actForm(view, {
+      action: storePath(view, `/keys/${keyId}/revoke`),
+      label: texts.revokeNow,
+      style: "danger",
+    }),
+  );
+  const state =
+    revokedAt === null
+      ? html`<span class="badge good">${texts.inForce}</span>`
+      : html`<span class="badge">${texts.revoked}</span> ${dated(revokedAt)}`;
+  return html`<tr>
+    <th scope="row"><code>svc_test_…${lastFour}</code></th>
+    <td>${scopes.map((scope) => html`<code>${scope}</code> `)}</td>
+    <td>${dated(createdAt)}</td>
+    <td>${state}</td>
+    <td>${revokedAt === null ? revoke : ""}</td>
+  </tr>`;
+}
+
+function createForm(view: View): Html {
+  const texts = STORE_TEXTS[view.language].keys;
+  const content = html`<fieldset class="ticks">
+    <legend>${texts.scopes}</legend>
+    ${SCOPES.map((scope) => tick(scope, scope, { checked: true }))}
+  </fieldset>`;
+  return html`<section class="panel">
+    <h2>${texts.create}</h2>
+    <p class="hint">${texts.createHint}</p>
+    ${actForm(view, { action: storePath(view, "/keys"), label: texts.createNow, content, style: "primary" })}
+  </section>`;
+}
