@@ -19,6 +19,7 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
+import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 
 type ReturnOptions = OrderViewOptions & { readonly returnUrl: string };
 
@@ -76,13 +77,6 @@ async function keep(
   return callSandbox(context, control, { name: "recordBrowserReturn", body });
 }
 
-const TITLES = {
-  before_the_return: "before the return",
-  return_without_payment: "return without a payment",
-  return_before_webhook: "return after payment, webhooks held",
-  after_the_webhook: "after the webhooks",
-};
-
 const HEADS = {
   passed: "is not taken for a payment",
   failed: "is taken for a payment",
@@ -99,6 +93,6 @@ function resultOf(
     verdict,
     json: { verdict, drill_id: drill?.id ?? null, steps },
     text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: TITLES, style, width })}`,
+      `${verdictMark(verdict, style)} ${what}\n${await drillLines(steps, { titles: STEP_TITLES.browser_return, style, width })}`,
   };
 }

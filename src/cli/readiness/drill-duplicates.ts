@@ -19,6 +19,7 @@ import {
   withoutView,
   type OrderViewOptions,
 } from "./order-view.ts";
+import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 
 /** What was shown, and the drill that keeps it; null where it was not kept. */
 type Shown = { readonly judged: DuplicatesVerdict; readonly drill: AnswerOf<"recordDuplicates"> | null };
@@ -102,21 +103,6 @@ async function keep(
   return kept.end === "success" ? { end: "success", value: accept({ judged, drill: kept.value }) } : kept;
 }
 
-const TITLES = {
-  another_order: "another order, not paid",
-  before_the_payment: "before the payment",
-  forged_payment: "a forged payment, badly signed",
-  before_its_events: "paid, and its events held back",
-  payment_first: "the payment, before all other events",
-  payment_again: "the payment again",
-  created_late: "the creation, late",
-  pending_late: "the start of the payment, late",
-  payment_after_late: "the payment, after the late ones",
-  created_again: "the creation again",
-  payment_last: "the payment once more",
-  forged_in_the_end: "the order of the forged payment, in the end",
-};
-
 const HEADS = {
   passed:
     "as far as its view shows, your shop books an order once, whatever comes twice, late or out of order",
@@ -129,6 +115,6 @@ function resultOf({ judged: { verdict, steps }, drill }: Shown): DrillResult {
     verdict,
     json: { verdict, drill_id: drill?.id ?? null, steps },
     text: async ({ style, width }) =>
-      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: TITLES, style, width })}`,
+      `${verdictMark(verdict, style)} ${HEADS[verdict]}\n${await drillLines(steps, { titles: STEP_TITLES.duplicates, style, width })}`,
   };
 }

@@ -17,6 +17,7 @@ import type { Problem } from "../problem.ts";
 import { connectToSandbox } from "../service-command.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
+import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 
 type IdempotencyOptions = CommonOptions & {
   readonly clientCommand?: string;
@@ -78,19 +79,6 @@ async function prepareDrill(
   });
 }
 
-const TITLES = {
-  answer_lost: "answer lost after the commit",
-  tried_again: "another try",
-  same_key: "same key",
-  one_order: "orders and sessions created",
-  client_ended: "end of the command",
-  own_key: "a second purchase",
-  same_key_again: "killed when it was made, run again",
-  one_order_again: "orders and sessions of it",
-  restarted_ended: "end of the command run again",
-  other_body_refused: "another body with the key, sent by this drill",
-};
-
 const HEADS = {
   passed: "your client creates one order for each purchase, also after a lost answer and a crash",
   failed: "your client does not create one order for each purchase",
@@ -110,7 +98,7 @@ function resultOf({ drill, client }: IdempotencyDrill): DrillResult {
     text: async ({ style, width }) =>
       [
         `${verdictMark(verdict, style)} ${HEADS[verdict]}`,
-        await drillLines(steps, { titles: TITLES, style, width }),
+        await drillLines(steps, { titles: STEP_TITLES.idempotency, style, width }),
         ...(creates.length === 0 ? [] : ["", await createLines(creates, { style, width })]),
       ].join("\n"),
   };

@@ -4,6 +4,7 @@ import { callControl, type ControlTarget } from "../../client/control/control.ts
 import { whileLeased } from "../../client/control/lease.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
+import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { controlOutcome, type NextAfter } from "../control-command.ts";
@@ -99,7 +100,7 @@ async function report(
   }[verdict];
   const lines = [
     `${verdictMark(verdict, style)} ${printable(url)} ${what}`,
-    await drillLines(steps, { titles: TITLES, style, width }),
+    await drillLines(steps, { titles: STEP_TITLES.webhook, style, width }),
   ];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(order, orderView)}`);
   return lines.join("\n");
@@ -112,5 +113,3 @@ function orderLine(order: EndpointDrill["order"], orderView: string | undefined)
     return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create one, and run this again.";
   return `Forged events of order ${printableLiteral(order.orderId)} (${order.id}) were sent. See that it has not changed: ${printable(orderView)}`;
 }
-
-const TITLES = Object.fromEntries(Object.entries(DRILL_CASES).map(([name, { what }]) => [name, what]));
