@@ -72,7 +72,7 @@ export function isGateOpen({ gate }: Production): boolean {
 }
 
 /** Whether the merchant's last request is still valid: no closed gate and no revocation came after it. */
-function isRequested({ request, approval, gate }: Production): boolean {
+export function isRequested({ request, approval, gate }: Production): boolean {
   if (request === null) return false;
   const answers = [approval, gate].filter((act) => act !== null && act.number > request.number);
   return answers.every((act) => act?.action === "approve_credential" || act?.action === "open_gate");

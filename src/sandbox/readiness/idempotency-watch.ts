@@ -55,6 +55,8 @@ export type IdempotencyWatch = {
     request: HttpRequest,
     answered: { readonly requestId: string; readonly outcome: Outcome<Answer> },
   ) => Outcome<Answer> | Promise<Outcome<Answer>>;
+  /** What a drill has seen so far, first to last; nothing if it is not watched. */
+  readonly seen: (drill: DrillRef) => readonly SeenCreate[];
   /** Whether a request is the drill's and not the client's. */
   readonly isOwn: (request: HttpRequest) => boolean;
   /** Returns the request to try with the lost create's key; null if no answer was dropped. Refuses with `not_found`. */
@@ -144,6 +146,7 @@ export function createIdempotencyWatch(store: Pick<Store, "credentials" | "check
       for (const { watch } of sights) keep(watch);
       return sights[0]?.answer ?? answered.outcome;
     },
+    seen: (drill) => seenIn(watchOf(drill)),
     isOwn: (request) => [...watches.values()].some((watch) => isReuse(watch, request)),
     close: (drill) => {
       const known = watchOf(drill);
@@ -208,6 +211,10 @@ function loseAnswer(watch: Watch, request: HttpRequest, answer: Answer): Sight {
     watch: { ...watch, reuse: reuse ?? reuseOf(request) },
     answer: current?.run === "killed" ? moments.end.then(() => dropped) : dropped,
   };
+}
+
+function seenIn(known: Outcome<Watch>): readonly SeenCreate[] {
+  return known.ok ? known.value.seen : [];
 }
 
 const NOTHING_SEEN = {

@@ -131,3 +131,20 @@ function prettyJson(text: string): string | undefined {
 export function timeOf(time: number, now: number): Html {
   return iso(time).slice(0, 10) === iso(now).slice(0, 10) ? moment(time) : dated(time);
 }
+/** How long ago a moment was, in its largest unit, and the whole moment on hover. Both times are by the same clock. */
+export function ago({ language }: Pick<View, "language">, at: number, now: number): Html {
+  const seconds = Math.round((at - now) / 1000);
+  const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (["second", 1] as const);
+  const format = new Intl.RelativeTimeFormat(LANGUAGE_TAGS[language], { numeric: "auto" });
+  const whole = iso(at);
+  return html`<time datetime="${whole}" title="${whole}" data-ago
+    >${format.format(Math.trunc(seconds / size), unit)}</time
+  >`;
+}
+
+/** The units of an age with their seconds, largest first. */
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+] as const;

@@ -1,4 +1,30 @@
-import type { PortalRoute } from "../route.ts";
+import { typed } from "../fields.ts";
+import { storePath } from "../frame.ts";
+import { act, page, type PortalRoute } from "../route.ts";
+import type { View } from "../view.ts";
+import { foundLines } from "./drills.ts";
+import { launchPage } from "./launch-page.ts";
+
+const toLaunch = (view: View): string => storePath(view, "/launch");
 
 /** The launch page: the checklist with its evidence. */
-export const READINESS_ROUTES: readonly PortalRoute[] = [];
+export const READINESS_ROUTES: readonly PortalRoute[] = [
+  page("/portal/{store_id}/launch", launchPage),
+  // Without a lease: no command is there that could end before it.
+  act("/portal/{store_id}/launch/webhooks", {
+    operation: "runWebhookDrill",
+    read: (fields) => (fields.get("order_events") === "yes" ? { order_events: true } : {}),
+    leadsTo: toLaunch,
+    reveals: foundLines,
+  }),
+  act("/portal/{store_id}/launch/waivers", {
+    operation: "waiveDrill",
+    read: (fields) => ({ drill: fields.get("drill"), reason: fields.get("reason") }),
+    leadsTo: toLaunch,
+  }),
+  act("/portal/{store_id}/launch/production", {
+    operation: "requestProduction",
+    read: (fields) => typed(fields, ["note"]),
+    leadsTo: toLaunch,
+  }),
+];

@@ -1,0 +1,191 @@
+import type { AnswerOf } from "../../../../core/control/operations.ts";
+import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/drills/drill.ts";
+import { STEP_TITLES } from "../../../../core/readiness/drills/titles.ts";
+import { EVIDENCE_MS, type DrillFact } from "../../../../core/readiness/proof.ts";
+import { html, type Html } from "../../../../web/html.ts";
+import { field, tick } from "../fields.ts";
+import { actForm, askedOnce, storePath } from "../frame.ts";
+import { ago, copyable, dated, table } from "../parts.ts";
+import type { PortalContext, View } from "../view.ts";
+import { LAUNCH_TEXTS } from "./texts.ts";
+
+type Known = AnswerOf<"readiness">;
+
+const ORDER_VIEW = `--order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"'`;
+
+/** The command of each drill, with what most shops have. */
+const COMMANDS: Readonly<Record<DrillKind, string>> = {
+  webhook: "checkout checklist run webhooks",
+  duplicates: `checkout checklist run duplicates ${ORDER_VIEW}`,
+  idempotency: 'checkout checklist run idempotency --client-command "npm run checkout-once"',
+  browser_return: `checkout checklist run browser-return --return-url http://localhost:3000/thanks ${ORDER_VIEW}`,
+};
+
+/** What a drill of webhooks has found, a line for each endpoint; also where nothing was kept. */
+export function foundLines({ drills }: AnswerOf<"runWebhookDrill">): string {
+  return drills
+    .map(({ url, verdict, steps }) => {
+      const passed = steps.filter((step) => step.passed).length;
+      const nothing = "it could not be reached, so nothing is known about it, and nothing was kept";
+      return `${url}: ${verdict === "unknown" ? nothing : `${verdict}, ${passed} of ${steps.length} steps`}`;
+    })
+    .join("\n");
+}
+
+/** What the drill that was just run has found. */
+export function ranLines({ language, shownOnce }: View): Html {
+  if (shownOnce === undefined) return html``;
+  return html`<div class="notice" role="status">
+    <strong>${LAUNCH_TEXTS[language].ran}</strong>
+    <ul class="evidence" lang="en">
+      ${shownOnce.split("\n").map((line) => html`<li>${line}</li>`)}
+    </ul>
+  </div>`;
+}
+
+/** The drills that run now, with what they have seen so far. */
+export function runningDrills(
+  context: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch">,
+  view: View,
+  { underway, now }: Known,
+): Html {
+  const texts = LAUNCH_TEXTS[view.language];
+  return html`${underway.map(
+    ({ id, drill, since }) =>
+      html`<section class="panel running">
+        <h2>
+          ${texts.drillKinds[drill]} <span class="badge warn">${texts.running}</span>
+          <span class="hint">${texts.since} ${ago(view, since, now)}</span>
+        </h2>
+        ${drill === "webhook" ? "" : html`<p>${drill === "idempotency" ? texts.dropped : texts.heldBack}</p>`}
+        ${seenSoFar(context, view, { drill, id })}
+      </section>`,
+  )}`;
+}
+
+function seenSoFar(
+  { idempotencyWatch, retrieveWatch }: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch">,
+  { language, storeId }: View,
+  { drill, id }: { readonly drill: DrillKind; readonly id: string },
+): Html {
+  const texts = LAUNCH_TEXTS[language];
+  if (drill === "webhook") return html``;
+  if (drill !== "idempotency") {
+    return html`<p>${texts.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
+  }
+  const seen = idempotencyWatch.seen({ storeId, id });
+  const lines = seen.map(
+    ({ orderId, idempotencyKey, result, lost }) =>
+      html`<li>
+        <code>${orderId ?? "–"}</code> <code>${idempotencyKey ?? "–"}</code> ${result}${
+          lost ? `, ${texts.answerDropped}` : ""
+        }
+      </li>`,
+  );
+  return html`<p>${texts.seen}: ${seen.length === 0 ? texts.noneSeen : String(seen.length)}</p>
+    <ul class="evidence">
+      ${lines}
+    </ul>`;
+}
+
+/** Each drill: what it is for, what it has shown last, and how it is run. */
+export function drillSections(view: View, known: Known): Html {
+  return html`${DRILL_KINDS.map((kind) => drillSection(view, kind, known))}`;
+}
+
+function drillSection(view: View, kind: DrillKind, known: Known): Html {
+  const texts = LAUNCH_TEXTS[view.language];
+  const results = resultsOf(kind, known);
+  const waiver = known.waivers.find(({ drill, at }) => drill === kind && known.now - at < EVIDENCE_MS);
+  return html`<div class="panel drill" id="drill-${DRILL_NAMES[kind]}">
+    <h3>${texts.drillKinds[kind]}</h3>
+    <p class="hint">${texts.drillHints[kind]}</p>
+    ${results.length === 0 ? html`<p><span class="badge">${texts.neverRun}</span></p>` : ""}
+    ${results.map((result) => drillResult(view, kind, { ...result, now: known.now }))}
+    ${
+      waiver === undefined
+        ? ""
+        : html`<p><span class="badge warn">${texts.waived}</span> ${waiver.reason} · ${dated(waiver.at)}</p>`
+    }
+    ${kind === "webhook" ? runForm(view) : html`<p>${texts.needsShell} ${copyable(COMMANDS[kind])}</p>`}
+    ${waiveForm(view, kind)}
+  </div>`;
+}
+
+/** A result, and what it is about where there can be several. */
+type Result = { readonly drill: DrillFact; readonly of: string };
+
+/** The last results of a drill: of that of webhooks one for each endpoint. */
+function resultsOf(kind: DrillKind, { endpoints, duplicates, idempotency, browserReturn }: Known): Result[] {
+  switch (kind) {
+    case "webhook":
+      return endpoints.flatMap(({ drill, url }) => (drill === null ? [] : [{ drill, of: url }]));
+    case "duplicates":
+      return one(duplicates);
+    case "idempotency":
+      return one(idempotency.drill);
+    case "browser_return":
+      return one(browserReturn);
+  }
+}
+
+function one(drill: DrillFact | null): Result[] {
+  return drill === null ? [] : [{ drill, of: "" }];
+}
+
+function drillResult(
+  view: View,
+  kind: DrillKind,
+  { drill, of, now }: Result & { readonly now: number },
+): Html {
+  const { passed, steps, at } = drill;
+  const texts = LAUNCH_TEXTS[view.language];
+  const right = steps.filter((step) => step.passed).length;
+  const titles = STEP_TITLES[kind];
+  const rows = steps.map(
+    (step) =>
+      html`<tr>
+        <th scope="row" lang="en">
+          <span class="badge ${step.passed ? "good" : "bad"}">${step.passed ? texts.ok : texts.notOk}</span>
+          ${titles[step.name] ?? step.name}
+        </th>
+        <td lang="en">${step.expected}</td>
+        <td lang="en">${step.got}</td>
+        <td lang="en">${step.cause ?? ""}</td>
+      </tr>`,
+  );
+  const columns = [texts.step, texts.expected, texts.got, texts.cause];
+  return html`<details class="result">
+    <summary>
+      <span class="badge ${passed ? "good" : "bad"}">${passed ? texts.drillPassed : texts.drillFailed}</span>
+      ${texts.steps(right, steps.length)}${of === "" ? "" : ` · ${of}`} · ${ago(view, at, now)}
+    </summary>
+    ${table(`${texts.drillKinds[kind]} ${of}`, columns, rows)}
+  </details>`;
+}
+
+function runForm(view: View): Html {
+  const texts = LAUNCH_TEXTS[view.language];
+  const form = actForm(view, {
+    action: storePath(view, "/launch/webhooks"),
+    label: texts.run,
+    content: tick(texts.orderEvents, "order_events"),
+  });
+  return html`<p class="hint">${texts.runHint}</p>
+    ${form}
+    <p>${copyable(COMMANDS.webhook)}</p>`;
+}
+
+function waiveForm(view: View, kind: DrillKind): Html {
+  const texts = LAUNCH_TEXTS[view.language];
+  return askedOnce(
+    texts.waive,
+    texts.waiveHint,
+    actForm(view, {
+      action: storePath(view, "/launch/waivers"),
+      label: texts.waiveNow,
+      fields: { drill: kind },
+      content: field(texts.reason, "reason", { required: true }),
+    }),
+  );
+}
