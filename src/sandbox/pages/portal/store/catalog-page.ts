@@ -64,11 +64,11 @@ function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
   return html`<tr>
     <th scope="row"><code>${id}</code></th>
     <td>${description}</td>
-    <td class="number">${amount(view, price)} <small>${String(price.amountMinor)}</small></td>
+    <td class="whole">${amount(view, price)} <small>${String(price.amountMinor)}</small></td>
     <td>${paymentMethod}</td>
     <td>
       ${stateOf(view, price)}
-      ${lacks.length === 0 || price.retired ? "" : html`<small>${texts.lacks(lacks.join(", "))}</small>`}
+      ${lacks.length === 0 || price.retired ? "" : html`<div class="hint">${texts.lacks(lacks.join(", "))}</div>`}
     </td>
     <td>${price.retired ? "" : retire}</td>
   </tr>`;

@@ -90,25 +90,25 @@ function moves(view: View, now: number): Html {
   return html`<section class="panel">
     <h2>${texts.advance}</h2>
     <p class="hint">${texts.advanceHint}</p>
+    <div class="actions">${SPANS.map((by) => moveForm(view, `+${by}`, { action: "advance", by }))}</div>
     <div class="actions">
-      ${SPANS.map((by) => moveForm(view, `+${by}`, { action: "advance", by }))}
       ${moveForm(
         view,
         texts.advanceNow,
         { action: "advance" },
         field(texts.span, "by", { required: true, placeholder: "31m", hint: texts.spanHint }),
       )}
+      ${moveForm(
+        view,
+        texts.setNow,
+        { action: "set" },
+        field(texts.moment, "to", {
+          required: true,
+          value: `${iso(now + HOUR_MS).slice(0, 19)}Z`,
+          hint: texts.momentHint,
+        }),
+      )}
     </div>
-    ${moveForm(
-      view,
-      texts.setNow,
-      { action: "set" },
-      field(texts.moment, "to", {
-        required: true,
-        value: `${iso(now + HOUR_MS).slice(0, 19)}Z`,
-        hint: texts.momentHint,
-      }),
-    )}
   </section>`;
 }
 

@@ -107,9 +107,9 @@ function row(view: View, fault: FaultEntry): Html {
     <th scope="row"><code title="${id}">${action}</code></th>
     <td>${parametersText(fault) ?? ""}</td>
     <td>${matchText(fault) ?? texts.any}</td>
-    <td class="number">${String(matched)}</td>
-    <td class="number">${String(applied)}</td>
-    <td class="number">${times === null ? texts.unlimited : String(times - applied)}</td>
+    <td>${String(matched)}</td>
+    <td>${String(applied)}</td>
+    <td>${times === null ? texts.unlimited : String(times - applied)}</td>
     <td>${until === null ? "" : dated(until)}</td>
     <td>${remove}</td>
   </tr>`;
@@ -150,7 +150,8 @@ function addForm({ store }: PortalContext, view: View): Html {
     .of(view.storeId)
     .map(({ id, url, kind }) => [id, kind === "listener" ? "checkout listen" : url] as const);
   const any = ["", texts.any] as const;
-  const content = html`<div class="fields">
+  const content = html`<div class="stack">
+    <div class="fields">
       <label class="field">
         <span>${texts.action}</span>
         <select name="action">
@@ -184,7 +185,8 @@ function addForm({ store }: PortalContext, view: View): Html {
         ${field(texts.probability, "probability", { placeholder: "0.25", hint: texts.probabilityHint })}
         ${field(texts.seed, "seed", { hint: texts.seedHint })}
       </div>
-    </fieldset>`;
+    </fieldset>
+  </div>`;
   return html`<section class="panel">
     <h2>${texts.add}</h2>
     ${suggestions("event-types", EVENT_TYPES)}

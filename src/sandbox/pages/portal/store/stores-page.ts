@@ -62,7 +62,7 @@ function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boo
     <th scope="row">
       <a href="${storePath(store, "/start")}">${name}</a>
       ${isCurrent ? html`<span class="badge">${texts.current}</span>` : ""}
-      <div><small>${copyable(storeId)}</small></div>
+      <div class="whole"><small>${copyable(storeId)}</small></div>
     </th>
     <td>${merchantName}</td>
     <td>
@@ -202,5 +202,5 @@ function detailCells(view: View, { storeId, takenAt, bytes, problem }: Snapshot)
   const holds = storeId === null ? texts.wholeSandbox : storeId;
   return html`<td>${problem === null ? holds : html`<span class="badge bad">${problem}</span>`}</td>
     <td>${takenAt === null ? "" : dated(takenAt)}</td>
-    <td class="number">${`${Math.ceil(bytes / 1024)} KiB`}</td>`;
+    <td class="whole">${`${Math.ceil(bytes / 1024)} KiB`}</td>`;
 }
