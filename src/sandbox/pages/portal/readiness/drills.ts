@@ -1,6 +1,7 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../../../core/readiness/drills/drill.ts";
 import { STEP_TITLES } from "../../../../core/readiness/drills/titles.ts";
+import { CASE_NAMES } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_MS, type DrillFact } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, tick } from "../fields.ts";
@@ -171,7 +172,7 @@ function runForm(view: View): Html {
     label: texts.run,
     content: tick(texts.orderEvents, "order_events"),
   });
-  return html`<p class="hint">${texts.runHint}</p>
+  return html`<p class="hint">${texts.runHint(CASE_NAMES.length)}</p>
     ${form}
     <p>${copyable(COMMANDS.webhook)}</p>`;
 }

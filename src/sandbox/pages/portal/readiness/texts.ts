@@ -62,8 +62,8 @@ const ENGLISH = {
   reason: "Reason",
   waiveNow: "Waive this drill",
   run: "Run the drill now",
-  runHint:
-    "Sends about forty requests, one after the other, to each enabled endpoint; a slow receiver takes a while. No event is written.",
+  runHint: (count: number) =>
+    `Sends ${count} requests, one after the other, to each enabled endpoint; a slow receiver takes a while. No event is written.`,
   orderEvents: "I agree that forged events of my newest order are sent too, which a right receiver refuses",
   ran: "The drill has run",
   needsShell: "It needs your command, so it is run in a terminal:",
@@ -148,7 +148,7 @@ const CHINESE: typeof ENGLISH = {
   reason: "原因",
   waiveNow: "豁免此演练",
   run: "立即运行演练",
-  runHint: "依次向每个启用的接收端发送约四十个请求；接收端较慢时需要一些时间。不会产生事件。",
+  runHint: (count) => `依次向每个启用的接收端发送 ${count} 个请求；接收端较慢时需要一些时间。不会产生事件。`,
   orderEvents: "我同意同时发送最新订单的伪造事件（正确的接收端会拒绝）",
   ran: "演练已完成",
   needsShell: "此演练需要您的命令，请在终端中运行：",
