@@ -113,7 +113,9 @@ test("the page shows the snippets as they are run, and the README has the same v
   const portal = await signedIn(harness, await harness.start());
   for (const { id, create, verify } of SNIPPETS) {
     const { html } = await portal.get(`${portal.home}/start?in=${id}`);
-    const shown = Array.from(html.matchAll(/<pre[^>]*>([\s\S]*?)<\/pre>/g), ([, code = ""]) => codeOf(code));
+    const shown = Array.from(html.matchAll(/<pre[^>]*><code[^>]*>([\s\S]*?)<\/code>/g), ([, code = ""]) =>
+      codeOf(code),
+    );
     expect([id, shown.slice(-2)]).toEqual([id, [create.trimEnd(), verify.trimEnd()]]);
   }
   const of = (id: string): Snippets | undefined => SNIPPETS.find((one) => one.id === id);
@@ -122,12 +124,10 @@ test("the page shows the snippets as they are run, and the README has the same v
   expect(README).toContain(of("cli")?.create.trimEnd());
 });
 
-/** What a browser shows of code: its line breaks and entities. */
+/** What a browser shows of code. */
 function codeOf(markup: string): string {
   const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
-  return markup
-    .replaceAll(/<br \/>/g, "\n")
-    .replaceAll(/&([#\w]+);/g, (whole, name: string) => entities[name] ?? whole);
+  return markup.replaceAll(/&([#\w]+);/g, (whole, name: string) => entities[name] ?? whole);
 }
 
 /** A shell that has the programs of this package, and the webhook where the snippets look for it. */

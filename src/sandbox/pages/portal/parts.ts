@@ -136,10 +136,8 @@ export function ago({ language }: Pick<View, "language">, at: number, now: numbe
   const seconds = Math.round((at - now) / 1000);
   const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (["second", 1] as const);
   const format = new Intl.RelativeTimeFormat(LANGUAGE_TAGS[language], { numeric: "auto" });
-  const whole = iso(at);
-  return html`<time datetime="${whole}" title="${whole}" data-ago
-    >${format.format(Math.trunc(seconds / size), unit)}</time
-  >`;
+  // Not a time element: the script would show the moment in its place.
+  return html`<span class="ago" title="${iso(at)}">${format.format(Math.trunc(seconds / size), unit)}</span>`;
 }
 
 /** The units of an age with their seconds, largest first. */

@@ -4,6 +4,7 @@ import { judge, type Checklist, type ChecklistItem } from "../../../../core/read
 import type { Evidence } from "../../../../core/readiness/proof.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
+import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../frame.ts";
 import { ago, copyable, empty, facts, table } from "../parts.ts";
@@ -68,8 +69,8 @@ function evidenceList(view: View, evidence: readonly Evidence[], now: number): H
     ${evidence.map(
       ({ what, reference, at }) =>
         html`<li>
-          ${what} ${reference === null ? "" : html`<code>${reference}</code>`}
-          ${at === null ? "" : html`<span class="hint" lang="${view.language}">${ago(view, at, now)}</span>`}
+          ${what} ${reference === null ? "" : html`· <code>${reference}</code>`}
+          ${at === null ? "" : html`<span lang="${LANGUAGE_TAGS[view.language]}">· ${ago(view, at, now)}</span>`}
         </li>`,
     )}
   </ul>`;

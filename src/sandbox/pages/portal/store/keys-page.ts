@@ -49,8 +49,8 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ht
       ? html`<span class="badge good">${texts.inForce}</span>`
       : html`<span class="badge">${texts.revoked}</span> ${dated(revokedAt)}`;
   return html`<tr>
-    <th scope="row"><code>svc_test_…${lastFour}</code></th>
-    <td>${scopes.map((scope) => html`<code>${scope}</code> `)}</td>
+    <th scope="row" class="whole"><code>svc_test_…${lastFour}</code></th>
+    <td>${scopes.map((scope) => html`<code class="whole">${scope}</code> `)}</td>
     <td>${dated(createdAt)}</td>
     <td>${state}</td>
     <td>${revokedAt === null ? revoke : ""}</td>

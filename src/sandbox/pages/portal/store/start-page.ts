@@ -1,5 +1,5 @@
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { html, type Html } from "../../../../web/html.ts";
+import { html, trusted, type Html } from "../../../../web/html.ts";
 import { actForm, storePath } from "../frame.ts";
 import { copyable, facts } from "../parts.ts";
 import { ask } from "../route.ts";
@@ -52,15 +52,14 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
       [texts.signingSecret, html`<div class="row">${secret}</div>`],
     ])}
     <h3>${texts.variables}</h3>
-    <pre class="copy-block" tabindex="0">
-${lines(
-        [
-          `export CHECKOUT_BASE_URL=${description.baseUrl}`,
-          `export CHECKOUT_STORE_ID=${view.storeId}`,
-          "export CHECKOUT_API_KEY=svc_test_…",
-          "export CHECKOUT_SIGNING_SECRET=whsec_…",
-        ].join("\n"),
-      )}</pre>
+    ${codeBlock(
+      [
+        `export CHECKOUT_BASE_URL=${description.baseUrl}`,
+        `export CHECKOUT_STORE_ID=${view.storeId}`,
+        "export CHECKOUT_API_KEY=svc_test_…",
+        "export CHECKOUT_SIGNING_SECRET=whsec_…",
+      ].join("\n"),
+    )}
     <p class="hint">${texts.variablesHint}</p>
   </section>`;
 }
@@ -80,9 +79,9 @@ function code(view: View): Html {
       </ul>
     </nav>
     <h3>${texts.create}</h3>
-    <pre class="copy-block" tabindex="0">${lines(chosen.create)}</pre>
+    ${codeBlock(chosen.create)}
     <h3>${texts.verify}</h3>
-    <pre class="copy-block" tabindex="0">${lines(chosen.verify)}</pre>
+    ${codeBlock(chosen.verify)}
   </section>`;
 }
 
@@ -122,10 +121,13 @@ function stepOf(
   </li>`;
 }
 
-/** Code as it is written: its line breaks and its indents stay. */
-function lines(text: string): Html {
-  return html`${text
-    .trimEnd()
-    .split("\n")
-    .map((line, index) => (index === 0 ? html`${line}` : html`<br />${line}`))}`;
+/** Code as it is written: its line breaks and its indents stay, also where it is copied. */
+function codeBlock(text: string): Html {
+  const lines = text.trimEnd().split("\n");
+  return html`<pre class="code" tabindex="0"><code class="copy">${lines.map((line, index) =>
+    index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`,
+  )}</code></pre>`;
 }
+
+/** Text that comes from elsewhere has none. */
+const LINE_BREAK = trusted("\n");
