@@ -236,7 +236,7 @@ test("one order_id of more checkouts than an index sorts is listed whole, part b
   );
 });
 
-/** Statements that sort, but only what is few by nature: two rows, the endpoints of a store. */
+/** Statements that sort, but only what is few by nature: two rows or as many as a page shows, the endpoints of a store. */
 const FEW = [
   /AS dueAt, NULL AS outcome FROM checkouts/,
   /FROM endpoints WHERE store_id = \? AND removed_at IS NULL ORDER BY created_at/,
@@ -257,7 +257,12 @@ const ANY_REQUEST = {
 
 /** Which index serves what a create, a payment or a delivery asks for: another one that fits would read more. */
 const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
-  [/AS dueAt, NULL AS outcome FROM checkouts/, "open_checkouts (store_id=?)"],
+  [/AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT 1 /, "open_checkouts (store_id=?)"],
+  [
+    /AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT @limit /,
+    "open_checkouts (store_id=? AND expires_at<?)",
+  ],
+  [/FROM deliveries INDEXED BY due_deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
   [
     /FROM checkouts WHERE store_id = \? AND order_id = \?/,
     "checkouts_of_order (store_id=? AND order_id=? AND <expr>=?)",
