@@ -160,6 +160,8 @@ test("the assumptions that the store relied on are told, with the first time", a
   const { harness, get } = await openPage();
   expect((await get()).text).toContain("checkout assumptions --used");
   await harness.run(["orders", "create", "--order-id", "order-1~succeeded", "--price-id", "price_coffee"]);
+  // The command waits until all notes are written; the page shows what is.
+  await harness.run(["assumptions"]);
   const { text } = await get();
   expect(text).toContain("7 · price_id");
   expect(text).toContain("37 · Reserved order_ids");

@@ -1,5 +1,6 @@
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { isApproved, isGateOpen, isRequested } from "../../../../core/readiness/admin-act.ts";
+import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
 import { judge, type Checklist, type ChecklistItem } from "../../../../core/readiness/checklist.ts";
 import type { Evidence } from "../../../../core/readiness/proof.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -17,8 +18,6 @@ import { LAUNCH_TEXTS } from "./texts.ts";
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const read = await ask(context, "readiness", { ...view, body: undefined });
   if (!read.ok) return read;
-  const relied = await ask(context, "assumptions", { ...view, body: undefined });
-  if (!relied.ok) return relied;
   const { value: known } = read;
   const texts = LAUNCH_TEXTS[view.language];
   const main = html`${ranLines(view)} ${runningDrills(context, view, known)}
@@ -27,7 +26,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
       <h2>${texts.drills}</h2>
       <div class="drills">${drillSections(view, known)}</div>
     </section>
-    ${assumptions(view, relied.value, known.now)}`;
+    ${assumptions(context, view, known.now)}`;
   return accept({ title: texts.title, main, live: { kind: "store" } });
 }
 
@@ -111,20 +110,22 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
   </section>`;
 }
 
-function assumptions(view: View, { assumptions: all }: AnswerOf<"assumptions">, now: number): Html {
+/** Read as they are on disk: the operation would first write those that are waiting, and a look changes nothing. */
+function assumptions({ store }: Pick<PortalContext, "store">, view: View, now: number): Html {
   const texts = LAUNCH_TEXTS[view.language];
-  const rows = all.flatMap(({ decision, title, chosen, shownBy, reliedOn }) =>
-    reliedOn === null
-      ? []
-      : [
-          html`<tr>
-            <th scope="row">${String(decision)} · <span lang="en">${title}</span></th>
-            <td lang="en">${chosen}</td>
-            <td lang="en">${shownBy ?? ""}</td>
-            <td>${ago(view, reliedOn.since, now)}</td>
-          </tr>`,
-        ],
-  );
+  const uses = new Map(store.assumptionUses.of(view.storeId).map((use) => [use.decision, use.firstAt]));
+  const rows = ASSUMPTIONS.flatMap(({ number, title, chosen, shownBy }) => {
+    const since = uses.get(number);
+    if (since === undefined) return [];
+    return [
+      html`<tr>
+        <th scope="row">${String(number)} · <span lang="en">${title}</span></th>
+        <td lang="en">${chosen}</td>
+        <td lang="en">${shownBy ?? ""}</td>
+        <td>${ago(view, since, now)}</td>
+      </tr>`,
+    ];
+  });
   return html`<section>
     <h2>${texts.assumptions}</h2>
     <p class="hint">${texts.assumptionsHint}</p>
