@@ -338,7 +338,7 @@ test("a snapshot is taken, told of when asked, restored and removed", async () =
   const { portal, home, act, create, get, read, refused } = await openPortal();
   await create("order-1");
   await act("/snapshots", { name: "before" });
-  await portal.act("/portal/snapshots", { name: "everything" });
+  expect((await act("/snapshots/all", { name: "everything" })).text).toContain("everything");
   await create("order-2");
   expect((await get("/stores")).text).toContain("before");
   expect((await get("/stores")).text).not.toContain("the whole sandbox 2026");
@@ -349,6 +349,10 @@ test("a snapshot is taken, told of when asked, restored and removed", async () =
   expect(restored.location).toBe(`${home}/stores`);
   type Orders = { checkouts: { order_id: string }[] };
   expect((await read<Orders>("orders", "list")).checkouts.map(({ order_id: id }) => id)).toEqual(["order-1"]);
+  await create("order-3");
+  // Who is signed in stays so.
+  expect((await portal.act("/portal/snapshots/restore", { name: "everything" })).status).toBe(200);
+  expect((await read<Orders>("orders", "list")).checkouts).toHaveLength(1);
   await act("/snapshots/remove", { name: "before" });
   expect((await refused("/portal/snapshots/restore", { name: "before" }))[0]).toBe(404);
   expect((await refused("/snapshots", { name: "../etc" }))[0]).toBe(400);

@@ -69,7 +69,7 @@ function asked(view: View, { action, subject }: Wanted): Html {
     action: actsPath(view),
     label: texts.acts[action],
     fields,
-    content: field(texts.note, "note", { hint: texts.optional }),
+    content: field(texts.note, "note"),
     style: UNDOING.has(action) ? "danger" : "primary",
   });
   return askedOnce(texts.acts[action], texts.questions[action], form);

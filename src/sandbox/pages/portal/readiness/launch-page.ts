@@ -94,7 +94,7 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
   const form = actForm(view, {
     action: storePath(view, "/launch/production"),
     label: texts.request,
-    content: field(texts.requestNote, "note", { hint: texts.optional }),
+    content: field(texts.requestNote, "note"),
     style: "primary",
   });
   const left = isAsked ? html`<p class="hint">${texts.withAdministrator}</p>` : form;

@@ -79,9 +79,8 @@ const ENGLISH = {
   withAdministrator:
     "The request is with the administrator. It cannot be withdrawn; the administrator closes it.",
   nothingLeft: "The gate is open: nothing is left to ask for. None of this affects production.",
-  requestNote: "Note for the administrator",
+  requestNote: "Note for the administrator (optional)",
   request: "Request production",
-  optional: "optional",
   assumptions: "Assumptions relied on",
   assumptionsHint:
     "What the interface leaves open, how it is decided here, and what this store has relied on: another service may decide otherwise.",
@@ -163,9 +162,8 @@ const CHINESE: typeof ENGLISH = {
   closed: "未开放",
   withAdministrator: "申请正由管理员处理。申请无法撤回，只能由管理员关闭。",
   nothingLeft: "已开放，无需再申请。以上均不影响真实生产环境。",
-  requestNote: "给管理员的备注",
+  requestNote: "给管理员的备注（可选）",
   request: "申请生产环境",
-  optional: "可选",
   assumptions: "所依赖的假设",
   assumptionsHint: "接口未规定、在此处作出选择且此商店已依赖的行为：其他服务可能有不同选择。",
   noAssumptions: "您的集成所依赖、而接口未规定的行为将显示在此处。",

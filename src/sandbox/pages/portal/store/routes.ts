@@ -99,11 +99,12 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     read: nameIn,
     leadsTo: to("/stores"),
   }),
-  act("/portal/snapshots", {
+  act("/portal/{store_id}/snapshots/all", {
     operation: "createSnapshot",
     read: nameIn,
-    leadsTo: () => "/portal",
+    leadsTo: to("/stores"),
   }),
+  // Not below a store, as `reset`: it waits until nobody is in the stores that it replaces.
   act("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: nameIn,

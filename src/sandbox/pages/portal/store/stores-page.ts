@@ -155,7 +155,7 @@ async function snapshotSection(context: PortalContext, view: View): Promise<Outc
       }
       <div class="panel actions">
         ${snapshotForm(view, texts.snapshotStore, storePath(view, "/snapshots"))}
-        ${snapshotForm(view, texts.snapshotAll, "/portal/snapshots")}
+        ${snapshotForm(view, texts.snapshotAll, storePath(view, "/snapshots/all"))}
       </div>
     </section>`,
   );
