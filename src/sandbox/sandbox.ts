@@ -129,7 +129,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       await timekeeper.wake(storeIds);
       dispatcher.wakeStores(storeIds);
     },
-    storeGate: createStoreGate(world, eventArrivals.tell),
+    storeGate: createStoreGate(world, (storeId) => eventArrivals.tell(storeId)),
     clockMutex: createMutex(),
     pause: (milliseconds) => world.sleep(milliseconds, stopping.signal),
     dispatcher: { drain: (storeId, budgetMs) => dispatcher.drain(storeId, budgetMs) },

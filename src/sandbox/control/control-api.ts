@@ -128,7 +128,13 @@ async function run<Name extends OperationName>(
   call: Omit<OperationCall<Name>, "body"> & { readonly body: unknown },
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
-  return body.ok ? CONTROL_HANDLERS[name](context, { ...call, body: body.value }) : body;
+  if (!body.ok) return body;
+  const answer = await CONTROL_HANDLERS[name](context, { ...call, body: body.value });
+  if (answer.ok && CONTROL_OPERATIONS[name].method !== "GET") {
+    const { storeId, id } = call;
+    context.eventArrivals.tell(storeId, { checkoutId: id === "" ? null : id });
+  }
+  return answer;
 }
 
 /** The store in a path; none for an operation of the sandbox itself. Refuses with `not_found`. */

@@ -14,7 +14,7 @@ import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
 import type { Answer } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
-import { createArrivals } from "./arrivals.ts";
+import { createArrivals, type Arrivals } from "./arrivals.ts";
 
 /** When a request was answered, by the real clock, and how long it took. */
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
@@ -38,6 +38,8 @@ export type RequestLog = {
   readonly last: (storeId: string) => number;
   /** Resolves when a request of a store was logged, its requests were forgotten, or time is up. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
+  /** Calls back with what was logged of a store, or with nothing where that was forgotten, until the returned function is called. */
+  readonly follow: Arrivals<readonly LoggedRequest[]>["follow"];
   /** Forgets what a store was asked until now. Positions go on growing. */
   readonly forget: (storeId: string) => void;
   /** Writes what was noted, and ends. */
@@ -73,7 +75,7 @@ export function createRequestLog(
   world: Pick<World, "after" | "sleep">,
   options: RequestLogOptions,
 ): RequestLog {
-  const arrivals = createArrivals(world);
+  const arrivals = createArrivals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
   let file: RequestFile | "unusable" | undefined;
   let noted: Noted[] = [];
@@ -99,7 +101,7 @@ export function createRequestLog(
         lastOf: (storeId) => positions.last(requests, storeId),
       });
       requests.append(batches, options.kept);
-      for (const { storeId } of batches) arrivals.tell(storeId);
+      for (const { storeId, requests: logged } of batches) arrivals.tell(storeId, logged);
     });
   };
 
@@ -124,6 +126,7 @@ export function createRequestLog(
     },
     last: (storeId) => positions.last(opened(), storeId),
     next: arrivals.next,
+    follow: arrivals.follow,
     forget: (storeId) => {
       write();
       reporting(options, () => positions.forget(opened(), storeId));

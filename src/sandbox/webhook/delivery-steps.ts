@@ -307,7 +307,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched | 
     result === "forbidden" ? [null, null] : [result.address ?? null, answerOf(result)];
   const end = { finishedAt: now, milliseconds, address, status, error, answer, nextAt };
   if (!store.deliveryAttempts.finish({ deliveryId, number }, end)) return undefined;
-  context.eventArrivals.tell(storeId);
+  context.eventArrivals.tell(storeId, { checkoutId: found.checkoutId });
   if (verdict.state === "succeeded")
     context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
   if (isWanted) {

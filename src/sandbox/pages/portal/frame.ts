@@ -1,9 +1,10 @@
 import { html, type Html } from "../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
-import { HTMX_CONFIG, SCRIPT_PATH, STYLE_PATH } from "../shared/layout.ts";
+import { SCRIPT_PATH, STYLE_PATH } from "../shared/layout.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
+import { liveAttributes, liveHead } from "./live/parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
@@ -24,8 +25,9 @@ export function framed(context: PortalContext, view: View, content: Content): st
     title: `${content.title}${store}`,
     style: `portal${isAdmin ? " admin" : ""}${storeId === "" ? " wide" : ""}`,
     keys,
-    body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view)}
-      ${isAdmin ? "" : menu(context, view)} ${mainPart(content)}
+    head: liveHead(content.live),
+    body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view, content.live)}
+      ${isAdmin ? "" : menu(context, view)} ${mainPart(content, liveAttributes(content.live, view))}
       ${keys === undefined ? "" : keysHelp(language)}`,
   });
 }
@@ -46,8 +48,8 @@ export function framedAlone(
   });
 }
 
-function mainPart({ title, main }: Content): Html {
-  return html`<main id="page" tabindex="-1">
+function mainPart({ title, main }: Content, attributes: Html = html``): Html {
+  return html`<main id="page" tabindex="-1" ${attributes}>
     <h1>${title}</h1>
     ${main}
   </main>`;
@@ -60,6 +62,8 @@ function document(
     readonly style: string;
     /** The store that keys lead to pages of, empty for none; undefined: keys do nothing. */
     readonly keys: string | undefined;
+    /** What stands behind the scripts that every page has. */
+    readonly head?: Html;
     readonly body: Html;
     readonly reloads?: boolean;
   },
@@ -72,7 +76,6 @@ function document(
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
-          <meta name="htmx-config" content="${HTMX_CONFIG}" />
           ${page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : ""}
           <title>${page.title} · checkout</title>
           <link rel="icon" href="data:," />
@@ -80,6 +83,7 @@ function document(
           <link rel="stylesheet" href="${PORTAL_STYLE_PATH}" />
           <script src="${PORTAL_SCRIPT_PATH}" defer></script>
           <script src="${SCRIPT_PATH}" defer></script>
+          ${page.head ?? ""}
         </head>
         <body class="${page.style}" ${keys}>
           ${page.body}

@@ -1,4 +1,5 @@
 import { DEFAULT_STORE } from "../../../core/control/operation.ts";
+import sse from "htmx.org/dist/ext/hx-sse.min.js?raw";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { headerLines, splitTarget } from "../../../web/http.ts";
@@ -11,6 +12,10 @@ import { PORTAL_IS_OFF } from "../../runtime/portal-access.ts";
 import { ADMIN_ROUTES } from "./admin/routes.ts";
 import { CHECKOUT_ROUTES } from "./checkout/routes.ts";
 import { PORTAL_SCRIPT_PATH, PORTAL_STYLE_PATH } from "./frame.ts";
+import { LIVE_SCRIPT_PATH, SSE_SCRIPT_PATH } from "./live/parts.ts";
+import { LIVE_ROUTES } from "./live/routes.ts";
+import liveScript from "./live/live.js?raw";
+import liveStyle from "./live/live.css?raw";
 import script from "./portal.js?raw";
 import style from "./portal.css?raw";
 import adminStyle from "./admin/admin.css?raw";
@@ -33,12 +38,23 @@ import type { PortalContext, Viewer } from "./view.ts";
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 
 /** One file for the browser: the frame, then each room. */
-const STYLES = [style, adminStyle, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle];
+const STYLES = [
+  style,
+  adminStyle,
+  checkoutStyle,
+  readinessStyle,
+  requestStyle,
+  storeStyle,
+  webhookStyle,
+  liveStyle,
+];
 
 const TABLE: readonly PortalRoute[] = [
   toFirstStore("/portal"),
   asset(PORTAL_STYLE_PATH, "text/css", STYLES.join("\n")),
   asset(PORTAL_SCRIPT_PATH, "text/javascript", script),
+  asset(SSE_SCRIPT_PATH, "text/javascript", sse),
+  asset(LIVE_SCRIPT_PATH, "text/javascript", liveScript),
   ...SIGN_IN_ROUTES,
   ...STORE_ROUTES,
   ...CHECKOUT_ROUTES,
@@ -46,6 +62,7 @@ const TABLE: readonly PortalRoute[] = [
   ...REQUEST_ROUTES,
   ...READINESS_ROUTES,
   ...ADMIN_ROUTES,
+  ...LIVE_ROUTES,
   toFirstStore("/portal/{anything}"),
 ];
 

@@ -15,6 +15,7 @@ import { noStore } from "../../at-store.ts";
 import { CONTROL_HANDLERS } from "../../control/handlers.ts";
 import { framed, framedAlone } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
+import { hubOf } from "./live/hub.ts";
 import { viewOf, type Content, type PortalContext, type View, type Viewer } from "./view.ts";
 
 /** A route of the portal. */
@@ -39,9 +40,12 @@ export function page(path: string, show: Show): PortalRoute {
       const view = viewOf(context, call);
       const known = requireStore(context, view);
       if (!known.ok) return known;
+      const { storeId } = view;
+      // Before the page is read: what is written meanwhile is told.
+      const position = storeId === "" ? undefined : hubOf(context).positionOf(storeId);
       const content = await show(context, view);
       if (!content.ok) return content;
-      const markup = framed(context, view, content.value);
+      const markup = framed(context, { ...view, position }, content.value);
       return accept({
         ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
         unlogged: true,
@@ -110,6 +114,7 @@ export function act<Name extends OperationName>(
       if (!body.ok) return body;
       const done = await ask(context, operation, { ...view, body: body.value });
       if (!done.ok) return done;
+      context.eventArrivals.tell(view.storeId, { checkoutId: view.id === "" ? null : view.id });
       const address = leadsTo(view, done.value);
       if (reveals === undefined || call.caller === undefined) return accept(sentOn(call, address));
       const ticket = context.portal.keepOnce(call.caller, reveals(done.value));

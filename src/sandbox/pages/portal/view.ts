@@ -1,12 +1,14 @@
 import type { Html } from "../../../web/html.ts";
 import { languageOf, type Language } from "../../../web/language.ts";
+import type { World } from "../../../world.ts";
 import type { Call } from "../../area.ts";
 import type { ControlContext } from "../../control/control-api.ts";
 import type { PortalAccess, PortalSession } from "../../runtime/portal-access.ts";
 import type { PagesContext } from "../payment/routes.ts";
 
 /** What the portal acts with: the operations of the control API, and who is signed in. */
-export type PortalContext = ControlContext & PagesContext & { readonly portal: PortalAccess };
+export type PortalContext = ControlContext &
+  PagesContext & { readonly portal: PortalAccess; readonly world: Pick<World, "after"> };
 
 /** Who asks: undefined on the pages for signing in. */
 export type Viewer = PortalSession | undefined;
@@ -24,6 +26,19 @@ export type View = {
   readonly formToken: string;
   /** What the last act said for this one look: a new key, a secret that was asked for. A reload does not have it. */
   readonly shownOnce: string | undefined;
+  /** What had happened in the store before the page was read. */
+  readonly position?: LivePosition | undefined;
+};
+
+/** What has happened in a store, counted since its first page was looked at. Numbers of another epoch say nothing. */
+export type LivePosition = {
+  readonly epoch: number;
+  /** Everything. */
+  readonly told: number;
+  /** The same without requests. */
+  readonly written: number;
+  readonly created: number;
+  readonly logged: number;
 };
 
 /** What an open page follows: it is told of every write that concerns this, and of no other. */

@@ -2,14 +2,15 @@ import { iso, storeNow } from "../../../../core/clock.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
+import { liveMark } from "../live/parts.ts";
 import { actForm, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { homeOf } from "../sign-in/session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import type { PortalContext, View } from "../view.ts";
+import type { LiveTopic, PortalContext, View } from "../view.ts";
 
 /** The bar of a page: where one is, by which clock, what to search, and what is set for this browser. */
-export function bar(context: PortalContext, view: View): Html {
+export function bar(context: PortalContext, view: View, live: LiveTopic | undefined): Html {
   const texts = FRAME_TEXTS[view.language];
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
@@ -18,7 +19,7 @@ export function bar(context: PortalContext, view: View): Html {
     <span class="test">${texts.test}</span>
     ${isStore ? clock(context, view) : ""}
     ${isStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
-    ${languageSwitch(view, role)} ${session(view, role)}
+    ${liveMark(live, view)} ${languageSwitch(view, role)} ${session(view, role)}
   </header>`;
 }
 

@@ -1,0 +1,121 @@
+import type { LivePosition, LiveTopic, PortalContext } from "../view.ts";
+import type { Follower, News } from "./news.ts";
+import { createStreams } from "./streams.ts";
+import { createTopic, keysOf, type Topic } from "./topic.ts";
+import { createWatched, type Watched } from "./watched.ts";
+
+/** Tells open pages of the writes that concern them (decision 99). In memory, as the sessions are. */
+export type LiveHub = {
+  /** What has happened in a store until now: the position of a page that is read after this. */
+  readonly positionOf: (storeId: string) => LivePosition;
+  /** Begins to tell, and returns what ends that. */
+  readonly follow: (storeId: string, topic: LiveTopic, follower: Follower) => () => void;
+  /** How many follow. */
+  readonly size: () => number;
+};
+
+type HubContext = Pick<
+  PortalContext,
+  "eventArrivals" | "requests" | "storeGate" | "store" | "portal" | "world"
+>;
+
+/** A store whose pages are looked at, and who follows. */
+type OfStore = {
+  readonly watched: Watched;
+  readonly topics: Map<string, Topic>;
+  /** Ends the watching. */
+  readonly leave: () => void;
+};
+
+/** A store that nobody follows is not watched for longer than for as many others. */
+const MAX_STORES = 100;
+/** How often it is looked whether an erasure is over. */
+const ERASURE_LOOK_MS = 250;
+
+const HUBS = new WeakMap<object, LiveHub>();
+
+/** The hub of a sandbox: made with its first page, so that a start does not wait for it. */
+export function hubOf(context: HubContext): LiveHub {
+  const hub = HUBS.get(context.eventArrivals) ?? createHub(context);
+  HUBS.set(context.eventArrivals, hub);
+  return hub;
+}
+
+function createHub(context: HubContext): LiveHub {
+  const { eventArrivals, requests, world } = context;
+  const stores = new Map<string, OfStore>();
+  const streams = createStreams(context);
+  // No position of an earlier run is one of this.
+  let epochs = world.now();
+  const nextEpoch = (): number => (epochs += 1);
+
+  const watch = (storeId: string): OfStore => {
+    const known = stores.get(storeId);
+    if (known !== undefined) return known;
+    const [watched, topics] = [createWatched(nextEpoch()), new Map<string, Topic>()];
+    const ends = [
+      eventArrivals.follow(storeId, (written) => {
+        if (written !== undefined) watched.write(written);
+        else beginAnew(context, { storeId, watched, topics, nextEpoch });
+      }),
+      requests.follow(storeId, (logged = []) => watched.log(logged)),
+    ];
+    const ofStore = { watched, topics, leave: () => ends.forEach((end) => end()) };
+    if (stores.size >= MAX_STORES) dropUnused();
+    stores.set(storeId, ofStore);
+    return ofStore;
+  };
+
+  const dropUnused = (): void => {
+    const unused = [...stores].find(([, { topics }]) => topics.size === 0);
+    if (unused === undefined) return;
+    const [storeId, { leave }] = unused;
+    leave();
+    stores.delete(storeId);
+  };
+
+  return {
+    positionOf: (storeId) => {
+      // What was answered until now is logged first: the page that is read now shows it.
+      requests.last(storeId);
+      return watch(storeId).watched.position();
+    },
+    size: streams.size,
+    follow: (storeId, wanted, follower) => {
+      const { watched, topics } = watch(storeId);
+      const key = "id" in wanted ? `${wanted.kind} ${wanted.id}` : wanted.kind;
+      const keys = keysOf(context, storeId, wanted);
+      const topic = topics.get(key) ?? createTopic(world, watched, { kind: wanted.kind, keys });
+      topics.set(key, topic);
+      topic.add(follower);
+      const leave = streams.add(follower);
+      if (eventArrivals.isOver()) follower.hear({ kind: "end", why: "stopped" });
+      return () => {
+        leave();
+        if (topic.remove(follower) && topics.get(key) === topic) topics.delete(key);
+      };
+    },
+  };
+}
+
+/** A store is being erased, or the sandbox stops: what its pages show is gone. */
+function beginAnew(
+  { eventArrivals, storeGate, store, world }: HubContext,
+  {
+    storeId,
+    watched,
+    topics,
+    nextEpoch,
+  }: Omit<OfStore, "leave"> & { readonly storeId: string; readonly nextEpoch: () => number },
+): void {
+  const tellAll = (news: News): void => topics.forEach((topic) => topic.tell(news));
+  if (eventArrivals.isOver()) return tellAll({ kind: "end", why: "stopped" });
+  watched.beginEpoch(nextEpoch());
+  const tellWhenOpen = (): void => {
+    if (topics.size === 0) return;
+    if (storeGate.isClosed(storeId)) return world.after(ERASURE_LOOK_MS, tellWhenOpen);
+    const isGone = store.stores.names(storeId) === undefined;
+    tellAll(isGone ? { kind: "end", why: "gone" } : { kind: "reload" });
+  };
+  world.after(ERASURE_LOOK_MS, tellWhenOpen);
+}

@@ -1,0 +1,60 @@
+// What htmx's extension for server-sent events does not do: it opens no stream in a tab that nobody sees, says whether
+// the page is live, and what is new.
+const live = document.querySelector("#live");
+if (live !== null) {
+  const news = document.querySelector("#news");
+  let isAsked = false;
+  let isOver = false;
+
+  const say = (state) => {
+    live.hidden = false;
+    live.dataset.state = state;
+    live.classList.toggle("lost", state !== "live");
+  };
+  const follow = () => {
+    if (document.hidden || isAsked || isOver) return;
+    isAsked = true;
+    htmx.trigger(live, "follow");
+  };
+
+  // A tab that was hidden while it connected.
+  live.addEventListener("htmx:sse:before:connection", (event) => {
+    if (document.hidden || isOver) event.preventDefault();
+  });
+  live.addEventListener("htmx:sse:after:connection", ({ detail }) => {
+    if (document.hidden) detail.connection.abortController.abort();
+  });
+  live.addEventListener("htmx:sse:close", () => {
+    isAsked = false;
+    if (!isOver) say("lost");
+  });
+  live.addEventListener("htmx:sse:error", ({ detail }) => {
+    isOver = detail.status >= 400 && detail.status < 500;
+    say("lost");
+  });
+  // The stream was refused.
+  live.addEventListener("htmx:response:error", () => {
+    isAsked = false;
+    isOver = true;
+    say("lost");
+  });
+
+  live.addEventListener("follows", () => say("live"));
+  live.addEventListener("crowded", () => say("crowded"));
+  live.addEventListener("end", ({ detail }) => {
+    isOver = true;
+    if (detail.data === "reload") location.reload();
+    else say(detail.data);
+  });
+  live.addEventListener("new", ({ detail }) => {
+    const link = news.querySelector("a");
+    link.hidden = false;
+    link.textContent = detail.data;
+  });
+  live.addEventListener("changed", ({ detail }) => {
+    news.textContent = detail.data;
+  });
+
+  document.addEventListener("visibilitychange", follow);
+  document.addEventListener("DOMContentLoaded", () => setTimeout(follow));
+}

@@ -1,0 +1,74 @@
+import { html, type Html } from "../../../../web/html.ts";
+import type { LiveTopic, View } from "../view.ts";
+import { sinceOf } from "./news.ts";
+import { END_EVENT } from "./stream.ts";
+import { LIVE_TEXTS } from "./texts.ts";
+
+/** Paths of htmx's extension for server-sent events, and of what it cannot do. */
+export const SSE_SCRIPT_PATH = "/portal/assets/hx-sse.js";
+export const LIVE_SCRIPT_PATH = "/portal/assets/live.js";
+
+/**
+ * htmx without its own style sheet, which the content security policy would refuse. A refusal leaves the page as it is,
+ * open details stay open, and a stream that was cut is asked for again a few times.
+ */
+const HTMX_CONFIG = JSON.stringify({
+  includeIndicatorCSS: false,
+  history: false,
+  noSwap: [204, 304, "4xx", "5xx"],
+  morphIgnore: ["data-htmx-powered", "open"],
+  sse: { reconnectMaxAttempts: 5 },
+});
+
+/** What stands in the head of a page before htmx: how it works here. Behind it the scripts of a live page. */
+export function liveHead(live: LiveTopic | undefined): Html {
+  const config = html`<meta name="htmx-config" content="${HTMX_CONFIG}" />`;
+  if (live === undefined) return config;
+  return html`${config}
+    <script src="${SSE_SCRIPT_PATH}" defer></script>
+    <script src="${LIVE_SCRIPT_PATH}" defer></script>`;
+}
+
+/** Attributes of `main#page`: a page that is not a list is shown anew in place when it has changed. */
+export function liveAttributes(live: LiveTopic | undefined, view: View): Html {
+  if (live === undefined || isList(live) || view.shownOnce !== undefined) return html``;
+  return html` hx-get="${view.call.path}${searchOf(view)}" hx-trigger="changed from:#live" hx-select="#page"
+  hx-swap="outerMorph"`;
+}
+
+/**
+ * The mark in the bar that says whether the page is live. It holds the stream, outside of what is shown anew. A list has
+ * its news beside it: a link to itself, because it never moves while somebody reads it.
+ */
+export function liveMark(live: LiveTopic | undefined, view: View): Html {
+  const { position } = view;
+  if (live === undefined || position === undefined || view.shownOnce !== undefined) return html``;
+  const texts = LIVE_TEXTS[view.language];
+  const said = Object.entries(texts).flatMap(([state, text]) =>
+    typeof text === "string" ? [html`<span data-when="${state}">${text}</span>`] : [],
+  );
+  const news = isList(live) ? html`<a href="" class="new-rows" hidden></a>` : html``;
+  return html`<span
+      id="live"
+      class="live"
+      hidden
+      hx-sse:connect="${streamAddress(live, view.storeId, sinceOf(live.kind, position))}"
+      hx-sse:close="${END_EVENT}"
+      hx-trigger="follow"
+      >${said}</span
+    >
+    <span id="news" class="${isList(live) ? "news" : "visually-hidden"}" role="status">${news}</span>`;
+}
+
+function isList({ kind }: LiveTopic): boolean {
+  return kind === "checkouts" || kind === "requests";
+}
+
+function streamAddress(live: LiveTopic, storeId: string, since: string): string {
+  const id = "id" in live ? `&id=${live.id}` : "";
+  return `/portal/${storeId}/live?topic=${live.kind}${id}&since=${since}`;
+}
+
+function searchOf({ call: { query } }: View): string {
+  return query === "" ? "" : `?${query}`;
+}

@@ -1,0 +1,64 @@
+import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import { headerLines } from "../../../../web/http.ts";
+import { assetResponse } from "../../../../web/page.ts";
+import type { HttpResponse } from "../../../../world.ts";
+import { noStore } from "../../../at-store.ts";
+import type { PortalRoute } from "../route.ts";
+import { viewOf, type LiveTopic, type View } from "../view.ts";
+import { hubOf } from "./hub.ts";
+import { sinceOf } from "./news.ts";
+import { streamOf } from "./stream.ts";
+import { requireTopic } from "./topic.ts";
+
+/** The stream that open pages follow; it holds no store: an erasure tells it (decision 91). */
+export const LIVE_ROUTES: readonly PortalRoute[] = [
+  {
+    methods: ["GET"],
+    path: "/portal/{store_id}/live",
+    role: "portal merchant",
+    entersStore: true,
+    answer: (context, call) => {
+      const { caller: session, request, requestId } = call;
+      const view = viewOf(context, call);
+      const { storeId, language, query } = view;
+      if (context.store.stores.names(storeId) === undefined) return noStore(storeId);
+      const topic = topicOf(view);
+      if (!topic.ok) return topic;
+      const known = requireTopic(context, storeId, topic.value);
+      if (!known.ok) return known;
+      if (session === undefined) return refuse("credential_missing", "nobody is signed in here");
+      const hub = hubOf(context);
+      const now = sinceOf(topic.value.kind, hub.positionOf(storeId));
+      // What the page has heard since it was loaded; without a position it follows from now on.
+      const since = headerLines(request, "last-event-id")[0] ?? query.get("since") ?? now;
+      const body = streamOf(language, (mailbox) =>
+        hub.follow(storeId, topic.value, { ...mailbox, session, since }),
+      );
+      return accept({ ...streamHead(requestId), body, unlogged: true });
+    },
+  },
+];
+
+/** Refuses with `invalid_parameter` what no page follows. */
+function topicOf({ query }: View): Outcome<LiveTopic> {
+  const kind = query.get("topic") ?? "";
+  switch (kind) {
+    case "checkouts":
+    case "requests":
+    case "webhooks":
+    case "store":
+      return accept({ kind });
+    case "checkout":
+    case "delivery":
+      return accept({ kind, id: query.get("id") ?? "" });
+    default:
+      return refuse("invalid_parameter", "topic must name what a page follows");
+  }
+}
+
+/** No proxy may keep it, or hold it back. */
+function streamHead(requestId: string): Pick<HttpResponse, "status" | "headers"> {
+  const { status, headers } = assetResponse("text/event-stream", "");
+  const own = { "Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Request-Id": requestId };
+  return { status, headers: { ...headers, ...own } };
+}

@@ -1,0 +1,119 @@
+import type { Language } from "../../../../web/language.ts";
+import type { Follower, News } from "./news.ts";
+import { LIVE_TEXTS } from "./texts.ts";
+
+/** How long a page waits before it asks again: after a pause, and where others of its browser take its place. */
+const RETRY_MS = 250;
+const CROWDED_RETRY_MS = 10_000;
+
+/** The name of the last message of a stream, behind which its page asks for no other. */
+export const END_EVENT = "end";
+
+/**
+ * A stream of server-sent events: what is told, as soon as its reader has read what was told before. News that were not
+ * read yet are told together. `begin` is called with who hears when it is read, and returns what ends that.
+ */
+export function streamOf(
+  language: Language,
+  begin: (follower: Pick<Follower, "hear" | "beat">) => () => void,
+): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const mailbox = createMailbox(language);
+      const leave = begin(mailbox);
+      const end = (): IteratorResult<Uint8Array> => {
+        mailbox.close();
+        leave();
+        return { done: true, value: undefined };
+      };
+      return {
+        next: async () => {
+          const message = await mailbox.take();
+          return message === undefined ? end() : { done: false, value: Buffer.from(message) };
+        },
+        return: async () => end(),
+      };
+    },
+  };
+}
+
+/** Keeps what its reader has not taken yet: at most one message and one comment. */
+function createMailbox(language: Language) {
+  let waiting: (() => void) | undefined;
+  let isOver = false;
+  let isNew = true;
+  let isQuiet = false;
+  let news: News | undefined;
+
+  const wake = (): void => {
+    waiting?.();
+    waiting = undefined;
+  };
+  const next = (): string | undefined => {
+    if (isNew) {
+      isNew = false;
+      return greeting();
+    }
+    const told = news;
+    [news, isQuiet] = [undefined, false];
+    isOver = told !== undefined && isFinal(told);
+    return told === undefined ? COMMENT : encode(language, told);
+  };
+  const take = async (): Promise<string | undefined> => {
+    if (isOver) return undefined;
+    if (isNew || isQuiet || news !== undefined) return next();
+    await new Promise<void>((resolve) => (waiting = resolve));
+    return take();
+  };
+
+  return {
+    hear: (told: News): void => {
+      news = together(news, told);
+      wake();
+    },
+    beat: (): void => {
+      isQuiet = true;
+      wake();
+    },
+    /** The next message, once there is one; undefined behind the last. */
+    take,
+    close: (): void => {
+      isOver = true;
+      wake();
+    },
+  };
+}
+
+const COMMENT = ": still there\n\n";
+
+function greeting(): string {
+  return `retry: ${RETRY_MS}\nevent: follows\ndata: \n\n`;
+}
+
+function isFinal({ kind }: News): boolean {
+  return kind !== "new" && kind !== "changed";
+}
+
+/** What is left to tell. Nothing follows what is final. */
+function together(before: News | undefined, next: News): News {
+  if (before === undefined || next.kind === "end") return next;
+  if (isFinal(before)) return before;
+  if (before.kind !== "changed" || next.kind !== "changed") return next;
+  return { ...next, count: before.count + next.count };
+}
+
+function encode(language: Language, news: News): string {
+  const texts = LIVE_TEXTS[language];
+  switch (news.kind) {
+    case "new":
+      return `event: new\ndata: ${texts.newRows(news.count)}\n\n`;
+    case "changed":
+      return `id: ${news.since}\nevent: changed\ndata: ${texts.changes(news.count)}\n\n`;
+    case "crowded":
+      return `retry: ${CROWDED_RETRY_MS}\nevent: crowded\ndata: \n\n`;
+    case "reload":
+      return `event: ${END_EVENT}\ndata: reload\n\n`;
+    case "end":
+      return `event: ${END_EVENT}\ndata: ${news.why}\n\n`;
+  }
+}

@@ -1,0 +1,134 @@
+import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
+import type { World } from "../../../../world.ts";
+import type { LiveTopic, PortalContext } from "../view.ts";
+import { countFor, readSince, sinceOf, type Follower, type News } from "./news.ts";
+import { EVERY_REQUEST, EVERY_WRITE, NO_CHECKOUT, orderKey, type Watched } from "./watched.ts";
+
+/** What open pages follow together: its news are made once for all of them. */
+export type Topic = {
+  readonly add: (follower: Follower) => void;
+  /** Returns whether nobody is left. */
+  readonly remove: (follower: Follower) => boolean;
+  /** Tells everybody at once. */
+  readonly tell: (news: News) => void;
+};
+
+/** The shortest time between two messages: four a second. */
+const PACE_MS = 250;
+/** What belongs together is told together: an event, and how its delivery went. */
+const SETTLE_MS = 20;
+/** After so many messages without a pause a page is shown anew at another pace: each time costs a whole page. */
+const BUSY_AFTER = 8;
+const BUSY_PACE_MS = 5000;
+/** Above it a list does not count. */
+const MANY = 100;
+
+/** Refuses with `not_found` to follow a checkout or delivery that the store does not have. */
+export function requireTopic(
+  { store }: Pick<PortalContext, "store">,
+  storeId: string,
+  topic: LiveTopic,
+): Outcome<void> {
+  if (topic.kind === "checkout" && store.checkouts.find(storeId, topic.id) === undefined)
+    return refuse("not_found", `there is no checkout ${topic.id}`);
+  if (topic.kind === "delivery" && store.deliveries.find(topic.id)?.storeId !== storeId)
+    return refuse("not_found", `there is no delivery ${topic.id}`);
+  return accept(undefined);
+}
+
+/** What a topic is told of. */
+export function keysOf(
+  { store }: Pick<PortalContext, "store">,
+  storeId: string,
+  topic: LiveTopic,
+): readonly string[] {
+  switch (topic.kind) {
+    case "checkout": {
+      const checkout = store.checkouts.find(storeId, topic.id);
+      return checkout === undefined ? [topic.id] : [topic.id, orderKey(checkout.orderId)];
+    }
+    case "delivery":
+      return [store.deliveries.find(topic.id)?.checkoutId ?? NO_CHECKOUT];
+    case "checkouts":
+    case "webhooks":
+      return [EVERY_WRITE];
+    case "requests":
+      return [EVERY_REQUEST];
+    case "store":
+      return [EVERY_WRITE, EVERY_REQUEST];
+  }
+}
+
+/** Makes a topic that nobody follows yet. It keeps no timer but for news that it has. */
+export function createTopic(
+  world: Pick<World, "monotonic" | "after">,
+  watched: Watched,
+  { kind, keys }: { readonly kind: LiveTopic["kind"]; readonly keys: readonly string[] },
+): Topic {
+  const followers = new Set<Follower>();
+  const isList = kind === "checkouts" || kind === "requests";
+  const tellNew = createCounter(kind, watched);
+  let unhear: readonly (() => void)[] = [];
+  let touches = 0;
+  let isArmed = false;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let burst = 0;
+
+  const pace = (): number => (!isList && burst >= BUSY_AFTER ? BUSY_PACE_MS : PACE_MS);
+  const touch = (): void => {
+    touches += 1;
+    if (isArmed) return;
+    isArmed = true;
+    world.after(Math.max(SETTLE_MS, toldAt + pace() - world.monotonic()), tellNews);
+  };
+  const tellNews = (): void => {
+    const now = world.monotonic();
+    burst = now - toldAt < pace() * 2 ? burst + 1 : 0;
+    const count = touches;
+    [isArmed, toldAt, touches] = [false, now, 0];
+    if (isList) followers.forEach(tellNew);
+    else tell(changed(count));
+  };
+  const changed = (count: number): News => {
+    return { kind: "changed", count, since: sinceOf(kind, watched.position()) };
+  };
+  const tell = (news: News): void => followers.forEach((follower) => follower.hear(news));
+
+  return {
+    tell,
+    add: (follower) => {
+      if (followers.size === 0) unhear = keys.map((key) => watched.hear(key, touch));
+      followers.add(follower);
+      const position = watched.position();
+      const since = readSince(follower.since, position);
+      if (since === undefined) follower.hear({ kind: "reload" });
+      else if (isList) tellNew(follower);
+      else if (isWide(keys) ? countFor(kind, position) > since : watched.wasToldOf(keys, since))
+        follower.hear(changed(1));
+    },
+    remove: (follower) => {
+      followers.delete(follower);
+      if (followers.size > 0) return false;
+      for (const one of unhear) one();
+      return true;
+    },
+  };
+}
+
+function isWide(keys: readonly string[]): boolean {
+  return keys.includes(EVERY_WRITE) || keys.includes(EVERY_REQUEST);
+}
+
+/** Tells a list how many rows are new since its own position, where that is another number than it knows. */
+function createCounter(kind: LiveTopic["kind"], watched: Watched) {
+  const known = new WeakMap<Follower, number>();
+  return (follower: Follower): void => {
+    const position = watched.position();
+    const since = readSince(follower.since, position);
+    if (since === undefined) return;
+    const count = Math.min(MANY, countFor(kind, position) - since);
+    if (count === (known.get(follower) ?? 0)) return;
+    known.set(follower, count);
+    follower.hear({ kind: "new", count });
+  };
+}

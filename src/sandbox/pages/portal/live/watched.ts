@@ -1,0 +1,82 @@
+import type { Written } from "../../../runtime/arrivals.ts";
+import type { LivePosition } from "../view.ts";
+
+/** A store whose pages are looked at: what has happened in it is counted, and told to who follows. */
+export type Watched = {
+  readonly position: () => LivePosition;
+  /** Whether one of these was told of after a position, or nobody remembers. */
+  readonly wasToldOf: (keys: readonly string[], since: number) => boolean;
+  /** Calls back with everything of a key, until the returned function is called. */
+  readonly hear: (key: string, touch: () => void) => () => void;
+  /** Something was written. */
+  readonly write: (written: Written) => void;
+  /** Requests were logged. */
+  readonly log: (requests: readonly { readonly orderId: string | null }[]) => void;
+  /** What was counted is gone. */
+  readonly beginEpoch: (epoch: number) => void;
+};
+
+/** The key of everything that is written. */
+export const EVERY_WRITE = "every write";
+/** The key of every request. */
+export const EVERY_REQUEST = "every request";
+/** The key of what is written about no checkout. */
+export const NO_CHECKOUT = "no checkout";
+
+/** The key of an order; that of a checkout is its id. */
+export function orderKey(orderId: string): string {
+  return `order ${orderId}`;
+}
+
+/** Of so many keys it is remembered when they were told of last. */
+const MAX_REMEMBERED = 1000;
+
+/** Makes the counts of a store, which begin now. */
+export function createWatched(firstEpoch: number): Watched {
+  const counts = { epoch: firstEpoch, told: 0, written: 0, created: 0, logged: 0 };
+  const hearers = new Map<string, Set<() => void>>();
+  const lastOf = new Map<string, number>();
+  let forgotten = 0;
+
+  const touch = (key: string): void => hearers.get(key)?.forEach((one) => one());
+  const tellOf = (key: string): void => {
+    lastOf.delete(key);
+    lastOf.set(key, counts.told);
+    if (lastOf.size > MAX_REMEMBERED) forgetOldest();
+    touch(key);
+  };
+  const forgetOldest = (): void => {
+    for (const [key, position] of lastOf) {
+      lastOf.delete(key);
+      forgotten = Math.max(forgotten, position);
+      return;
+    }
+  };
+
+  return {
+    position: () => ({ ...counts }),
+    wasToldOf: (keys, since) => forgotten > since || keys.some((key) => (lastOf.get(key) ?? 0) > since),
+    hear: (key, one) => {
+      hearers.set(key, (hearers.get(key) ?? new Set()).add(one));
+      return () => {
+        const ofKey = hearers.get(key);
+        ofKey?.delete(one);
+        if (ofKey?.size === 0) hearers.delete(key);
+      };
+    },
+    write: ({ checkoutId, sequence }) => {
+      counts.told += 1;
+      counts.written += 1;
+      if (checkoutId !== null && sequence === 1) counts.created += 1;
+      touch(EVERY_WRITE);
+      tellOf(checkoutId ?? NO_CHECKOUT);
+    },
+    log: (requests) => {
+      counts.told += 1;
+      counts.logged += requests.length;
+      touch(EVERY_REQUEST);
+      for (const { orderId } of requests) if (orderId !== null) tellOf(orderKey(orderId));
+    },
+    beginEpoch: (epoch) => void (counts.epoch = epoch),
+  };
+}
