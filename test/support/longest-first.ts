@@ -20,6 +20,7 @@ const LONG = [
   "no-telemetry",
   "erasure",
   "changed-files",
+  "portal-live-page",
 ];
 
 /** Runs the files that take long first. */

@@ -14,7 +14,8 @@ if (live !== null) {
   const follow = () => {
     if (document.hidden || isAsked || isOver) return;
     isAsked = true;
-    htmx.trigger(live, "follow");
+    // Not by a trigger: htmx may have looked at the page before the extension was there.
+    htmx.ajax("GET", live.getAttribute("hx-sse:connect"), { source: live });
   };
 
   // A tab that was hidden while it connected.
@@ -32,10 +33,13 @@ if (live !== null) {
     isOver = detail.status >= 400 && detail.status < 500;
     say("lost");
   });
-  // The stream was refused.
+  // The first stream was refused, or nobody answered.
   live.addEventListener("htmx:response:error", () => {
-    isAsked = false;
     isOver = true;
+    say("lost");
+  });
+  live.addEventListener("htmx:error", () => {
+    isAsked = false;
     say("lost");
   });
 
@@ -56,5 +60,5 @@ if (live !== null) {
   });
 
   document.addEventListener("visibilitychange", follow);
-  document.addEventListener("DOMContentLoaded", () => setTimeout(follow));
+  follow();
 }

@@ -54,7 +54,7 @@ export function liveMark(live: LiveTopic | undefined, view: View): Html {
       hidden
       hx-sse:connect="${streamAddress(live, view.storeId, sinceOf(live.kind, position))}"
       hx-sse:close="${END_EVENT}"
-      hx-trigger="follow"
+      hx-trigger="never"
       >${said}</span
     >
     <span id="news" class="${isList(live) ? "news" : "visually-hidden"}" role="status">${news}</span>`;

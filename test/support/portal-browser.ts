@@ -1,0 +1,19 @@
+import type { Page } from "playwright-core";
+import type { Customer, Shop } from "./shop.ts";
+
+/** Signs a new browser profile in to the portal of a shop's sandbox, by the link that signs one browser in. */
+export async function signedInBrowser(
+  { sandbox, visit }: Shop,
+  customer?: Customer,
+): Promise<{ readonly page: Page; readonly home: string }> {
+  const { base_url, control_token: token } = sandbox.ready;
+  const answer = await fetch(`${new URL(base_url).origin}/__sandbox/portal/sign-ins`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  const { data } = (await answer.json()) as { readonly data: { readonly sign_in_url: string } };
+  const page = await visit(data.sign_in_url, customer);
+  await page.waitForURL(/\/start$/);
+  return { page, home: page.url().replace(/\/start$/, "") };
+}
