@@ -47,10 +47,7 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
           <main id="page" ${liveAttributes(live, view)}>${trusted(main())}</main>
         </body>
       </html>`;
-    const body = String(markup)
-      .replace("MAIN", main())
-      .replace("&amp;since=0-0", "")
-      .replace("&since=0-0", "");
+    const body = String(markup).replace("&amp;since=0-0", "").replace("&since=0-0", "");
     return route.fulfill({ contentType: "text/html", headers: POLICY, body });
   });
   await page.goto(address);

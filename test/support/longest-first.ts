@@ -20,6 +20,7 @@ const LONG = [
   "no-telemetry",
   "erasure",
   "changed-files",
+  "portal-axe",
   "portal-live-page",
 ];
 

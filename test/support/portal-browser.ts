@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import type { Customer, Shop } from "./shop.ts";
 
@@ -16,4 +18,18 @@ export async function signedInBrowser(
   const page = await visit(data.sign_in_url, customer);
   await page.waitForURL(/\/start$/);
   return { page, home: page.url().replace(/\/start$/, "") };
+}
+
+/** Signs a browser in as the administrator too, where the portal has a page for that. */
+export async function administratorSignedIn(page: Page, { sandbox }: Shop): Promise<void> {
+  const { origin } = new URL(page.url());
+  const address = `${origin}/portal/admin/sign-in`;
+  if ((await fetch(address)).status !== 200) return;
+  await page.goto(address);
+  const admin = JSON.parse(readFileSync(join(sandbox.ready.data_dir ?? "", "admin.json"), "utf8")) as {
+    readonly admin_token: string;
+  };
+  await page.locator("main input:not([type=hidden])").first().fill(admin.admin_token);
+  await page.locator("main form").first().locator("button[type=submit]").click();
+  await page.waitForURL(/\/portal\/admin(?!\/sign-in)/);
 }

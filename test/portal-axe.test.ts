@@ -1,0 +1,151 @@
+import { gzipSync } from "node:zlib";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { PORTAL } from "../src/sandbox/pages/portal/portal.ts";
+import { portalPages, type PortalIds, type PortalPage } from "./support/portal-addresses.ts";
+import { administratorSignedIn, signedInBrowser } from "./support/portal-browser.ts";
+import { openShop, type Customer, type Shop } from "./support/shop.ts";
+
+/** What a page costs before it is painted, without htmx and its extension, which are cached with the first one. */
+const MAX_FIRST_PAINT_BYTES = 30 * 1024;
+const SHARED_SCRIPT = /\/(htmx|hx-\w+)\.js/;
+
+/** How a page is looked at: the whole of axe's rules, or those of colours alone, and whether it has to fit. */
+const LOOKS: readonly (Pick<Customer, "colorScheme" | "viewport"> & {
+  readonly text: string;
+  readonly rules?: readonly string[];
+})[] = [
+  { colorScheme: "light", viewport: { width: 1440, height: 900 }, text: "100%" },
+  { colorScheme: "light", viewport: { width: 1440, height: 900 }, text: "200%", rules: [] },
+  { colorScheme: "dark", viewport: { width: 320, height: 700 }, text: "100%" },
+  { colorScheme: "dark", viewport: { width: 1440, height: 900 }, text: "100%", rules: ["color-contrast"] },
+  { colorScheme: "light", viewport: { width: 320, height: 700 }, text: "100%", rules: ["color-contrast"] },
+];
+
+/** Tabs that are looked at side by side: more of them are no faster. */
+const TABS = 3;
+
+/** A store with something of everything. */
+async function filledShop(): Promise<{ readonly shop: Shop; readonly ids: PortalIds }> {
+  const shop = await openShop();
+  const { control_token: token, store_id: storeId } = shop.sandbox.ready;
+  const origin = new URL(shop.sandbox.ready.base_url).origin;
+  const ask = async <Value>(path: string): Promise<Value> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${origin}/__sandbox/stores/${storeId}${path}`, { headers });
+    const { data } = (await answer.json()) as { readonly data: Value };
+    return data;
+  };
+  const closed = "http://127.0.0.1:9/hooks";
+  expect((await shop.command("endpoints", "add", closed)).code).toBe(0);
+  const sold = await shop.sell();
+  await shop.sell({ description: "<b>夜の部</b> \u202e cab", payment_method: "wechat_pay" });
+  await shop.sell({ amount_minor: 100, currency: "EUR" });
+  await shop.sell({ order_id: "order-1", amount_minor: 2999 }).catch(() => undefined);
+  const pays = [
+    ["sandbox", "pay", sold.id, "--outcome", "succeeded"],
+    ["faults", "add", "error", "--status", "500"],
+    ["events", "--limit", "1"],
+  ];
+  for (const line of pays) await shop.command(...line);
+  type Found<Name extends string> = Readonly<Record<Name, readonly Readonly<Record<string, string>>[]>>;
+  const { deliveries } = await ask<Found<"deliveries">>("/deliveries");
+  const { requests } = await ask<Found<"requests">>("/requests");
+  const { endpoints } = await ask<Found<"endpoints">>("/endpoints");
+  const { events } = await ask<Found<"events">>("/events");
+  const ids = {
+    store_id: storeId,
+    portal: storeId,
+    admin: storeId,
+    checkouts: sold.id,
+    deliveries: deliveries[0]?.["id"] ?? "",
+    endpoints: endpoints[0]?.["id"] ?? "",
+    events: events[0]?.["id"] ?? events[0]?.["event_id"] ?? "",
+    requests: requests.at(-1)?.["request_id"] ?? "",
+  };
+  return { shop, ids };
+}
+
+/** What is wrong with a page in all its looks. */
+async function faultsOf(page: Page, origin: string, { path, address }: PortalPage): Promise<string[]> {
+  const answer = await page.goto(`${origin}${address}`);
+  const faults: string[] = [];
+  const status = answer?.status() ?? 0;
+  if (status !== 200) return [`${path}: ${status}`];
+  await page.evaluate(`for (const one of document.querySelectorAll("details")) one.open = true`);
+  await page.evaluate(axe.source);
+  for (const { colorScheme = "light", viewport, text, rules } of LOOKS) {
+    await page.emulateMedia({ colorScheme });
+    if (viewport) await page.setViewportSize(viewport);
+    await page.evaluate(`document.documentElement.style.fontSize = ${JSON.stringify(text)}`);
+    const found = rules?.length === 0 ? [] : await axeFaults(page, rules);
+    const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+    if (width > 0) found.push(`is ${width} px too wide`);
+    const look = `${colorScheme}, ${viewport?.width ?? 0} px, ${text}`;
+    faults.push(...found.map((fault) => `${path}, ${look}: ${fault}`));
+  }
+  const bytes = await firstPaintBytes(page, (await answer?.body()) ?? Buffer.alloc(0));
+  if (bytes > MAX_FIRST_PAINT_BYTES) faults.push(`${path}: first paint takes ${bytes} bytes`);
+  return faults;
+}
+
+function axeFaults(page: Page, rules: readonly string[] | undefined): Promise<string[]> {
+  const only = rules === undefined ? {} : { runOnly: rules };
+  const options = JSON.stringify({ resultTypes: ["violations"], ...only });
+  return page.evaluate(`axe.run(${options}).then(({ violations, passes }) => {
+    if (passes.length === 0) throw new Error("axe looked at nothing");
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + " " + html));
+  })`);
+}
+
+/** The page with its styles and scripts, compressed. */
+async function firstPaintBytes(page: Page, body: Buffer): Promise<number> {
+  const files = await page.evaluate<string[]>(
+    `[...document.querySelectorAll("link[rel=stylesheet], script[src]")].map((one) => one.href || one.src)`,
+  );
+  const own = files.filter((file) => !SHARED_SCRIPT.test(file));
+  const sizes = await Promise.all(own.map(async (file) => (await sizeOf(file)) ?? 0));
+  return gzipSync(body).length + sizes.reduce((sum, size) => sum + size, 0);
+}
+
+const SIZES = new Map<string, Promise<number>>();
+
+function sizeOf(file: string): Promise<number> | undefined {
+  if (!SIZES.has(file)) {
+    const size = fetch(file).then(async (answer) => gzipSync(await answer.bytes()).length);
+    SIZES.set(file, size);
+  }
+  return SIZES.get(file);
+}
+
+test("every page of the portal is accessible in both themes and languages, fits, and is small", async () => {
+  const { shop, ids } = await filledShop();
+  const pages = portalPages(PORTAL.routes, ids);
+  expect(pages.length).toBeGreaterThan(3);
+  const look = async (locale: string, lang: string): Promise<string[]> => {
+    const { page, home } = await signedInBrowser(shop, { locale });
+    await administratorSignedIn(page, shop);
+    const { origin } = new URL(home);
+    const left = [...pages];
+    const found: string[] = [];
+    const lookOn = async (tab: Page): Promise<void> => {
+      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+        found.push(...(await faultsOf(tab, origin, next)).map((fault) => `${locale} ${fault}`));
+        expect([next.path, await tab.getAttribute("html", "lang")]).toEqual([next.path, lang]);
+      }
+    };
+    const tabs = [page];
+    while (tabs.length < TABS) {
+      const tab = await page.context().newPage();
+      tab.on("console", (message) => message.type() === "error" && shop.complaints.push(message.text()));
+      tabs.push(tab);
+    }
+    await Promise.all(tabs.map(lookOn));
+    return found;
+  };
+  // One after the other: both would only share the processor.
+  expect(await look("en-US", "en")).toEqual([]);
+  expect(await look("zh-CN", "zh-Hans")).toEqual([]);
+  expect(shop.complaints).toEqual([]);
+});
