@@ -17,8 +17,8 @@ export type Topic = {
 const PACE_MS = 250;
 /** What belongs together is told together: an event, and how its delivery went. */
 const SETTLE_MS = 20;
-/** After so many messages without a pause a page is shown anew at another pace: each time costs a whole page. */
-const BUSY_AFTER = 8;
+/** After so many messages without a pause a page of the whole store is shown anew at another pace: each costs a page. */
+const BUSY_AFTER = 4;
 const BUSY_PACE_MS = 5000;
 /** Above it a list does not count. */
 const MANY = 100;
@@ -74,7 +74,7 @@ export function createTopic(
   let toldAt = Number.NEGATIVE_INFINITY;
   let burst = 0;
 
-  const pace = (): number => (!isList && burst >= BUSY_AFTER ? BUSY_PACE_MS : PACE_MS);
+  const pace = (): number => (!isList && isWide(keys) && burst >= BUSY_AFTER ? BUSY_PACE_MS : PACE_MS);
   const touch = (): void => {
     touches += 1;
     if (isArmed) return;
