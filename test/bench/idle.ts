@@ -27,7 +27,8 @@ function residentMegabytes(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
-function ticks(pid: number): number {
+/** The processor time that a process has used, in ticks of 10 ms. */
+export function ticks(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS]);

@@ -28,34 +28,34 @@ export function orderKey(orderId: string): string {
   return `order ${orderId}`;
 }
 
-/** Of so many keys it is remembered when they were told of last. */
+/** Of so many keys, and at most twice as many, it is remembered when they were told of last. */
 const MAX_REMEMBERED = 1000;
 
 /** Makes the counts of a store, which begin now. */
 export function createWatched(firstEpoch: number): Watched {
   const counts = { epoch: firstEpoch, told: 0, written: 0, created: 0, logged: 0 };
   const hearers = new Map<string, Set<() => void>>();
-  const lastOf = new Map<string, number>();
-  let forgotten = 0;
+  /** When each key was told of last. */
+  let recent = new Map<string, number>();
+  let older: ReadonlyMap<string, number> = new Map();
+  let [forgotten, endOfOlder] = [0, 0];
 
   const touch = (key: string): void => hearers.get(key)?.forEach((one) => one());
   const tellOf = (key: string): void => {
-    lastOf.delete(key);
-    lastOf.set(key, counts.told);
-    if (lastOf.size > MAX_REMEMBERED) forgetOldest();
+    recent.set(key, counts.told);
+    if (recent.size >= MAX_REMEMBERED) forgetOlder();
     touch(key);
   };
-  const forgetOldest = (): void => {
-    for (const [key, position] of lastOf) {
-      lastOf.delete(key);
-      forgotten = Math.max(forgotten, position);
-      return;
-    }
+  /** A whole half at once: one by one would cost a create more than all the rest. */
+  const forgetOlder = (): void => {
+    [forgotten, endOfOlder] = [endOfOlder, counts.told];
+    [older, recent] = [recent, new Map()];
   };
+  const lastOf = (key: string): number => recent.get(key) ?? older.get(key) ?? 0;
 
   return {
     position: () => ({ ...counts }),
-    wasToldOf: (keys, since) => forgotten > since || keys.some((key) => (lastOf.get(key) ?? 0) > since),
+    wasToldOf: (keys, since) => forgotten > since || keys.some((key) => lastOf(key) > since),
     hear: (key, one) => {
       hearers.set(key, (hearers.get(key) ?? new Set()).add(one));
       return () => {
