@@ -17,6 +17,7 @@ import { measureSnapshots } from "./snapshots.ts";
 import { measureStores } from "./stores.ts";
 import { measureStartup } from "./startup.ts";
 import { measureThroughput } from "./throughput.ts";
+import { measureViewers } from "./viewers.ts";
 import { measureWebhooks } from "./webhooks.ts";
 
 const options = new Set(process.argv.slice(2));
@@ -40,8 +41,12 @@ function measureChosen(): Promise<Figure[]> {
   if (options.has("--stores")) return measureStores(bench);
   if (options.has("--webhooks")) return measureWebhooks(bench);
   if (options.has("--kit")) return measureKit();
-  if (options.has("--portal")) return measurePortal(bench);
+  if (options.has("--portal")) return measureAllOfPortal();
   return options.has("--lists") ? measureLists(bench) : measureAll(bench);
+}
+
+async function measureAllOfPortal(): Promise<Figure[]> {
+  return [...(await measurePortal(bench)), ...(await measureViewers(bench))];
 }
 
 async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {
