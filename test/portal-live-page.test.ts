@@ -2,6 +2,7 @@ import type { Page, Request } from "playwright-core";
 import { expect, test } from "vitest";
 import type { LiveTopic, View } from "../src/sandbox/pages/portal/view.ts";
 import { liveAttributes, liveHead, liveMark } from "../src/sandbox/pages/portal/live/parts.ts";
+import { HTMX_CONFIG } from "../src/sandbox/pages/shared/layout.ts";
 import { html, trusted } from "../src/web/html.ts";
 import { eventually } from "./support/eventually.ts";
 import { openShop, type Shop } from "./support/shop.ts";
@@ -39,6 +40,7 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
         <head>
           <title>Test</title>
           <link rel="icon" href="data:," />
+          <meta name="htmx-config" content="${HTMX_CONFIG}" />
           <script src="/assets/htmx.js" defer></script>
           ${liveHead(live)}
         </head>

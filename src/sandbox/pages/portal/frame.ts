@@ -1,7 +1,7 @@
 import { html, type Html } from "../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
-import { SCRIPT_PATH, STYLE_PATH } from "../shared/layout.ts";
+import { HTMX_CONFIG, SCRIPT_PATH, STYLE_PATH } from "../shared/layout.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes, liveHead } from "./live/parts.ts";
@@ -76,6 +76,7 @@ function document(
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
+          <meta name="htmx-config" content="${HTMX_CONFIG}" />
           ${page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : ""}
           <title>${page.title} · checkout</title>
           <link rel="icon" href="data:," />

@@ -8,24 +8,13 @@ import { LIVE_TEXTS } from "./texts.ts";
 export const SSE_SCRIPT_PATH = "/portal/assets/hx-sse.js";
 export const LIVE_SCRIPT_PATH = "/portal/assets/live.js";
 
-/**
- * htmx without its own style sheet, which the content security policy would refuse. A refusal leaves the page as it is,
- * open details stay open, and a stream that was cut is asked for again a few times.
- */
-const HTMX_CONFIG = JSON.stringify({
-  includeIndicatorCSS: false,
-  history: false,
-  noSwap: [204, 304, "4xx", "5xx"],
-  morphIgnore: ["data-htmx-powered", "open"],
-  sse: { reconnectMaxAttempts: 5 },
-});
+/** A stream that was cut is asked for again so many times: who stopped its sandbox hears of it once. */
+const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
 
-/** What stands in the head of a page before htmx: how it works here. Behind it the scripts of a live page. */
+/** The scripts of a live page, behind htmx. */
 export function liveHead(live: LiveTopic | undefined): Html {
-  const config = html`<meta name="htmx-config" content="${HTMX_CONFIG}" />`;
-  if (live === undefined) return config;
-  return html`${config}
-    <script src="${SSE_SCRIPT_PATH}" defer></script>
+  if (live === undefined) return html``;
+  return html`<script src="${SSE_SCRIPT_PATH}" defer></script>
     <script src="${LIVE_SCRIPT_PATH}" defer></script>`;
 }
 
@@ -55,6 +44,7 @@ export function liveMark(live: LiveTopic | undefined, view: View): Html {
       hx-sse:connect="${streamAddress(live, view.storeId, sinceOf(live.kind, position))}"
       hx-sse:close="${END_EVENT}"
       hx-trigger="never"
+      hx-config="${CONFIG}"
       >${said}</span
     >
     <span id="news" class="${isList(live) ? "news" : "visually-hidden"}" role="status">${news}</span>`;
