@@ -110,7 +110,7 @@ test("a page is shown anew in place: what is open, focused and typed stays, unti
   expect(scroll).toBeGreaterThan(0);
   await shop.sell();
   await payFor(shop, sold.id);
-  await page.waitForFunction("Number(document.querySelector('#loads').textContent) > 1");
+  await page.waitForSelector("#loads:not(:text-is('1'))");
   expect(await page.textContent("#news")).toMatch(/^\d+ changes?$/);
   const kept = await page.evaluate(`({
     isOpen: document.querySelector("details").open,
@@ -141,7 +141,7 @@ test("a tab that nobody sees holds no connection, and catches up when it is seen
   await eventually("the stream is open again", () => expect(open.size).toBe(1));
   await page.addInitScript(hide(true));
   await page.reload();
-  await page.waitForFunction("window.htmx !== undefined");
+  expect(await page.evaluate("window.htmx !== undefined")).toBe(true);
   opened.length = 0;
   await setHidden(page, true);
   expect(opened).toEqual([]);
