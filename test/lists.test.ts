@@ -254,7 +254,6 @@ const ANY_REQUEST = {
   limit: 1,
 } as const;
 
-
 /** Which index serves what a create, a payment or a delivery asks for: another one that fits would read more. */
 const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
   [/AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT 1 /, "open_checkouts (store_id=?)"],

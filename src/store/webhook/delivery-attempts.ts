@@ -105,10 +105,6 @@ export function deliveryAttemptsTable(connection: Connection) {
   const selectOpen = connection.prepare<[], DeliveryAttempt>(
     `SELECT ${COLUMNS} FROM delivery_attempts WHERE finished_at IS NULL`,
   );
-  const selectLast = connection.prepare<[string], Pick<DeliveryAttempt, "number" | "error">>(
-    "SELECT number, error FROM delivery_attempts WHERE delivery_id = ? ORDER BY number DESC LIMIT 1",
-  );
-
   // Only lists of people need it, so a start does not wait for it.
   const selectLastAnswers = lazily(() =>
     connection.prepare<[string], LastAnswer>(
@@ -121,7 +117,7 @@ export function deliveryAttemptsTable(connection: Connection) {
          SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
     ),
   );
-  const selectNewest = connection.prepare<[string], LastTry>(
+  const selectLast = connection.prepare<[string], LastTry>(
     `SELECT number, started_at AS startedAt, url, milliseconds, status, error FROM delivery_attempts
      WHERE delivery_id = ? ORDER BY number DESC LIMIT 1`,
   );
@@ -149,12 +145,8 @@ export function deliveryAttemptsTable(connection: Connection) {
     /** The tries of a delivery, first to last. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId),
 
-    /** The number of the last try, and why it got no answer; undefined before the first. */
-    last: (deliveryId: string): Pick<DeliveryAttempt, "number" | "error"> | undefined =>
-      selectLast.get(deliveryId),
-
     /** The last try of a delivery, without what was sent and answered; undefined before the first. */
-    newest: (deliveryId: string): LastTry | undefined => selectNewest.get(deliveryId),
+    last: (deliveryId: string): LastTry | undefined => selectLast.get(deliveryId),
 
     /** Tries that have not ended: after a start, those that were interrupted when the last process ended. */
     open: (): DeliveryAttempt[] => selectOpen.all(),

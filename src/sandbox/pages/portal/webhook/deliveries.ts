@@ -152,7 +152,7 @@ function deliveryRow(context: Listing, view: View, delivery: Delivery): Html {
   const texts = WEBHOOK_TEXTS[view.language];
   const { id, createdAt, endpointId, eventId, tries, cause } = delivery;
   const event = store.events.find(eventId);
-  const last = store.deliveryAttempts.newest(id);
+  const last = store.deliveryAttempts.last(id);
   const url = last?.url ?? store.endpoints.find(endpointId)?.url ?? endpointId;
   const order = event === undefined ? "" : orderLink(view, event);
   const took =

@@ -59,7 +59,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const { storeId } = view;
   const filter = { endpointId: null, checkoutId: null, state: null, limit: SHOWN_DELIVERIES };
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
-  const last = deliveries.find(({ id }) => store.deliveryAttempts.newest(id) !== undefined);
+  const last = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
   const attempt = last && store.deliveryAttempts.of(last.id).at(-1);
   const main = html`<section class="panel">
       ${facts([
