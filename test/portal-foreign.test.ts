@@ -33,14 +33,14 @@ test("a page of another origin changes nothing, reads nothing and writes no row,
   // The reverse: a script on the portal acts on no page that payers see.
   await own.goto(home);
   expect(await attack(own, site.payersAttempts)).toEqual([]);
-  expect(stored()).toBe(before);
+  expect(changedTables(before, stored())).toEqual([]);
   expect(await prefers()).toEqual(chosen);
   // What was tried is what works from the portal's own page.
   await own.goto(`${home}/clock`);
   await own.click("form.act button:has-text('Freeze')");
   await own.waitForLoadState();
-  expect(stored()).not.toBe(before);
-}, 120_000);
+  expect(changedTables(before, stored())).toContain("stores");
+}, 240_000);
 
 /** A real sandbox, a browser that is signed in to it in both roles, and servers of an attacker beside it. */
 async function openSite() {
@@ -114,8 +114,8 @@ async function openSite() {
       `http://${REBOUND}:${elsewhere}/`,
       // A document without an origin: its requests say `Origin: null`.
       `http://localhost:${elsewhere}/sandboxed`,
-      // The pages that payers see, and the sandbox by a name that is not its own.
-      `http://127.0.0.1:${port}/pay/${order.id}`,
+      // The origin of the pages that payers see, and the sandbox by a name that is not its own.
+      `http://127.0.0.1:${port}/`,
       `http://${REBOUND}:${port}/portal`,
     ],
     stored: () => allRows(join(cwd, ".checkout", "sandbox.db")),
@@ -162,18 +162,24 @@ async function serveEmptyPages(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Everything that stands in a database, as text. */
-function allRows(path: string): string {
+type Tables = ReadonlyMap<string, string>;
+
+/** Everything that stands in a database: the rows of each table, as text. */
+function allRows(path: string): Tables {
   const database = new Database(path, { readonly: true });
   try {
     const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
-    const select = (name: unknown) =>
+    const rowsOf = (name: unknown) =>
       database
         .prepare(`SELECT * FROM "${String(name)}"`)
         .raw()
         .all();
-    return JSON.stringify([names, names.map(select)]);
+    return new Map(names.map((name) => [String(name), JSON.stringify(rowsOf(name))]));
   } finally {
     database.close();
   }
+}
+
+function changedTables(before: Tables, after: Tables): string[] {
+  return [...after.keys()].filter((name) => after.get(name) !== before.get(name));
 }

@@ -69,9 +69,14 @@ const TABLE: readonly PortalRoute[] = [
 /** Every row answers only the role that it names, whoever wrote it. */
 const ROUTES = TABLE.map(guarded);
 
+/** The names that stand below `/portal` themselves: none of them is looked for as an id. */
+const NAMES = new Set(
+  TABLE.map(({ path }) => path.split("/")[2] ?? "").filter((name) => /^[\w-]+$/.test(name)),
+);
+
 const find = createRouter(ROUTES, {
   owner: "the portal",
-  segments: { store_id: UUID, id: UUID, anything: "(?!(?:admin|assets|sign-in|sign-out|preferences)$)[^/]+" },
+  segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...NAMES].join("|")})$)[^/]+` },
 });
 
 /** Everything under `/portal`: which page asks, who is signed in, then the route. A refusal is a page too. */
