@@ -108,7 +108,10 @@ function moveTo(step) {
 
 /** Presses the button of an act of this page; one that is asked about first is only shown. */
 function press(ending) {
-  const button = document.querySelector(`main form.act[action$="${ending}"] button`);
+  // Not one that acts on many things at once.
+  const button = document.querySelector(
+    `main form.act[action$="${ending}"]:not([action$="s${ending}"]) button`,
+  );
   const asked = button?.closest("details:not([open])");
   if (asked) {
     asked.open = true;
