@@ -1,5 +1,8 @@
 import { execFileSync } from "node:child_process";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import type { LoggedRequest } from "../src/core/request/logged-request.ts";
+import { REQUESTS_DDL, REQUEST_BATCHES_DDL, requestsTable } from "../src/store/request/requests.ts";
 import { curlOf } from "../src/core/request/curl.ts";
 import { createHarness } from "./support/harness.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
@@ -38,6 +41,19 @@ async function openSite() {
   return { harness, sandbox, portal, requests, create };
 }
 
+const LOGGED: Omit<LoggedRequest, "position" | "requestId"> = {
+  at: 1,
+  storeAt: 1,
+  method: "GET",
+  path: "/v1/orders",
+  status: 405,
+  code: "method_not_allowed",
+  orderId: null,
+  durationMs: 1,
+  decisions: [],
+  fault: null,
+  refused: null,
+};
 const ORDER = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 test("the log says what it will show, lists newest first, and goes on where it ended", async () => {
@@ -86,6 +102,41 @@ test("a look for what is rare is bounded, says how far it looked, and goes on", 
   expect(looked.text).toContain("Of the 2000 requests that were looked through");
   const [, next = ""] = /<a href="([^"]+)"\s+rel="next"/.exec(looked.html) ?? [];
   expect((await portal.get(next.replaceAll("&amp;", "&"))).html).toContain(first.id);
+});
+
+test("the log is read by an index, from any place on, and what a store does not keep any more is not shown", () => {
+  const connection = new Database(":memory:");
+  connection.exec(REQUESTS_DDL + REQUEST_BATCHES_DDL);
+  const asked: string[] = [];
+  const prepare = connection.prepare.bind(connection);
+  Object.assign(connection, { prepare: (sql: string) => (asked.push(sql), prepare(sql)) });
+  const log = requestsTable(connection);
+  const plans = asked
+    .filter((sql) => /^SELECT requests .*@before/s.test(sql))
+    .map((sql) =>
+      connection
+        .prepare<object, { readonly detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+        .all({ storeId: null, after: null, before: null })
+        .map(({ detail }) => detail),
+    );
+  expect(plans).toEqual([
+    [
+      "SEARCH request_batches USING PRIMARY KEY (store_id=? AND last>? AND last<?)",
+      "SCALAR SUBQUERY 1",
+      "SEARCH request_batches USING PRIMARY KEY (store_id=? AND last>?)",
+    ],
+  ]);
+  const request = (position: number): LoggedRequest => ({ ...LOGGED, position, requestId: `r-${position}` });
+  for (const span of [[1, 2, 3], [4], [5, 6, 7, 8]])
+    log.append([{ storeId: "s", requests: span.map(request) }], 100);
+  const between = (after: number, before: number, limit = 100): readonly number[] =>
+    log.between({ storeId: "s", after, before }, limit).map(({ position }) => position);
+  for (let after = 0; after <= 9; after += 1)
+    for (let before = 0; before <= 10; before += 1) {
+      const wanted = [8, 7, 6, 5, 4, 3, 2, 1].filter((one) => one > after && one < before);
+      expect([after, before, between(after, before)]).toEqual([after, before, wanted]);
+      expect(between(after, before, 2)).toEqual(wanted.slice(0, 2));
+    }
 });
 
 test("a conflict is told with its check, its rule, and the difference field by field", async () => {

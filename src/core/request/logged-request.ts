@@ -49,8 +49,6 @@ export type RequestFilter = {
   readonly after: number | null;
   /** Only requests from this moment on, in milliseconds by the real clock. */
   readonly from: number | null;
-  /** Only requests before this position, and of these the newest; default: of all. Not together with `after`. */
-  readonly before?: number;
   readonly limit: number;
 };
 

@@ -22,7 +22,7 @@ export type ControlActs = ClockContext &
   ErasureContext &
   NamedSnapshotsContext & {
     readonly eventArrivals: Arrivals;
-    readonly requests: Pick<RequestLog, "list" | "find" | "last" | "next" | "follow" | "forget">;
+    readonly requests: Pick<RequestLog, "list" | "before" | "find" | "last" | "next" | "follow" | "forget">;
     readonly world: Pick<World, "sleep" | "monotonic">;
     /** Does what is due in these stores: their clocks were moved. */
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;

@@ -33,6 +33,8 @@ export type RequestLog = {
   readonly note: (request: Asked, answer: Answer, times: Times) => void;
   /** Newest first; everything that was answered is in it. After a position: the first ones that come after it. */
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
+  /** The newest before a position, newest first; default: of all. */
+  readonly before: (storeId: string, position: number | undefined, limit: number) => readonly LoggedRequest[];
   readonly find: (storeId: string, requestId: string) => LoggedRequest | undefined;
   /** The position of a store's newest request; 0 if it has none. */
   readonly last: (storeId: string) => number;
@@ -114,11 +116,13 @@ export function createRequestLog(
     },
     list: (storeId, filter) => {
       write();
-      const requests = opened();
-      if (requests === undefined) return [];
-      // A batch is kept whole for the newest of its requests. A log that keeps none shows what was kept before.
-      const oldest = options.kept === 0 ? 0 : requests.last(storeId) - options.kept;
-      return requests.list(storeId, filter, oldest);
+      const log = opened();
+      return log?.list(storeId, filter, forgottenTo(log, storeId, options)) ?? [];
+    },
+    before: (storeId, before = Number.MAX_SAFE_INTEGER, limit) => {
+      write();
+      const log = opened();
+      return log?.between({ storeId, after: forgottenTo(log, storeId, options), before }, limit) ?? [];
     },
     find: (storeId, requestId) => {
       write();
@@ -139,6 +143,18 @@ export function createRequestLog(
       file = "unusable";
     },
   };
+}
+
+/**
+ * The last position that a store does not keep any more: a batch is kept whole for the newest of its requests. A log that
+ * keeps none shows what was kept before.
+ */
+function forgottenTo(
+  requests: RequestFile,
+  storeId: string,
+  { kept }: Pick<RequestLogOptions, "kept">,
+): number {
+  return kept === 0 ? 0 : requests.last(storeId) - kept;
 }
 
 /** The positions of each store's requests. They only grow, also where the file has forgotten them. */

@@ -48,18 +48,18 @@ export function createOrderIndex(connection: Connection, parse: (batch: string) 
     return orders;
   };
 
-  function* batches(storeId: string, lasts: readonly number[]): Generator<string> {
+  function* requestsIn(storeId: string, lasts: readonly number[]): Generator<LoggedRequest> {
     for (const last of lasts.toReversed()) {
       const batch = select.get(storeId, last);
-      if (batch !== undefined) yield batch;
+      if (batch !== undefined) yield* parse(batch).toReversed();
     }
   }
 
   return {
-    /** The batches that hold requests on an order, newest first; undefined where that is not known. */
-    batchesOf: (storeId: string, orderId: string): Iterable<string> | undefined => {
-      const orders = upToNow(storeId);
-      return orders && batches(storeId, orders.lasts.get(orderId) ?? []);
+    /** The requests on an order with others beside them, newest first; undefined where it is not known which batches have some. */
+    newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
+      const orders = orderId === null ? undefined : upToNow(storeId);
+      return orders && requestsIn(storeId, orders.lasts.get(orderId ?? "") ?? []);
     },
 
     forget: (storeId: string): void => void known.delete(storeId),

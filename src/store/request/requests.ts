@@ -43,20 +43,21 @@ INSERT INTO request_batches (store_id, last, requests)
 DROP TABLE requests;
 `;
 
-/** A batch has the positions up to its last one: the first that reaches a position is the last that is needed. */
-const BATCHES = `SELECT requests FROM request_batches
-  WHERE store_id = @storeId AND last > @after
-    AND last <= ifnull((SELECT min(last) FROM request_batches WHERE store_id = @storeId AND last >= @before), @before)`;
+const HOLDING = `SELECT requests FROM request_batches
+  WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
 /** As written; before there were faults of v1 none was. */
 type WrittenRequest = Omit<LoggedRequest, "fault"> & Partial<Pick<LoggedRequest, "fault">>;
+
+/** Positions of a store's requests, without the two that are named. */
+export type Between = { readonly storeId: string; readonly after: number; readonly before: number };
 
 /** Requests of one store that are written together, in the order of their positions. */
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };
 
 /** The requests of each store, the newest ones. */
 export function requestsTable(connection: Connection) {
-  const { insert, trim, remove, last, newestBatches, oldestBatches } = statements(connection);
+  const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
   // A start must not wait for what only stories of orders need.
   const orders = lazily(() => createOrderIndex(connection, parsed));
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
@@ -68,20 +69,14 @@ export function requestsTable(connection: Connection) {
   });
 
   /** The requests of a store, newest first; with a text, those of batches that hold it as a JSON string. */
-  function* newestFirst(part: Part, text: string | null): Generator<LoggedRequest> {
-    for (const batch of holding(newestBatches.iterate(part), text)) yield* parsed(batch).toReversed();
+  function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
+    for (const batch of newestHolding.iterate({ storeId, after, holds: asHeld(text) }))
+      yield* parsed(batch).toReversed();
   }
 
-  /** Those on an order with others beside them, newest first: only from the batches that hold some, where that is known. */
-  function* newestOfOrder(part: Part, orderId: string | null): Generator<LoggedRequest> {
-    const batches = orderId === null ? undefined : orders().batchesOf(part.storeId, orderId);
-    if (batches === undefined) yield* newestFirst(part, orderId);
-    else for (const batch of batches) yield* parsed(batch).toReversed();
-  }
-
-  /** The requests of a store, oldest first; with a text, those of batches that hold it as a JSON string. */
-  function* oldestFirst(part: Part, text: string | null): Generator<LoggedRequest> {
-    for (const batch of holding(oldestBatches.iterate(part), text)) yield* parsed(batch);
+  /** The same, oldest first. */
+  function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
+    for (const batch of oldestHolding.iterate({ storeId, after, holds: asHeld(text) })) yield* parsed(batch);
   }
 
   return {
@@ -97,9 +92,12 @@ export function requestsTable(connection: Connection) {
     /** The position of a store's newest request; 0 if it has none. */
     last: (storeId: string): number => last.get(storeId) ?? 0,
 
+    /** The newest requests between two positions, newest first. */
+    between: readBetween(connection),
+
     /** The newest request with an id. */
     find: (storeId: string, requestId: string): LoggedRequest | undefined => {
-      for (const request of newestFirst({ storeId, after: 0, before: LAST }, requestId))
+      for (const request of newestFirst(storeId, 0, requestId))
         if (request.requestId === requestId) return request;
       return undefined;
     },
@@ -111,22 +109,19 @@ export function requestsTable(connection: Connection) {
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const found: LoggedRequest[] = [];
-      const read = filter.after === null ? newestOfOrder : oldestFirst;
-      const { before = LAST } = filter;
-      for (const request of read({ storeId, after: start, before }, filter.orderId)) {
+      const read = filter.after === null ? newestFirst : oldestFirst;
+      const known = filter.after === null ? orders().newestOf(storeId, filter.orderId) : undefined;
+      for (const request of known ?? read(storeId, start, filter.orderId)) {
         if (found.length >= filter.limit) break;
-        if (request.position > start && request.position < before && isAskedFor(filter, request))
-          found.push(request);
+        if (request.position > start && isAskedFor(filter, request)) found.push(request);
       }
       return filter.after === null ? found : found.toReversed();
     },
   };
 }
 
-/** The batches that hold a text as a JSON string. To look here takes a fifth of the time that SQLite takes to. */
-function* holding(batches: Iterable<string>, text: string | null): Generator<string> {
-  const held = text === null ? "" : JSON.stringify(text);
-  for (const batch of batches) if (batch.includes(held)) yield batch;
+function asHeld(text: string | null): string | null {
+  return text === null ? null : JSON.stringify(text);
 }
 
 /** Written by us. */
@@ -135,11 +130,7 @@ function parsed(batch: string): LoggedRequest[] {
   return written.map((request) => Object.assign(request, { fault: request.fault ?? null }));
 }
 
-/** Above every position. */
-const LAST = Number.MAX_SAFE_INTEGER;
-
-/** The positions of a store between two, neither of which is meant. */
-type Part = { readonly storeId: string; readonly after: number; readonly before: number };
+type Held = { readonly storeId: string; readonly after: number; readonly holds: string | null };
 
 function statements(connection: Connection) {
   return {
@@ -153,7 +144,27 @@ function statements(connection: Connection) {
     last: connection
       .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
       .pluck(),
-    newestBatches: connection.prepare<Part, string>(`${BATCHES} ORDER BY last DESC`).pluck(),
-    oldestBatches: connection.prepare<Part, string>(`${BATCHES} ORDER BY last`).pluck(),
+    newestHolding: connection.prepare<Held, string>(`${HOLDING} ORDER BY last DESC`).pluck(),
+    oldestHolding: connection.prepare<Held, string>(`${HOLDING} ORDER BY last`).pluck(),
+  };
+}
+
+/** A batch has the positions up to its last one: the first that reaches the end of the span is the last that is needed. */
+function readBetween(connection: Connection): (span: Between, limit: number) => LoggedRequest[] {
+  const batches = connection
+    .prepare<Between, string>(
+      `SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after AND last <= ifnull(
+         (SELECT min(last) FROM request_batches WHERE store_id = @storeId AND last >= @before), @before)
+       ORDER BY last DESC`,
+    )
+    .pluck();
+  return ({ storeId, after, before }, limit) => {
+    const found: LoggedRequest[] = [];
+    for (const batch of batches.iterate({ storeId, after, before }))
+      for (const request of parsed(batch).toReversed()) {
+        if (found.length >= limit) return found;
+        if (request.position > after && request.position < before) found.push(request);
+      }
+    return found;
   };
 }

@@ -74,13 +74,13 @@ function prepare(connection: Connection) {
     ),
     selectNextDue: connection
       .prepare<Pick<Delivery, "endpointId">, number>(
-        `SELECT next_at FROM deliveries INDEXED BY due_deliveries
+        `SELECT next_at FROM deliveries AS queued INDEXED BY due_deliveries
          WHERE endpoint_id = @endpointId AND state = 'due' ORDER BY next_at LIMIT 1`,
       )
       .pluck(),
     countDueUpTo: connection
       .prepare<Pick<Delivery, "endpointId"> & { readonly limit: number }, number>(
-        `SELECT count(*) FROM (SELECT 1 FROM deliveries INDEXED BY due_deliveries
+        `SELECT count(*) FROM (SELECT 1 FROM deliveries AS queued INDEXED BY due_deliveries
            WHERE endpoint_id = @endpointId AND state = 'due' LIMIT @limit)`,
       )
       .pluck(),

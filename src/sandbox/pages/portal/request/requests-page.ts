@@ -1,9 +1,5 @@
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
-import {
-  parseStatuses,
-  type LoggedRequest,
-  type RequestFilter,
-} from "../../../../core/request/logged-request.ts";
+import { parseStatuses, type LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath } from "../frame.ts";
@@ -58,15 +54,13 @@ export async function requestsPage(
 
 /** Reads the log backwards, bounded, until a page is full. */
 function readPart(log: PortalContext["requests"], storeId: string, wanted: Wanted): Part {
-  const any = { method: null, orderId: null, after: null, from: null } as const;
-  const filter: RequestFilter = { ...any, statuses: null, path: null, limit: READ };
   const isAll = wanted.statuses === null && wanted.path === "" && wanted.q === "";
   const found: LoggedRequest[] = [];
   let { before } = wanted;
   let read = 0;
   while (found.length <= PAGE && read < MAX_READ) {
     const limit = isAll ? PAGE + 1 : READ;
-    const some = log.list(storeId, { ...filter, limit, ...(before === undefined ? {} : { before }) });
+    const some = log.before(storeId, before, limit);
     read += some.length;
     found.push(...some.filter((request) => isWanted(wanted, request)));
     before = some.at(-1)?.position;
