@@ -176,7 +176,7 @@ test("a line folds out: bytes, headers, curl, signature, the receiver's answer, 
   const { html, text } = await show(id);
   for (const part of [
     "Authorization: Bearer …",
-    'curl -i -X POST http://127.0.0.1:4242/v1/orders \\ -H "Authorization: Bearer $CHECKOUT_API_KEY"',
+    `curl -i "$CHECKOUT_BASE_URL/orders" -H "Authorization: Bearer $CHECKOUT_API_KEY" -H 'Content-Type: application/json' -H 'Idempotency-Key: the-first-key' --data-raw`,
     '--data-raw \'{"order_id":"order-1001","amount_minor":1999',
     "It'\\''s a box",
     "What differs from the first request Field First request This request description nothing It's a box",

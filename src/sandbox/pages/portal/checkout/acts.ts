@@ -25,7 +25,7 @@ export function payerActs(view: View, seen: CheckoutView): Html {
   });
   const late =
     notLate === undefined
-      ? actForm(view, { action, label: texts.late, fields: { outcome: "succeeded" } })
+      ? actForm(view, { action: `${action}?late`, label: texts.late, fields: { outcome: "succeeded" } })
       : disabled(texts.late, "why-not-late");
   return html`<section class="acts">
     <h2 class="visually-hidden">${texts.acts}</h2>

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import { curlCommand } from "../../../../core/explain/curl.ts";
 import { likelyCause, type ToldTry } from "../../../../core/explain/delivery.ts";
 import type { Difference, StoryEntry } from "../../../../core/explain/explanation.ts";
 import { firstBody } from "../../../../core/explain/request.ts";
 import type { ToldEvent, ToldRequest } from "../../../../core/explain/timeline.ts";
+import { curlOf } from "../../../../core/request/curl.ts";
 import { HEADERS } from "../../../../core/webhook/signature.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { actForm, storePath } from "../frame.ts";
@@ -14,7 +14,6 @@ import { CHECKOUT_TEXTS } from "./texts.ts";
 
 /** What a request was, as far as the log and its key keep it: secrets are redacted. */
 export function requestDetails(
-  { localOrigin }: PortalContext,
   view: View,
   { request, checkout }: { readonly request: ToldRequest; readonly checkout: Checkout },
 ): Html {
@@ -22,7 +21,7 @@ export function requestDetails(
   const { requestId, method, path, key, refused, answer, status } = request;
   const headers = refused === null ? "" : headerText(refused.headers);
   const body = refused?.body ?? (status === 201 ? JSON.stringify(firstBody(checkout)) : "");
-  const curl = curlCommand({ method, url: `${localOrigin}${path}`, key, body });
+  const curl = curlOf({ method, path, headers: refused?.headers ?? usualHeaders(key, body), body });
   return html`${facts([
     [
       texts.request,
@@ -33,8 +32,15 @@ export function requestDetails(
   ])}
   ${differences(view, request.differences)} ${headers === "" ? "" : bytes(view, texts.headersSent, headers)}
   ${refused === null || refused.body === "" ? "" : bytes(view, texts.bodySent, refused.body)}
-  ${answer === null ? "" : bytes(view, texts.answerGiven, answer)} ${bytes(view, texts.asCurl, curl)}
+  ${answer === null ? "" : bytes(view, texts.answerGiven, answer)}
+  ${curl === undefined ? "" : bytes(view, texts.asCurl, curl)}
   ${refused === null && body !== "" ? html`<p class="hint">${texts.rebuilt}</p>` : ""}`;
+}
+
+/** The headers of a request that succeeded, of which the log keeps none. */
+function usualHeaders(key: string | null, body: string): readonly string[] {
+  const typed = body === "" ? [] : ["Content-Type", "application/json"];
+  return ["Authorization", "Bearer", ...typed, ...(key === null ? [] : ["Idempotency-Key", key])];
 }
 
 /** Field by field, of a request that met another one. */
@@ -61,7 +67,7 @@ export function eventDetails(
 ): Html {
   const texts = CHECKOUT_TEXTS[view.language];
   const body = store.events.find(event.id)?.body ?? "";
-  const action = storePath(view, `/checkouts/events/${event.id}/replay?checkout=${checkout.id}`);
+  const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
   return html`${facts([[texts.event, copyable(event.id)]])} ${bytes(view, texts.eventBody, body)}
   ${actForm(view, { action, label: texts.replay })}`;
 }

@@ -4,8 +4,6 @@ import { showCheckout } from "./checkout-page.ts";
 import { findAnywhere, findInStore } from "./find.ts";
 import { showCheckouts } from "./list-page.ts";
 
-const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
-
 /** The pages of checkouts, and what leads to the page of any id. */
 export const CHECKOUT_ROUTES: readonly PortalRoute[] = [
   page("/portal/{store_id}/checkouts", showCheckouts),
@@ -15,13 +13,11 @@ export const CHECKOUT_ROUTES: readonly PortalRoute[] = [
     read: (fields) => ({ outcome: fields.get("outcome") }),
     leadsTo: (view) => storePath(view, `/checkouts/${view.id}`),
   }),
-  act("/portal/{store_id}/checkouts/events/{id}/replay", {
+  act("/portal/{store_id}/checkouts/{checkout_id}/events/{id}/replay", {
     operation: "replayEvent",
     read: () => ({}),
-    leadsTo: (view) => {
-      const checkout = view.query.get("checkout") ?? "";
-      return storePath(view, ID.test(checkout) ? `/checkouts/${checkout}#event-${view.id}` : "/webhooks");
-    },
+    leadsTo: (view) =>
+      storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),
   }),
   {
     methods: ["GET"],

@@ -64,7 +64,7 @@ function shownLine(
   const { entry, request, event, under } = line;
   const details =
     request !== undefined
-      ? requestDetails(context, view, { request, checkout: told.checkout })
+      ? requestDetails(view, { request, checkout: told.checkout })
       : event !== undefined
         ? eventDetails(context, view, { event, checkout: told.checkout })
         : undefined;
