@@ -1,6 +1,5 @@
-import { hash } from "node:crypto";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import { likelyCause, type ToldTry } from "../../../../core/explain/delivery.ts";
+import { likelyCause, signatureFault, type ToldTry } from "../../../../core/explain/delivery.ts";
 import type { Difference, StoryEntry } from "../../../../core/explain/explanation.ts";
 import { firstBody } from "../../../../core/explain/request.ts";
 import type { ToldEvent, ToldRequest } from "../../../../core/explain/timeline.ts";
@@ -112,16 +111,12 @@ function commandFor(command: string, store: PortalContext["store"], { id, of }: 
   return command.replace("<endpoint_id>", endpointId).replace("<event_id>", of ?? "<event_id>");
 }
 
-/** Whether a receiver with the right secret takes it: unless a fault was asked for, or other bytes were sent. */
-function signatureWords({ language }: View, { fault, bodyHash }: ToldTry, body: string): string {
+/** Whether a receiver with the right secret takes it. */
+function signatureWords({ language }: View, attempt: ToldTry, body: string): string {
   const texts = CHECKOUT_TEXTS[language];
-  const isSpoilt = SPOILS.find((one) => one === fault);
-  if (isSpoilt !== undefined) return texts.signatureBad(isSpoilt);
-  return bodyHash === hash("sha256", body, "hex") ? texts.signatureOk : texts.signatureBad("changed_body");
+  const fault = signatureFault(attempt, body);
+  return fault === undefined ? texts.signatureOk : texts.signatureBad(fault);
 }
-
-/** Faults of deliveries that no right receiver takes. */
-const SPOILS = ["stale", "bad_signature", "changed_body", "old_secret"] as const;
 
 /** Names and values that alternate, a line for each header. */
 function headerText(alternating: readonly string[]): string {
