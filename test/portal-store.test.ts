@@ -315,12 +315,12 @@ test("a store is reset and deleted only when its name is typed", async () => {
   const storeId = home.replace("/portal/", "");
   const orders = async (): Promise<number> =>
     (await read<{ checkouts: unknown[] }>("orders", "list")).checkouts.length;
-  expect(await refused("/portal/reset", { store: storeId, name: "sandbox store" })).toEqual([
+  expect(await refused("/portal/stores/reset", { store: storeId, name: "sandbox store" })).toEqual([
     400,
     expect.stringContaining("expected the name of the store"),
   ]);
   expect(await orders()).toBe(1);
-  const done = await portal.post("/portal/reset", { store: storeId, name: "Sandbox Store" });
+  const done = await portal.post("/portal/stores/reset", { store: storeId, name: "Sandbox Store" });
   expect([done.status, done.location]).toEqual([303, `${home}/stores`]);
   expect(await orders()).toBe(0);
 

@@ -80,7 +80,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     leadsTo: (_view, { storeId }) => storePath({ storeId }, "/start"),
     reveals: ({ apiKey }) => apiKey,
   }),
-  act("/portal/reset", {
+  act("/portal/stores/reset", {
     operation: "reset",
     parse: resetNamed,
     leadsTo: (_view, { stores }) => storesOf(stores),

@@ -84,7 +84,7 @@ function resetForm(view: View, { storeId, name }: StoreEntry): Html {
     texts.resetQuestion(name),
     actForm(view, {
       // Not below the store: a reset waits until nobody is in it any more.
-      action: "/portal/reset",
+      action: "/portal/stores/reset",
       label: texts.resetNow,
       fields: { store: storeId },
       content: field(texts.typeName(name), "name", { required: true }),
