@@ -31,7 +31,7 @@ const LOOKS: Readonly<Record<"en-US" | "zh-CN", readonly Look[]>> = {
   "zh-CN": [
     { colorScheme: "dark", width: 320, text: "100%" },
     { colorScheme: "light", width: 320, text: "100%", rules: COLOURS },
-    { colorScheme: "light", width: 768, text: "200%", rules: [] },
+    { colorScheme: "dark", width: 1440, text: "200%", rules: [] },
   ],
 };
 
