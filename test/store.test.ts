@@ -476,6 +476,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "7090641bde7eb4f6",
     "4fb999c25cff6f50",
     "fe99a2891e4e4a41",
+    "551741e8defb9031",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b", "26d044b90b6a8f9c"]);
 });

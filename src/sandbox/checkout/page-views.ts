@@ -27,7 +27,8 @@ export function createPageViews(
 
   const keep = (checkoutId: string, view: Omit<PageView, "at">): Promise<unknown> =>
     atCheckout(context, { storeId: null, checkoutId }, ({ storeId }, at) => {
-      if (context.store.pageViews.keep(checkoutId, { ...view, at })) context.eventArrivals.tell(storeId);
+      if (context.store.pageViews.keep(checkoutId, { ...view, at }))
+        context.eventArrivals.tell(storeId, { checkoutId });
       return accept(undefined);
     });
 

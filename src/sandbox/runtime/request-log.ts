@@ -96,15 +96,17 @@ export function createRequestLog(
     const requests = batch.length === 0 ? undefined : opened();
     if (requests === undefined) return;
     reporting(options, () => {
-      const firstStore = options.firstStore() ?? "";
-      const batches = batchesOf(batch, {
-        ...options,
-        firstStore,
-        lastOf: (storeId) => positions.last(requests, storeId),
-      });
+      const lastOf = (storeId: string): number => positions.last(requests, storeId);
+      const batches = batchesOf(batch, { ...options, firstStore: options.firstStore() ?? "", lastOf });
       requests.append(batches, options.kept);
       for (const { storeId, requests: logged } of batches) arrivals.tell(storeId, logged);
     });
+  };
+
+  /** The file with everything that was answered until now. */
+  const written = (): RequestFile | undefined => {
+    write();
+    return opened();
   };
 
   return {
@@ -115,25 +117,19 @@ export function createRequestLog(
       else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
     },
     list: (storeId, filter) => {
-      write();
-      const log = opened();
+      const log = written();
       return log?.list(storeId, filter, forgottenTo(log, storeId, options)) ?? [];
     },
     before: (storeId, before = Number.MAX_SAFE_INTEGER, limit) => {
-      write();
-      const log = opened();
+      const log = written();
       return log?.between({ storeId, after: forgottenTo(log, storeId, options), before }, limit) ?? [];
     },
-    find: (storeId, requestId) => {
-      write();
-      return opened()?.find(storeId, requestId);
-    },
+    find: (storeId, requestId) => written()?.find(storeId, requestId),
     last: (storeId) => positions.last(opened(), storeId),
     next: arrivals.next,
     follow: arrivals.follow,
     forget: (storeId) => {
-      write();
-      reporting(options, () => positions.forget(opened(), storeId));
+      reporting(options, () => positions.forget(written(), storeId));
       arrivals.tell(storeId);
     },
     close: () => {

@@ -10,7 +10,7 @@ import type { Answer } from "../../answer.ts";
 import type { Area } from "../../area.ts";
 import { PORTAL_IS_OFF } from "../../runtime/portal-access.ts";
 import { ADMIN_ROUTES } from "./admin/routes.ts";
-import { CHECKOUT_ROUTES } from "./checkout/routes.ts";
+import { ROUTES_OF_CHECKOUTS } from "./checkout/routes.ts";
 import { PORTAL_SCRIPT_PATH, PORTAL_STYLE_PATH } from "./frame.ts";
 import { LIVE_SCRIPT_PATH, SSE_SCRIPT_PATH } from "./live/parts.ts";
 import { LIVE_ROUTES } from "./live/routes.ts";
@@ -57,7 +57,7 @@ const TABLE: readonly PortalRoute[] = [
   asset(LIVE_SCRIPT_PATH, "text/javascript", liveScript),
   ...SIGN_IN_ROUTES,
   ...STORE_ROUTES,
-  ...CHECKOUT_ROUTES,
+  ...ROUTES_OF_CHECKOUTS,
   ...WEBHOOK_ROUTES,
   ...REQUEST_ROUTES,
   ...READINESS_ROUTES,

@@ -4,14 +4,14 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { CheckoutView } from "../../../checkout/view.ts";
 import { actForm, storePath } from "../frame.ts";
 import type { View } from "../view.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { STORY_TEXTS } from "./texts.ts";
 
 /** Why a result cannot come late: what its text is named. */
-type NotLate = keyof (typeof CHECKOUT_TEXTS)["en"]["notLate"];
+type NotLate = keyof (typeof STORY_TEXTS)["en"]["notLate"];
 
 /** What the payer may do now, as buttons; the others say in words why not. */
 export function payerActs(view: View, seen: CheckoutView): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const { status, id } = seen.checkout;
   const action = storePath(view, `/checkouts/${id}/pay`);
   const why = isFinal(status) ? texts.isFinal[status] : undefined;

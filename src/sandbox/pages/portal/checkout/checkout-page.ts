@@ -9,7 +9,7 @@ import { TEXTS } from "../../payment/texts.ts";
 import { amount, copyable, dated, facts, statusBadge } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { payerActs } from "./acts.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { STORY_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
 /** The whole story of a checkout: the same data, order and words as `checkout explain`. */
@@ -19,7 +19,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   const told = tell(context, viewed.value);
   const { checkout } = told;
   const { summary, next } = explainCheckout(told);
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const command = explainCommand(context, checkout);
   const main = html`<section class="checkout-head">
       <p class="row sum">
@@ -48,7 +48,7 @@ function terms(
   { language }: View,
   { checkout, command }: { readonly checkout: Checkout; readonly command: string },
 ): readonly (readonly [string, Html | string])[] {
-  const texts = CHECKOUT_TEXTS[language];
+  const texts = STORY_TEXTS[language];
   const { id, object, description, priceId, createdAt, expiresAt } = checkout;
   const address = checkoutUrl(checkout, checkoutOrigin);
   return [

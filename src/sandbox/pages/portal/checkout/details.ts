@@ -9,14 +9,14 @@ import { html, type Html } from "../../../../web/html.ts";
 import { actForm, storePath } from "../frame.ts";
 import { answerBadge, bytes, copyable, facts, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { STORY_TEXTS } from "./texts.ts";
 
 /** What a request was, as far as the log and its key keep it: secrets are redacted. */
 export function requestDetails(
   view: View,
   { request, checkout }: { readonly request: ToldRequest; readonly checkout: Checkout },
 ): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const { requestId, method, path, key, refused, answer, status } = request;
   const headers = refused === null ? "" : headerText(refused.headers);
   const body = refused?.body ?? (status === 201 ? JSON.stringify(firstBody(checkout)) : "");
@@ -45,7 +45,7 @@ function usualHeaders(key: string | null, body: string): readonly string[] {
 /** Field by field, of a request that met another one. */
 function differences(view: View, found: readonly Difference[]): Html {
   if (found.length === 0) return html``;
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const rows = found.map(
     ({ field, first, this: now }) =>
       html`<tr>
@@ -64,7 +64,7 @@ export function eventDetails(
   view: View,
   { event, checkout }: { readonly event: ToldEvent; readonly checkout: Checkout },
 ): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const body = store.events.find(event.id)?.body ?? "";
   const action = storePath(view, `/checkouts/${checkout.id}/events/${event.id}/replay`);
   return html`${facts([[texts.event, copyable(event.id)]])} ${bytes(view, texts.eventBody, body)}
@@ -77,7 +77,7 @@ export function tryDetails(
   view: View,
   { entry, attempt }: { readonly entry: StoryEntry; readonly attempt: ToldTry },
 ): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const { url, status, error, answer } = attempt;
   // Written by us as a record of texts.
   const headers = JSON.parse(attempt.headers) as Record<string, string>;
@@ -113,7 +113,7 @@ function commandFor(command: string, store: PortalContext["store"], { id, of }: 
 
 /** Whether a receiver with the right secret takes it. */
 function signatureWords({ language }: View, attempt: ToldTry, body: string): string {
-  const texts = CHECKOUT_TEXTS[language];
+  const texts = STORY_TEXTS[language];
   const fault = signatureFault(attempt, body);
   return fault === undefined ? texts.signatureOk : texts.signatureBad(fault);
 }

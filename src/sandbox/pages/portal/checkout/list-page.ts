@@ -13,7 +13,7 @@ import { amount, answerBadge, dated, empty, statusBadge, table } from "../parts.
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { STORY_TEXTS } from "./texts.ts";
 
 const OBJECTS = ["order", "checkout_session"] as const;
 /** The filters by their names in the address, and in the operation. */
@@ -33,7 +33,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const answers = context.store.deliveryAttempts.lastAnswers(checkouts.map(({ id }) => id));
   const now = storeTime(context, view.storeId);
   const rows = checkouts.map((one) => row(view, one, { now, answer: answers.get(one.id) }));
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const main = html`${filters(view)} ${searched(view, listed.value)}
   ${rows.length === 0 ? nothing(view) : html`<div class="checkouts">${table(texts.title, Object.values(texts.columns), rows)}</div>`}
   ${pager(view, nextBefore)}`;
@@ -42,7 +42,7 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
 
 /** A GET form: what is filtered can be sent to a colleague. */
 function filters(view: View): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const action = storePath(view, "/checkouts");
   const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
   const status = choice(view, {
@@ -80,7 +80,7 @@ function choice(
 ): Html {
   const chosen = query.get(name) ?? "";
   const entries = [
-    ["", CHECKOUT_TEXTS[language].any],
+    ["", STORY_TEXTS[language].any],
     ...VALUES[name].map((value) => [value, options[value] ?? value]),
   ];
   return html`<label>
@@ -97,7 +97,7 @@ function choice(
 /** What a look through many has found, and how far it went. */
 function searched(view: View, { searched: count, searchedBackTo }: AnswerOf<"listCheckouts">): Html {
   if (count === null || searchedBackTo === null) return html``;
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const many = count.toLocaleString(LANGUAGE_TAGS[view.language]);
   return html`<p class="hint">${texts.searched(many, iso(searchedBackTo).slice(0, 19))}</p>`;
 }
@@ -107,7 +107,7 @@ function row(
   checkout: CheckoutEntry,
   { now, answer }: { readonly now: number; readonly answer: LastAnswer | undefined },
 ): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${texts.session}</span>`;
   return html`<tr data-row id="checkout-${id}">
@@ -125,7 +125,7 @@ function row(
 }
 
 function lastAnswer(view: View, answer: LastAnswer | undefined): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   if (answer === undefined) return html`<span class="hint">${texts.noWebhook}</span>`;
   const { status, error, state } = answer;
   const more = [...(error === null ? [] : [error]), ...(state === "due" ? [texts.retries] : [])].join(", ");
@@ -134,7 +134,7 @@ function lastAnswer(view: View, answer: LastAnswer | undefined): Html {
 
 /** How old something is, in its largest unit, by the clock of the store. */
 function age({ language }: View, milliseconds: number): string {
-  const units = CHECKOUT_TEXTS[language].ago;
+  const units = STORY_TEXTS[language].ago;
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   if (seconds < 60) return `${seconds} ${units.s}`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} ${units.min}`;
@@ -143,14 +143,14 @@ function age({ language }: View, milliseconds: number): string {
 }
 
 function nothing(view: View): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   if ([...view.query.values()].some((value) => value !== ""))
     return empty(texts.noMatch, "checkout orders list");
   return empty(texts.noCheckouts, "checkout orders create --order-id order-1001 --price-id price_coffee");
 }
 
 function pager(view: View, nextBefore: string | null): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const isFirst = !view.query.has("before");
   if (isFirst && nextBefore === null) return html``;
   const address = (before: string | null): string => {

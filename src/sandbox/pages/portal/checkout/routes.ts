@@ -5,7 +5,7 @@ import { findAnywhere, findInStore } from "./find.ts";
 import { showCheckouts } from "./list-page.ts";
 
 /** The pages of checkouts, and what leads to the page of any id. */
-export const CHECKOUT_ROUTES: readonly PortalRoute[] = [
+export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   page("/portal/{store_id}/checkouts", showCheckouts),
   page("/portal/{store_id}/checkouts/{id}", showCheckout),
   act("/portal/{store_id}/checkouts/{id}/pay", {

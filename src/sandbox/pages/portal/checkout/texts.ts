@@ -189,4 +189,4 @@ const CHINESE: typeof ENGLISH = {
 };
 
 /** The texts of the pages of checkouts in each language. */
-export const CHECKOUT_TEXTS: Readonly<Record<Language, typeof ENGLISH>> = { en: ENGLISH, zh: CHINESE };
+export const STORY_TEXTS: Readonly<Record<Language, typeof ENGLISH>> = { en: ENGLISH, zh: CHINESE };

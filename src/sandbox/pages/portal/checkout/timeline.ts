@@ -8,7 +8,7 @@ import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { copyable, moment } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { eventDetails, requestDetails, tryDetails } from "./details.ts";
-import { CHECKOUT_TEXTS } from "./texts.ts";
+import { STORY_TEXTS } from "./texts.ts";
 
 /** How many lines a page shows, the last ones: `checkout explain` tells all. */
 const MAX_LINES = 200;
@@ -18,7 +18,7 @@ type Telling = { readonly told: ToldCheckout; readonly command: string };
 
 /** The story, line for line as `checkout explain` has it. Each line has an address, and folds out. */
 export function timeline(context: PortalContext, view: View, { told, command }: Telling): Html {
-  const texts = CHECKOUT_TEXTS[view.language];
+  const texts = STORY_TEXTS[view.language];
   const { shown, left } = lastLines(storyLines(told.story));
   const cut =
     left === 0

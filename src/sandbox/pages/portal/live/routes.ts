@@ -17,6 +17,7 @@ export const LIVE_ROUTES: readonly PortalRoute[] = [
     path: "/portal/{store_id}/live",
     role: "portal merchant",
     entersStore: true,
+    onlyOwnPages: true,
     answer: (context, call) => {
       const { caller: session, request, requestId } = call;
       const view = viewOf(context, call);

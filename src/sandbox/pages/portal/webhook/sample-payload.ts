@@ -5,7 +5,7 @@ import { storeTime } from "../../../at-store.ts";
 import type { PortalContext } from "../view.ts";
 
 const EVENT_ID = "00000000-0000-7000-8000-000000000001";
-const CHECKOUT_ID = "00000000-0000-7000-8000-000000000002";
+const SAMPLE_ID = "00000000-0000-7000-8000-000000000002";
 
 /** Where a checkout most often comes from, and how many events it has had by then. */
 const BEFORE: Readonly<Record<Status, readonly [previous: Status | null, sequence: number]>> = {
@@ -28,7 +28,7 @@ export function samplePayload(
   if (status === undefined) return recordTestEvent({ id: EVENT_ID, storeId }, now).body;
   const [previousStatus, sequence] = BEFORE[status];
   const checkout: Checkout = {
-    id: CHECKOUT_ID,
+    id: SAMPLE_ID,
     storeId,
     object: type.startsWith("order.") ? "order" : "checkout_session",
     orderId: "order-1001",
