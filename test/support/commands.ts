@@ -14,11 +14,15 @@ export const COMMANDS: readonly string[] = [
   "orders list",
   "sessions list",
   ...["add http://localhost:3000", "list", "remove http://localhost:3000"].map((a) => `return-origins ${a}`),
-  ...["add http://localhost:3000/h", "list", "remove ID", "enable ID", "disable ID"].map(
+  ...["add http://localhost:3000/h", "list", "remove ID", "enable ID", "disable ID", "pause ID"].map(
     (a) => `endpoints ${a}`,
   ),
   ...["test ID", "secret", "rotate-secret ID"].map((a) => `endpoints ${a}`),
-  ...["list", "list --wait", "get ID", "get ID --wait", "replay ID"].map((a) => `events ${a}`),
+  ...["list", "list --wait", "get ID", "get ID --wait", "replay ID", "replay-failed"].map(
+    (a) => `events ${a}`,
+  ),
+  "portal sign-out",
+  "open --print",
   "deliveries list",
   ...["add drop", "list", "remove ID", "clear"].map((a) => `faults ${a}`),
   "requests list",

@@ -1,8 +1,8 @@
 // What a page of an attacker can send, run in a browser: see portal-foreign.test.ts.
 
 const FORM = "application/x-www-form-urlencoded";
-/** How long a frame may take for what only has to happen. */
-const FRAME_MS = 5000;
+/** How long a page waits for what only has to happen. */
+const PATIENCE_MS = 5000;
 
 /** Tries every way to send something to each address; returns what of the answers the page could read, or run. */
 async function attack(attempts) {
@@ -14,7 +14,8 @@ async function attack(attempts) {
   const fetched = async ({ url, body }, method, mode) => {
     const sent = method === "GET" ? {} : { body, headers: { "Content-Type": FORM } };
     try {
-      const answer = await fetch(url, { method, mode, credentials: "include", ...sent });
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      const answer = await fetch(url, { method, mode, credentials: "include", signal, ...sent });
       const text = await answer.text();
       if (isTold(text)) note(`${mode} ${method}`, url, text);
     } catch {
@@ -31,6 +32,7 @@ async function attack(attempts) {
         resolve();
       });
       element.addEventListener("error", resolve);
+      setTimeout(resolve, PATIENCE_MS);
       element.setAttribute(attribute, url);
       document.head.append(element);
     });
@@ -47,7 +49,7 @@ async function attack(attempts) {
         // An empty frame is there before the form's answer is.
         if (loads >= (isForm ? 2 : 1)) resolve();
       });
-      setTimeout(resolve, FRAME_MS);
+      setTimeout(resolve, PATIENCE_MS);
       if (!isForm) frame.src = url;
       document.body.append(frame);
       if (!isForm) return;
