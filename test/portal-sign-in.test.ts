@@ -131,6 +131,35 @@ test("signing out ends one browser; checkout portal sign-out ends all, and the l
   expect([await see(other), (await enter(codeOf(link))).status]).toEqual([401, 401]);
 });
 
+test("a browser that is signed in keeps its session when it opens a link, so that its other tabs go on", async () => {
+  const { harness, sandbox, enter, home } = await openPortal();
+  const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
+  const prefer = (language: string) =>
+    postForm(sandbox, "/portal/preferences", { token: formToken, language }, { Cookie: cookie });
+  await prefer("zh");
+  const link = codeOf(await newLink(harness));
+  const again = await postForm(sandbox, SIGN_IN, { code: link, to: home }, { Cookie: cookie });
+  expect([again.status, cookieIn(again)]).toEqual([303, cookie]);
+  expect((await enter(link)).status).toBe(401);
+  const shown = await load(sandbox, `${home}/clock`, { Cookie: cookie });
+  expect(String(shown.body)).toContain('<html lang="zh-Hans">');
+  expect((await prefer("en")).status).toBe(303);
+  const wrong = await postForm(sandbox, SIGN_IN, { code: link }, { Cookie: cookie });
+  expect([wrong.status, wrong.headers["Set-Cookie"]]).toEqual([401, undefined]);
+  // Another browser, one that was signed out, and the other role begin their own.
+  const admin = await signIn(harness, sandbox, "administrator");
+  const ofAdmin = { code: codeOf(await newLink(harness)) };
+  const other = await postForm(sandbox, SIGN_IN, ofAdmin, { Cookie: admin.cookie });
+  expect([other.status, cookieIn(other) === cookie, cookieIn(other) === admin.cookie]).toEqual([
+    303,
+    false,
+    false,
+  ]);
+  await harness.run(["portal", "sign-out"]);
+  const anew = await postForm(sandbox, SIGN_IN, { code: codeOf(await newLink(harness)) }, { Cookie: cookie });
+  expect([anew.status, cookieIn(anew) === cookie]).toEqual([303, false]);
+});
+
 test("a browser keeps its language, and whether single keys do something", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");

@@ -36,10 +36,13 @@ export type PortalAccess = {
   readonly isOff: boolean;
   /** A code that signs one browser in, once, and when it expires, in milliseconds by the real clock. */
   readonly issueCode: () => { readonly code: string; readonly expiresAt: number };
-  /** Signs the merchant in by a code, which is used by this. Refuses with `credential_invalid` or `rate_limited`. */
-  readonly signInByCode: (code: string) => Outcome<PortalSession>;
-  /** Signs the administrator in by the admin token. Refuses with `credential_invalid` or `rate_limited`. */
-  readonly signInByToken: (token: string) => Outcome<PortalSession>;
+  /**
+   * Signs the merchant in by a code, which is used by this. A browser that is signed in keeps its session, so that its
+   * other tabs go on. Refuses with `credential_invalid` or `rate_limited`.
+   */
+  readonly signInByCode: (code: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
+  /** Signs the administrator in by the admin token, in the same way. */
+  readonly signInByToken: (token: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
   readonly find: (role: PortalRole, id: string) => PortalSession | undefined;
   readonly prefer: (session: PortalSession, preferences: Partial<PortalPreferences>) => void;
   /** Keeps a text for one look of this session. Returns the ticket that the look presents. */
@@ -81,17 +84,17 @@ export function createPortalAccess(
     port,
     isOff: origin === undefined,
     issueCode: codes.issue,
-    signInByCode: (code) =>
+    signInByCode: (code, signedIn) =>
       codeGuesses.try(
         () => codes.use(code),
         CODE_REFUSED,
-        () => sessions.begin("merchant"),
+        () => signedIn ?? sessions.begin("merchant"),
       ),
-    signInByToken: (token) =>
+    signInByToken: (token, signedIn) =>
       tokenGuesses.try(
         () => isSameSecret(token, adminToken),
         TOKEN_REFUSED,
-        () => sessions.begin("administrator"),
+        () => signedIn ?? sessions.begin("administrator"),
       ),
     find: sessions.find,
     prefer: sessions.prefer,

@@ -6,7 +6,7 @@ import { readForm } from "../../../../web/page.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
 import { openPage, ownForm, sentOn, type PortalRoute } from "../route.ts";
-import { beginCookie, endCookie, homeOf } from "./session-cookie.ts";
+import { beginCookie, endCookie, homeOf, sessionOf } from "./session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
 import type { Content } from "../view.ts";
 
@@ -80,10 +80,11 @@ function signIn(role: PortalRole): PortalRoute {
       if (!own.ok) return own;
       const fields = readForm(call.request);
       if (!fields.ok) return fields;
+      const signedIn = sessionOf(portal, call.request, role);
       const begun =
         role === "merchant"
-          ? portal.signInByCode(codeIn(fields.value.get("code") ?? ""))
-          : portal.signInByToken((fields.value.get("admin_token") ?? "").trim());
+          ? portal.signInByCode(codeIn(fields.value.get("code") ?? ""), signedIn)
+          : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), signedIn);
       if (!begun.ok) return begun;
       const answer = sentOn(call, pathWithin(fields.value.get("to")) ?? homeOf(role));
       return accept({
