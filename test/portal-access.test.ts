@@ -131,6 +131,45 @@ test("a form without the token of its session, from another origin, or sent as J
   expect(stored()).toBe(before);
 });
 
+test("a double click, or a form that is sent again, is one act and leads to one page", async () => {
+  const { sandbox, merchant, stored } = await openSite();
+  const home = `/portal/${sandbox.ready.store_id}`;
+  const tokenOf = async (path: string): Promise<string> => {
+    const { body } = await load(sandbox, path, { Cookie: merchant.cookie });
+    return /<main.*?name="token" value="([^"]+)"/s.exec(String(body))?.[1] ?? "";
+  };
+  const send = async (path: string, fields: Readonly<Record<string, string>>) => {
+    const { status, headers } = await postForm(sandbox, path, fields, { Cookie: merchant.cookie });
+    return `${status} ${headers["Location"]}`;
+  };
+  const forms = [
+    ["/clock", "/clock", { action: "advance", by: "1h" }],
+    ["/start", "/start/key", {}],
+    ["/faults", "/faults", { action: "delay", delay: "1s" }],
+    ["/stores", "/stores", { name: "Twin" }],
+  ] as const;
+  for (const [from, to, fields] of forms) {
+    const token = await tokenOf(home + from);
+    const clicked = { ...fields, token };
+    const [first, second] = await Promise.all([send(home + to, clicked), send(home + to, clicked)]);
+    expect([to, first.startsWith("303 /portal/"), second]).toEqual([to, true, first]);
+    const done = stored();
+    expect([to, await send(home + to, clicked)]).toEqual([to, first]);
+    expect([to, stored() === done]).toEqual([to, true]);
+    // The same of a page that was loaded since is meant.
+    const meant = await send(home + to, { ...fields, token: await tokenOf(home + from) });
+    expect([to, meant.slice(0, 3), stored() === done]).toEqual([to, "303", false]);
+  }
+  // What was refused is tried again; another form of the page is another act, and no other session's token is one.
+  const token = await tokenOf(`${home}/clock`);
+  const refused = { action: "advance", by: "soon", token };
+  expect((await send(`${home}/clock`, refused)).slice(0, 3)).toBe("400");
+  expect((await send(`${home}/clock`, refused)).slice(0, 3)).toBe("400");
+  expect((await send(`${home}/clock`, { action: "advance", by: "2h", token })).slice(0, 3)).toBe("303");
+  const forged = { action: "freeze", token: `x.${token.split(".")[1]}` };
+  expect((await send(`${home}/clock`, forged)).slice(0, 3)).toBe("403");
+});
+
 test("a page elsewhere can lead to a whole page, and to nothing else", async () => {
   const { sandbox, rows, merchant, administrator, stored } = await openSite();
   const before = stored();

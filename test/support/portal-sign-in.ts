@@ -70,7 +70,7 @@ export async function signIn(
   };
   const secret = role === "merchant" ? { code: codeOf(await newLink(harness)) } : { admin_token: adminToken };
   const cookie = cookieIn(await postForm(sandbox, `${HOMES[role]}/sign-in`, secret));
-  // Any page has the frame, one that is not there too.
+  // Any page has the frame, one that is not there too. Without the number of the page: each form is meant.
   const { body } = await load(sandbox, `${HOMES[role]}/no/such/page`, { Cookie: cookie });
-  return { cookie, formToken: /name="token" value="([^"]+)"/.exec(String(body))?.[1] ?? "" };
+  return { cookie, formToken: /name="token" value="([^".]+)/.exec(String(body))?.[1] ?? "" };
 }

@@ -53,7 +53,8 @@ export async function signedIn(harness: Harness, sandbox: RunningSandbox): Promi
   const { location: first = "" } = await get("/portal");
   const home = first.replace(/\/start$/, "");
   const { html } = await get(`${home}/clock`);
-  const [, formToken = ""] = /name="token" value="([^"]+)"/.exec(html) ?? [];
+  // Without the number of the page: each form is meant, also one that is sent again.
+  const [, formToken = ""] = /name="token" value="([^".]+)/.exec(html) ?? [];
   const post: Portal["post"] = async (path, fields = {}) =>
     pageOf(
       await sandbox.request({

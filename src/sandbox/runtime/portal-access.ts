@@ -21,6 +21,9 @@ export type PortalSession = PortalPreferences & {
   readonly formToken: string;
 };
 
+/** The address that an act leads to. */
+type Led = Outcome<string>;
+
 /** Where the portal is. */
 export type PortalAddress = {
   /** Scheme, host and port; undefined where the portal is off: it would share an origin with the payment pages. */
@@ -48,6 +51,13 @@ export type PortalAccess = {
   /** Keeps a text for one look of this session. Returns the ticket that the look presents. */
   readonly keepOnce: (session: PortalSession, text: string) => string;
   readonly takeOnce: (session: PortalSession, ticket: string) => string | undefined;
+  /** Numbers a page that is shown, so that a form which comes from it twice can be told. */
+  readonly numberPage: () => string;
+  /**
+   * Runs the act of a form. The same form of the same page is a double click: it leads where the first one does, and
+   * runs nothing; not when that one was refused.
+   */
+  readonly actOnce: (session: PortalSession, form: string, run: () => Promise<Led>) => Promise<Led>;
   readonly signOut: (session: PortalSession) => void;
   /** Signs everybody out, and takes back the codes. Returns how many were signed in. */
   readonly endAll: () => number;
@@ -66,6 +76,7 @@ const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT = 100;
+const MAX_ACTS = 100;
 /** Wrong codes, or wrong tokens, in a minute. */
 const MAX_GUESSES = 10;
 const GUESSES_MS = 60_000;
@@ -78,6 +89,7 @@ export function createPortalAccess(
 ): PortalAccess {
   const codes = createCodes(world);
   const sessions = createSessions(world);
+  const acts = createActs();
   const [codeGuesses, tokenGuesses] = [createGuesses(world), createGuesses(world)];
   return {
     origin: origin ?? "",
@@ -100,6 +112,7 @@ export function createPortalAccess(
     prefer: sessions.prefer,
     keepOnce: sessions.keepOnce,
     takeOnce: sessions.takeOnce,
+    ...acts,
     signOut: sessions.end,
     endAll: () => {
       codes.forget();
@@ -197,6 +210,30 @@ function createSessions({ freshId }: Pick<World, "freshId">) {
       sessions.clear();
       kept.clear();
       return ended;
+    },
+  };
+}
+
+/** The last forms that were sent, and where each has led to, or will. */
+function createActs(): Pick<PortalAccess, "numberPage" | "actOnce"> {
+  const acts = new Map<string, Promise<Led>>();
+  let pages = 0;
+  return {
+    numberPage: () => String((pages += 1)),
+    actOnce: async ({ id }, form, run) => {
+      const name = `${id} ${form}`;
+      const before = acts.get(name);
+      if (before !== undefined) return before;
+      const running = run();
+      acts.set(name, running);
+      const [oldest] = acts.keys();
+      if (acts.size > MAX_ACTS && oldest !== undefined) acts.delete(oldest);
+      const isDone = await running.then(
+        ({ ok }) => ok,
+        () => false,
+      );
+      if (!isDone && acts.get(name) === running) acts.delete(name);
+      return running;
     },
   };
 }

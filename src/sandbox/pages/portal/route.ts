@@ -16,7 +16,7 @@ import { CONTROL_HANDLERS } from "../../control/handlers.ts";
 import { framed, framedAlone } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { hubOf } from "./live/hub.ts";
-import { viewOf, type Content, type PortalContext, type View, type Viewer } from "./view.ts";
+import { PAGE_MARK, viewOf, type Content, type PortalContext, type View, type Viewer } from "./view.ts";
 
 /** A route of the portal. */
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
@@ -108,19 +108,34 @@ export function act<Name extends OperationName>(
       const view = viewOf(context, call);
       const known = requireStore(context, view);
       if (!known.ok) return known;
-      const given = parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value));
-      if (!given.ok) return given;
-      const body = decodeRequest(operation, given.value);
-      if (!body.ok) return body;
-      const done = await ask(context, operation, { ...view, body: body.value });
-      if (!done.ok) return done;
-      context.eventArrivals.tell(view.storeId, { checkoutId: view.id === "" ? null : view.id });
-      const address = leadsTo(view, done.value);
-      if (reveals === undefined || call.caller === undefined) return accept(sentOn(call, address));
-      const ticket = context.portal.keepOnce(call.caller, reveals(done.value));
-      return accept(sentOn(call, `${address}?shown=${ticket}`));
+      const run = async (): Promise<Outcome<string>> => {
+        const given = parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value));
+        if (!given.ok) return given;
+        const body = decodeRequest(operation, given.value);
+        if (!body.ok) return body;
+        const done = await ask(context, operation, { ...view, body: body.value });
+        if (!done.ok) return done;
+        context.eventArrivals.tell(view.storeId, { checkoutId: view.id === "" ? null : view.id });
+        const address = leadsTo(view, done.value);
+        if (reveals === undefined || call.caller === undefined) return accept(address);
+        return accept(`${address}?shown=${context.portal.keepOnce(call.caller, reveals(done.value))}`);
+      };
+      const led = await onlyOnce(context, call, fields.value, run);
+      return led.ok ? accept(sentOn(call, led.value)) : led;
     },
   };
+}
+
+/** A form without the number of its page is of a program that means what it sends, each time. */
+function onlyOnce(
+  { portal }: PortalContext,
+  { caller, path }: Call<Viewer>,
+  fields: ReadonlyMap<string, string>,
+  run: () => Promise<Outcome<string>>,
+): Promise<Outcome<string>> {
+  const [, number] = (fields.get("token") ?? "").split(PAGE_MARK);
+  if (caller === undefined || number === undefined) return run();
+  return portal.actOnce(caller, JSON.stringify([path, ...fields]), run);
 }
 
 /** Runs an operation of the control API in this process, and answers as it does. */
@@ -138,7 +153,7 @@ export function ownForm(context: PortalContext, call: Call<Viewer>): Outcome<Rea
   if (!own.ok) return own;
   const fields = readForm(call.request);
   if (!fields.ok) return fields;
-  const token = fields.value.get("token") ?? "";
+  const [token = ""] = (fields.value.get("token") ?? "").split(PAGE_MARK);
   if (call.caller !== undefined && isSameSecret(token, call.caller.formToken)) return fields;
   return refuse(
     "origin_not_allowed",

@@ -22,7 +22,7 @@ export type View = {
   /** The id in the path; empty where it has none. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** The token of this viewer's forms. */
+  /** The token of this viewer's forms, with the number of this page: a form that comes from it twice is a double click. */
   readonly formToken: string;
   /** What the last act said for this one look: a new key, a secret that was asked for. A reload does not have it. */
   readonly shownOnce: string | undefined;
@@ -57,6 +57,9 @@ export type Content = {
   readonly live?: LiveTopic;
 };
 
+/** Stands between the token of a session's forms and the number of the page that has them. */
+export const PAGE_MARK = ".";
+
 /** A request as a page reads it. */
 export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Viewer>): View {
   const { params, caller } = call;
@@ -67,7 +70,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Vie
     storeId: params["store_id"] ?? "",
     id: params["id"] ?? params["checkout_id"] ?? "",
     query,
-    formToken: caller?.formToken ?? "",
+    formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_MARK}${portal.numberPage()}`,
     shownOnce: caller && portal.takeOnce(caller, query.get("shown") ?? ""),
   };
 }
