@@ -327,3 +327,39 @@ test("beside a public URL there is a portal only under another name, and else no
     expect((await on.run(args)).code).toBe(2);
   }
 });
+
+test("behind a proxy that writes localhost into each Host, the name that the browser asked for counts", async () => {
+  const both = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
+  for (const [args, names] of [
+    [[], []],
+    [both, ["portal.example", "portal.example:443", "PORTAL.example"]],
+  ] as const) {
+    const { sandbox, rows, merchant, stored } = await openSite(args);
+    const port = new URL(sandbox.ready.base_url).port;
+    const own = { Host: `localhost:${port}`, Cookie: merchant.cookie };
+    const before = stored();
+    for (const name of ["pay.example", "tunnel.example", `localhost:${port}, pay.example`, ""]) {
+      for (const { method, address } of rows) {
+        const headers = { ...own, "X-Forwarded-Host": name };
+        const answer =
+          method === "GET"
+            ? await load(sandbox, address, headers)
+            : await postForm(sandbox, address, { token: merchant.formToken }, headers);
+        // Nobody is led anywhere: a stranger's browser has a localhost of its own.
+        const { status, headers: got } = answer;
+        expect([name, address, status, got["Location"], got["Set-Cookie"]]).toEqual([
+          name,
+          address,
+          403,
+          undefined,
+          undefined,
+        ]);
+      }
+    }
+    for (const name of [`localhost:${port}`, ...names]) {
+      const { status } = await load(sandbox, "/portal/sign-in", { ...own, "X-Forwarded-Host": name });
+      expect([name, status]).toEqual([name, 200]);
+    }
+    expect(stored()).toBe(before);
+  }
+});

@@ -12,6 +12,12 @@ export function headerLines(request: HttpRequest, lowerCaseName: string): string
   return values;
 }
 
+/** The names that browsers asked proxies for, in lower case, where those say it. */
+export function forwardedHosts(request: HttpRequest): string[] {
+  const lines = headerLines(request, "x-forwarded-host");
+  return lines.flatMap((line) => line.split(",")).map((name) => name.trim().toLowerCase());
+}
+
 /** The path and the query of a request target in origin form: `/v1/orders?a=1`. */
 export function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const mark = target.indexOf("?");

@@ -1,8 +1,9 @@
 import { DEFAULT_STORE } from "../../../core/control/operation.ts";
 import sse from "htmx.org/dist/ext/hx-sse.min.js?raw";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
+import { printableLiteral } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
-import { headerLines, splitTarget } from "../../../web/http.ts";
+import { forwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import { assetResponse } from "../../../web/page.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
@@ -120,11 +121,22 @@ function guarded(route: PortalRoute): PortalRoute {
   };
 }
 
-/** The payment pages have the other names of this machine, so that no page of one can act on the other (decision 1). */
-function requirePortalHost({ origin }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
+/**
+ * The payment pages have the other names of this machine, so that no page of one can act on the other (decision 1). A
+ * proxy may write `localhost` into each Host, and tell beside it what the browser asked for: then that name counts too.
+ */
+function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
-  const isPayers = /^(127\.0\.0\.1|\[::1\])(:|$)/.test(host);
-  return isPayers ? refuse("host_not_allowed", `the portal is at ${origin}/portal`) : accept(undefined);
+  if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host))
+    return refuse("host_not_allowed", `the portal is at ${origin}/portal`);
+  const { host: named } = new URL(origin);
+  const own = new Set([named, `${named}:443`, `${named}:80`, `localhost:${port}`]);
+  const foreign = forwardedHosts(request).find((name) => !own.has(name));
+  if (foreign === undefined) return accept(undefined);
+  return refuse(
+    "host_not_allowed",
+    `the portal is at ${origin}/portal, and not at ${printableLiteral(foreign)}; --portal-url gives it another name`,
+  );
 }
 
 /** A path without a store is one of the first store: its page of that name, or what is found by that id. */

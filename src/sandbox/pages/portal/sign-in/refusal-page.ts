@@ -2,7 +2,7 @@ import { ERRORS } from "../../../../core/errors.ts";
 import type { Refusal } from "../../../../core/outcome.ts";
 import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { headerLines, splitTarget } from "../../../../web/http.ts";
+import { forwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
 import { languageOf, type Language } from "../../../../web/language.ts";
 import { pageResponse, readForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
@@ -26,7 +26,7 @@ export function refusalPage(context: PortalContext, refused: Refused, refusal: R
   const { portal } = context;
   const { request, requestId } = refused;
   if (portal.isOff) return bareRefusal(refused, refusal);
-  if (refusal.code === "host_not_allowed" && isPageLoad(request)) {
+  if (refusal.code === "host_not_allowed" && forwardedHosts(request).length === 0 && isPageLoad(request)) {
     return redirect(307, `http://localhost:${portal.port}${request.target}`, requestId);
   }
   const { path } = splitTarget(request.target);
