@@ -204,6 +204,8 @@ test("hostile requests are text, and their secrets are not shown", async () => {
   }
   const big = await create(`{"order_id":"${"<b>".repeat(5000)}"}`, { key: "key-of-the-big-one" });
   expect((await portal.get(`${requests}/${big.id}`)).html.length).toBeLessThan(120_000);
+  const deep = await create("[".repeat(2000) + "]".repeat(2000), { key: "key-of-the-deep-one" });
+  expect((await portal.get(`${requests}/${deep.id}`)).html.length).toBeLessThan(40_000);
   expect((await portal.get(requests)).html).not.toContain(key);
 });
 

@@ -236,6 +236,9 @@ test("what hostile receivers answer is text, and nothing of it acts", async () =
     `<script>${"x".repeat(65_536)}</script>`,
     "\u0000\u0001\u202e\u2066",
     '{"a":"<script>alert(1)</script>"}',
+    // Indented, each of these would make a page of megabytes.
+    "[".repeat(2000) + "]".repeat(2000),
+    '{"a":'.repeat(600) + "1" + "}".repeat(600),
   ];
   hooks.answers = (number) => ({
     status: 400,

@@ -118,13 +118,22 @@ function lines(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`<br />${line}`))}`;
 }
 
+/** Each level indents all that is within: 4 KiB of nothing but brackets would make a page of 8 MB. */
+const MAX_PRETTY_DEPTH = 32;
+
 function prettyJson(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" ? JSON.stringify(value, null, 2) : undefined;
+    const isPretty = typeof value === "object" && depthOf(value) <= MAX_PRETTY_DEPTH;
+    return isPretty ? JSON.stringify(value, null, 2) : undefined;
   } catch {
     return undefined;
   }
+}
+
+function depthOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
 /** A moment as lists show it: without its date, if that is today's. */
