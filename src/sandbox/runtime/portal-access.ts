@@ -41,10 +41,10 @@ export type PortalAccess = {
   readonly issueCode: () => { readonly code: string; readonly expiresAt: number };
   /**
    * Signs the merchant in by a code, which is used by this. A browser that is signed in keeps its session, so that its
-   * other tabs go on. Refuses with `credential_invalid` or `rate_limited`.
+   * other tabs go on. Refuses with `credential_invalid`.
    */
   readonly signInByCode: (code: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
-  /** Signs the administrator in by the admin token, in the same way. */
+  /** Signs the administrator in by the admin token, in the same way. Refuses also with `rate_limited`. */
   readonly signInByToken: (token: string, signedIn: PortalSession | undefined) => Outcome<PortalSession>;
   readonly find: (role: PortalRole, id: string) => PortalSession | undefined;
   readonly prefer: (session: PortalSession, preferences: Partial<PortalPreferences>) => void;
@@ -77,7 +77,7 @@ const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT = 100;
 const MAX_ACTS = 100;
-/** Wrong codes, or wrong tokens, in a minute. */
+/** Wrong tokens in a minute. Codes are not counted: nobody guesses 122 random bits, but anybody could use up the tries. */
 const MAX_GUESSES = 10;
 const GUESSES_MS = 60_000;
 
@@ -90,18 +90,16 @@ export function createPortalAccess(
   const codes = createCodes(world);
   const sessions = createSessions(world);
   const acts = createActs();
-  const [codeGuesses, tokenGuesses] = [createGuesses(world), createGuesses(world)];
+  const tokenGuesses = createGuesses(world);
   return {
     origin: origin ?? "",
     port,
     isOff: origin === undefined,
     issueCode: codes.issue,
     signInByCode: (code, signedIn) =>
-      codeGuesses.try(
-        () => codes.use(code),
-        CODE_REFUSED,
-        () => signedIn ?? sessions.begin("merchant"),
-      ),
+      codes.use(code)
+        ? accept(signedIn ?? sessions.begin("merchant"))
+        : refuse("credential_invalid", CODE_REFUSED),
     signInByToken: (token, signedIn) =>
       tokenGuesses.try(
         () => isSameSecret(token, adminToken),
