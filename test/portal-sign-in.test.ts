@@ -93,6 +93,24 @@ test("after ten wrong tokens within a minute even the right one has to wait; wro
   expect((await guess(adminToken)).status).toBe(303);
 });
 
+test("what is shown once is not used up by a program that asks for the head of its page", async () => {
+  const { harness, sandbox, home } = await openPortal();
+  const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
+  const secret = sandbox.ready.signing_secret;
+  const asked = { Cookie: cookie, "Sec-Fetch-Site": "none", Host: portalHost(sandbox), Authorization: "" };
+  const led = await postForm(sandbox, `${home}/start/secret`, { token: formToken }, { Cookie: cookie });
+  const path = led.headers["Location"] ?? "";
+  const other = await signIn(harness, sandbox, "merchant");
+  const looks = [
+    await sandbox.request({ path, method: "HEAD", headers: asked }),
+    await load(sandbox, path, { Cookie: other.cookie }),
+    await load(sandbox, path, { Cookie: cookie }),
+    await load(sandbox, path, { Cookie: cookie }),
+  ];
+  const shows = looks.map(({ body }) => String(body).includes(secret));
+  expect(shows).toEqual([false, false, true, false]);
+});
+
 test("of two cookies of the name the one that is ours counts; those of another port are none", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");

@@ -71,6 +71,7 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: Call<Vie
     id: params["id"] ?? params["checkout_id"] ?? "",
     query,
     formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_MARK}${portal.numberPage()}`,
-    shownOnce: caller && portal.takeOnce(caller, query.get("shown") ?? ""),
+    shownOnce:
+      caller && call.request.method === "GET" ? portal.takeOnce(caller, query.get("shown") ?? "") : undefined,
   };
 }
