@@ -179,12 +179,12 @@ test("a line folds out: bytes, headers, curl, signature, the receiver's answer, 
     `curl -i "$CHECKOUT_BASE_URL/orders" -H "Authorization: Bearer $CHECKOUT_API_KEY" -H 'Content-Type: application/json' -H 'Idempotency-Key: the-first-key' --data-raw`,
     '--data-raw \'{"order_id":"order-1001","amount_minor":1999',
     "It'\\''s a box",
-    "What differs from the first request Field First request This request description nothing It's a box",
-    "Signature check ✓ The signature is right for these bytes",
-    'Your receiver\'s answer {"why":"bad signature"}',
+    "Field First request This request description not there It's a box",
+    "Signed with the store’s signing secret. The signature verifies.",
+    'Answer 400 {"why":"bad signature"}',
     "most often its check of the signature, with another secret or a parsed body",
     "Checkout-Timestamp: 1768478401",
-    'Signed: timestamp, a dot, the body 1768478401.{"event_id"',
+    "checkout webhooks verify --payload-file body.json --timestamp 1768478401 --signature",
   ])
     expect(text).toContain(part);
   expect(text).toMatch(/checkout endpoints secret [0-9a-f-]{36}/);
@@ -213,7 +213,9 @@ test("a delivery with an injected fault says that its signature has to be refuse
   await harness.run(["faults", "add", "bad_signature"]);
   const id = await create(TERMS);
   await harness.clock.sleep(1000);
-  expect((await show(id)).text).toContain("✗ A receiver has to refuse it: the injected fault bad_signature");
+  expect((await show(id)).text).toContain(
+    "The injected fault signed it with a secret that never existed. It does not verify",
+  );
 });
 
 test("the list has every filter in its address, and pages of 50 that lose and repeat nothing", async () => {

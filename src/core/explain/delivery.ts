@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/fault.ts";
 import { excerpt } from "../text.ts";
@@ -13,10 +12,6 @@ export type ToldTry = {
   readonly error: DeliveryError | null;
   readonly milliseconds: number | null;
   readonly fault: DeliveryAction | null;
-  /** What was sent, without the signature, as JSON. */
-  readonly headers: string;
-  /** SHA-256 of the body that was sent, in hex. */
-  readonly bodyHash: string;
   /** The beginning of the receiver's answer. */
   readonly answer: Uint8Array | null;
 };
@@ -118,18 +113,6 @@ export function likelyCause({
   if (error !== null) return ERRORS[error];
   if (status === null || isSuccess(status)) return undefined;
   return STATUSES[status] ?? STATUSES[`${String(status)[0] ?? ""}xx`] ?? STATUSES["other"];
-}
-
-/** Faults of deliveries that no right receiver takes. */
-const SPOILING = ["stale", "bad_signature", "changed_body", "old_secret"] as const;
-
-/** The fault for which a receiver with the right secret has to refuse a try; undefined where its signature is right. */
-export function signatureFault(
-  { fault, bodyHash }: Pick<ToldTry, "fault" | "bodyHash">,
-  body: string,
-): (typeof SPOILING)[number] | undefined {
-  const isOther = bodyHash !== hash("sha256", body, "hex");
-  return SPOILING.find((one) => one === fault) ?? (isOther ? "changed_body" : undefined);
 }
 
 /** A line on a delivery: one of its tries, or, without one, what becomes of it. */

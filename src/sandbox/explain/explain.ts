@@ -58,10 +58,20 @@ export async function explain(
 }
 
 function ofRequest({ context, storeId, id }: Looking): Explanation | undefined {
+  const told = tellRequest(context, storeId, id);
+  return told && explainRequest(told.request, told.met);
+}
+
+/** A request of the log with what its key keeps of it, and the checkout that it met. */
+export function tellRequest(
+  context: ExplainContext,
+  storeId: string,
+  id: string,
+): { readonly request: ToldRequest; readonly met: Checkout | undefined } | undefined {
   const request = context.requests.find(storeId, id);
   if (request === undefined) return undefined;
   const met = metBy(context.store, storeId, request);
-  return explainRequest(toldRequest(request, met, met === undefined ? [] : keysOf(context, met.id)), met);
+  return { request: toldRequest(request, met, met === undefined ? [] : keysOf(context, met.id)), met };
 }
 
 /** A request as its line tells it: `keys` are those of the checkouts that it can have created. */

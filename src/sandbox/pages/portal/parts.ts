@@ -113,6 +113,15 @@ export function bytes({ language }: Pick<View, "language">, label: string, text:
   </figure>`;
 }
 
+/** A line for a terminal under its name, and what to know of it. */
+export function commandLine(label: string, line: string, hint = ""): Html {
+  return html`<figure class="bytes command">
+    <figcaption>${label}</figcaption>
+    <pre tabindex="0">${copyable(line)}</pre>
+    ${hint === "" ? "" : html`<p class="hint">${hint}</p>`}
+  </figure>`;
+}
+
 /** Line breaks stay, unlike in other text. */
 function lines(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`<br />${line}`))}`;

@@ -7,7 +7,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { copyable, moment } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
-import { eventDetails, requestDetails, tryDetails } from "./details.ts";
+import { eventMore, requestMore, tryMore } from "./details.ts";
 import { STORY_TEXTS } from "./texts.ts";
 
 /** How many lines a page shows, the last ones: `checkout explain` tells all. */
@@ -64,9 +64,9 @@ function shownLine(
   const { entry, request, event, under } = line;
   const details =
     request !== undefined
-      ? requestDetails(view, { request, checkout: told.checkout })
+      ? requestMore(view, request, told.checkout)
       : event !== undefined
-        ? eventDetails(context, view, { event, checkout: told.checkout })
+        ? eventMore(context, view, { event, checkout: told.checkout })
         : undefined;
   const below =
     under.length === 0
@@ -81,11 +81,23 @@ function shownLine(
 }
 
 function shownDelivery(context: PortalContext, view: View, { entry, attempt }: DeliveryLine): Html {
-  const details = attempt && tryDetails(context, view, { entry, attempt });
+  const details = attempt && triedAs(context, view, { id: entry.id ?? "", number: attempt.number });
   const anchor = `delivery-${entry.id ?? ""}-${attempt?.number ?? "next"}`;
   return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
     ${foldedOut(view, { entry, anchor }, details)}
   </li>`;
+}
+
+/** The whole try that a line is about. */
+function triedAs(
+  context: PortalContext,
+  view: View,
+  { id, number }: { readonly id: string; readonly number: number },
+): Html | undefined {
+  const { deliveries, deliveryAttempts } = context.store;
+  const delivery = deliveries.find(id);
+  const attempt = deliveryAttempts.of(id).find((one) => one.number === number);
+  return delivery && attempt && tryMore(context, view, { delivery, attempt });
 }
 
 /** Its time is its link; a line of which there is more folds out. */

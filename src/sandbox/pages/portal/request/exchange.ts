@@ -1,32 +1,50 @@
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import { checkoutJson, errorBody, successBody } from "../../../../core/checkout/wire.ts";
+import { errorBody } from "../../../../core/checkout/wire.ts";
+import type { Difference } from "../../../../core/explain/explanation.ts";
+import { firstBody } from "../../../../core/explain/request.ts";
+import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
-import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { bytes, copyable } from "../parts.ts";
+import { bytes, commandLine, table } from "../parts.ts";
 import type { View } from "../view.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** The checkout that a request made, where it made one. */
-type Made = { readonly checkout: Checkout; readonly checkoutOrigin: string };
+type Asked = Pick<View, "language">;
 
 /**
  * The bytes of a request and of its answer, and the line that sends it again. The log keeps headers and body of refused
- * requests alone; with the checkout that one made, its values and its answer are shown.
+ * requests alone; of one that made `checkout`, its values are shown, and the answer that its key keeps.
  */
-export function requestDetails(view: Pick<View, "language">, request: LoggedRequest, made?: Made): Html {
+export function requestDetails(view: Asked, request: ToldRequest, checkout?: Checkout): Html {
   const texts = REQUEST_TEXTS[view.language];
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
+  const repeated = repeatedParts(request, checkout);
   const sent =
     refused === null
       ? html`${bytes(view, texts.requestHeaders, line)}
-          <p class="hint">${made === undefined ? texts.notKept : texts.valuesOnly}</p>`
+          <p class="hint">${repeated?.body === undefined ? texts.notKept : texts.valuesOnly}</p>`
       : html`${bytes(view, texts.requestHeaders, `${line}\n${headerText(refused.headers)}`)}
         ${refused.body === "" ? "" : bytes(view, texts.requestBody, refused.body)}`;
-  return html`<div class="exchange">
-    ${sent}${curlPart(view, request, made)}${answerPart(view, request, made)}
+  return html`<div class="stack">
+    ${sent}${repeated === undefined ? "" : curlPart(view, request, repeated)}${answerPart(view, request)}
   </div>`;
+}
+
+/** Field by field, how a request differs from the one that it met. */
+export function differencesTable({ language }: Asked, differences: readonly Difference[]): Html {
+  const texts = REQUEST_TEXTS[language];
+  const cell = (value: string | null): Html =>
+    value === null ? html`<span class="hint">${texts.absent}</span>` : html`<code>${value}</code>`;
+  const rows = differences.map(
+    ({ field, first, this: now }) =>
+      html`<tr>
+        <th scope="row"><code>${field}</code></th>
+        <td>${cell(first)}</td>
+        <td>${cell(now)}</td>
+      </tr>`,
+  );
+  return table(texts.differences, [texts.field, texts.first, texts.now], rows);
 }
 
 /** Headers as lines: names and values alternate. */
@@ -35,50 +53,35 @@ function headerText(headers: readonly string[]): string {
   return lines.join("\n");
 }
 
-function curlPart({ language }: Pick<View, "language">, request: LoggedRequest, made?: Made): Html {
+type Parts = { readonly headers: readonly string[]; readonly body?: string };
+
+/** What sends a request again: of one that was taken, as it had to be. Undefined where nobody knows its body. */
+function repeatedParts(
+  { method, key, answer, refused }: ToldRequest,
+  checkout?: Checkout,
+): Parts | undefined {
+  const credential = ["Authorization", ""];
+  if (refused !== null) return refused;
+  if (method !== "POST") return { headers: credential };
+  // Its key keeps the answer: then this is the checkout that it made.
+  if (key === null || answer === null || checkout === undefined) return undefined;
+  const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
+  return { headers, body: JSON.stringify(firstBody(checkout)) };
+}
+
+function curlPart({ language }: Asked, { method, path, refused }: ToldRequest, repeated: Parts): Html {
   const texts = REQUEST_TEXTS[language];
-  const { method, path, refused } = request;
-  const line = curlOf({ method, path, ...(refused ?? likeIt(request, made)) });
+  const line = curlOf({ method, path, body: "", ...repeated });
   if (line === undefined) return html`<p class="hint">${texts.noCurl}</p>`;
   const isChanged = refused !== null && [refused.body, line].some((text) => text.includes("…"));
-  return html`<figure class="bytes">
-    <figcaption>${texts.curl}</figcaption>
-    <pre tabindex="0">${copyable(line)}</pre>
-    <p class="hint">${texts.curlHint} ${isChanged ? texts.notExact : ""}</p>
-  </figure>`;
+  return commandLine(texts.curl, line, `${texts.curlHint} ${isChanged ? texts.notExact : ""}`);
 }
 
-/** A request as one that was taken had to be: what it was, byte for byte, is not kept. */
-function likeIt(
-  { method }: LoggedRequest,
-  made: Made | undefined,
-): { readonly headers: readonly string[]; readonly body: string } {
-  const credential = ["Authorization", ""];
-  if (method !== "POST" || made === undefined) return { headers: credential, body: "" };
-  const { orderId, amountMinor, currency, paymentMethod, priceId, description } = made.checkout;
-  const terms =
-    priceId === null
-      ? { amount_minor: amountMinor, currency, payment_method: paymentMethod }
-      : { price_id: priceId };
-  const described = description === null || priceId !== null ? {} : { description };
-  const body = JSON.stringify({ order_id: orderId, ...terms, ...described });
-  const key = ["Content-Type", "application/json", "Idempotency-Key", `${orderId}-attempt-1`];
-  return { headers: [...credential, ...key], body };
-}
-
-function answerPart(view: Pick<View, "language">, request: LoggedRequest, made?: Made): Html {
+/** The answer: as its key keeps it, or made again. */
+function answerPart(view: Asked, { requestId, status, code, refused, answer }: ToldRequest): Html {
   const texts = REQUEST_TEXTS[view.language];
-  const { requestId, status, code, refused } = request;
   if (status === 0) return html`<p class="hint">${texts.notAnswered}</p>`;
-  const label = `${texts.answer} ${status}`;
-  if (code !== null && refused !== null)
-    return bytes(view, label, errorBody(requestId, { code, message: refused.message }));
-  if (status !== 201 || made === undefined) return html``;
-  // What a create answers: whatever became of it since.
-  const { checkout, checkoutOrigin } = made;
-  return bytes(
-    view,
-    label,
-    successBody(requestId, checkoutJson({ ...checkout, status: "created" }, checkoutOrigin)),
-  );
+  const body =
+    code === null || refused === null ? answer : errorBody(requestId, { code, message: refused.message });
+  return body === null ? html`` : bytes(view, `${texts.answer} ${status}`, body);
 }

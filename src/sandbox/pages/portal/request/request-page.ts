@@ -4,11 +4,12 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { html, type Html } from "../../../../web/html.ts";
+import { tellRequest } from "../../../explain/explain.ts";
 import { storePath } from "../frame.ts";
-import { answerBadge, copyable, dated, facts, table } from "../parts.ts";
+import { answerBadge, copyable, dated, facts } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { requestDetails } from "./exchange.ts";
+import { differencesTable, requestDetails } from "./exchange.ts";
 import { decisionOf, ruleOf, type Stated } from "./stated.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
@@ -19,17 +20,19 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   if (!known.ok) return known;
   const explained = await ask(context, "explain", { ...view, body: { id: view.id, as: "request" } });
   if (!explained.ok) return explained;
-  const request = context.requests.find(view.storeId, view.id);
-  const checkout = checkoutOf(context, view, known.value.orderId);
+  const told = tellRequest(context, view.storeId, view.id);
+  const checkout = told?.met ?? newestOf(context, view, known.value.orderId);
   const { method, path } = known.value;
-  const main = html`<section class="panel">${requestFacts(view, known.value, checkout)}</section>
+  const main = html`<section class="panel">
+      ${requestFacts(view, { ...known.value, key: told?.request.key ?? null }, checkout)}
+    </section>
     ${whyPart(view, known.value, explained.value)} ${differencePart(view, explained.value)}
     ${
-      request === undefined
+      told === undefined
         ? ""
         : html`<section>
             <h2>${texts.exchange}</h2>
-            ${requestDetails(view, request, madeBy(context, request, checkout))}
+            ${requestDetails(view, told.request, told.met)}
           </section>`
     }`;
   return accept({ title: texts.requestTitle(method, path), main });
@@ -42,27 +45,17 @@ type Told = Pick<
 >;
 
 /** The newest checkout of an order. */
-function checkoutOf(
-  { store }: PortalContext,
-  { storeId }: View,
-  orderId: string | null,
-): Checkout | undefined {
+function newestOf({ store }: PortalContext, { storeId }: View, orderId: string | null): Checkout | undefined {
   return orderId === null ? undefined : store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0];
 }
 
-/** The checkout that a request made: it is there since, and no later one of its order. */
-function madeBy(
-  { checkoutOrigin }: PortalContext,
-  { method, status, storeAt, durationMs }: LoggedRequest,
+function requestFacts(
+  view: View,
+  request: Told & { readonly key: string | null },
   checkout: Checkout | undefined,
-): { readonly checkout: Checkout; readonly checkoutOrigin: string } | undefined {
-  if (checkout === undefined || method !== "POST" || status !== 201) return undefined;
-  return checkout.createdAt <= storeAt + Math.ceil(durationMs) ? { checkout, checkoutOrigin } : undefined;
-}
-
-function requestFacts(view: View, request: Told, checkout: Checkout | undefined): Html {
+): Html {
   const texts = REQUEST_TEXTS[view.language];
-  const { requestId, at, status, code, durationMs, orderId, fault } = request;
+  const { requestId, at, status, code, durationMs, orderId, fault, key } = request;
   const orders = new URLSearchParams({ q: orderId ?? "" }).toString();
   const page = checkout === undefined ? `/checkouts?${orders}` : `/checkouts/${checkout.id}`;
   return facts([
@@ -76,6 +69,7 @@ function requestFacts(view: View, request: Told, checkout: Checkout | undefined)
     ...(orderId === null
       ? []
       : ([[texts.order, html`<a href="${storePath(view, page)}">${orderId}</a>`]] as const)),
+    ...(key === null ? [] : ([["Idempotency-Key", copyable(key)]] as const)),
     ...(fault === null
       ? []
       : ([
@@ -139,20 +133,10 @@ function ladder({ language }: View, method: string, check: string | null): Html 
   </figure>`;
 }
 
-function differencePart({ language }: View, { differences }: Explanation): Html {
-  const texts = REQUEST_TEXTS[language];
+function differencePart(view: View, { differences }: Explanation): Html {
   if (differences.length === 0) return html``;
-  const rows = differences.map(({ field, first, this: now }) => {
-    const cell = (value: string | null): Html =>
-      value === null ? html`<span class="hint">${texts.absent}</span>` : html`<code>${value}</code>`;
-    return html`<tr>
-      <th scope="row"><code>${field}</code></th>
-      <td>${cell(first)}</td>
-      <td>${cell(now)}</td>
-    </tr>`;
-  });
   return html`<section>
-    <h2>${texts.differences}</h2>
-    ${table(texts.differences, [texts.field, texts.first, texts.now], rows)}
+    <h2>${REQUEST_TEXTS[view.language].differences}</h2>
+    ${differencesTable(view, differences)}
   </section>`;
 }

@@ -5,7 +5,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { sentTry, type SentTry, type Signing } from "../../../webhook/sent-try.ts";
-import { answerBadge, bytes, copyable, dated, facts } from "../parts.ts";
+import { answerBadge, bytes, commandLine, copyable, dated, facts } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
@@ -25,7 +25,7 @@ export function attemptDetails(
   const texts = WEBHOOK_TEXTS[view.language];
   const sent = sentTry(context, delivery, attempt);
   const lines = Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`);
-  return html`<div class="attempt">
+  return html`<div class="stack">
     ${facts(attemptFacts(view, delivery, attempt))}
     ${bytes(view, texts.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
     ${
@@ -80,8 +80,8 @@ function attemptFacts(
 }
 
 /** A command with the ids of what it is about. */
-function withIds(command: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
-  return command.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
+function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpointId" | "eventId">): string {
+  return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 
 /** The line that checks the signature in a terminal, as at the moment when it was sent. */
@@ -90,10 +90,7 @@ function checkLine(texts: Texts, { eventId }: Delivery, { headers, signing }: Se
   if (!signing.known || signing.fault === "changed_body") return html``;
   const [timestamp = "", signature = ""] = [headers[HEADERS.timestamp], headers[HEADERS.signature]];
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${timestamp} --signature ${signature} --now ${signing.sentAt}`;
-  return html`<figure class="bytes">
-    <figcaption>${texts.checkIt}</figcaption>
-    <pre tabindex="0">${copyable(line)}</pre>
-  </figure>`;
+  return commandLine(texts.checkIt, line);
 }
 
 function answerPart(view: Asked, { answer, status }: DeliveryAttempt): Html {
