@@ -25,10 +25,18 @@ export function actForm(
   },
 ): Html {
   const hidden = Object.entries({ ...fields, token: formToken });
-  return html`<form method="post" action="${action}" class="act">
+  return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
     ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)} ${content}
     <button type="submit" class="${style}">${label}</button>
   </form>`;
+}
+
+/**
+ * The same on every version of a page, so that a page that is shown anew keeps this form and no other in place of it:
+ * with what was typed into it, and with the question around it open.
+ */
+function idOf(action: string, fields: Readonly<Record<string, string>>): string {
+  return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
 }
 
 /** A destructive act: its form is shown after one question, which says what will happen. It works without JavaScript. */

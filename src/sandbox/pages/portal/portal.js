@@ -35,7 +35,6 @@ function localTimes(within) {
 const zone = new Intl.DateTimeFormat(document.documentElement.lang, { timeZoneName: "short" })
   .formatToParts()
   .find(({ type }) => type === "timeZoneName");
-for (const element of document.querySelectorAll(".zone")) element.textContent = zone.value;
 
 const words = document.documentElement.lang.startsWith("zh")
   ? { copy: "复制", copied: "已复制" }
@@ -60,21 +59,30 @@ function copyButtons(within) {
 }
 
 function improve(within) {
+  for (const element of within.querySelectorAll(".zone")) element.textContent = zone.value;
   localTimes(within);
   copyButtons(within);
 }
 improve(document);
-// What htmx has put in place of something.
-document.addEventListener("htmx:after:swap", () => improve(document));
 
 // The clock of the store goes on from where the page was made, unless it is frozen.
-const clock = document.querySelector("time[data-runs]");
-if (clock !== null) {
-  const ahead = Date.parse(clock.dateTime) - Date.now();
-  setInterval(() => {
-    if (!document.hidden) clock.textContent = localText(clock, new Date(Date.now() + ahead));
-  }, 1000);
+let ahead = 0;
+function readClock() {
+  const clock = document.querySelector("#clock time");
+  if (clock !== null) ahead = Date.parse(clock.dateTime) - Date.now();
 }
+function tickClock() {
+  const clock = document.querySelector("#clock time[data-runs]");
+  if (clock !== null && !document.hidden) clock.textContent = localText(clock, new Date(Date.now() + ahead));
+}
+readClock();
+setInterval(tickClock, 1000);
+
+// What htmx has put in place of something.
+document.addEventListener("htmx:after:swap", () => {
+  improve(document);
+  readClock();
+});
 
 // A list that folds out over the page goes away when something else is meant.
 document.addEventListener("click", ({ target }) => {

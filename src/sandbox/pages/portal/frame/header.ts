@@ -44,7 +44,7 @@ export function menu(context: PortalContext, view: View): Html {
         : html`<span class="count alarm">${String(failing)}!${unseen(texts.failing)}</span>`,
     "/launch": count(launch, texts.passed),
   };
-  return html`<nav class="menu" aria-label="${texts.menu}">
+  return html`<nav class="menu" id="menu" aria-label="${texts.menu}">
     <ul>
       ${ENTRIES.map(([at, name]) => {
         const isHere =
@@ -117,7 +117,7 @@ function clock({ store, world }: PortalContext, view: View): Html {
   const whole = iso(at);
   const day = isMoved ? `${whole.slice(0, 10)} ` : "";
   const runs = isFrozen ? html`` : html` data-runs`;
-  return html`<a class="clock" href="${storePath(view, "/clock")}"
+  return html`<a class="clock" id="clock" href="${storePath(view, "/clock")}"
     >${unseen(texts.storeTime)}<time
       datetime="${whole}"
       title="${whole}"

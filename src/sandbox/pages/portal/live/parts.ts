@@ -18,11 +18,14 @@ export function liveHead(live: LiveTopic | undefined): Html {
     <script src="${LIVE_SCRIPT_PATH}" defer></script>`;
 }
 
+/** What of the frame is shown anew with a page: its numbers, and the clock of the store. */
+const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
+
 /** Attributes of `main#page`: a page that is not a list is shown anew in place when it has changed. */
 export function liveAttributes(live: LiveTopic | undefined, view: View): Html {
   if (live === undefined || isList(live) || view.shownOnce !== undefined) return html``;
   return html` hx-get="${view.call.path}${searchOf(view)}" hx-trigger="changed from:#live" hx-select="#page"
-  hx-swap="outerMorph"`;
+  hx-select-oob="${FRAME_PARTS}" hx-swap="outerMorph"`;
 }
 
 /**
