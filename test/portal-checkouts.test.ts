@@ -322,7 +322,31 @@ test("any id leads to its page, an order_id to its newest checkout, and a text t
     readonly requests: readonly { readonly request_id: string }[];
   };
   const request = requests[0]?.request_id ?? "";
+  const { endpoints } = JSON.parse((await harness.run(["endpoints", "list", "--json"])).stdout) as {
+    readonly endpoints: readonly { readonly id: string }[];
+  };
+  const endpoint = endpoints[0]?.id ?? "";
+  await harness.run(["endpoints", "test", endpoint]);
+  const listed = await harness.run(["events", "list", "--type", "webhook.test", "--json"]);
+  const { events } = JSON.parse(listed.stdout) as { readonly events: readonly { event_id: string }[] };
+  const ofNoOrder = events[0]?.event_id ?? "";
+  const { key_id: key } = JSON.parse((await harness.run(["keys", "create", "--json"])).stdout) as {
+    readonly key_id: string;
+  };
+  const { stdout: fault } = await harness.run(["faults", "add", "lose_answer", "--json"]);
+  const [faultId = ""] = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.exec(fault) ?? [];
+  const end = (whole: string): string => whole.slice(-8);
   for (const [text, path] of [
+    [endpoint, `/webhooks/endpoints/${endpoint}`],
+    [ofNoOrder, `/webhooks/events/${ofNoOrder}`],
+    // As the tables of the terminal show them.
+    [end(id), `/checkouts/${id}`],
+    [end(endpoint).toUpperCase(), `/webhooks/endpoints/${endpoint}`],
+    [end(ofNoOrder), `/webhooks/events/${ofNoOrder}`],
+    [end(delivery?.event_id ?? ""), `/checkouts/${delivery?.checkout_id}#event-${delivery?.event_id}`],
+    [end(request), `/requests/${request}`],
+    [key, "/keys"],
+    [end(faultId), "/faults"],
     [id, `/checkouts/${id}`],
     [` ${id.toUpperCase()} `, `/checkouts/${id}`],
     ["order-1001", `/checkouts/${newer}`],
@@ -340,6 +364,8 @@ test("any id leads to its page, an order_id to its newest checkout, and a text t
     const list = `${tea}/checkouts?q=${encodeURIComponent(text.trim())}`;
     expect((await portal.get(`${tea}/find?${q}`)).location).toBe(list);
   }
+  expect((await portal.get(`${portal.home}/find?q=price_coffee`)).location).toBe(`${portal.home}/catalog`);
+  expect((await portal.get(`/portal/find?q=${tea.slice("/portal/".length)}`)).location).toBe(`${tea}/start`);
   for (const text of ["order 1001 & more", "//evil.example", "\r\nSet-Cookie: a=b"]) {
     const { status, location } = await portal.get(
       `${portal.home}/find?${new URLSearchParams({ q: text }).toString()}`,
