@@ -256,3 +256,20 @@ test("nobody follows what is not there, or without being signed in", async () =>
   for (const [query, status] of asked) expect([query, (await ask(query)).status]).toEqual([query, status]);
   expect((await ask("topic=store", { Cookie: "" })).status).toBe(401);
 });
+
+test("a drill moves the pages of its store when it begins, and when its command is gone", async () => {
+  const { follow, harness, sandbox, pass } = await openPortal();
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const page = await follow("topic=store");
+  await sandbox.request({
+    path: "/__sandbox/stores/default/leases",
+    headers: { Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ drill: "duplicates", timeout_ms: 10_000 }),
+  });
+  await pass(20);
+  expect(await page.next()).toMatchObject({ event: "changed" });
+  expect(await page.next()).toBeUndefined();
+  await pass(10_000);
+  await pass(250);
+  expect(await page.next()).toMatchObject({ event: "changed" });
+});

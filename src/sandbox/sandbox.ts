@@ -107,6 +107,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const eventArrivals = createArrivals(world);
+  const leasesChanged = (storeId: string): void => eventArrivals.tell(storeId, { checkoutId: null });
   const stopping = new AbortController();
   const note = logInto(options, world);
   const context: SandboxContext = {
@@ -120,7 +121,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
     idempotencyWatch: createIdempotencyWatch(options.store),
     retrieveWatch: createRetrieveWatch(),
-    leases: createLeases(world, report("lease")),
+    leases: createLeases(world, { report: report("lease"), changed: leasesChanged }),
     eventArrivals,
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),

@@ -43,8 +43,17 @@ type Held = {
   readonly announce: () => void;
 };
 
-/** No leases yet. A failure of `undo` is reported; the lease has ended anyway. */
-export function createLeases(world: Pick<World, "after">, report: (error: unknown) => void): Leases {
+/**
+ * No leases yet. A failure of `undo` is reported; the lease has ended anyway. `changed` is called when a store has one
+ * more or one less.
+ */
+export function createLeases(
+  world: Pick<World, "after">,
+  {
+    report,
+    changed,
+  }: { readonly report: (error: unknown) => void; readonly changed: (storeId: string) => void },
+): Leases {
   const held = new Map<string, Held>();
 
   const finish = async (id: string): Promise<void> => {
@@ -57,6 +66,7 @@ export function createLeases(world: Pick<World, "after">, report: (error: unknow
       report(error);
     } finally {
       one.announce();
+      changed(one.lease.storeId);
     }
   };
   const check = ({ storeId, id }: LeaseRef, drill?: DrillKind): Outcome<void> => {
@@ -72,26 +82,11 @@ export function createLeases(world: Pick<World, "after">, report: (error: unknow
       let announce = (): void => undefined;
       const over = new Promise<void>((resolve) => (announce = resolve));
       held.set(lease.id, { lease, undo, over, announce });
+      changed(lease.storeId);
       // For a command that is still there and does nothing any more, such as one that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
     },
-    hold: (id, text) => ({
-      [Symbol.asyncIterator]: () => {
-        let isSent = false;
-        return {
-          next: async () => {
-            if (isSent) await held.get(id)?.over;
-            if (isSent) return { done: true, value: undefined };
-            isSent = true;
-            return { done: false, value: Buffer.from(text) };
-          },
-          return: async () => {
-            await finish(id);
-            return { done: true, value: undefined };
-          },
-        };
-      },
-    }),
+    hold: (id, text) => heldBody(text, { over: () => held.get(id)?.over, finish: () => finish(id) }),
     check,
     of,
     webhooksHeldBy: (storeId) => {
@@ -105,6 +100,30 @@ export function createLeases(world: Pick<World, "after">, report: (error: unknow
     },
     endAll: async () => {
       await Promise.all([...held.keys()].map(finish));
+    },
+  };
+}
+
+/** The text at once, then nothing until the lease is over, which it is when the reader has left. */
+function heldBody(
+  text: string,
+  lease: { readonly over: () => Promise<void> | undefined; readonly finish: () => Promise<void> },
+): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      let isSent = false;
+      return {
+        next: async () => {
+          if (isSent) await lease.over();
+          if (isSent) return { done: true, value: undefined };
+          isSent = true;
+          return { done: false, value: Buffer.from(text) };
+        },
+        return: async () => {
+          await lease.finish();
+          return { done: true, value: undefined };
+        },
+      };
     },
   };
 }
