@@ -90,6 +90,10 @@ test("what somebody types stays in its field, and what is asked stays open, whil
     const tab = await page.context().newPage();
     await tab.goto(`${home}${path}`);
     await tab.waitForSelector("#live[data-state=live]");
+    // A field named id would stand for the id of its form.
+    expect(await tab.evaluate('[...document.forms].filter(({ id }) => typeof id !== "string").length')).toBe(
+      0,
+    );
     await tab.evaluate(FILL_IN);
     seen.push({ path, tab, before: await inHand(tab) });
   }

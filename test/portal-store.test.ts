@@ -148,20 +148,20 @@ test("the first steps tick by themselves", async () => {
 
 test("a price is added with an amount in minor units, is retired after one question, and tells what it lacks", async () => {
   const { act, get, read, refused } = await openPortal();
-  const price = { id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
+  const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
   const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });
   expect(added.text).toMatch(
     /oolong First flush £7\.00 700 alipay_plus approved the store cannot be paid with GBP/,
   );
-  await act("/catalog", { ...price, id: "assam", description: "" });
+  await act("/catalog", { ...price, price_id: "assam", description: "" });
   expect((await get("/catalog")).text).toMatch(/assam £7\.00 700 alipay_plus not approved/);
-  expect(await refused("/catalog", { ...price, id: "sencha", amount_minor: "7.50" })).toEqual([
+  expect(await refused("/catalog", { ...price, price_id: "sencha", amount_minor: "7.50" })).toEqual([
     400,
     expect.stringContaining('in minor units: 7.50 GBP is 750; got "7.50"'),
   ]);
   expect(await refused("/catalog", { ...price, amount_minor: "800" })).toEqual([409, expect.any(String)]);
   expect(added.text).toContain("No new order can name oolong");
-  await act("/catalog/retire", { id: "oolong" });
+  await act("/catalog/retire", { price_id: "oolong" });
   const { prices } = await read<{ prices: { id: string; retired: boolean }[] }>("prices", "list");
   expect(prices.find(({ id }) => id === "oolong")?.retired).toBe(true);
   expect(prices.some(({ id }) => id === "sencha")).toBe(false);
@@ -362,7 +362,7 @@ test("no name, description or note of a person becomes markup", async () => {
   const { act, portal, home } = await openPortal();
   const hostile = `<img src=x onerror=1>"'\u202e`;
   await act("/catalog", {
-    id: "hostile",
+    price_id: "hostile",
     amount_minor: "1",
     currency: "EUR",
     payment_method: "alipay_plus",

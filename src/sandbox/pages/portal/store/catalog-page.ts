@@ -35,6 +35,8 @@ export async function catalogPage(context: PortalContext, view: View): Promise<O
   return accept({ title: texts.title, main, live: { kind: "store" } });
 }
 
+const FIELDS = ["price_id", "payment_method", "description"] as const;
+
 /** What the form of a new price says. Refuses an amount that is not in minor units, with what was meant. */
 export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const currency = (fields.get("currency") ?? "").toUpperCase();
@@ -42,9 +44,9 @@ export function readPrice(fields: ReadonlyMap<string, string>): Outcome<unknown>
   const expected = expectedAmount(text, currency);
   if (expected !== undefined)
     return refuse("invalid_parameter", `amount_minor: expected ${expected}; got ${printableLiteral(text)}`);
-  const { description = "", ...rest } = typed(fields, ["id", "payment_method", "description"]);
+  const { description = "", price_id: id, ...rest } = typed(fields, FIELDS);
   const approved = fields.get("approved") === "yes";
-  return accept({ ...rest, description, amount_minor: Number(text), currency, approved });
+  return accept({ ...rest, id, description, amount_minor: Number(text), currency, approved });
 }
 
 function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
@@ -57,7 +59,7 @@ function row(view: View, price: PriceEntry, active: ReadonlySet<string>): Html {
     actForm(view, {
       action: storePath(view, "/catalog/retire"),
       label: texts.retireNow,
-      fields: { id },
+      fields: { price_id: id },
       style: "danger",
     }),
   );
@@ -89,7 +91,7 @@ function addForm(
   const texts = STORE_TEXTS[view.language].catalog;
   const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
   const content = html`<div class="fields">
-    ${field(texts.id, "id", { required: true, hint: texts.idHint(MAX_SUBJECT_LENGTH) })}
+    ${field(texts.id, "price_id", { required: true, hint: texts.idHint(MAX_SUBJECT_LENGTH) })}
     ${field(texts.amountMinor, "amount_minor", { required: true, numeric: true, hint: texts.amountHint })}
     ${field(texts.currency, "currency", { required: true, hint: texts.currencyHint, list: "currencies" })}
     ${choice(

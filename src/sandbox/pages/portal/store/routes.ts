@@ -31,7 +31,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   act("/portal/{store_id}/catalog", { operation: "addPrice", parse: readPrice, leadsTo: to("/catalog") }),
   act("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
-    read: (fields) => ({ id: fields.get("id") }),
+    read: (fields) => ({ id: fields.get("price_id") }),
     leadsTo: to("/catalog"),
   }),
 
