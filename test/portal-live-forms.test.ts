@@ -52,7 +52,7 @@ const IN_HAND = `(() => {
   const page = document.querySelector("#page");
   const named = (field) => {
     const form = field.closest("form");
-    const hidden = [...form.querySelectorAll("input[type=hidden]")].map(({ value }) => value);
+    const hidden = [...form.querySelectorAll("input[type=hidden]:not([name=token])")].map(({ value }) => value);
     return [form.getAttribute("action"), ...hidden, field.name].join(" ");
   };
   const all = [...page.querySelectorAll("form :is(input:not([type=hidden]), select, textarea)")];
