@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { PORTAL } from "../src/sandbox/pages/portal/portal.ts";
 import { createHarness } from "./support/harness.ts";
 import { codeOf, cookieIn, load, newLink, portalHost, postForm, signIn } from "./support/portal-sign-in.ts";
 
@@ -341,6 +342,17 @@ test("a refusal is a page of the portal that says what to do, with its status an
   expect(String(wrong.body)).toContain(`href="${home}/clock?a=1"`);
   const method = await postForm(sandbox, `${home}/start`, { token: formToken }, { Cookie: cookie });
   expect([method.status, method.headers["Allow"]]).toEqual([405, "GET, HEAD, OPTIONS"]);
+});
+
+test("a failure of the disk is a page of the portal that says where to look", () => {
+  const request = { method: "POST", target: "/portal/admin/x", rawHeaders: [], body: new Uint8Array() };
+  const refusal = { code: "storage_unavailable", message: "the disk is full" } as const;
+  const { status, body } = PORTAL.fail(request, "id", refusal);
+  const html = typeof body === "string" ? body : "";
+  expect([status, html]).toEqual([503, expect.stringContaining("checkout doctor says why")]);
+  expect(html).toContain('<body class="portal alone admin');
+  expect(html).toContain("the disk is full");
+  expect(html).not.toContain("Go back to the shop");
 });
 
 test("a path without a store leads to the page of that name in the first one, or looks for the id", async () => {

@@ -29,7 +29,7 @@ import webhookStyle from "./webhook/webhook.css?raw";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
 import { sentOn, type PortalRoute } from "./route.ts";
-import { bareRefusal, refusalPage } from "./sign-in/refusal-page.ts";
+import { failurePage, refusalPage } from "./sign-in/refusal-page.ts";
 import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
 import { STORE_ROUTES } from "./store/routes.ts";
@@ -106,7 +106,7 @@ export const PORTAL: Area<PortalContext, Viewer> = {
     return store.stores.names(storeId) === undefined ? undefined : storeId;
   },
   refuse: refusalPage,
-  fail: (request, requestId, refusal) => bareRefusal({ request, requestId }, refusal),
+  fail: (request, requestId, refusal) => failurePage({ request, requestId }, refusal),
 };
 
 function guarded(route: PortalRoute): PortalRoute {

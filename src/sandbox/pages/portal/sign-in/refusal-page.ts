@@ -40,8 +40,16 @@ export function refusalPage(context: PortalContext, refused: Refused, refusal: R
   return answerOf(refused, refusal, { markup, language: view.language });
 }
 
-/** A refusal or failure as a page that is made without reading the state. */
-export function bareRefusal(refused: Refused, refusal: Refusal): Answer {
+/** Our own failure as a page of the portal that is made without reading the state. */
+export function failurePage(refused: Refused, refusal: Refusal): Answer {
+  const language = languageOf(refused.request);
+  const role = roleOfPath(splitTarget(refused.request.target).path);
+  const content = refusalContent(language, refusal, html``);
+  return answerOf(refused, refusal, { markup: framedAlone(language, role, content), language });
+}
+
+/** A refusal where there is no portal: a page as payers see it. */
+function bareRefusal(refused: Refused, refusal: Refusal): Answer {
   const language = languageOf(refused.request);
   const markup = errorPage(language, { refusal, leadsBack: undefined });
   return answerOf(refused, refusal, { markup, language });
