@@ -18,7 +18,7 @@ const LAYERS: Readonly<
   store: { folders: ["core"], packages: ["better-sqlite3", "node:fs", "node:path", "node:zlib"] },
   web: {
     folders: ["core", "world.ts"],
-    packages: ["hono/html", "hono/utils/accept", "node:http", "node:https", "node:net"],
+    packages: ["hono/html", "hono/utils/accept", "node:crypto", "node:http", "node:https", "node:net"],
   },
   sandbox: {
     folders: ["store", "web", "core", "world.ts"],

@@ -19,7 +19,8 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const SECURITY_HEADERS = {
+/** What every answer to a browser carries. */
+export const PAGE_SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
@@ -43,7 +44,7 @@ export function pageResponse(
   requestId: string,
 ): HttpResponse {
   const headers = {
-    ...SECURITY_HEADERS,
+    ...PAGE_SECURITY_HEADERS,
     "Content-Type": "text/html; charset=utf-8",
     "Content-Language": LANGUAGE_TAGS[page.language],
     Vary: "Accept-Language",
@@ -58,7 +59,7 @@ export function pageResponse(
 /** Redirects a browser. 303: to the result of its form; 307: to the right address of the same page. */
 export function redirect(status: 303 | 307, location: string, requestId: string): HttpResponse {
   const headers = {
-    ...SECURITY_HEADERS,
+    ...PAGE_SECURITY_HEADERS,
     "Cache-Control": "no-store",
     Location: location,
     "X-Request-Id": requestId,
@@ -68,18 +69,8 @@ export function redirect(status: 303 | 307, location: string, requestId: string)
 
 /** An answer to a script of ours that needs none. */
 export function emptyResponse(requestId: string): HttpResponse {
-  const headers = { ...SECURITY_HEADERS, "Cache-Control": "no-store", "X-Request-Id": requestId };
+  const headers = { ...PAGE_SECURITY_HEADERS, "Cache-Control": "no-store", "X-Request-Id": requestId };
   return { status: 204, headers, body: "" };
-}
-
-/** A static file of the pages. */
-export function assetResponse(contentType: string, body: string): HttpResponse {
-  const headers = {
-    ...SECURITY_HEADERS,
-    "Content-Type": `${contentType}; charset=utf-8`,
-    "Cache-Control": "no-cache",
-  };
-  return { status: 200, headers, body };
 }
 
 /** The fields of a form, each at most once. Refuses with `unsupported_content_type` or `invalid_parameter`. */

@@ -1,30 +1,25 @@
-import htmx from "htmx.org/dist/htmx.min.js?raw";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { ERRORS } from "../../core/errors.ts";
 import { accept, type Refusal } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
 import { splitTarget } from "../../web/http.ts";
 import { languageOf } from "../../web/language.ts";
-import { assetResponse, pageResponse } from "../../web/page.ts";
+import { pageResponse } from "../../web/page.ts";
 import { createRouter } from "../../web/router.ts";
 import type { HttpRequest } from "../../world.ts";
 import type { Answer } from "../answer.ts";
 import type { Area, AreaRoute } from "../area.ts";
 import { checkoutPath } from "./payment/parts.ts";
 import { PAYMENT_ROUTES, type PagesContext } from "./payment/routes.ts";
+import { assetRoute, HTMX, SEND_BACK, STYLE } from "./shared/assets.ts";
 import { errorPage } from "./shared/error-page.ts";
-import sendBack from "./payment/send-back.js?raw";
-import { SCRIPT_PATH, SEND_BACK_PATH, STYLE_PATH } from "./shared/layout.ts";
-import style from "./shared/style.css?raw";
 
 const UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}";
 const WITHIN_CHECKOUT = new RegExp(`^/pay/(${UUID})(?:/|$)`);
 
 const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...PAYMENT_ROUTES,
-  asset(STYLE_PATH, "text/css", style),
-  asset(SCRIPT_PATH, "text/javascript", htmx),
-  asset(SEND_BACK_PATH, "text/javascript", sendBack),
+  ...[STYLE, HTMX, SEND_BACK].map(assetRoute),
 ];
 
 /** The area for browsers: pages and their static files. A refusal is a page too. */
@@ -43,12 +38,6 @@ export const PAGES: Area<PagesContext> = {
   },
   fail: (request, requestId, refusal) => refusalPage(request, requestId, { refusal, leadsBack: undefined }),
 };
-
-/** A static file of the pages. */
-function asset(path: string, contentType: string, text: string): AreaRoute<PagesContext> {
-  const answer: Answer = { ...assetResponse(contentType, text), unlogged: true };
-  return { methods: ["GET"], path, role: "anyone", answer: () => accept(answer) };
-}
 
 function refusalPage(
   request: HttpRequest,

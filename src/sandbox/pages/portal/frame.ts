@@ -1,7 +1,9 @@
 import { html, type Html } from "../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
-import { HTMX_CONFIG, SCRIPT_PATH, STYLE_PATH } from "../shared/layout.ts";
+import { HTMX, STYLE } from "../shared/assets.ts";
+import { HTMX_CONFIG } from "../shared/layout.ts";
+import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes, liveHead } from "./live/parts.ts";
@@ -9,10 +11,6 @@ import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
 export { actForm, askedOnce, storePath } from "./forms.ts";
-
-/** Paths of the portal's own style and script. */
-export const PORTAL_STYLE_PATH = "/portal/assets/portal.css";
-export const PORTAL_SCRIPT_PATH = "/portal/assets/portal.js";
 
 /** A whole page for who is signed in: the frame around its content. */
 export function framed(context: PortalContext, view: View, content: Content): string {
@@ -23,7 +21,7 @@ export function framed(context: PortalContext, view: View, content: Content): st
   const keys = call.caller?.hasKeys === true ? storeId : undefined;
   return document(language, {
     title: `${content.title}${store}`,
-    style: `portal${isAdmin ? " admin" : ""}${storeId === "" ? " wide" : ""}`,
+    style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
     keys,
     head: liveHead(content.live),
     body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view, content.live)}
@@ -80,10 +78,10 @@ function document(
           ${page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : ""}
           <title>${page.title} · checkout</title>
           <link rel="icon" href="data:," />
-          <link rel="stylesheet" href="${STYLE_PATH}" />
-          <link rel="stylesheet" href="${PORTAL_STYLE_PATH}" />
-          <script src="${PORTAL_SCRIPT_PATH}" defer></script>
-          <script src="${SCRIPT_PATH}" defer></script>
+          <link rel="stylesheet" href="${STYLE.address}" />
+          <link rel="stylesheet" href="${PORTAL_STYLE.address}" />
+          <script src="${PORTAL_SCRIPT.address}" defer></script>
+          <script src="${HTMX.address}" defer></script>
           ${page.head ?? ""}
         </head>
         <body class="${page.style}" ${keys}>

@@ -1,30 +1,18 @@
 import { DEFAULT_STORE } from "../../../core/control/operation.ts";
-import sse from "htmx.org/dist/ext/hx-sse.min.js?raw";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { forwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
-import { assetResponse } from "../../../web/page.ts";
+import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
-import type { Answer } from "../../answer.ts";
 import type { Area } from "../../area.ts";
 import { PORTAL_IS_OFF } from "../../runtime/portal-access.ts";
+import { assetRoute } from "../shared/assets.ts";
 import { ADMIN_ROUTES } from "./admin/routes.ts";
+import { PORTAL_ASSETS } from "./assets.ts";
 import { ROUTES_OF_CHECKOUTS } from "./checkout/routes.ts";
-import { PORTAL_SCRIPT_PATH, PORTAL_STYLE_PATH } from "./frame.ts";
-import { LIVE_SCRIPT_PATH, SSE_SCRIPT_PATH } from "./live/parts.ts";
 import { LIVE_ROUTES } from "./live/routes.ts";
-import liveScript from "./live/live.js?raw";
-import liveStyle from "./live/live.css?raw";
-import script from "./portal.js?raw";
-import style from "./portal.css?raw";
-import adminStyle from "./admin/admin.css?raw";
-import checkoutStyle from "./checkout/checkout.css?raw";
-import readinessStyle from "./readiness/readiness.css?raw";
-import requestStyle from "./request/request.css?raw";
-import storeStyle from "./store/store.css?raw";
-import webhookStyle from "./webhook/webhook.css?raw";
 
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
@@ -38,24 +26,9 @@ import type { PortalContext, Viewer } from "./view.ts";
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 
-/** One file for the browser: the frame, then each room. */
-const STYLES = [
-  style,
-  adminStyle,
-  checkoutStyle,
-  readinessStyle,
-  requestStyle,
-  storeStyle,
-  webhookStyle,
-  liveStyle,
-];
-
 const TABLE: readonly PortalRoute[] = [
   toFirstStore("/portal"),
-  asset(PORTAL_STYLE_PATH, "text/css", STYLES.join("\n")),
-  asset(PORTAL_SCRIPT_PATH, "text/javascript", script),
-  asset(SSE_SCRIPT_PATH, "text/javascript", sse),
-  asset(LIVE_SCRIPT_PATH, "text/javascript", liveScript),
+  ...PORTAL_ASSETS.map(ownAsset),
   ...SIGN_IN_ROUTES,
   ...STORE_ROUTES,
   ...ROUTES_OF_CHECKOUTS,
@@ -169,14 +142,7 @@ function decoded(segment: string): string {
   }
 }
 
-function asset(path: string, contentType: string, text: string): PortalRoute {
-  const answer: Answer = { ...assetResponse(contentType, text), unlogged: true };
-  return {
-    methods: ["GET"],
-    path,
-    role: "anyone",
-    entersStore: false,
-    onlyOwnPages: true,
-    answer: () => accept(answer),
-  };
+/** A static file of the portal. */
+function ownAsset(one: Asset): PortalRoute {
+  return { ...assetRoute(one), entersStore: false, onlyOwnPages: true };
 }

@@ -1,12 +1,7 @@
 import { html, type Html } from "../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
+import { HTMX, SEND_BACK, STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
-
-/** Paths of the pages' style and of htmx. */
-export const STYLE_PATH = "/assets/checkout.css";
-export const SCRIPT_PATH = "/assets/htmx.js";
-/** The path of the script that sends customers back to the shop. */
-export const SEND_BACK_PATH = "/assets/send-back.js";
 
 /**
  * htmx without its own style sheet, which the content security policy would refuse. Answers 5xx and 403 leave the page
@@ -33,9 +28,9 @@ export function layout(language: Language, page: { readonly title: string; reado
           <meta name="htmx-config" content="${HTMX_CONFIG}" />
           <title>${page.title}</title>
           <link rel="icon" href="data:," />
-          <link rel="stylesheet" href="${STYLE_PATH}" />
-          <script src="${SCRIPT_PATH}" defer></script>
-          <script src="${SEND_BACK_PATH}" defer></script>
+          <link rel="stylesheet" href="${STYLE.address}" />
+          <script src="${HTMX.address}" defer></script>
+          <script src="${SEND_BACK.address}" defer></script>
         </head>
         <body>
           <header class="ribbon"><strong>${texts.testMode}</strong><span>${texts.noMoney}</span></header>

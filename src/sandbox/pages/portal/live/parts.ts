@@ -1,12 +1,9 @@
 import { html, type Html } from "../../../../web/html.ts";
+import { LIVE_SCRIPT, SSE_SCRIPT } from "../assets.ts";
 import type { LiveTopic, View } from "../view.ts";
 import { sinceOf } from "./news.ts";
 import { END_EVENT } from "./stream.ts";
 import { LIVE_TEXTS } from "./texts.ts";
-
-/** Paths of htmx's extension for server-sent events, and of what it cannot do. */
-export const SSE_SCRIPT_PATH = "/portal/assets/hx-sse.js";
-export const LIVE_SCRIPT_PATH = "/portal/assets/live.js";
 
 /** A stream that was cut is asked for again so many times: who stopped its sandbox hears of it once. */
 const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
@@ -14,8 +11,8 @@ const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
 /** The scripts of a live page, behind htmx. */
 export function liveHead(live: LiveTopic | undefined): Html {
   if (live === undefined) return html``;
-  return html`<script src="${SSE_SCRIPT_PATH}" defer></script>
-    <script src="${LIVE_SCRIPT_PATH}" defer></script>`;
+  return html`<script src="${SSE_SCRIPT.address}" defer></script>
+    <script src="${LIVE_SCRIPT.address}" defer></script>`;
 }
 
 /** What of the frame is shown anew with a page: its numbers, and the clock of the store. */

@@ -1,6 +1,6 @@
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { headerLines } from "../../../../web/http.ts";
-import { assetResponse } from "../../../../web/page.ts";
+import { PAGE_SECURITY_HEADERS } from "../../../../web/page.ts";
 import type { HttpResponse } from "../../../../world.ts";
 import { noStore } from "../../../at-store.ts";
 import type { PortalRoute } from "../route.ts";
@@ -59,7 +59,12 @@ function topicOf({ query }: View): Outcome<LiveTopic> {
 
 /** No proxy may keep it, or hold it back. */
 function streamHead(requestId: string): Pick<HttpResponse, "status" | "headers"> {
-  const { status, headers } = assetResponse("text/event-stream", "");
-  const own = { "Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Request-Id": requestId };
-  return { status, headers: { ...headers, ...own } };
+  const headers = {
+    ...PAGE_SECURITY_HEADERS,
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+    "X-Request-Id": requestId,
+  };
+  return { status: 200, headers };
 }

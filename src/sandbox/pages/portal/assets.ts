@@ -1,0 +1,26 @@
+import sse from "htmx.org/dist/ext/hx-sse.min.js?raw";
+import { asset } from "../../../web/asset.ts";
+import checkoutStyle from "./checkout/checkout.css?raw";
+import liveStyle from "./live/live.css?raw";
+import liveScript from "./live/live.js?raw";
+import style from "./portal.css?raw";
+import script from "./portal.js?raw";
+import readinessStyle from "./readiness/readiness.css?raw";
+import requestStyle from "./request/request.css?raw";
+import storeStyle from "./store/store.css?raw";
+import webhookStyle from "./webhook/webhook.css?raw";
+
+/** One file for the browser: the frame, then each room. */
+const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle, liveStyle];
+
+/** The style of the portal, behind that of all pages. */
+export const PORTAL_STYLE = asset("/portal/assets/portal.css", "text/css", STYLES.join("\n"));
+/** What the portal's pages do in a browser. */
+export const PORTAL_SCRIPT = asset("/portal/assets/portal.js", "text/javascript", script);
+/** htmx's extension for server-sent events. */
+export const SSE_SCRIPT = asset("/portal/assets/hx-sse.js", "text/javascript", sse);
+/** What that extension cannot do. */
+export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
+
+/** All of them. */
+export const PORTAL_ASSETS = [PORTAL_STYLE, PORTAL_SCRIPT, SSE_SCRIPT, LIVE_SCRIPT] as const;

@@ -1,0 +1,23 @@
+import htmx from "htmx.org/dist/htmx.min.js?raw";
+import { accept } from "../../../core/outcome.ts";
+import { asset, type Asset } from "../../../web/asset.ts";
+import type { AreaRoute } from "../../area.ts";
+import sendBack from "../payment/send-back.js?raw";
+import style from "./style.css?raw";
+
+/** The style of all pages. */
+export const STYLE = asset("/assets/checkout.css", "text/css", style);
+/** The library that swaps parts of a page. */
+export const HTMX = asset("/assets/htmx.js", "text/javascript", htmx);
+/** The script that sends customers back to the shop. */
+export const SEND_BACK = asset("/assets/send-back.js", "text/javascript", sendBack);
+
+/** The row of a static file. Its requests are not logged. */
+export function assetRoute(one: Asset): AreaRoute<unknown, unknown> {
+  return {
+    methods: ["GET"],
+    path: one.path,
+    role: "anyone",
+    answer: (_context, { query }) => accept({ ...one.answer(query), unlogged: true }),
+  };
+}

@@ -1,0 +1,30 @@
+import { hash } from "node:crypto";
+import type { HttpResponse } from "../world.ts";
+import { PAGE_SECURITY_HEADERS } from "./page.ts";
+
+/** A static file of the pages. */
+export type Asset = {
+  readonly path: string;
+  /** The path with the hash of the text: what pages name it by. */
+  readonly address: string;
+  /** The file. Under its address, whose query this is, browsers keep it for a year: another text has another address. */
+  readonly answer: (query: string) => HttpResponse;
+};
+
+/** A text as a static file at a path. */
+export function asset(path: string, contentType: string, text: string): Asset {
+  const version = `v=${hash("sha256", text, "hex").slice(0, 12)}`;
+  return {
+    path,
+    address: `${path}?${version}`,
+    answer: (query) => ({
+      status: 200,
+      headers: {
+        ...PAGE_SECURITY_HEADERS,
+        "Content-Type": `${contentType}; charset=utf-8`,
+        "Cache-Control": query === version ? "max-age=31536000, immutable" : "no-cache",
+      },
+      body: text,
+    }),
+  };
+}
