@@ -78,7 +78,7 @@ export function linkedRow(address: string, [first, ...cells]: readonly (Html | s
 export function empty(words: string, command: string): Html {
   return html`<div class="empty">
     <p>${words}</p>
-    ${copyable(command)}
+    <p>${copyable(command)}</p>
   </div>`;
 }
 
@@ -149,11 +149,12 @@ function depthOf(value: unknown): number {
 export function timeOf(time: number, now: number): Html {
   return iso(time).slice(0, 10) === iso(now).slice(0, 10) ? moment(time) : dated(time);
 }
+
 /** How long ago a moment was, in its largest unit, and the whole moment on hover. Both times are by the same clock. */
 export function ago({ language }: Pick<View, "language">, at: number, now: number): Html {
   const seconds = Math.round((at - now) / 1000);
   const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (["second", 1] as const);
-  const format = new Intl.RelativeTimeFormat(LANGUAGE_TAGS[language], { numeric: "auto" });
+  const format = new Intl.RelativeTimeFormat(LANGUAGE_TAGS[language], { numeric: "auto", style: "narrow" });
   // Not a time element: the script would show the moment in its place.
   return html`<span class="ago" title="${iso(at)}">${format.format(Math.trunc(seconds / size), unit)}</span>`;
 }

@@ -65,6 +65,10 @@ function improve(within) {
 }
 improve(document);
 
+// The menu of a phone is a row: where one is, is in sight.
+const current = document.querySelector(".menu [aria-current]");
+if (current !== null) current.closest(".menu").scrollLeft = current.offsetLeft - 24;
+
 // The clock of the store goes on from where the page was made, unless it is frozen.
 let ahead = 0;
 function readClock() {

@@ -9,7 +9,7 @@ import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { TEXTS } from "../../payment/texts.ts";
 import { storePath } from "../frame.ts";
-import { amount, answerBadge, dated, empty, statusBadge, table } from "../parts.ts";
+import { ago, amount, answerBadge, empty, statusBadge, table, timeOf } from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -111,7 +111,7 @@ function row(
   const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${texts.session}</span>`;
   return html`<tr data-row id="checkout-${id}">
-    <td>${dated(createdAt)}</td>
+    <td>${timeOf(createdAt, now)}</td>
     <th scope="row">
       <a href="${storePath(view, `/checkouts/${id}`)}"><bdi>${orderId}</bdi></a
       >${kind}
@@ -120,7 +120,7 @@ function row(
     <td>${statusBadge(view, status)}</td>
     <td>${TEXTS[view.language].method[paymentMethod]}</td>
     <td>${lastAnswer(view, answer)}</td>
-    <td class="number">${age(view, now - createdAt)}</td>
+    <td class="number">${ago(view, createdAt, now)}</td>
   </tr>`;
 }
 
@@ -130,16 +130,6 @@ function lastAnswer(view: View, answer: LastAnswer | undefined): Html {
   const { status, error, state } = answer;
   const more = [...(error === null ? [] : [error]), ...(state === "due" ? [texts.retries] : [])].join(", ");
   return html`${answerBadge(view, status)}${more === "" ? "" : html` <span class="hint">${more}</span>`}`;
-}
-
-/** How old something is, in its largest unit, by the clock of the store. */
-function age({ language }: View, milliseconds: number): string {
-  const units = STORY_TEXTS[language].ago;
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
-  if (seconds < 60) return `${seconds} ${units.s}`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} ${units.min}`;
-  if (seconds < 2 * 86_400) return `${Math.floor(seconds / 3600)} ${units.h}`;
-  return `${Math.floor(seconds / 86_400)} ${units.d}`;
 }
 
 function nothing(view: View): Html {

@@ -119,12 +119,20 @@ function foldedOut(
 
 /** The line as it is, with what it is about and its status in sight. */
 function words({ text, status, what }: StoryEntry): Html {
+  if (what === "event") return html`<strong>${text}</strong>`;
   const mark = status === null || status === 0 ? -1 : text.indexOf(`: ${status}`);
-  if (mark < 0) return what === "event" ? html`<strong>${text}</strong>` : html`<span>${text}</span>`;
+  if (mark < 0) return html`<span>${withCause(text)}</span>`;
   const rest = text.slice(mark + 2 + String(status).length);
   return html`<span
-    >${text.slice(0, mark)}: <b class="s${String(status)[0] ?? ""}xx">${String(status)}</b>${rest}</span
+    >${text.slice(0, mark)}:
+    <b class="s${String(status)[0] ?? ""}xx">${String(status)}</b>${withCause(rest)}</span
   >`;
+}
+
+/** The likely cause stands behind the rest in brackets. */
+function withCause(text: string): Html {
+  const [, told = text, cause = ""] = /^(.*) (\([^()]*\))$/s.exec(text) ?? [];
+  return cause === "" ? html`${text}` : html`${told} <span class="cause">${cause}</span>`;
 }
 
 /**

@@ -164,7 +164,7 @@ function session(view: View, role: PortalRole): Html {
   const texts = FRAME_TEXTS[view.language];
   const hasKeys = view.call.caller?.hasKeys === true;
   return html`<details class="drop end">
-    <summary>${texts.session}</summary>
+    <summary><span class="word">${texts.session}</span></summary>
     <div>
       <form method="post" action="${homeOf(role)}/preferences">
         ${chosenHere(view)}

@@ -78,7 +78,7 @@ function requestFacts(
             html`<a href="${storePath(view, "/faults")}">${fault.action}</a> ${copyable(fault.id)}`,
           ],
         ] as const)),
-    ["explain", copyable(`checkout explain ${requestId}`)],
+    [texts.inTerminal, copyable(`checkout explain ${requestId}`)],
   ]);
 }
 

@@ -60,7 +60,7 @@ export function filterForm(
   const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
   const states = DELIVERY_STATES.map((state) => [state, texts.states[state]] as const);
   const types = EVENT_TYPES.map((type) => [type, type] as const);
-  return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters" data-narrow>
+  return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters">
     ${choiceField(texts, { name: "endpoint", label: texts.endpoint, chosen }, endpoints)}
     ${choiceField(texts, { name: "state", label: texts.state, chosen: choice.state }, states)}
     ${choiceField(texts, { name: "type", label: texts.eventType, chosen: choice.type }, types)}
@@ -91,23 +91,34 @@ export function deliveryList(context: Listing, view: View, choice: DeliveryChoic
   const rows =
     deliveries.length === 0
       ? html`<p class="hint">${texts.noMatch}</p>`
-      : deliveryTable(context, view, deliveries);
+      : deliveryTable(context, view, { deliveries, isOfOne: endpointId !== null });
   return html`${rows} ${older}`;
 }
 
 /** Deliveries as rows, each with its last try. */
-export function deliveryTable(context: Listing, view: View, deliveries: readonly Delivery[]): Html {
+export function deliveryTable(
+  context: Listing,
+  view: View,
+  {
+    deliveries,
+    isOfOne,
+  }: {
+    readonly deliveries: readonly Delivery[];
+    /** Whether all are to one endpoint, which then stands elsewhere on the page. */
+    readonly isOfOne: boolean;
+  },
+): Html {
   const texts = WEBHOOK_TEXTS[view.language];
   const columns = [
     texts.made,
     texts.event,
     texts.order,
-    texts.endpoint,
+    ...(isOfOne ? [] : [texts.endpoint]),
     texts.result,
     texts.tries,
     texts.state,
   ];
-  const rows = deliveries.map((delivery) => deliveryRow(context, view, delivery));
+  const rows = deliveries.map((delivery) => deliveryRow(context, view, { delivery, isOfOne }));
   return html`<div class="deliveries">${table(texts.deliveries, columns, rows)}</div>`;
 }
 
@@ -146,7 +157,11 @@ export function listPath(
   return storePath(view, `/webhooks${query.size === 0 ? "" : `?${query.toString()}`}`);
 }
 
-function deliveryRow(context: Listing, view: View, delivery: Delivery): Html {
+function deliveryRow(
+  context: Listing,
+  view: View,
+  { delivery, isOfOne }: { readonly delivery: Delivery; readonly isOfOne: boolean },
+): Html {
   const { store } = context;
   const now = storeTime(context, view.storeId);
   const texts = WEBHOOK_TEXTS[view.language];
@@ -170,8 +185,8 @@ function deliveryRow(context: Listing, view: View, delivery: Delivery): Html {
   return linkedRow(storePath(view, `/webhooks/deliveries/${id}`), [
     timeOf(createdAt, now),
     html`${event?.type ?? eventId}${why}`,
-    order,
-    html`<span class="address">${url}</span>`,
+    html`<span class="address">${order}</span>`,
+    ...(isOfOne ? [] : [html`<span class="address" title="${url}">${url}</span>`]),
     result,
     String(last?.number ?? tries),
     deliveryState(view, delivery, now),

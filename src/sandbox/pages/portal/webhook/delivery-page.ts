@@ -33,7 +33,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   });
   const main = html`<section class="panel">
       ${facts([
-        ["id", copyable(delivery.id)],
+        ["ID", copyable(delivery.id)],
         [texts.state, deliveryState(view, delivery, storeTime(context, view.storeId))],
         [texts.event, html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`],
         [texts.order, orderLink(view, event)],
@@ -41,11 +41,9 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
         [texts.causeOf, texts.causes[delivery.cause]],
         [texts.made, dated(delivery.createdAt)],
         [texts.next, nextWords(context, view, delivery)],
+        [texts.inTerminal, copyable(`checkout explain ${delivery.id}`)],
       ])}
-      <div class="actions">
-        ${replayForm(view, delivery)}
-        <span class="hint">${copyable(`checkout explain ${delivery.id}`)}</span>
-      </div>
+      ${replayForm(view, delivery)}
     </section>
     ${tries.toReversed()}`;
   const title = texts.deliveryTitle(event.type);

@@ -33,7 +33,7 @@ export async function endpointPage(context: PortalContext, view: View): Promise<
   const main = html`${shownSecrets(view)}
     <section class="panel">
       ${facts([
-        ["id", copyable(endpoint.id)],
+        ["ID", copyable(endpoint.id)],
         [texts.state, endpointState(view, endpoint)],
         [texts.eventTypes, typesOf(view, endpoint)],
         [texts.howMany, endpoint.inOrder ? texts.oneByOne : texts.severalAtOnce],

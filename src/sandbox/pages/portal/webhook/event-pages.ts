@@ -68,7 +68,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
         [texts.sequence, String(event.sequence)],
         [texts.made, dated(event.createdAt)],
       ])}
-      <div class="actions" data-narrow>${replayAll(context, view, event)}</div>
+      <div class="actions">${replayAll(context, view, event)}</div>
     </section>
     <section>
       <h2>${texts.payload}</h2>
@@ -79,7 +79,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
       ${
         deliveries.length === 0
           ? empty(texts.nobodyWanted, "checkout endpoints list")
-          : deliveryTable(context, view, deliveries)
+          : deliveryTable(context, view, { deliveries, isOfOne: false })
       }
     </section>
     ${

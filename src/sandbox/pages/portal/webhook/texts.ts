@@ -130,6 +130,7 @@ const ENGLISH = {
   tryNumber: (number: number) => `Try ${number}`,
   details: "What was sent and answered",
   causeOf: "Made",
+  inTerminal: "In a terminal",
   replay: "Replay",
   nextOf: {
     succeeded: "Nothing: it was taken.",
@@ -274,6 +275,7 @@ const CHINESE: typeof ENGLISH = {
   tryNumber: (number) => `第 ${number} 次尝试`,
   details: "发送与响应的内容",
   causeOf: "产生方式",
+  inTerminal: "终端命令",
   replay: "重新投递",
   nextOf: {
     succeeded: "无：已被接收。",
