@@ -291,7 +291,7 @@ test("the list says what the receiver answered last, and how old a checkout is b
   expect(await list()).toContain("order-2 €19.99 created Alipay+ 500 retrying 1s ago");
   Object.assign(answer, { status: 204 });
   await harness.run(["sandbox", "clock", "advance", "30m"]);
-  expect(await list()).toMatch(/order-2 €19.99 created Alipay\+ 204 30min? ago/);
+  expect(await list()).toContain("order-2 €19.99 created Alipay+ 204 30m ago");
   harness.vacate(3000);
   await create({ ...TERMS, order_id: "order-3" }, "a-third-key");
   await harness.clock.sleep(1000);

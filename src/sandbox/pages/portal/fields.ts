@@ -57,6 +57,24 @@ export function choice(
   </label>`;
 }
 
+/** A filter of a list: any of its values, or one of them, each with its text. */
+export function listFilter(
+  { label, name, any }: { readonly label: string; readonly name: string; readonly any: string },
+  options: readonly (readonly [value: string, text: string])[],
+  chosen: string | null,
+): Html {
+  return html`<label>
+    ${label}
+    <select name="${name}">
+      <option value="">${any}</option>
+      ${options.map(
+        ([value, text]) =>
+          html`<option value="${value}" ${value === chosen ? html`selected` : ""}>${text}</option>`,
+      )}
+    </select>
+  </label>`;
+}
+
 /** A box that is ticked or not; it sends `yes`. */
 export function tick(label: string, name: string, { checked = false } = {}): Html {
   return html`<label class="tick">

@@ -8,6 +8,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { TEXTS } from "../../payment/texts.ts";
+import { listFilter } from "../fields.ts";
 import { storePath } from "../frame.ts";
 import { ago, amount, answerBadge, empty, statusBadge, table, timeOf } from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
@@ -45,53 +46,24 @@ function filters(view: View): Html {
   const texts = STORY_TEXTS[view.language];
   const action = storePath(view, "/checkouts");
   const isFiltered = Object.keys(FILTERS).some((name) => (view.query.get(name) ?? "") !== "");
-  const status = choice(view, {
-    name: "status",
-    label: texts.status,
-    options: PART_TEXTS[view.language].status,
-  });
-  const object = choice(view, { name: "object", label: texts.kind, options: texts.kinds });
+  const { any } = texts;
   const { method } = TEXTS[view.language];
+  const { status } = PART_TEXTS[view.language];
+  const chosen = (name: string): string => view.query.get(name) ?? "";
+  const statuses = STATUSES.map((one) => [one, status[one]] as const);
+  const kinds = OBJECTS.map((one) => [one, texts.kinds[one]] as const);
+  const methods = PAYMENT_METHODS.map((one) => [one, method[one]] as const);
   return html`<form method="get" action="${action}" class="filters">
     <label class="wide">
       ${texts.search}
       <input type="search" name="q" value="${view.query.get("q") ?? ""}" maxlength="512" autocomplete="off" />
     </label>
-    ${status} ${object} ${choice(view, { name: "method", label: texts.method, options: method })}
+    ${listFilter({ name: "status", label: texts.status, any }, statuses, chosen("status"))}
+    ${listFilter({ name: "object", label: texts.kind, any }, kinds, chosen("object"))}
+    ${listFilter({ name: "method", label: texts.method, any }, methods, chosen("method"))}
     <button type="submit">${texts.filter}</button>
     ${isFiltered ? html`<a href="${action}">${texts.clear}</a>` : ""}
   </form>`;
-}
-
-/** Every value that a filter can have. */
-const VALUES = { status: STATUSES, object: OBJECTS, method: PAYMENT_METHODS } as const;
-
-function choice(
-  { query, language }: View,
-  {
-    name,
-    label,
-    options,
-  }: {
-    readonly name: keyof typeof VALUES;
-    readonly label: string;
-    readonly options: Readonly<Record<string, string>>;
-  },
-): Html {
-  const chosen = query.get(name) ?? "";
-  const entries = [
-    ["", STORY_TEXTS[language].any],
-    ...VALUES[name].map((value) => [value, options[value] ?? value]),
-  ];
-  return html`<label>
-    ${label}
-    <select name="${name}">
-      ${entries.map(([value = "", words = ""]) => {
-        const selected = value === chosen ? html` selected` : html``;
-        return html`<option value="${value}" ${selected}>${words}</option>`;
-      })}
-    </select>
-  </label>`;
 }
 
 /** What a look through many has found, and how far it went. */

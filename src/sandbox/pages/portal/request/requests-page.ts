@@ -2,6 +2,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { parseStatuses, type LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
+import { listFilter } from "../fields.ts";
 import { storePath } from "../frame.ts";
 import { answerBadge, empty, linkedRow, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -104,15 +105,11 @@ function filterForm(view: View, { status, path, q }: Wanted): Html {
   const known = ["2xx", "4xx", "409", "5xx"];
   const statuses = status === "" || known.includes(status) ? known : [...known, status];
   return html`<form method="get" action="${storePath(view, "/requests")}" class="filters">
-    <label
-      >${texts.status}
-      <select name="status">
-        <option value="">${texts.any}</option>
-        ${statuses.map(
-          (one) => html`<option value="${one}" ${one === status ? html`selected` : ""}>${one}</option>`,
-        )}
-      </select></label
-    >
+    ${listFilter(
+      { name: "status", label: texts.status, any: texts.any },
+      statuses.map((one) => [one, one] as const),
+      status,
+    )}
     <label>${texts.pathBegins} <input name="path" value="${path}" placeholder="/v1/orders" /></label>
     <label>${texts.search} <input name="q" type="search" value="${q}" size="28" /></label>
     <button type="submit">${texts.filter}</button>

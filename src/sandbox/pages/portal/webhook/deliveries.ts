@@ -6,6 +6,7 @@ import { EVENT_TYPES } from "../../../../core/webhook/endpoint.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
+import { listFilter } from "../fields.ts";
 import { storePath } from "../frame.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, empty, linkedRow, table, timeOf } from "../parts.ts";
@@ -60,10 +61,11 @@ export function filterForm(
   const endpoints = isKnown ? known : [...known, [chosen, chosen] as const];
   const states = DELIVERY_STATES.map((state) => [state, texts.states[state]] as const);
   const types = EVENT_TYPES.map((type) => [type, type] as const);
+  const { any } = texts;
   return html`<form method="get" action="${storePath(view, "/webhooks")}" class="filters">
-    ${choiceField(texts, { name: "endpoint", label: texts.endpoint, chosen }, endpoints)}
-    ${choiceField(texts, { name: "state", label: texts.state, chosen: choice.state }, states)}
-    ${choiceField(texts, { name: "type", label: texts.eventType, chosen: choice.type }, types)}
+    ${listFilter({ name: "endpoint", label: texts.endpoint, any }, endpoints, chosen)}
+    ${listFilter({ name: "state", label: texts.state, any }, states, choice.state)}
+    ${listFilter({ name: "type", label: texts.eventType, any }, types, choice.type)}
     <button type="submit">${texts.filter}</button>
   </form>`;
 }
@@ -191,23 +193,6 @@ function deliveryRow(
     String(last?.number ?? tries),
     deliveryState(view, delivery, now),
   ]);
-}
-
-function choiceField(
-  { any }: { readonly any: string },
-  { name, label, chosen }: { readonly name: string; readonly label: string; readonly chosen: string | null },
-  options: readonly (readonly [value: string, text: string])[],
-): Html {
-  return html`<label
-    >${label}
-    <select name="${name}">
-      <option value="">${any}</option>
-      ${options.map(
-        ([value, text]) =>
-          html`<option value="${value}" ${value === chosen ? html`selected` : ""}>${text}</option>`,
-      )}
-    </select></label
-  >`;
 }
 
 function oneOf<const Value extends string>(
