@@ -161,6 +161,13 @@ test("the frame, the pages for signing in and refusals have no failing of access
     await page.waitForURL(`${home}/start`);
     await page.click("details.end > summary");
     await check("start");
+    // The menu of a phone is wider than it: where one is, is in sight.
+    await page.goto(`${home}/launch`);
+    const here = await page.locator(".menu [aria-current]").boundingBox();
+    expect([width, here !== null && here.x >= 0 && here.x + here.width <= width]).toEqual([width, true]);
+    // The header takes three rows at most.
+    const header = await page.locator(".bar").boundingBox();
+    expect([width, (header?.height ?? 999) <= 120]).toEqual([width, true]);
     await page.goto(`${home}/nothing/here`);
     await check("no such page");
     // Text of twice the size.

@@ -104,7 +104,12 @@ function whyPart(
       ),
       ...(next.length === 0
         ? []
-        : ([[texts.fix, html`<div class="fixes">${next.map((line) => copyable(line))}</div>`]] as const)),
+        : ([
+            [
+              texts.fix,
+              html`<div class="fixes">${next.map((line) => html`<div>${copyable(line)}</div>`)}</div>`,
+            ],
+          ] as const)),
     ])}
     ${fault === null ? ladder(view, method, code === null ? null : check) : ""}
   </section>`;
