@@ -116,6 +116,25 @@ test("the drill of webhooks runs from the page: its steps, its verdict, and orde
   expect(itemOf(await get(), "webhook_verification")).toContain("fail");
 });
 
+test("a drill of webhooks that runs is on the page with what was answered so far", async () => {
+  const site = await openDrillSite();
+  const { act, get } = await openLaunch(site.harness, site.sandbox());
+  const pages: string[] = [];
+  site.harness.vacate(3000);
+  site.harness.occupy(3000, {
+    answer: async () => {
+      pages.push((await get()).text);
+      return { status: 204, headers: {}, body: "" };
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  await act("/webhooks");
+  const running = `Webhooks running http://localhost:3000/hooks`;
+  expect(pages[0]).toContain(`${running} 0 of ${CASE_NAMES.length} requests were answered`);
+  expect(pages[2]).toMatch(/2 of \d+ requests were answered [^:]+: 204 [^:]+: 204/);
+  expect((await get()).text).not.toContain("requests were answered");
+});
+
 test("there is nothing to drill without an endpoint", async () => {
   const { post } = await openPage();
   const { status, text } = await post("/webhooks");

@@ -11,7 +11,7 @@ import { checkRequest } from "../web/guard.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { HttpRequest, Service, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
-import { createArrivals } from "./runtime/arrivals.ts";
+import { createArrivals, type Arrivals } from "./runtime/arrivals.ts";
 import { createPortalAccess, type PortalAccess } from "./runtime/portal-access.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
 import { createPageViews } from "./checkout/page-views.ts";
@@ -28,6 +28,7 @@ import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
 import { createRateLimiter } from "./api/rate-limiter.ts";
 import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
+import { createWebhookWatch } from "./readiness/webhook-watch.ts";
 import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
 import type { SnapshotShelf } from "./snapshot/shelf.ts";
@@ -107,7 +108,6 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const eventArrivals = createArrivals(world);
-  const leasesChanged = (storeId: string): void => eventArrivals.tell(storeId, { checkoutId: null });
   const stopping = new AbortController();
   const note = logInto(options, world);
   const context: SandboxContext = {
@@ -119,9 +119,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
-    idempotencyWatch: createIdempotencyWatch(options.store),
-    retrieveWatch: createRetrieveWatch(),
-    leases: createLeases(world, { report: report("lease"), changed: leasesChanged }),
+    ...drillsOf(world, options.store, { report: report("lease"), eventArrivals }),
     eventArrivals,
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
@@ -172,6 +170,24 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       return failureFor(request, requestId, accidentOf(error, requestId));
     }
   }
+}
+
+/** What is known, in memory, of drills that run; who waits for something of their store is told. */
+function drillsOf(
+  world: SandboxWorld,
+  store: SandboxOptions["store"],
+  {
+    report,
+    eventArrivals,
+  }: { readonly report: (error: unknown) => void; readonly eventArrivals: Pick<Arrivals, "tell"> },
+) {
+  const changed = (storeId: string): void => eventArrivals.tell(storeId, { checkoutId: null });
+  return {
+    idempotencyWatch: createIdempotencyWatch(store),
+    retrieveWatch: createRetrieveWatch(),
+    webhookWatch: createWebhookWatch(changed),
+    leases: createLeases(world, { report, changed }),
+  };
 }
 
 function portalOf(world: SandboxWorld, options: SandboxOptions): PortalAccess {

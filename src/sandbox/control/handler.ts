@@ -4,6 +4,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import type { ConfigContext } from "../config/apply.ts";
 import type { DrillsContext } from "../readiness/drills.ts";
+import type { WebhookWatch } from "../readiness/webhook-watch.ts";
 import type { LeaseContext } from "../readiness/drill-lease.ts";
 import type { Arrivals } from "../runtime/arrivals.ts";
 import type { ErasureContext } from "../runtime/erase.ts";
@@ -22,6 +23,7 @@ export type ControlActs = ClockContext &
   ErasureContext &
   NamedSnapshotsContext & {
     readonly eventArrivals: Arrivals;
+    readonly webhookWatch: WebhookWatch;
     readonly requests: Pick<RequestLog, "list" | "before" | "find" | "last" | "next" | "follow" | "forget">;
     readonly world: Pick<World, "sleep" | "monotonic">;
     /** Does what is due in these stores: their clocks were moved. */

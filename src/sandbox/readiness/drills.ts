@@ -18,6 +18,7 @@ import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { acceptedOrder, type AcceptedOrder } from "./accepted-order.ts";
 import type { Leases } from "./leases.ts";
+import type { WebhookWatch } from "./webhook-watch.ts";
 
 /** What drills need. */
 export type DrillsContext = Pick<ServiceContext, "store"> &
@@ -25,6 +26,7 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
   PostContext & {
     readonly world: Pick<World, "now" | "uuid">;
     readonly leases: Pick<Leases, "check">;
+    readonly webhookWatch: Pick<WebhookWatch, "note" | "forget">;
   };
 
 /** What has shown nothing is not kept, and has no id. */
@@ -159,7 +161,9 @@ async function drillEndpoint(
   isWanted: IsWanted,
 ): Promise<Outcome<EndpointDrill>> {
   const { endpoint, secret, retiredSecret, order, now } = subject;
-  const results = await sendAll(context, subject, isWanted);
+  const results = await sendAll(context, subject, isWanted).finally(() =>
+    context.webhookWatch.forget(endpoint),
+  );
   const held = isWanted();
   // What was cut off shows nothing.
   if (!held.ok) return held;
@@ -194,7 +198,9 @@ async function sendAll(
   const event = (): DrillEvent => ({ id: world.uuid(), storeId: endpoint.storeId, createdAt: now });
   const first = event();
   const results: CaseResult[] = [];
-  for (const name of casesOf(order)) {
+  const names = casesOf(order);
+  for (const name of names) {
+    context.webhookWatch.note({ endpoint, total: names.length, results: [...results] });
     if (!goesOn(results) || !isWanted().ok) break;
     const own = results.length === 0 ? first : event();
     const keys = { secret, retiredSecret, realNow: world.now() };

@@ -4,6 +4,7 @@ import { STEP_TITLES } from "../../../../core/readiness/drills/titles.ts";
 import { CASE_NAMES } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_MS, type DrillFact } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
+import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../frame.ts";
 import { ago, copyable, dated, table } from "../parts.ts";
@@ -46,22 +47,45 @@ export function ranLines({ language, shownOnce }: View): Html {
 
 /** The drills that run now, with what they have seen so far. */
 export function runningDrills(
-  context: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch">,
+  context: Pick<PortalContext, "idempotencyWatch" | "retrieveWatch" | "webhookWatch">,
   view: View,
   { underway, now }: Known,
 ): Html {
   const texts = LAUNCH_TEXTS[view.language];
-  return html`${underway.map(
+  const held = underway.filter(({ drill }) => drill !== "webhook");
+  return html`${context.webhookWatch.of(view.storeId).map((progress) => runningWebhooks(view, progress))}
+  ${held.map(
     ({ id, drill, since }) =>
       html`<section class="panel running">
         <h2>
           ${texts.drillKinds[drill]} <span class="badge warn">${texts.running}</span>
           <span class="hint">${texts.since} ${ago(view, since, now)}</span>
         </h2>
-        ${drill === "webhook" ? "" : html`<p>${drill === "idempotency" ? texts.dropped : texts.heldBack}</p>`}
+        <p>${drill === "idempotency" ? texts.dropped : texts.heldBack}</p>
         ${seenSoFar(context, view, { drill, id })}
       </section>`,
   )}`;
+}
+
+/** The drill of an endpoint, with each request that was answered so far; also one that no command has begun. */
+function runningWebhooks({ language }: View, { endpoint, total, results }: WebhookProgress): Html {
+  const texts = LAUNCH_TEXTS[language];
+  const titles = STEP_TITLES.webhook;
+  return html`<section class="panel running" id="running-${endpoint.id}">
+    <h2>
+      ${texts.drillKinds.webhook} <span class="badge warn">${texts.running}</span>
+      <span class="hint">${endpoint.url}</span>
+    </h2>
+    <p>${texts.sent(results.length, total)}</p>
+    <ol class="evidence" lang="en">
+      ${results.map(
+        ({ name, answer }) =>
+          html`<li>
+            ${titles[name] ?? name}: ${"status" in answer ? String(answer.status) : answer.message}
+          </li>`,
+      )}
+    </ol>
+  </section>`;
 }
 
 function seenSoFar(
@@ -70,7 +94,6 @@ function seenSoFar(
   { drill, id }: { readonly drill: DrillKind; readonly id: string },
 ): Html {
   const texts = LAUNCH_TEXTS[language];
-  if (drill === "webhook") return html``;
   if (drill !== "idempotency") {
     return html`<p>${texts.retrieved(retrieveWatch.of({ storeId, id }).length)}</p>`;
   }
