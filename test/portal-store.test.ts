@@ -374,3 +374,16 @@ test("no name, description or note of a person becomes markup", async () => {
   const refused = await portal.post(`${home}/faults`, { action: "delay", until: hostile });
   expect(refused.html).not.toMatch(/<img|\u202e/);
 });
+
+test("the pages of another store than the first say how the lines to type become its own", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const portal = await signedIn(harness, sandbox);
+  const { stdout } = await harness.run(["stores", "create", "--name", "Tea", "--json"]);
+  const { store_id: tea } = JSON.parse(stdout) as { readonly store_id: string };
+  expect((await portal.get(`${portal.home}/checkouts`)).text).not.toContain("checkout stores use");
+  expect((await portal.get(`/portal/${tea}/checkouts`)).text).toContain(`checkout stores use ${tea}`);
+  await harness.run(["stores", "use", tea]);
+  await harness.run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"]);
+  expect((await portal.get(`/portal/${tea}/checkouts`)).text).toContain("order-1");
+});

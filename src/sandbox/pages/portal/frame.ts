@@ -7,6 +7,7 @@ import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
 import { liveAttributes, liveHead } from "./live/parts.ts";
+import { copyable } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
@@ -18,6 +19,7 @@ export function framed(context: PortalContext, view: View, content: Content): st
   const texts = FRAME_TEXTS[language];
   const store = storeId === "" ? "" : ` · ${context.store.stores.names(storeId)?.store ?? ""}`;
   const isAdmin = call.caller?.role === "administrator";
+  const main = html`${content.main} ${isAdmin ? "" : commandsHint(context, view)}`;
   const keys = call.caller?.hasKeys === true ? storeId : undefined;
   return document(language, {
     title: `${content.title}${store}`,
@@ -25,7 +27,8 @@ export function framed(context: PortalContext, view: View, content: Content): st
     keys,
     head: liveHead(content.live),
     body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view, content.live)}
-      ${isAdmin ? "" : menu(context, view)} ${mainPart(content, liveAttributes(content.live, view))}
+      ${isAdmin ? "" : menu(context, view)}
+      ${mainPart({ ...content, main }, liveAttributes(content.live, view))}
       ${keys === undefined ? "" : keysHelp(language)}`,
   });
 }
@@ -44,6 +47,14 @@ export function framedAlone(
     reloads,
     body: html`${plainBar(language)} ${mainPart(content)}`,
   });
+}
+
+/** The lines to type on a page are about the first store, or the one that was chosen in the folder. */
+function commandsHint({ store }: PortalContext, { storeId, language }: View): Html {
+  if (storeId === "" || store.stores.first()?.id === storeId) return html``;
+  return html`<p class="hint">
+    ${FRAME_TEXTS[language].commandsOfStore} ${copyable(`checkout stores use ${storeId}`)}
+  </p>`;
 }
 
 function mainPart({ title, main }: Content, attributes: Html = html``): Html {
