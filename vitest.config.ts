@@ -13,7 +13,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     // Most of the time is spent waiting for processes and browsers: more of them than cores are faster.
-    maxWorkers: 6,
+    maxWorkers: 8,
     // A worker loads the program once, and not for each file: a sixth of all processor time. No test keeps anything in a
     // module, or changes one.
     isolate: false,

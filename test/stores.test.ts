@@ -269,10 +269,10 @@ test("what is no store of the sandbox is said so, with where the stores are", as
 });
 
 /** About the whole sandbox, or about no store that is there. */
-const OF_NO_STORE = /^(config|sandbox logs|stores (create|list|use|delete))/;
+const OF_NO_STORE = /^(config|sandbox logs|portal sign-out|stores (create|list|use|delete))/;
 
-/** What shows only what would be sent, and drills that nobody can be asked about. */
-const ASKS_NOTHING = /--dry-run|run (duplicates|browser-return)/;
+/** What shows only what would be sent, or a link to a page of the store, and drills that nobody can be asked about. */
+const ASKS_NOTHING = /--dry-run|^open |run (duplicates|browser-return)/;
 
 test("every command takes --store, and acts in that store alone", async () => {
   const harness = createHarness();
