@@ -30,7 +30,7 @@ import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, Call } from "../area.ts";
 import { noStore } from "../at-store.ts";
 import type { OperationCall, ControlActs } from "./handler.ts";
-import { CONTROL_HANDLERS } from "./handlers.ts";
+import { runOperation } from "./handlers.ts";
 
 /** What the control API needs beside its acts: a credential of its own for each role. */
 export type ControlContext = ControlActs & {
@@ -128,13 +128,7 @@ async function run<Name extends OperationName>(
   call: Omit<OperationCall<Name>, "body"> & { readonly body: unknown },
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
-  if (!body.ok) return body;
-  const answer = await CONTROL_HANDLERS[name](context, { ...call, body: body.value });
-  if (answer.ok && CONTROL_OPERATIONS[name].method !== "GET") {
-    const { storeId, id } = call;
-    context.eventArrivals.tell(storeId, { checkoutId: id === "" ? null : id });
-  }
-  return answer;
+  return body.ok ? runOperation(context, name, { ...call, body: body.value }) : body;
 }
 
 /** The store in a path; none for an operation of the sandbox itself. Refuses with `not_found`. */

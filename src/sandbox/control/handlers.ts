@@ -1,10 +1,11 @@
 import { configHandlers } from "./config.ts";
-import { accept } from "../../core/outcome.ts";
+import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import { checkoutHandlers } from "./checkout.ts";
 import { clockHandlers } from "./clock.ts";
 import { drillHandlers } from "./drills.ts";
 import { faultHandlers } from "./faults.ts";
-import type { Handlers } from "./handler.ts";
+import type { ControlActs, Handlers, OperationCall } from "./handler.ts";
 import { keyHandlers } from "./keys.ts";
 import { portalHandlers } from "./portal.ts";
 import { readinessHandlers } from "./readiness.ts";
@@ -13,8 +14,25 @@ import { requestHandlers } from "./requests.ts";
 import { storesHandlers } from "./stores.ts";
 import { webhookHandlers } from "./webhook.ts";
 
+/**
+ * Runs an operation for whoever asks: a program by the control API, a person by the portal. What it has changed is told to
+ * those who follow the store.
+ */
+export async function runOperation<Name extends OperationName>(
+  context: ControlActs,
+  name: Name,
+  call: OperationCall<Name>,
+): Promise<Outcome<AnswerOf<Name>>> {
+  const answer = await CONTROL_HANDLERS[name](context, call);
+  if (answer.ok && CONTROL_OPERATIONS[name].method !== "GET") {
+    const { storeId, id } = call;
+    context.eventArrivals.tell(storeId, { checkoutId: id === "" ? null : id });
+  }
+  return answer;
+}
+
 /** The whole control API. */
-export const CONTROL_HANDLERS: Handlers = {
+const CONTROL_HANDLERS: Handlers = {
   ...checkoutHandlers,
   ...keyHandlers,
   ...clockHandlers,

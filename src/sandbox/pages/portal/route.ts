@@ -12,7 +12,7 @@ import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, Call } from "../../area.ts";
 import { noStore } from "../../at-store.ts";
-import { CONTROL_HANDLERS } from "../../control/handlers.ts";
+import { runOperation } from "../../control/handlers.ts";
 import { framed, framedAlone } from "./frame.ts";
 import { roleOfPath } from "./sign-in/session-cookie.ts";
 import { hubOf } from "./live/hub.ts";
@@ -115,7 +115,6 @@ export function act<Name extends OperationName>(
         if (!body.ok) return body;
         const done = await ask(context, operation, { ...view, body: body.value });
         if (!done.ok) return done;
-        context.eventArrivals.tell(view.storeId, { checkoutId: view.id === "" ? null : view.id });
         const address = leadsTo(view, done.value);
         if (reveals === undefined || call.caller === undefined) return accept(address);
         return accept(`${address}?shown=${context.portal.keepOnce(call.caller, reveals(done.value))}`);
@@ -144,7 +143,7 @@ export function ask<Name extends OperationName>(
   operation: Name,
   { call, storeId, id, body }: Pick<View, "call" | "storeId" | "id"> & { readonly body: RequestOf<Name> },
 ): Promise<Outcome<AnswerOf<Name>>> {
-  return CONTROL_HANDLERS[operation](context, { storeId, id, requestId: call.requestId, body });
+  return runOperation(context, operation, { storeId, id, requestId: call.requestId, body });
 }
 
 /** The fields of a form that this viewer's own page has sent. Refuses with `origin_not_allowed` any other. */
