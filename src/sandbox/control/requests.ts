@@ -1,8 +1,8 @@
 import type { requestOperations } from "../../core/control/requests.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { accept, refuse } from "../../core/outcome.ts";
+import { accept } from "../../core/outcome.ts";
 import { parseStatuses, type LoggedRequest } from "../../core/request/logged-request.ts";
-import { explain } from "../explain/explain.ts";
+import { explain, noRequest } from "../explain/explain.ts";
 import type { ControlActs, Handlers } from "./handler.ts";
 
 const DEFAULT_PAGE = 100;
@@ -16,11 +16,7 @@ export const requestHandlers = {
   },
   showRequest: async ({ requests }, { storeId, id }) => {
     const found = requests.find(storeId, id);
-    if (found !== undefined) return accept(found);
-    return refuse(
-      "not_found",
-      `the request log of this store has no request ${id}; it keeps the newest ones`,
-    );
+    return found === undefined ? noRequest(id) : accept(found);
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),
 } satisfies Pick<Handlers, keyof typeof requestOperations>;

@@ -59,19 +59,25 @@ export async function explain(
 
 function ofRequest({ context, storeId, id }: Looking): Explanation | undefined {
   const told = tellRequest(context, storeId, id);
-  return told && explainRequest(told.request, told.met);
+  return told.ok ? explainRequest(told.value.request, told.value.met) : undefined;
 }
 
-/** A request of the log with what its key keeps of it, and the checkout that it met. */
+/** A request of the log with what its key keeps of it, and the checkout that it met. Refuses with `not_found`. */
 export function tellRequest(
   context: ExplainContext,
   storeId: string,
   id: string,
-): { readonly request: ToldRequest; readonly met: Checkout | undefined } | undefined {
+): Outcome<{ readonly request: ToldRequest; readonly met: Checkout | undefined }> {
   const request = context.requests.find(storeId, id);
-  if (request === undefined) return undefined;
+  if (request === undefined) return noRequest(id);
   const met = metBy(context.store, storeId, request);
-  return { request: toldRequest(request, met, met === undefined ? [] : keysOf(context, met.id)), met };
+  const keys = met === undefined ? [] : keysOf(context, met.id);
+  return accept({ request: toldRequest(request, met, keys), met });
+}
+
+/** The refusal of a request that the log does not have. */
+export function noRequest(id: string): Outcome<never> {
+  return refuse("not_found", `the request log of this store has no request ${id}; it keeps the newest ones`);
 }
 
 /** A request as its line tells it: `keys` are those of the checkouts that it can have created. */

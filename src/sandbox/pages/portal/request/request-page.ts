@@ -1,13 +1,13 @@
 import { ladderOf } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
+import { explainRequest } from "../../../../core/explain/request.ts";
+import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tellRequest } from "../../../explain/explain.ts";
 import { storePath } from "../frame.ts";
 import { answerBadge, copyable, dated, facts } from "../parts.ts";
-import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
 import { decisionOf, ruleOf, type Stated } from "./stated.ts";
@@ -16,44 +16,28 @@ import { REQUEST_TEXTS } from "./texts.ts";
 /** The page of a request: why it was answered so, with the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const texts = REQUEST_TEXTS[view.language];
-  const known = await ask(context, "showRequest", { ...view, body: undefined });
-  if (!known.ok) return known;
-  const explained = await ask(context, "explain", { ...view, body: { id: view.id, as: "request" } });
-  if (!explained.ok) return explained;
+  // Once: the log has no index of ids.
   const told = tellRequest(context, view.storeId, view.id);
-  const checkout = told?.met ?? newestOf(context, view, known.value.orderId);
-  const { method, path } = known.value;
+  if (!told.ok) return told;
+  const { request, met } = told.value;
+  const explained = explainRequest(request, met);
   const main = html`<section class="panel">
-      ${requestFacts(view, { ...known.value, key: told?.request.key ?? null }, checkout)}
+      ${requestFacts(view, request, met ?? newestOf(context, view, request.orderId))}
     </section>
-    ${whyPart(view, known.value, explained.value)} ${differencePart(view, explained.value)}
-    ${
-      told === undefined
-        ? ""
-        : html`<section>
-            <h2>${texts.exchange}</h2>
-            ${requestDetails(view, told.request, told.met)}
-          </section>`
-    }`;
-  return accept({ title: texts.requestTitle(method, path), main });
+    ${whyPart(view, request, explained)} ${differencePart(view, explained)}
+    <section>
+      <h2>${texts.exchange}</h2>
+      ${requestDetails(view, request, met)}
+    </section>`;
+  return accept({ title: texts.requestTitle(request.method, request.path), main });
 }
-
-/** What a request of the log tells at the top of its page. */
-type Told = Pick<
-  LoggedRequest,
-  "requestId" | "at" | "method" | "status" | "code" | "durationMs" | "orderId" | "fault"
->;
 
 /** The newest checkout of an order. */
 function newestOf({ store }: PortalContext, { storeId }: View, orderId: string | null): Checkout | undefined {
   return orderId === null ? undefined : store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0];
 }
 
-function requestFacts(
-  view: View,
-  request: Told & { readonly key: string | null },
-  checkout: Checkout | undefined,
-): Html {
+function requestFacts(view: View, request: ToldRequest, checkout: Checkout | undefined): Html {
   const texts = REQUEST_TEXTS[view.language];
   const { requestId, at, status, code, durationMs, orderId, fault, key } = request;
   const orders = new URLSearchParams({ q: orderId ?? "" }).toString();
@@ -85,7 +69,7 @@ function requestFacts(
 /** Why: the words of `checkout explain`, the rung of the ladder, what was expected, and what helps. */
 function whyPart(
   view: View,
-  { method, code, fault }: Told,
+  { method, code, fault }: ToldRequest,
   { summary, check, expected, received, rule, decision, next }: Explanation,
 ): Html {
   const texts = REQUEST_TEXTS[view.language];
