@@ -11,8 +11,6 @@ import { copyable } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
 
-export { actForm, askedOnce, storePath } from "./forms.ts";
-
 /** A whole page for who is signed in: the frame around its content. */
 export function framed(context: PortalContext, view: View, content: Content): string {
   const { language, storeId, call } = view;

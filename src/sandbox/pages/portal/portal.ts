@@ -13,7 +13,6 @@ import { ADMIN_ROUTES } from "./admin/routes.ts";
 import { PORTAL_ASSETS } from "./assets.ts";
 import { ROUTES_OF_CHECKOUTS } from "./checkout/routes.ts";
 import { LIVE_ROUTES } from "./live/routes.ts";
-
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
 import { sentOn, type PortalRoute } from "./route.ts";

@@ -2,7 +2,7 @@ import { isFinal } from "../../../../core/checkout/payment.ts";
 import { PAY_OUTCOMES } from "../../../../core/checkout/reserved-order-id.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { CheckoutView } from "../../../checkout/view.ts";
-import { actForm, storePath } from "../frame.ts";
+import { actForm, storePath } from "../forms.ts";
 import type { View } from "../view.ts";
 import { STORY_TEXTS } from "./texts.ts";
 

@@ -3,7 +3,7 @@ import type { ToldEvent, ToldRequest } from "../../../../core/explain/timeline.t
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { actForm, storePath } from "../frame.ts";
+import { actForm, storePath } from "../forms.ts";
 import { bytes, copyable, facts } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";

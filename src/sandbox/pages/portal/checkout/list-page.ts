@@ -9,7 +9,7 @@ import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
-import { storePath } from "../frame.ts";
+import { storePath } from "../forms.ts";
 import { ago, amount, answerBadge, empty, statusBadge, table, timeOf } from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";

@@ -1,4 +1,4 @@
-import { storePath } from "../frame.ts";
+import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { findAnywhere, findInStore } from "./find.ts";

@@ -6,7 +6,7 @@ import { EVIDENCE_MS, type DrillFact } from "../../../../core/readiness/proof.ts
 import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../frame.ts";
+import { actForm, askedOnce, storePath } from "../forms.ts";
 import { ago, copyable, dated, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";

@@ -7,7 +7,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
-import { actForm, storePath } from "../frame.ts";
+import { actForm, storePath } from "../forms.ts";
 import { ago, copyable, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";

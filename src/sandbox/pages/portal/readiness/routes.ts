@@ -1,5 +1,5 @@
 import { typed } from "../fields.ts";
-import { storePath } from "../frame.ts";
+import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
 import type { View } from "../view.ts";
 import { foundLines } from "./drills.ts";

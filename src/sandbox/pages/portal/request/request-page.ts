@@ -6,7 +6,7 @@ import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tellRequest } from "../../../explain/explain.ts";
-import { storePath } from "../frame.ts";
+import { storePath } from "../forms.ts";
 import { answerBadge, copyable, dated, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";

@@ -3,7 +3,7 @@ import { parseStatuses, type LoggedRequest } from "../../../../core/request/logg
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
-import { storePath } from "../frame.ts";
+import { storePath } from "../forms.ts";
 import { answerBadge, empty, linkedRow, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { REQUEST_TEXTS } from "./texts.ts";

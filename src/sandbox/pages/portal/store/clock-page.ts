@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
-import { actForm, storePath } from "../frame.ts";
+import { actForm, storePath } from "../forms.ts";
 import { dated, facts, table } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { dueUntil, MAX_DUE, type Due, type DueList } from "./due.ts";

@@ -18,7 +18,7 @@ import { EVENT_TYPES } from "../../../../core/webhook/endpoint.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { choice, field, suggestions, typed } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../frame.ts";
+import { actForm, askedOnce, storePath } from "../forms.ts";
 import { dated, empty, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";

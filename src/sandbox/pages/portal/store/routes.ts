@@ -1,5 +1,5 @@
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { storePath } from "../frame.ts";
+import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
 import type { PortalContext, View } from "../view.ts";
 import { catalogPage, readPrice } from "./catalog-page.ts";

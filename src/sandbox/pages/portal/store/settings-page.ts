@@ -3,7 +3,7 @@ import { servedSettingTexts } from "../../../../core/config/settings.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typed } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../frame.ts";
+import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";

@@ -1,6 +1,6 @@
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, trusted, type Html } from "../../../../web/html.ts";
-import { actForm, storePath } from "../frame.ts";
+import { actForm, storePath } from "../forms.ts";
 import { copyable, facts } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";

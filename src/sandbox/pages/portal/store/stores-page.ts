@@ -4,7 +4,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { choice, field, typed } from "../fields.ts";
-import { actForm, askedOnce, storePath } from "../frame.ts";
+import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, dated, empty, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";

@@ -7,7 +7,7 @@ import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
-import { storePath } from "../frame.ts";
+import { storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, empty, linkedRow, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";

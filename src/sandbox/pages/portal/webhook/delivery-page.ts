@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actForm, storePath } from "../frame.ts";
+import { actForm, storePath } from "../forms.ts";
 import { answerBadge, copyable, dated, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";

@@ -2,7 +2,7 @@ import { DEFAULT_OVERLAP_MS, type EndpointEntry } from "../../../../core/control
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actForm, askedOnce, storePath } from "../frame.ts";
+import { actForm, askedOnce, storePath } from "../forms.ts";
 import { copyable, dated, empty, facts } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";

@@ -3,7 +3,7 @@ import type { EndpointEntry } from "../../../../core/control/webhook.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
-import { actForm, storePath } from "../frame.ts";
+import { actForm, storePath } from "../forms.ts";
 import { copyable, dated, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";

@@ -2,7 +2,7 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { actForm, storePath } from "../frame.ts";
+import { actForm, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
 import { bytes, copyable, dated, empty, facts, linkedRow, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";

@@ -1,4 +1,4 @@
-import { storePath } from "../frame.ts";
+import { storePath } from "../forms.ts";
 import { act, page, type PortalRoute } from "../route.ts";
 import { deliveryPage } from "./delivery-page.ts";
 import { endpointPage } from "./endpoint-page.ts";
