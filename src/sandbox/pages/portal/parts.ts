@@ -42,6 +42,11 @@ export function answerBadge({ language }: Pick<View, "language">, status: number
   return html`<span class="badge ${kind}">${text}</span>`;
 }
 
+/** A badge of one of two states, the first of which is the good one. */
+export function either(is: boolean, yes: string, no: string): Html {
+  return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
+}
+
 /** An id or a command that the script's button copies. */
 export function copyable(text: string): Html {
   return html`<code class="copy">${text}</code>`;

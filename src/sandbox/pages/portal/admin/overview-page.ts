@@ -8,7 +8,7 @@ import {
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { table } from "../parts.ts";
+import { either, table } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
 
@@ -47,11 +47,6 @@ export function overviewPage({ store }: PortalContext, view: View): Promise<Outc
 /** Whether the merchant waits for the administrator. */
 export function waits(production: Production): boolean {
   return isRequested(production) && !isGateOpen(production);
-}
-
-/** A badge of one of two states. */
-export function either(is: boolean, yes: string, no: string): Html {
-  return is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
 }
 
 function rank(production: Production): number {

@@ -10,10 +10,9 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { field, typed } from "../fields.ts";
 import { actForm, askedOnce } from "../forms.ts";
-import { amount, copyable, dated, empty, facts, table } from "../parts.ts";
+import { amount, copyable, dated, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
-import { either } from "./overview-page.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
 
 type Summary = AnswerOf<"storeSummary">;

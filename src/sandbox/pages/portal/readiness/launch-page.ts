@@ -8,7 +8,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
-import { ago, copyable, empty, facts, table } from "../parts.ts";
+import { ago, copyable, either, empty, facts, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
@@ -89,8 +89,6 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
             html`${ago(view, request.at, now)} ${request.note === null ? "" : html`· ${request.note}`}`,
           ] as const,
         ];
-  const badge = (is: boolean, yes: string, no: string): Html =>
-    is ? html`<span class="badge good">${yes}</span>` : html`<span class="badge">${no}</span>`;
   const form = actForm(view, {
     action: storePath(view, "/launch/production"),
     label: texts.request,
@@ -103,8 +101,8 @@ function production(view: View, { production: known, now }: AnswerOf<"readiness"
     ${request === null ? html`<p class="hint">${texts.notRequested}</p>` : ""}
     ${facts([
       ...asked,
-      [texts.credential, badge(isApproved(known), texts.approved, texts.notApproved)],
-      [texts.gate, badge(isOpen, texts.open, texts.closed)],
+      [texts.credential, either(isApproved(known), texts.approved, texts.notApproved)],
+      [texts.gate, either(isOpen, texts.open, texts.closed)],
     ])}
     ${isOpen ? html`<p class="hint">${texts.nothingLeft}</p>` : left}
   </section>`;

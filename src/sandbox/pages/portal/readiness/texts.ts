@@ -1,4 +1,4 @@
-import type { ItemName } from "../../../../core/readiness/checklist.ts";
+import { ITEM_TITLES } from "../../../../core/readiness/checklist.ts";
 import type { DrillKind } from "../../../../core/readiness/drills/drill.ts";
 import type { Language } from "../../../../web/language.ts";
 
@@ -12,14 +12,7 @@ const ENGLISH = {
   },
   passed: (count: number, all: number) => `${count} of ${all} items pass`,
   testMode: "This is test mode: nothing here shows that live payments work.",
-  items: {
-    production_credential: "Production credential approved",
-    store_active: "Store and capabilities active",
-    return_origins: "Return origins registered",
-    webhook_verification: "Webhook verification passed",
-    idempotency_replay: "Idempotency replay passed",
-    production_gate: "Production gate opened by an administrator",
-  } satisfies Record<ItemName, string>,
+  items: ITEM_TITLES,
   status: { pass: "pass", fail: "fail", unknown: "unknown" },
   evidence: "Evidence",
   risk: "Risk:",

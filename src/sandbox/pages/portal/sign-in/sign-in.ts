@@ -104,7 +104,7 @@ function signOut(role: PortalRole): PortalRoute {
   return {
     methods: ["POST"],
     path: `${homeOf(role)}/sign-out`,
-    role: role === "merchant" ? "portal merchant" : "portal administrator",
+    role: `portal ${role}`,
     entersStore: true,
     answer: (context, call) => {
       const fields = ownForm(context, call);
@@ -123,7 +123,7 @@ function preferences(role: PortalRole): PortalRoute {
   return {
     methods: ["POST"],
     path: `${homeOf(role)}/preferences`,
-    role: role === "merchant" ? "portal merchant" : "portal administrator",
+    role: `portal ${role}`,
     entersStore: true,
     answer: (context, call) => {
       const fields = ownForm(context, call);
