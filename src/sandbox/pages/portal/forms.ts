@@ -6,6 +6,17 @@ export function storePath({ storeId }: Pick<View, "storeId">, path: string): str
   return `/portal/${storeId}${path}`;
 }
 
+/** The same with a query: of these names those that have a value. */
+export function listAddress(
+  view: Pick<View, "storeId">,
+  path: string,
+  filters: Readonly<Record<string, string | null>>,
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) if (value) query.set(name, value);
+  return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
+}
+
 /** A form with one button, which runs an act. Its other fields are given as markup, or as names and values. */
 export function actForm(
   { formToken }: Pick<View, "formToken">,

@@ -79,6 +79,11 @@ export function linkedRow(address: string, [first, ...cells]: readonly (Html | s
   </tr>`;
 }
 
+/** The link to the next part of a list. */
+export function nextPart(address: string, label: string): Html {
+  return html`<a href="${address}" rel="next">${label}</a>`;
+}
+
 /** What a list with nothing in it will show, and the line to type. */
 export function empty(words: string, command: string): Html {
   return html`<div class="empty">

@@ -9,7 +9,7 @@ import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { storeTime } from "../../../at-store.ts";
 import { TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
-import { storePath } from "../forms.ts";
+import { listAddress, storePath } from "../forms.ts";
 import { ago, amount, answerBadge, empty, statusBadge, table, timeOf } from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";
@@ -115,16 +115,8 @@ function pager(view: View, nextBefore: string | null): Html {
   const texts = STORY_TEXTS[view.language];
   const isFirst = !view.query.has("before");
   if (isFirst && nextBefore === null) return html``;
-  const address = (before: string | null): string => {
-    const query = new URLSearchParams(
-      Object.keys(FILTERS).flatMap((name) => {
-        const value = view.query.get(name) ?? "";
-        return value === "" ? [] : [[name, value]];
-      }),
-    );
-    if (before !== null) query.set("before", before);
-    return storePath(view, `/checkouts${query.size === 0 ? "" : `?${query.toString()}`}`);
-  };
+  const chosen = Object.fromEntries(Object.keys(FILTERS).map((name) => [name, view.query.get(name)]));
+  const address = (before: string | null): string => listAddress(view, "/checkouts", { ...chosen, before });
   return html`<nav class="pager" aria-label="${texts.pages}">
     ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${texts.newest}</a>`}
     ${nextBefore === null ? "" : html`<a class="plain" rel="next" href="${address(nextBefore)}">${texts.older}</a>`}

@@ -6,7 +6,7 @@ import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { tellRequest } from "../../../explain/explain.ts";
-import { storePath } from "../forms.ts";
+import { listAddress, storePath } from "../forms.ts";
 import { answerBadge, copyable, dated, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
@@ -40,8 +40,10 @@ function newestOf({ store }: PortalContext, { storeId }: View, orderId: string |
 function requestFacts(view: View, request: ToldRequest, checkout: Checkout | undefined): Html {
   const texts = REQUEST_TEXTS[view.language];
   const { requestId, at, status, code, durationMs, orderId, fault, key } = request;
-  const orders = new URLSearchParams({ q: orderId ?? "" }).toString();
-  const page = checkout === undefined ? `/checkouts?${orders}` : `/checkouts/${checkout.id}`;
+  const page =
+    checkout === undefined
+      ? listAddress(view, "/checkouts", { q: orderId })
+      : storePath(view, `/checkouts/${checkout.id}`);
   return facts([
     [texts.requestId, copyable(requestId)],
     [texts.time, dated(at)],
@@ -50,9 +52,7 @@ function requestFacts(view: View, request: ToldRequest, checkout: Checkout | und
       html`${answerBadge(view, status)} ${code === null ? "" : html`<code>${code}</code>`}
         <span class="hint">${texts.durationOf(durationMs.toFixed(1))}</span>`,
     ],
-    ...(orderId === null
-      ? []
-      : ([[texts.order, html`<a href="${storePath(view, page)}">${orderId}</a>`]] as const)),
+    ...(orderId === null ? [] : ([[texts.order, html`<a href="${page}">${orderId}</a>`]] as const)),
     ...(key === null ? [] : ([["Idempotency-Key", copyable(key)]] as const)),
     ...(fault === null
       ? []

@@ -3,8 +3,8 @@ import { parseStatuses, type LoggedRequest } from "../../../../core/request/logg
 import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
-import { storePath } from "../forms.ts";
-import { answerBadge, empty, linkedRow, table, timeOf } from "../parts.ts";
+import { listAddress, storePath } from "../forms.ts";
+import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
@@ -128,7 +128,6 @@ function requestRow(view: View, request: LoggedRequest, now: number): Html {
   const texts = REQUEST_TEXTS[view.language];
   const { requestId, at, method, path, status, code, durationMs, orderId, fault } = request;
   const mark = fault === null ? "" : html` <span class="badge warn">${texts.fault}: ${fault.action}</span>`;
-  const orders = new URLSearchParams({ q: orderId ?? "" }).toString();
   return linkedRow(storePath(view, `/requests/${requestId}`), [
     timeOf(at, now),
     html`<code>${method}</code>`,
@@ -136,7 +135,7 @@ function requestRow(view: View, request: LoggedRequest, now: number): Html {
     answerBadge(view, status),
     html`${code === null ? "" : html`<code>${code}</code>`}${mark}`,
     html`<span class="ms">${durationMs.toFixed(1)}</span>`,
-    orderId === null ? "" : html`<a href="${storePath(view, `/checkouts?${orders}`)}">${orderId}</a>`,
+    orderId === null ? "" : html`<a href="${listAddress(view, "/checkouts", { q: orderId })}">${orderId}</a>`,
   ]);
 }
 
@@ -144,14 +143,9 @@ function pager(view: View, { status, path, q }: Wanted, { requests, read, next }
   const texts = REQUEST_TEXTS[view.language];
   if (next === undefined) return html``;
   const isFull = requests.length === PAGE;
-  const filters = Object.entries({ status, path, q, before: String(next) }).filter(
-    ([, value]) => value !== "",
-  );
-  const query = new URLSearchParams(filters);
+  const address = listAddress(view, "/requests", { status, path, q, before: String(next) });
   return html`<p class="pager">
     ${isFull ? "" : html`<span class="hint">${texts.looked(read)}</span>`}
-    <a href="${storePath(view, `/requests?${query.toString()}`)}" rel="next"
-      >${isFull ? texts.older : texts.lookOn}</a
-    >
+    ${nextPart(address, isFull ? texts.older : texts.lookOn)}
   </p>`;
 }

@@ -7,9 +7,9 @@ import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
-import { storePath } from "../forms.ts";
+import { listAddress, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, empty, linkedRow, table, timeOf } from "../parts.ts";
+import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
@@ -86,9 +86,7 @@ export function deliveryList(context: Listing, view: View, choice: DeliveryChoic
     nextBefore === null
       ? ""
       : html`<p class="pager">
-          <a href="${listPath(view, { endpoint: endpointId, state, type, before: nextBefore })}" rel="next"
-            >${texts.older}</a
-          >
+          ${nextPart(listPath(view, { endpoint: endpointId, state, type, before: nextBefore }), texts.older)}
         </p>`;
   const rows =
     deliveries.length === 0
@@ -154,9 +152,7 @@ export function listPath(
   view: Pick<View, "storeId">,
   filters: Readonly<Record<string, string | null>>,
 ): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filters)) if (value !== null) query.set(name, value);
-  return storePath(view, `/webhooks${query.size === 0 ? "" : `?${query.toString()}`}`);
+  return listAddress(view, "/webhooks", filters);
 }
 
 function deliveryRow(

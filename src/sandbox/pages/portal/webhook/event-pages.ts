@@ -2,9 +2,9 @@ import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/endpoint.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { actForm, storePath } from "../forms.ts";
+import { actForm, listAddress, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { bytes, copyable, dated, empty, facts, linkedRow, table, timeOf } from "../parts.ts";
+import { bytes, copyable, dated, empty, facts, linkedRow, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
 import { deliveryTable, orderLink } from "./deliveries.ts";
@@ -43,7 +43,7 @@ export async function eventsPage(context: PortalContext, view: View): Promise<Ou
         next === undefined
           ? ""
           : html`<p class="pager">
-              <a href="${storePath(view, `/webhooks/events?before=${next}`)}" rel="next">${texts.older}</a>
+              ${nextPart(listAddress(view, "/webhooks/events", { before: String(next) }), texts.older)}
             </p>`
       }
     </section>`;
