@@ -90,7 +90,7 @@ export function createPortalAccess(
   const codes = createCodes(world);
   const sessions = createSessions(world);
   const acts = createActs();
-  const tokenGuesses = createGuesses(world);
+  const tokens = createTokens(world, adminToken);
   return {
     origin: origin ?? "",
     port,
@@ -100,12 +100,10 @@ export function createPortalAccess(
       codes.use(code)
         ? accept(signedIn ?? sessions.begin("merchant"))
         : refuse("credential_invalid", CODE_REFUSED),
-    signInByToken: (token, signedIn) =>
-      tokenGuesses.try(
-        () => isSameSecret(token, adminToken),
-        TOKEN_REFUSED,
-        () => signedIn ?? sessions.begin("administrator"),
-      ),
+    signInByToken: (token, signedIn) => {
+      const checked = tokens.check(token);
+      return checked.ok ? accept(signedIn ?? sessions.begin("administrator")) : checked;
+    },
     find: sessions.find,
     prefer: sessions.prefer,
     keepOnce: sessions.keepOnce,
@@ -147,22 +145,21 @@ function shortened(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 
-/** Counts wrong guesses. Behind the limit nothing is looked at, so that a right guess there is no answer either. */
-function createGuesses({ now }: Pick<World, "now">) {
+/** Counts wrong tokens. Behind the limit none is looked at, so that the right one there is no answer either. */
+function createTokens({ now }: Pick<World, "now">, adminToken: string) {
   let wrong: readonly number[] = [];
   return {
-    try: <Value>(isRight: () => boolean, message: string, then: () => Value): Outcome<Value> => {
+    check: (token: string): Outcome<void> => {
       wrong = wrong.filter((at) => at > now() - GUESSES_MS);
       const [oldest] = wrong;
       if (oldest !== undefined && wrong.length >= MAX_GUESSES) {
         const retryAfterSeconds = Math.max(1, Math.ceil((oldest + GUESSES_MS - now()) / 1000));
-        return refuse("rate_limited", `too many wrong tries; wait ${retryAfterSeconds} s`, {
-          retryAfterSeconds,
-        });
+        const message = `too many wrong tries; wait ${retryAfterSeconds} s`;
+        return refuse("rate_limited", message, { retryAfterSeconds });
       }
-      if (isRight()) return accept(then());
+      if (isSameSecret(token, adminToken)) return accept(undefined);
       wrong = [...wrong, now()];
-      return refuse("credential_invalid", message);
+      return refuse("credential_invalid", TOKEN_REFUSED);
     },
   };
 }
