@@ -1,6 +1,14 @@
 import { MAX_CHECKOUT_LIFETIME_MS, MIN_CHECKOUT_LIFETIME_MS } from "../core/checkout/checkout.ts";
 import type { RateLimit } from "../core/rate-limit.ts";
-import { durationOf, isHost, parseSchedule, rateLimitOf } from "../core/config/setting-text.ts";
+import {
+  durationOf,
+  isHost,
+  parseSchedule,
+  rateLimitOf,
+  SPAN_OR_MOMENT,
+  spanOrMomentOf,
+  type SpanOrMoment,
+} from "../core/config/setting-text.ts";
 import { expectedAmount } from "../core/money.ts";
 import { printableLiteral } from "../core/text.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
@@ -19,6 +27,13 @@ export function parseDuration(text: string): number {
   if (milliseconds === undefined) throw invalidOption("a duration such as 500ms, 10s or 2m", text);
   if (milliseconds > MAX_DURATION_MS) throw invalidOption("a duration of at most 24h", text);
   return milliseconds;
+}
+
+/** `10m` or a moment in ISO 8601; whether the span goes back or ahead is the option's own matter. */
+export function parseSpanOrMoment(text: string): SpanOrMoment {
+  const time = spanOrMomentOf(text);
+  if (time === undefined) throw invalidOption(SPAN_OR_MOMENT, text);
+  return time;
 }
 
 /** How long a checkout can be paid, in milliseconds, within the bounds of decision 10. */

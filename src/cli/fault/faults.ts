@@ -1,21 +1,13 @@
 import type { Command } from "commander";
 import { iso } from "../../core/clock.ts";
-import { durationText } from "../../core/config/setting-text.ts";
+import { durationText, type SpanOrMoment } from "../../core/config/setting-text.ts";
 import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/fault.ts";
 import type { FaultEntry } from "../../core/fault/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/profiles.ts";
 import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../core/fault/request.ts";
 import { termsOf } from "../../core/fault/terms.ts";
-import {
-  FAULT_END,
-  FAULT_SHARE,
-  faultEndOf,
-  matchText,
-  parametersText,
-  shareOf,
-  type FaultEnd,
-} from "../../core/fault/text.ts";
+import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../core/fault/text.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import {
@@ -27,7 +19,15 @@ import {
   type Registry,
 } from "../command.ts";
 import { callSandbox, FIND_ID } from "../control-command.ts";
-import { idOf, isShortId, parseChoice, parseDuration, parseId, parseWhole } from "../parsers.ts";
+import {
+  idOf,
+  isShortId,
+  parseChoice,
+  parseDuration,
+  parseId,
+  parseSpanOrMoment,
+  parseWhole,
+} from "../parsers.ts";
 import { widthOf } from "../printer.ts";
 import { failUsage, type Ending, type Problem } from "../problem.ts";
 import { shortId, table } from "../table.ts";
@@ -43,7 +43,7 @@ type AddOptions = CommonOptions & {
   readonly probability?: number;
   readonly seed?: string;
   readonly times?: number;
-  readonly until?: FaultEnd;
+  readonly until?: SpanOrMoment;
   readonly status?: number;
   readonly latency?: number;
   readonly retryAfter?: number;
@@ -106,7 +106,7 @@ function registerAdd(parent: Command, registry: Registry): void {
       valueOption(
         "--until <time>",
         "end after 10m, or at a moment in ISO 8601, by the store's clock",
-        parseUntil,
+        parseSpanOrMoment,
       ),
       valueOption(
         "--status <status>",
@@ -203,11 +203,11 @@ function withFlag(message: string): string {
 async function momentOf(
   context: Context,
   options: CommonOptions,
-  until: FaultEnd,
+  until: SpanOrMoment,
 ): Promise<Outcome<number, Problem>> {
   if ("at" in until) return accept(until.at);
   const clock = await callSandbox(context, options, { name: "showClock", body: undefined });
-  return clock.ok ? accept(clock.value.now + until.inMs) : clock;
+  return clock.ok ? accept(clock.value.now + until.spanMs) : clock;
 }
 
 async function runList(context: Context, options: CommonOptions): Promise<Ending> {
@@ -297,10 +297,4 @@ function parseShare(text: string): number {
   const share = shareOf(text);
   if (share === undefined) throw invalidOption(FAULT_SHARE, text);
   return share;
-}
-
-function parseUntil(text: string): FaultEnd {
-  const end = faultEndOf(text);
-  if (end === undefined) throw invalidOption(FAULT_END, text);
-  return end;
 }

@@ -4,7 +4,7 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { faultText } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS, type RequestEntry } from "../../core/control/requests.ts";
-import { durationOf } from "../../core/config/setting-text.ts";
+import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { parseStatuses } from "../../core/request/logged-request.ts";
 import { jsonLine, printable } from "../../core/text.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "../command.ts";
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { requestIdOf } from "../order/short-id.ts";
-import { parseWhole } from "../parsers.ts";
+import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { fieldLines, widthOf } from "../printer.ts";
 import { DONE, type Ending } from "../problem.ts";
 import { shortId, table } from "../table.ts";
@@ -29,12 +29,9 @@ type ListOptions = CommonOptions & {
   readonly method?: string;
   readonly path?: string;
   readonly orderId?: string;
-  readonly since?: Since;
+  readonly since?: SpanOrMoment;
   readonly limit?: number;
 };
-
-/** From which moment on: milliseconds ago, or a moment. */
-type Since = { readonly agoMs: number } | { readonly at: number };
 
 /** `checkout requests list|get`. */
 export function registerRequests(parent: Command, registry: Registry): void {
@@ -55,7 +52,7 @@ export function registerRequests(parent: Command, registry: Registry): void {
       valueOption(
         "--since <time>",
         "only requests of the last 10m, or since a moment in ISO 8601",
-        parseSince,
+        parseSpanOrMoment,
       ),
       valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),
     ],
@@ -73,7 +70,7 @@ export function registerRequests(parent: Command, registry: Registry): void {
 async function runList(context: Context, options: ListOptions): Promise<Ending> {
   const { status, method, path, orderId, since, limit } = options;
   const { now } = context.world;
-  const from = since === undefined ? undefined : "at" in since ? since.at : now() - since.agoMs;
+  const from = since === undefined ? undefined : "at" in since ? since.at : now() - since.spanMs;
   const query = { status, method, path, orderId, from, limit };
   if (options.follow === true) return follow(context, options, query);
   const listed = await callSandbox(context, options, { name: "listRequests", body: query });
@@ -200,12 +197,4 @@ function requestText(request: AnswerOf<"showRequest">): string {
 function parseStatus(text: string): string {
   if (parseStatuses(text) === undefined) throw invalidOption("a status such as 404, or 4xx", text);
   return text;
-}
-
-function parseSince(text: string): Since {
-  const agoMs = durationOf(text);
-  if (agoMs !== undefined) return { agoMs };
-  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw invalidOption("a span such as 10m, or a moment in ISO 8601", text);
-  return { at };
 }

@@ -16,8 +16,8 @@ import {
 } from "../command.ts";
 import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
-import { idOf, parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
-import { durationOf } from "../../core/config/setting-text.ts";
+import { idOf, parseAnyId, parseChoice, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
+import type { SpanOrMoment } from "../../core/config/setting-text.ts";
 import { fieldLines, widthOf } from "../printer.ts";
 import { fail, type Ending, type Problem } from "../problem.ts";
 import { whileWaiting } from "../service-command.ts";
@@ -39,13 +39,10 @@ type ListOptions = WebhookWaitOptions & {
 };
 type GetOptions = WebhookWaitOptions & { readonly body?: boolean };
 type ReplayOptions = CommonOptions & { readonly endpoint?: string };
-type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonly since?: Moment };
-
-/** A moment of the store's clock, or how long it is ago. */
-type Moment = { readonly at: number } | { readonly agoMs: number };
+type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonly since?: SpanOrMoment };
 
 /** How far `replay-failed` goes back where nothing else is said: a day. */
-const DEFAULT_SINCE: Moment = { agoMs: 24 * 3_600_000 };
+const DEFAULT_SINCE: SpanOrMoment = { spanMs: 24 * 3_600_000 };
 
 /** After which event: its id, or its place among all events. */
 type Since = { readonly eventId: string } | { readonly position: number };
@@ -106,7 +103,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
       valueOption(
         "--since <moment>",
         "deliveries made since then: a span such as 2h, by the store's clock, or a moment in ISO 8601 (default: 24h)",
-        parseAgo,
+        parseSpanOrMoment,
       ),
       valueOption(
         "--endpoint <id>",
@@ -252,11 +249,11 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
 async function momentOf(
   context: Context,
   options: CommonOptions,
-  since: Moment,
+  since: SpanOrMoment,
 ): Promise<Outcome<number, Problem>> {
   if ("at" in since) return accept(since.at);
   const clock = await callSandbox(context, options, { name: "showClock", body: undefined });
-  return clock.ok ? accept(Math.max(0, clock.value.now - since.agoMs)) : clock;
+  return clock.ok ? accept(Math.max(0, clock.value.now - since.spanMs)) : clock;
 }
 
 function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
@@ -291,12 +288,4 @@ function parseSince(text: string): Since {
   if (eventId !== undefined) return { eventId };
   if (!/^\d{1,15}$/.test(text)) throw invalidOption("an event_id, or a position such as 0 or 42", text);
   return { position: Number(text) };
-}
-
-function parseAgo(text: string): Moment {
-  const agoMs = durationOf(text);
-  if (agoMs !== undefined) return { agoMs };
-  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw invalidOption("a span such as 2h, or a moment in ISO 8601", text);
-  return { at };
 }

@@ -28,6 +28,20 @@ export function parseSpan(text: string): Outcome<number> {
   return refuse("invalid_parameter", `expected a duration such as 31m, 2h or 45s; got ${got}`);
 }
 
+/** A time that is typed: how far it is from now, or a moment in milliseconds. */
+export type SpanOrMoment = { readonly spanMs: number } | { readonly at: number };
+
+/** What is expected of a time that is typed. */
+export const SPAN_OR_MOMENT = "a span such as 10m, or a moment in ISO 8601";
+
+/** A time as it is typed; undefined where it is none. */
+export function spanOrMomentOf(text: string): SpanOrMoment | undefined {
+  const spanMs = durationOf(text);
+  if (spanMs !== undefined) return { spanMs };
+  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : { at };
+}
+
 /** A duration as it would be typed, in the largest unit up to hours that leaves no rest. */
 export function durationText(milliseconds: number): string {
   if (milliseconds === 0) return "0s";

@@ -1,4 +1,4 @@
-import { durationOf, durationText } from "../config/setting-text.ts";
+import { durationText } from "../config/setting-text.ts";
 import type { FaultEntry } from "./operations.ts";
 
 /** What an action was asked for with, as it is typed; null where it needs nothing. */
@@ -22,20 +22,6 @@ export function matchText({ match, seed }: FaultEntry): string | null {
     probability === null ? null : `${probability} by ${seed}`,
   ].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join(", ");
-}
-
-/** The end of a fault: a time from now, or a moment; milliseconds by the store's clock. */
-export type FaultEnd = { readonly inMs: number } | { readonly at: number };
-
-/** What is expected of an end that is typed. */
-export const FAULT_END = "a span such as 10m, or a moment in ISO 8601";
-
-/** An end as it is typed; undefined where it is none. */
-export function faultEndOf(text: string): FaultEnd | undefined {
-  const inMs = durationOf(text);
-  if (inMs !== undefined) return { inMs };
-  const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(at) ? undefined : { at };
 }
 
 /** What is expected of a share that is typed. */

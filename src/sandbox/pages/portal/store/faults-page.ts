@@ -1,17 +1,15 @@
 import { iso } from "../../../../core/clock.ts";
-import { durationText, parseSpan } from "../../../../core/config/setting-text.ts";
+import {
+  durationText,
+  parseSpan,
+  SPAN_OR_MOMENT,
+  spanOrMomentOf,
+} from "../../../../core/config/setting-text.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../../../../core/fault/fault.ts";
 import type { FaultEntry } from "../../../../core/fault/operations.ts";
 import { FAULT_PROFILES, PROFILES } from "../../../../core/fault/profiles.ts";
 import { DEFAULT_LATENCY_MS, DEFAULT_RETRY_AFTER_S, DEFAULT_STATUS } from "../../../../core/fault/request.ts";
-import {
-  FAULT_END,
-  FAULT_SHARE,
-  faultEndOf,
-  matchText,
-  parametersText,
-  shareOf,
-} from "../../../../core/fault/text.ts";
+import { FAULT_SHARE, matchText, parametersText, shareOf } from "../../../../core/fault/text.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 import { EVENT_TYPES } from "../../../../core/webhook/endpoint.ts";
@@ -74,12 +72,12 @@ export function readFault(
   ]);
   const latencyMs = latency === undefined ? accept(undefined) : parseSpan(latency);
   if (!latencyMs.ok) return latencyMs;
-  const end = until === undefined ? undefined : faultEndOf(until);
-  if (until !== undefined && end === undefined) return expected("until", FAULT_END, until);
+  const end = until === undefined ? undefined : spanOrMomentOf(until);
+  if (until !== undefined && end === undefined) return expected("until", SPAN_OR_MOMENT, until);
   const share = probability === undefined ? undefined : shareOf(probability);
   if (probability !== undefined && share === undefined)
     return expected("probability", FAULT_SHARE, probability);
-  const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.inMs);
+  const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
   const narrowed = {
     ...match,
     ...(nth === undefined ? {} : { nth: Number(nth) }),
