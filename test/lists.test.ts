@@ -306,6 +306,7 @@ test("no statement on checkouts, events or deliveries reads a whole table, or so
   store.deliveryAttempts.lastAnswers([]);
   store.idempotencyKeys.ofCheckout("c");
   store.pageViews.of("c");
+  store.settlements.until("s", 0, 1);
   store.deliveryHealth();
   store.events.latest({ storeId: "s", type: null, checkoutId: null, limit: 1 });
   store.deliveries.list({

@@ -111,6 +111,7 @@ test("the log is read by an index, from any place on, and what a store does not 
   const prepare = connection.prepare.bind(connection);
   Object.assign(connection, { prepare: (sql: string) => (asked.push(sql), prepare(sql)) });
   const log = requestsTable(connection);
+  log.between({ storeId: "s", after: 0, before: 1 }, 1);
   const plans = asked
     .filter((sql) => /^SELECT requests .*@before/s.test(sql))
     .map((sql) =>

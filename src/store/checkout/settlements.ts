@@ -1,5 +1,6 @@
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import type { Connection } from "../connection/database.ts";
+import { lazily } from "../connection/lazily.ts";
 
 /** Something that falls due: a checkout that settles itself, or one that expires. */
 export type DueItem = {
@@ -43,22 +44,7 @@ export function settlementsTable(connection: Connection) {
        )
      ) ORDER BY dueAt, outcome IS NULL LIMIT 1`,
   );
-
-  const selectUntil = connection.prepare<
-    { readonly storeId: string; readonly until: number; readonly limit: number },
-    DueItem
-  >(
-    `SELECT * FROM (
-       SELECT * FROM (
-         SELECT checkout_id AS checkoutId, due_at AS dueAt, outcome FROM settlements
-         WHERE store_id = @storeId AND due_at <= @until ORDER BY due_at, checkout_id LIMIT @limit
-       ) UNION ALL SELECT * FROM (
-         SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts
-         WHERE store_id = @storeId AND status IN ('created', 'pending') AND expires_at <= @until
-         ORDER BY expires_at, id LIMIT @limit
-       )
-     ) ORDER BY dueAt, outcome IS NULL LIMIT @limit`,
-  );
+  const selectUntil = lazily(() => prepareUntil(connection));
 
   return {
     insert: (settlement: Settlement): void => {
@@ -75,8 +61,26 @@ export function settlementsTable(connection: Connection) {
     /** The item of a store that is due next, even if it is not due yet. */
     next: (storeId: string): DueItem | undefined => selectNext.get({ storeId }),
 
-    /** The items of a store that are due by a moment, the next one first, at most so many. */
+    /** The items of a store that are due by a moment, the next one first, at most `limit`. */
     until: (storeId: string, until: number, limit: number): DueItem[] =>
-      selectUntil.all({ storeId, until, limit }),
+      selectUntil().all({ storeId, until, limit }),
   };
+}
+
+function prepareUntil(connection: Connection) {
+  return connection.prepare<
+    { readonly storeId: string; readonly until: number; readonly limit: number },
+    DueItem
+  >(
+    `SELECT * FROM (
+       SELECT * FROM (
+         SELECT checkout_id AS checkoutId, due_at AS dueAt, outcome FROM settlements
+         WHERE store_id = @storeId AND due_at <= @until ORDER BY due_at, checkout_id LIMIT @limit
+       ) UNION ALL SELECT * FROM (
+         SELECT id AS checkoutId, expires_at AS dueAt, NULL AS outcome FROM checkouts
+         WHERE store_id = @storeId AND status IN ('created', 'pending') AND expires_at <= @until
+         ORDER BY expires_at, id LIMIT @limit
+       )
+     ) ORDER BY dueAt, outcome IS NULL LIMIT @limit`,
+  );
 }

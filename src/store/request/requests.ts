@@ -151,16 +151,18 @@ function statements(connection: Connection) {
 
 /** A batch has the positions up to its last one: the first that reaches the end of the span is the last that is needed. */
 function readBetween(connection: Connection): (span: Between, limit: number) => LoggedRequest[] {
-  const batches = connection
-    .prepare<Between, string>(
-      `SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after AND last <= ifnull(
-         (SELECT min(last) FROM request_batches WHERE store_id = @storeId AND last >= @before), @before)
-       ORDER BY last DESC`,
-    )
-    .pluck();
+  const batches = lazily(() =>
+    connection
+      .prepare<Between, string>(
+        `SELECT requests FROM request_batches WHERE store_id = @storeId AND last > @after AND last <= ifnull(
+           (SELECT min(last) FROM request_batches WHERE store_id = @storeId AND last >= @before), @before)
+         ORDER BY last DESC`,
+      )
+      .pluck(),
+  );
   return ({ storeId, after, before }, limit) => {
     const found: LoggedRequest[] = [];
-    for (const batch of batches.iterate({ storeId, after, before }))
+    for (const batch of batches().iterate({ storeId, after, before }))
       for (const request of parsed(batch).toReversed()) {
         if (found.length >= limit) return found;
         if (request.position > after && request.position < before) found.push(request);
