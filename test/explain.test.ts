@@ -190,7 +190,7 @@ test("what the payer's browser did is told: a page that was opened, and the way 
     "payment page opened",
     "browser returned to http://localhost:3000/thanks (proves nothing)",
   ]);
-  // One a minute, and so many at most: nobody fills the disk.
+  // One a minute, up to a limit: nobody fills the disk.
   for (let count = 0; count < 30; count += 1) {
     harness.clock.advance(61_000);
     await tell("opened");

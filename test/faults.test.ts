@@ -196,7 +196,7 @@ test("nth, times, probability and until say which requests it hits; the same see
   expect(await site.faults()).toEqual([]);
 });
 
-test("of many requests at once exactly so many are hit as was asked for, and each counts", async () => {
+test("of many requests at once exactly as many are hit as was asked for, and each counts", async () => {
   const site = await open();
   await site.type("faults add status --times 7 --nth 5");
   await site.type("faults add status --nth 1000");

@@ -189,7 +189,7 @@ test("a search says how far it looked, and goes on from there", async () => {
   expect(first.searched_back_to).toBe(new Date(1_700_000_000_006).toISOString());
   const second = (await ask(storeId, { q: "needle", before: first.next_before ?? "" })).page;
   expect(second).toMatchObject({ checkouts: [{ id: id(0) }], searched: 6, next_before: null });
-  // So many begin with this that the newest are looked for, and those that were found end the look.
+  // Many begin with this: only the newest are searched, and the search ends once the page is full.
   const many = (await ask(storeId, { q: "many-", limit: "3" })).page;
   expect(many).toMatchObject({ searched: 3, next_before: many.checkouts.at(-1)?.id });
   expect(many.checkouts.map(({ id: found }) => found)).toEqual([id(LOOK + 5), id(LOOK + 4), id(LOOK + 3)]);

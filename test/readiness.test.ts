@@ -276,7 +276,7 @@ test("each item that is taken away again turns the verdict back", async () => {
   const connection = database(shop);
   const move = (url: string): void => {
     connection.prepare("UPDATE endpoints SET url = ? WHERE id = ?").run(url, endpoint);
-    // So long another process's change may go unseen.
+    // This is how long another process's change may go unseen.
     harness.clock.advance(50);
   };
   move(`${HOOKS}/2`);

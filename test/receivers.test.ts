@@ -251,7 +251,7 @@ async function openSite(args: readonly string[] = []) {
     secret: sandbox.ready.signing_secret,
     addEndpoint: async (url: string): Promise<string> =>
       (await control.call("addEndpoint", { body: { url } })).id,
-    /** Creates so many orders, each of which is one event. */
+    /** Creates `count` orders, each of which is one event. */
     order: async (count: number): Promise<void> => {
       for (let index = 0; index < count; index += 1) {
         const key = `receivers-${(created += 1)}`;
@@ -261,7 +261,7 @@ async function openSite(args: readonly string[] = []) {
         expect(answer).toMatchObject({ ok: true, status: 201 });
       }
     },
-    /** The deliveries to an endpoint once there are so many, and each was tried so often. */
+    /** The deliveries to an endpoint once there are `count`, and each was tried `tries` times. */
     tried: (id: string, count: number, tries = 1): Promise<readonly DeliveryEntry[]> =>
       eventually(`endpoint ${id} has had its tries`, async () => {
         const { deliveries } = await control.call("listDeliveries", { body: { endpointId: id } });

@@ -370,7 +370,7 @@ test("the requests on an order are found in every batch that has some, also afte
   other.forget("a");
   append(other, [one(1, "order-1")]);
   expect(positions("order-1")).toEqual([1]);
-  // So many that nothing is remembered of them.
+  // More than is remembered: nothing of them is.
   append(log, [one(90_000, "order-1")], "a", 100_000);
   expect([positions("order-1"), positions("order-2")]).toEqual([[90_000, 1], []]);
   log.close();

@@ -300,7 +300,7 @@ test("a body that would take long is not varied for ever", () => {
     `{"a":"${blanks}"}`,
     `${'{"a":'.repeat(9)}1${"}".repeat(9)}`,
   ];
-  // A search may hash so many bytes, and it is the hashing that takes the time.
+  // A search may hash this many bytes, and it is the hashing that takes the time.
   const whole = Buffer.alloc(64 * 1024 * 1024);
   const hashing = processorTime(() => createHmac("sha256", SECRET).update(whole).digest());
   for (const rawBody of bodies) {

@@ -7,7 +7,7 @@ import { SEED, seededRandom } from "../support/campaign.ts";
 import { median, type Figure } from "./figures.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
-/** So many checkouts are in the store, and as many beside it in another one. */
+/** How many checkouts are in the store, and as many beside it in another one. */
 const CHECKOUTS = 100_000;
 const SMALL = 200;
 const LIFETIME_MS = 3_600_000;
@@ -62,8 +62,8 @@ export async function measureLists(bench: Bench): Promise<Figure[]> {
 }
 
 /**
- * Starts a sandbox whose two stores hold so many checkouts each. Returns the ids of the first one's, oldest first. Before
- * the start `more` is written.
+ * Starts a sandbox whose two stores hold `count` checkouts each. Returns the ids of the first one's, oldest first.
+ * Before the start `more` is written.
  */
 export async function openFilled(
   bench: Bench,

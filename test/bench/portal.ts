@@ -9,7 +9,7 @@ import type { Bench, Sandbox } from "./processes.ts";
 
 const CHECKOUTS = 100_000;
 const SMALL = 200;
-/** So many requests are in the log of each store: as many as it keeps. */
+/** How many requests are in the log of each store: as many as it keeps. */
 const LOGGED = 10_000;
 /** What a page may take on the server, and how much longer than in a small store. */
 const MAX_PAGE_MS = 20;
@@ -47,7 +47,7 @@ export async function measurePortal(bench: Bench): Promise<Figure[]> {
   return figures;
 }
 
-/** Signs in to the portal of a sandbox with so many checkouts, and returns what measures a page. */
+/** Signs in to the portal of a sandbox with `count` checkouts, and returns what measures a page. */
 async function openPortal(bench: Bench, count: number) {
   const { sandbox, ids } = await openFilled(bench, count, addDeliveries);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -38,7 +38,7 @@ function made(where: string, milliseconds: readonly number[], atMost?: number): 
   return atMost === undefined ? figure : { ...figure, target: { atMost } };
 }
 
-/** Makes stores as the control API does, so many at once; returns what each took of the time of its round. */
+/** Makes stores as the control API does, `atOnce` at a time; returns what each took of the time of its round. */
 async function makeStores(
   path: string,
   keep: ReturnType<typeof keptKeys>,

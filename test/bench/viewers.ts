@@ -7,7 +7,7 @@ import { median, medianRatio, type Figure } from "./figures.ts";
 import { measureIdle, ticks } from "./idle.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
-/** So many checkouts are in the store whose pages are loaded. */
+/** How many checkouts are in the store whose pages are loaded. */
 const CHECKOUTS = 100_000;
 const LIFETIME_MS = 3_600_000;
 const MAX_PAGE_MS = 20;

@@ -20,7 +20,7 @@ const MODERATE_SAMPLES = 200;
 const WARM_UP_CREATES = 2000;
 const OUTBOX_EVENTS = 10_000;
 const BARE_POSTS = 2000;
-/** A receiver that works on each event for so long, and how many it gets in each round. */
+/** How long a slow receiver works on each event, and how many it gets in each round. */
 const SLOW_MS = 50;
 const SLOW_EVENTS = 400;
 /** Of the time that a slow receiver needs for its events, as many at once as are in flight. */
@@ -40,7 +40,7 @@ type Receiver = {
   readonly url: string;
   /** How long it works on each event from now on, in milliseconds. */
   readonly slow: (milliseconds: number) => void;
-  /** Waits for so many events and takes out all that came: how long each was on its way, in milliseconds. */
+  /** Waits for `count` events and takes out all that came: how long each was on its way, in milliseconds. */
   readonly take: (count: number) => Promise<number[]>;
   readonly close: () => void;
 };
@@ -210,7 +210,7 @@ async function measureSlow(site: Site): Promise<Figure[]> {
   ];
 }
 
-/** What came between the last event that was waited for and the pause; so many events. */
+/** How many events came between the last one that was waited for and the end of the pause. */
 async function takeRest({ take }: Receiver): Promise<number> {
   await sleep(PAUSE_MS);
   return (await take(0)).length;

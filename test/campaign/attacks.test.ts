@@ -231,7 +231,7 @@ function rowsOf(site: Site): ReadonlyMap<string, Row> {
   return new Map(rows.map(({ id, ...row }) => [id, row]));
 }
 
-/** Does work for each item, so many at a time; the results are in the order of the items. */
+/** Does work for each item, PARALLEL at a time; the results are in the order of the items. */
 async function inParallel<Item, Result>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<Result>,

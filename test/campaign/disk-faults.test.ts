@@ -70,7 +70,7 @@ test("whatever call fails, the folder opens again with all that was acknowledged
   );
 });
 
-/** So many trials, in the order of the seed: of every operation as many as there are, or as its share allows. */
+/** As many trials as are run, in the order of the seed: of every operation all, or as many as its share allows. */
 function choose(trials: readonly Chosen[]): readonly Chosen[] {
   const random = seededRandom(SEED);
   const shuffled = trials

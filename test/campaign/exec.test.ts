@@ -11,7 +11,7 @@ import { PROGRAM } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROUNDS = size(10, 200);
-/** A kill comes at most so long after the beginning: before, during and after the command. */
+/** How long after the beginning a kill comes at most: before, during and after the command. */
 const KILL_WITHIN_MS = 400;
 const { processStart } = realWorld();
 

@@ -15,12 +15,12 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const CYCLES = size(3, 100);
 const CONNECTIONS = 8;
-/** A kill comes after so many answers at least, and then within so long. */
+/** A kill comes after at least this many answers, and then within MAX_LOAD_MS. */
 const MIN_ANSWERS = 100;
 const MAX_LOAD_MS = 400;
-/** So many order_ids are bought in a cycle, again and again; some of them settle themselves. */
+/** How many order_ids are bought in a cycle, again and again; some of them settle themselves. */
 const ORDERS = 24;
-/** Payers are mostly at one of so many checkouts that were made last. */
+/** Payers are mostly at one of this many checkouts that were made last. */
 const RECENT = 16;
 const MAX_ADVANCE_MS = 3_500_000;
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };

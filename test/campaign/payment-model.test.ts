@@ -29,7 +29,7 @@ const STEPS = 60;
 const ORDERS = ["order-0", "order-1", "order-2", "order-3", ...PAY_OUTCOMES.map((one) => `order-4~${one}`)];
 const MAX_ADVANCE_MS = 3_500_000;
 const LOOKED_AT = 4;
-/** So often done without any effect is a fault of this test. */
+/** An act that has had no effect this many times is a fault of this test. */
 const ENOUGH = 50;
 const RESULTS = ["succeeded", "declined", "failed"] as const satisfies readonly AttemptResult[];
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
@@ -249,7 +249,7 @@ function nameOf(act: Act): string {
   return act.kind === "pay" ? `pay ${act.outcome}` : act.kind;
 }
 
-/** Does some acts, each up to so many turns of the loop after the one before. */
+/** Does some acts, each up to `maxTurns` turns of the event loop after the one before. */
 async function actInOrder(
   site: Site,
   { id, acts, maxTurns }: { readonly id: string; readonly acts: readonly Act[]; readonly maxTurns: number },

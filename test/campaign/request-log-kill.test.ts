@@ -10,9 +10,9 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const KILLS = size(3, 100);
 const CONNECTIONS = 16;
-/** A batch is written when so many requests wait, if not earlier (decision 86). */
+/** A batch is written when this many requests wait, if not earlier (decision 86). */
 const BATCH = 500;
-/** A kill comes after so many answers and up to two batches more: some of them have to be in the log. */
+/** A kill comes after this many answers and up to two batches more: some of them have to be in the log. */
 const MIN_ANSWERS = BATCH + CONNECTIONS + 10;
 
 test("kill -9 under load: the request log opens, and the last batch at most is lost", async ({

@@ -20,11 +20,11 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const CYCLES = size(3, 100);
 const SHOPPERS = 3;
-/** A shopper rests so long at most between two orders, so that deliveries can nearly keep up. */
+/** How long a shopper rests at most between two orders, so that deliveries can nearly keep up. */
 const MAX_PAUSE_MS = 8;
 const MIN_LOAD_MS = 20;
 const MAX_LOAD_MS = 400;
-/** An event is refused so often at most: less often than a delivery is tried. */
+/** How often an event is refused at most: less often than a delivery is tried. */
 const MAX_REFUSALS = 3;
 const HOUR_MS = 3_600_000;
 

@@ -76,7 +76,7 @@ const METHODS = [
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const at = (bytes: Buffer, place: number): number => Math.floor(place * (bytes.length + 1));
 
-/** Replaces so many bytes by others. */
+/** Replaces `length` bytes by others. */
 function spliced(bytes: Buffer, start: number, length: number, by: Uint8Array): Buffer {
   return Buffer.concat([bytes.subarray(0, start), by, bytes.subarray(start + length)]);
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 
-/** So long a machine that is busy may take for what is only a matter of time. */
+/** How long a busy machine may take for what is only a matter of time. */
 const WITHIN_MS = 60_000;
 /** The longest pause between two looks; before that a look comes when a tenth more time has passed. */
 const MAX_PAUSE_MS = 100;

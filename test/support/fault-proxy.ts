@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 
 /** What happens to one exchange on its way through the proxy. */
 export type Fault = {
-  /** So many bytes of the answer are let through; then the connection is gone. */
+  /** How many bytes of the answer are let through; then the connection is gone. */
   readonly answerBytes?: number;
   /** How it goes: closed in order, or reset. */
   readonly ending?: "close" | "reset";

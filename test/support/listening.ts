@@ -30,9 +30,9 @@ export type Listening = RunningCommand & {
   readonly ready: ListenLine;
   readonly lines: () => readonly ListenLine[];
   readonly deliveries: () => readonly ListenLine[];
-  /** The deliveries, once there are so many. */
+  /** The deliveries, once there are `count`. */
   readonly heard: (count: number) => Promise<readonly ListenLine[]>;
-  /** What was said of the sandbox, once there is so much. */
+  /** What was said of the sandbox, once there are `count` lines. */
   readonly said: (count: number) => Promise<readonly string[]>;
 };
 

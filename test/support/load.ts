@@ -32,7 +32,7 @@ export function apiKeyOf({ ready }: SandboxProcess): string {
   return ready.api_key;
 }
 
-/** The service of a sandbox over so many connections, which end with `agent.destroy()`. */
+/** The service of a sandbox over `connections` connections, which end with `agent.destroy()`. */
 export function connect(sandbox: SandboxProcess, connections: number): Service {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   return { port: sandbox.port, apiKey: apiKeyOf(sandbox), agent };

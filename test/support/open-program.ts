@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { openWatched } from "../../src/store/connection/watched-database.ts";
 
-/** Opens a database with so many descriptors left as are named, or with all, and prints why it cannot, or "opened". */
+/** Opens a database with the named number of descriptors left, or with all, and prints why it cannot, or "opened". */
 const [path = "", left] = process.argv.slice(2);
 const taken: number[] = [];
 if (left !== undefined) {

@@ -4,7 +4,7 @@ import { launchBrowser } from "./browser.ts";
 import { run, startSandbox, type Finished, type SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** So long a page may take for what only has to happen, on a busy machine. */
+/** How long a page may take for what only has to happen, on a busy machine. */
 const PATIENCE_MS = 60_000;
 
 /** A checkout as v1 tells it. */

@@ -316,8 +316,8 @@ async function lookAfter(
 }
 
 /**
- * Whether what has changed goes on changing while nothing happens. A time that does so long after the event is a clock,
- * and counts as unchanged; of anything else that does so nothing can be told.
+ * Whether what has changed goes on changing while nothing happens. A time that still changes long after the event is a
+ * clock, and counts as unchanged; about anything else that still changes nothing can be told.
  */
 async function explainChange(
   world: LookWorld,

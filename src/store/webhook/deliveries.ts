@@ -152,7 +152,7 @@ export function deliveriesTable(connection: Connection) {
 function deliveryLists(connection: Connection) {
   const lists = lazily(() => prepareLists(connection));
   return {
-    /** Those to an endpoint that are due by a moment, the next one first, at most so many. */
+    /** Those to an endpoint that are due by a moment, the next one first, at most `limit`. */
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists().selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 

@@ -42,7 +42,7 @@ export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly state: DeliveryState;
 };
 
-/** Of so many of a checkout's newest deliveries the last answer is looked for. */
+/** The last answer is looked for among this many of a checkout's newest deliveries. */
 const NEWEST_DELIVERIES = 10;
 
 type NewAttempt = Pick<

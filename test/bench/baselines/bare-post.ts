@@ -1,5 +1,5 @@
 /**
- * Baseline: a bare node:http client that posts a body of an event's length so many times, with so many in flight over
+ * Baseline: a bare node:http client that posts a body of an event's length again and again, with several in flight over
  * connections that are kept, and reads each answer. Signs nothing. Takes the address, the count, how many are in flight,
  * and the path of a new database file where it is to keep the same rows as the dispatcher: one durable commit for all that
  * ended while the last one was written. Prints how many it sent in a second.
@@ -23,7 +23,7 @@ const perSecond = (Number(count) * 1000) / (performance.now() - startedAt);
 process.stdout.write(`${JSON.stringify({ perSecond })}\n`);
 agent.destroy();
 
-/** Keeps so many in flight. Those that ended while the loop was busy share a turn. */
+/** Keeps `inFlight` of them in flight. Those that ended while the loop was busy share a turn. */
 function sendAll(): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const ended: string[] = [];
@@ -57,7 +57,7 @@ function post(): Promise<void> {
   });
 }
 
-/** Notes which requests have ended, and says which to send next, at most so many. */
+/** Notes which requests have ended, and says which to send next, at most `room`. */
 type Turn = (ended: readonly string[], room: number) => readonly string[];
 
 function countTurns(): Turn {

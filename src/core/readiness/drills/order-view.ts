@@ -39,7 +39,7 @@ export function isStill(still: StillText, text: string): boolean {
 }
 
 /**
- * What stays still, without what differs among some later readings while nothing happens, at least so many times: that
+ * What stays still, without what differs at least `minChanges` times among later readings while nothing happens: that
  * changes by itself, too. `restless` as for `stillTextOf`.
  */
 export function stillAmong(

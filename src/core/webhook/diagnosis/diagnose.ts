@@ -119,7 +119,7 @@ function* prove(
   request: Request,
 ): Generator<number, readonly Finding[] | undefined> {
   if (request.candidates.length === 0) return undefined;
-  // Making the variants of a body costs about as much as hashing it so often.
+  // Making the variants of a body costs about as much as hashing each of them.
   if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS;
   let hashed = 0;
   for (const { findings, key, parts } of trials(options, request)) {

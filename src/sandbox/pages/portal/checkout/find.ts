@@ -8,7 +8,7 @@ import type { PortalContext, Viewer } from "../view.ts";
 
 const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const END_OF_ID = /^[\da-f]{8}$/i;
-/** Among so many of the newest of each kind the end of an id is looked for, as the commands do. */
+/** The end of an id is looked for among this many of the newest of each kind, as the commands do. */
 const NEWEST = 1000;
 /** How many stores are looked through for a request or an order where no store is named. */
 const MAX_STORES = 100;

@@ -5,7 +5,7 @@ import { sinceOf } from "./news.ts";
 import { END_EVENT } from "./stream.ts";
 import { LIVE_TEXTS } from "./texts.ts";
 
-/** A stream that was cut is asked for again so many times: who stopped its sandbox hears of it once. */
+/** How many times a stream that was cut is asked for again: few, because its sandbox was probably stopped. */
 const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
 
 /** The scripts of a live page, behind htmx. */

@@ -5,8 +5,9 @@ import type { Follower } from "./news.ts";
 const MAX_STREAMS_OF_SESSION = 4;
 /** All of them, of the 1,024 connections of the server. */
 const MAX_STREAMS = 256;
-/** How often it is looked whether who follows is still signed in; one look of so many is a comment in the stream. */
+/** How often a stream is ended if its session is signed out. */
 const BEAT_MS = 1000;
+/** One of this many times it gets a comment too. */
 const BEATS_OF_COMMENT = 15;
 
 /** The open streams, which are limited, and end with their sessions. Keeps a timer only while there are some. */

@@ -17,7 +17,7 @@ export type Topic = {
 const PACE_MS = 250;
 /** What belongs together is told together: an event, and how its delivery went. */
 const SETTLE_MS = 20;
-/** After so many messages without a pause a page of the whole store is shown anew at another pace: each costs a page. */
+/** After this many messages without a pause a page of the whole store is reloaded less often. */
 const BUSY_AFTER = 4;
 const BUSY_PACE_MS = 5000;
 /** Above it a list does not count. */

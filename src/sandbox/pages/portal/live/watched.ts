@@ -28,7 +28,7 @@ export function orderKey(orderId: string): string {
   return `order ${orderId}`;
 }
 
-/** Of so many keys, and at most twice as many, it is remembered when they were told of last. */
+/** For this many keys, or at most twice as many, the time of their last news is remembered. */
 const MAX_REMEMBERED = 1000;
 
 /** Makes the counts of a store, which begin now. */
