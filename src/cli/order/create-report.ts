@@ -6,7 +6,7 @@ import type { CreateRequest } from "../../core/checkout/create-request.ts";
 import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { printable } from "../../core/text.ts";
+import { printable, shellWord } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
 import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
@@ -126,7 +126,7 @@ function createProblem(
 }
 
 function nextAfterRefusal(code: string, { noun, request }: CreateReport, entry: JournalEntry): string {
-  const orderId = quote(request.order_id);
+  const orderId = shellWord(request.order_id);
   if (code === "idempotency_key_reused") {
     return entry.attempt === null
       ? "repeat the first request of that key exactly, or use another key"
@@ -147,7 +147,9 @@ function resumeCommand(
     ([field, value]) => [field.replaceAll("_", "-"), String(value)] as const,
   );
   const key = ["idempotency-key", idempotencyKey] as const;
-  const flags = [...body, ...Object.entries(where), key].map(([flag, value]) => `--${flag} ${quote(value)}`);
+  const flags = [...body, ...Object.entries(where), key].map(
+    ([flag, value]) => `--${flag} ${shellWord(value)}`,
+  );
   return `checkout ${noun.command} create ${flags.join(" ")}`;
 }
 
@@ -157,8 +159,8 @@ function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutW
   return {
     exitCode: EXIT.conflict,
     code: "answer_mismatch",
-    message: `the service answered with the ${got.object} ${got.id} of ${quote(got.order_id)} over ${sum}, which is not what was asked for`,
-    next: `look in the merchant portal for ${quote(request.order_id)}; this service does not check which request a key belongs to`,
+    message: `the service answered with the ${got.object} ${got.id} of ${shellWord(got.order_id)} over ${sum}, which is not what was asked for`,
+    next: `look in the merchant portal for ${shellWord(request.order_id)}; this service does not check which request a key belongs to`,
     details: { idempotency_key: entry.key },
   };
 }
@@ -166,7 +168,7 @@ function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutW
 function notSent({ reason, entry }: KeyRefusal): Problem {
   const details = { idempotency_key: entry.key };
   if (reason === "other_create") {
-    const message = `${entry.key} belongs to another create: ${entry.endpoint} ${quote(entry.orderId)}; nothing was sent`;
+    const message = `${entry.key} belongs to another create: ${entry.endpoint} ${shellWord(entry.orderId)}; nothing was sent`;
     return {
       exitCode: EXIT.conflict,
       code: "idempotency_key_taken",
@@ -187,16 +189,4 @@ function notSent({ reason, entry }: KeyRefusal): Problem {
     next: `${check}; if you want a new one, add --new-attempt`,
     details,
   };
-}
-
-/** A word as a shell reads it back; what a terminal would not show stands as an escape of `$'…'`. */
-export function quote(text: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
-  if (printable(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
-  const escaped = Array.from(text, (character) => {
-    if (character === "'" || character === "\\") return `\\${character}`;
-    if (printable(character) === character) return character;
-    return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`;
-  });
-  return `$'${escaped.join("")}'`;
 }

@@ -6,11 +6,10 @@ import { judgeService, type ServiceProbe } from "../../core/readiness/probed-ser
 import { judge } from "../../core/readiness/checklist.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { printable } from "../../core/text.ts";
+import { printable, shellWord } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { callSandbox, controlTarget, controlTargetNow } from "../control-command.ts";
 import { noteTarget } from "../folder/notes.ts";
-import { quote } from "../order/create-report.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
 import { isStoreTyped } from "../store/named-store.ts";
@@ -86,7 +85,7 @@ function serviceLook(
 ): Outcome<Look, Problem> {
   const { world, printer } = context;
   const report = (probe: ServiceProbe | null): ChecklistReport => {
-    const judged = judgeService(probe, `checkout checklist --probe --base-url ${quote(service)}`);
+    const judged = judgeService(probe, `checkout checklist --probe --base-url ${shellWord(service)}`);
     return { ...judged, source: "service", service, storeId: null, judgedAt: world.now() };
   };
   if (options.probe !== true) return accept(() => Promise.resolve(accept(report(null))));

@@ -1,4 +1,4 @@
-import { printable } from "../text.ts";
+import { quotedForShell } from "../text.ts";
 
 /** A request of v1 as a person repeats it. */
 type Repeated = {
@@ -25,25 +25,14 @@ export function curlOf({ method, path, headers, body }: Repeated): string | unde
   const pairs = headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? ""] as const] : []));
   const sent = pairs.flatMap(([name, value]) => {
     if (OWN.test(name)) return [];
-    if (!CREDENTIAL.test(name)) return [`-H ${quoted(`${name}: ${value}`)}`];
+    if (!CREDENTIAL.test(name)) return [`-H ${quotedForShell(`${name}: ${value}`)}`];
     return /^authorization$/i.test(name) ? ['-H "Authorization: Bearer $CHECKOUT_API_KEY"'] : [];
   });
   const below = path.replace(/^\/v1(?=\/|$)/, "");
   const address = PLAIN_PATH.test(below)
     ? `"$CHECKOUT_BASE_URL${below}"`
-    : `"$CHECKOUT_BASE_URL"${quoted(below)}`;
-  const how = method === (body === "" ? "GET" : "POST") ? [] : [`-X ${quoted(method)}`];
-  const what = body === "" ? [] : [`--data-raw ${quoted(body)}`];
+    : `"$CHECKOUT_BASE_URL"${quotedForShell(below)}`;
+  const how = method === (body === "" ? "GET" : "POST") ? [] : [`-X ${quotedForShell(method)}`];
+  const what = body === "" ? [] : [`--data-raw ${quotedForShell(body)}`];
   return ["curl -i", ...how, address, ...sent, ...what].join(" ");
-}
-
-/** A text as one word of a shell; what cannot be printed is escaped. */
-function quoted(text: string): string {
-  if (printable(text) === text) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  const bytes = Array.from(Buffer.from(text), (byte) =>
-    byte > 0x1f && byte < 0x7f && byte !== 0x27 && byte !== 0x5c
-      ? String.fromCodePoint(byte)
-      : `\\x${byte.toString(16).padStart(2, "0")}`,
-  );
-  return `$'${bytes.join("")}'`;
 }
