@@ -10,13 +10,11 @@ import {
   type SpanOrMoment,
 } from "../core/config/setting-text.ts";
 import { expectedAmount } from "../core/money.ts";
-import { printableLiteral } from "../core/text.ts";
+import { isUuid, printableLiteral } from "../core/text.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
 import type { World } from "../world.ts";
 import { invalidOption } from "./command.ts";
 import { ownWords } from "./option-rules.ts";
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Timers of Node end after 24 days; nobody waits for one. */
 const MAX_DURATION_MS = 24 * 3_600_000;
@@ -46,8 +44,7 @@ export function parseLifetime(text: string): number {
 
 /** An id as the service gives it, in lower case; undefined where it is none. */
 export function idOf(text: string): string | undefined {
-  const id = text.toLowerCase();
-  return UUID.test(id) ? id : undefined;
+  return isUuid(text) ? text.toLowerCase() : undefined;
 }
 
 /** Whether a text can be the last 8 characters of an id, as tables show it. */

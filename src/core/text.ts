@@ -84,6 +84,16 @@ export function quotedForShell(text: string): string {
   return `$'${bytes.join("")}'`;
 }
 
+/** What a UUID looks like in lower case, for a regular expression. */
+export const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+
+const WHOLE_UUID = new RegExp(`^${UUID}$`, "i");
+
+/** Whether a text is a UUID, in lower or upper case. */
+export function isUuid(text: string): boolean {
+  return WHOLE_UUID.test(text);
+}
+
 /** The length of a text as the interface's limits count it: Unicode code points (decision 6). */
 export function codePointLength(text: string): number {
   let length = 0;

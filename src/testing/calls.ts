@@ -7,7 +7,7 @@ import {
 } from "../core/control/operations.ts";
 import { ERRORS } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
-import { printableLiteral } from "../core/text.ts";
+import { isUuid, printableLiteral } from "../core/text.ts";
 import { COMMAND_AGENT } from "../core/own-agent.ts";
 import { callControl, type ControlCall } from "../client/control/control.ts";
 import type { HttpBody, OutboundRequest, OutboundResult } from "../world.ts";
@@ -32,8 +32,6 @@ export type Calls = {
     readonly body: unknown;
   }) => Promise<unknown>;
 };
-
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Long enough for any answer: nothing here goes over a network. */
 const TIMEOUT_MS = 600_000;
@@ -121,7 +119,7 @@ function refuseWrong<Name extends OperationName>(
   { name, id, body }: ControlCall<Name>,
 ): void {
   const refused = { requestId: "", code: "not_found", status: ERRORS.not_found.status } as const;
-  if (id !== undefined && !UUID.test(id)) {
+  if (id !== undefined && !isUuid(id)) {
     const message = `${printableLiteral(id)} is no id: these are UUIDs; an order has one beside its order_id`;
     throw refusal(running, { ...refused, message });
   }

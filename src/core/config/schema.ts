@@ -25,7 +25,7 @@ import {
   rateLimitOf,
 } from "./setting-text.ts";
 import { MAX_DELIVERIES_IN_FLIGHT, MAX_TRIES, type DeliverySchedule } from "../webhook/delivery.ts";
-import { A_SECRET, codePointLength, holdsSecret, printable } from "../text.ts";
+import { A_SECRET, codePointLength, holdsSecret, isUuid, printable } from "../text.ts";
 import { parseEventTypes } from "../webhook/endpoint.ts";
 import { parseTargetHost } from "../webhook/target.ts";
 
@@ -33,13 +33,13 @@ const DAY_MS = 86_400_000;
 const MAX_STORES = 50;
 const MAX_RETRIES = 100;
 
-const UUID_LIKE = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+/** A UUID of a version that exists. */
+const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** An id that the file gives, so that it is the same in every sandbox. */
 export const givenId = z
   .string()
-  .regex(UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case");
+  .regex(VERSIONED_UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case");
 
 const isLine = (text: string, minimum: number, maximum: number): boolean =>
   codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text;
@@ -64,7 +64,7 @@ export const STORE_NAME_RULE =
 export const storeName = z
   .string()
   .refine(
-    (text) => isLine(text, 1, 64) && !NO_NAMES.has(text) && !UUID_LIKE.test(text) && !holdsSecret(text),
+    (text) => isLine(text, 1, 64) && !NO_NAMES.has(text) && !isUuid(text) && !holdsSecret(text),
     STORE_NAME_RULE,
   );
 

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { isUuid } from "../text.ts";
 
 /** What can be done to a request of v1 or its answer (decision 94). */
 export const API_ACTIONS = [
@@ -111,10 +112,8 @@ export function faultHeader({ id, action }: MetFault): string {
 export function readFaultHeader(text: string): MetFault | undefined {
   const [word = "", id = "", ...rest] = text.split(" ");
   const action = FAULT_ACTIONS.find((known) => known === word);
-  return action === undefined || rest.length > 0 || !UUID.test(id) ? undefined : { id, action };
+  return action === undefined || rest.length > 0 || !isUuid(id) ? undefined : { id, action };
 }
-
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** Who is to blame, in words. */
 export function faultText({ id, action }: MetFault): string {

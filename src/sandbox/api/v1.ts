@@ -12,7 +12,7 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
-import { A_SECRET, printableLiteral } from "../../core/text.ts";
+import { A_SECRET, isUuid, printableLiteral } from "../../core/text.ts";
 import { checkoutJson, successBody } from "../../core/checkout/wire.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
@@ -31,7 +31,6 @@ import { underFaults, type ApiFaultContext } from "../fault/api-faults.ts";
 import { refuseErased } from "../runtime/store-gate.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const JSON_TYPE = /^application\/json *(; *charset=(utf-8|"utf-8") *)?$/i;
 
 /** What the v1 API needs in addition to the verbs. */
@@ -162,7 +161,7 @@ async function retrieve(
   const query = refuseQuery(call);
   if (!query.ok) return query;
   const { session_id: sessionId = "" } = params;
-  if (!UUID.test(sessionId)) {
+  if (!isUuid(sessionId)) {
     return refuse("invalid_session_id", `the session id must be a UUID; got ${printableLiteral(sessionId)}`);
   }
   const found = await retrieveCheckout(context, caller, sessionId.toLowerCase());

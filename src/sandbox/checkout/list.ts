@@ -1,6 +1,7 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { isUuid } from "../../core/text.ts";
 import {
   AFTER_ALL,
   type CheckoutFilter,
@@ -38,7 +39,6 @@ const DEFAULT_PAGE = 50;
 /** How many checkouts that an index found in another order are sorted to pick the newest. */
 const MAX_PICKED = 500;
 
-const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const END_OF_ID = /^[0-9a-f]{8}$/i;
 
 /**
@@ -89,7 +89,7 @@ function find(
 /** The checkouts that a text names; undefined where it names none, or too many to pick the newest of. */
 function byText(lists: Lists, storeId: string, text: string): readonly Place[] | undefined {
   const id = text.toLowerCase();
-  if (FULL_ID.test(text)) {
+  if (isUuid(text)) {
     const place = lists.placeOf(storeId, id);
     if (place !== undefined) return [place];
   }

@@ -20,7 +20,7 @@ import {
 import type { ErrorCode } from "../../core/errors.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import { printableLiteral } from "../../core/text.ts";
+import { printableLiteral, UUID } from "../../core/text.ts";
 import { jsonHeaders } from "../../web/answer.ts";
 import { refuseBrowsers } from "../../web/guard.ts";
 import { headerLines, splitTarget } from "../../web/http.ts";
@@ -42,8 +42,7 @@ export type ControlContext = ControlActs & {
 
 type ControlRoute = AreaRoute<ControlContext, ControlRole> & Pick<Operation, "entersStore">;
 
-const ID = "[0-9a-f-]{36}";
-const SEGMENTS = { store_id: `${DEFAULT_STORE}|${ID}`, id: ID };
+const SEGMENTS = { store_id: `${DEFAULT_STORE}|${UUID}`, id: UUID };
 
 const ROUTES: readonly ControlRoute[] = OPERATION_NAMES.map(routeOf);
 

@@ -12,7 +12,7 @@ import type { ToldRequest } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { keptHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
-import { printableLiteral } from "../../core/text.ts";
+import { isUuid, printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
@@ -46,8 +46,7 @@ export async function explain(
   storeId: string,
   { id: typed, as }: { readonly id: string; readonly as?: ExplainedKind | undefined },
 ): Promise<Outcome<Explanation>> {
-  const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(typed);
-  const looking = { context, storeId, id: isId ? typed.toLowerCase() : typed };
+  const looking = { context, storeId, id: isUuid(typed) ? typed.toLowerCase() : typed };
   const kinds = as === undefined ? (Object.keys(KINDS) as readonly ExplainedKind[]) : [as];
   for (const kind of kinds) {
     const found = await KINDS[kind]({ ...looking, id: kind === "order" ? typed : looking.id });

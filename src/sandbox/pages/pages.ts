@@ -1,6 +1,7 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { ERRORS } from "../../core/errors.ts";
 import { accept, type Refusal } from "../../core/outcome.ts";
+import { UUID } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import { splitTarget } from "../../web/http.ts";
 import { languageOf } from "../../web/language.ts";
@@ -14,7 +15,6 @@ import { PAYMENT_ROUTES, type PagesContext } from "./payment/routes.ts";
 import { assetRoute, HTMX, SEND_BACK, STYLE } from "./shared/assets.ts";
 import { errorPage } from "./shared/error-page.ts";
 
-const UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}";
 const WITHIN_CHECKOUT = new RegExp(`^/pay/(${UUID})(?:/|$)`);
 
 const ROUTES: readonly AreaRoute<PagesContext>[] = [
@@ -27,7 +27,7 @@ export const PAGES: Area<PagesContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {
     owner: "the payment page",
-    segments: { checkout_id: UUID, attempt: "[1-9]" },
+    segments: { checkout_id: UUID.replaceAll("a-f", "a-fA-F"), attempt: "[1-9]" },
   }),
   requestIds: "pages",
   admit: () => accept(undefined),

@@ -1,5 +1,5 @@
 import type { DrillStep } from "./drill.ts";
-import { excerpt } from "../../text.ts";
+import { excerpt, UUID } from "../../text.ts";
 import { adviceText, type DrillCause, type DrillNote } from "./webhook-advice.ts";
 import {
   CASE_NAMES,
@@ -121,10 +121,10 @@ function patternOf({ results, usedRetired }: Drilled): Pattern {
 /** An answer without what differs from one to the next: ids, times, counts. */
 function shapeOf(answer: CaseResult["answer"]): string {
   if ("error" in answer) return answer.error;
-  return `${answer.status} ${answer.body.replace(UUID, "").replace(/\d+/g, "0")}`;
+  return `${answer.status} ${answer.body.replace(UUIDS, "").replace(/\d+/g, "0")}`;
 }
 
-const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+const UUIDS = new RegExp(UUID, "gi");
 
 const NOTES: Partial<Record<CaseName, Partial<Record<Kind, DrillNote>>>> = {
   within_tolerance_old: { refused: "strict_tolerance" },

@@ -1,6 +1,6 @@
 import { DEFAULT_STORE } from "../../../core/control/operation.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
-import { printableLiteral } from "../../../core/text.ts";
+import { printableLiteral, UUID } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";
 import { forwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import type { Asset } from "../../../web/asset.ts";
@@ -22,8 +22,6 @@ import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
 import { STORE_ROUTES } from "./store/routes.ts";
 import { WEBHOOK_ROUTES } from "./webhook/routes.ts";
 import type { PortalContext, Viewer } from "./view.ts";
-
-const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 
 const TABLE: readonly PortalRoute[] = [
   toFirstStore("/portal"),

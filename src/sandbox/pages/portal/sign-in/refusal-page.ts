@@ -1,5 +1,6 @@
 import { ERRORS } from "../../../../core/errors.ts";
 import type { Refusal } from "../../../../core/outcome.ts";
+import { UUID } from "../../../../core/text.ts";
 import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { forwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
@@ -15,6 +16,8 @@ import { FRAME_TEXTS } from "../texts.ts";
 import { viewOf, type Content, type PortalContext, type View } from "../view.ts";
 import { roleOfPath, sessionOf } from "./session-cookie.ts";
 import { pathWithin, signInPage } from "./sign-in.ts";
+
+const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
 
 /** A request that was refused, with the id of its answer. */
 type Refused = { readonly request: HttpRequest; readonly requestId: string };
@@ -124,7 +127,7 @@ function wayOn(view: View): Html {
 
 /** The store in a path, whatever stands behind it; else the first one, so that the page has a menu. */
 function storeIn({ store }: PortalContext, path: string): Readonly<Record<string, string>> {
-  const [, storeId = ""] = /^\/portal\/([0-9a-f-]{36})(?:\/|$)/.exec(path) ?? [];
+  const [, storeId = ""] = WITHIN_STORE.exec(path) ?? [];
   const found = store.stores.names(storeId) === undefined ? store.stores.first()?.id : storeId;
   return found === undefined ? {} : { store_id: found };
 }
