@@ -1,8 +1,9 @@
 import type { Page, Request } from "playwright-core";
 import { expect, test } from "vitest";
 import type { LiveTopic, View } from "../src/sandbox/pages/portal/view.ts";
-import { liveAttributes, liveHead, liveMark } from "../src/sandbox/pages/portal/live/parts.ts";
-import { HTMX_CONFIG } from "../src/sandbox/pages/shared/layout.ts";
+import { liveAttributes, liveMark, liveScripts } from "../src/sandbox/pages/portal/live/parts.ts";
+import { HTMX } from "../src/sandbox/pages/shared/assets.ts";
+import { wholePage } from "../src/sandbox/pages/shared/layout.ts";
 import { html, trusted } from "../src/web/html.ts";
 import { eventually } from "./support/eventually.ts";
 import { openShop, type Shop } from "./support/shop.ts";
@@ -35,21 +36,17 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
       shownOnce: undefined,
       position: { epoch: 0, told: 0, written: 0, created: 0, logged: 0 },
     } as unknown as View;
-    const markup = html`<!doctype html>
-      <html lang="en">
-        <head>
-          <title>Test</title>
-          <link rel="icon" href="data:," />
-          <meta name="htmx-config" content="${HTMX_CONFIG}" />
-          <script src="/assets/htmx.js" defer></script>
-          ${liveHead(live)}
-        </head>
-        <body>
-          <header class="bar">${liveMark(live, view)}</header>
-          <main id="page" ${liveAttributes(live, view)}>${trusted(main())}</main>
-        </body>
-      </html>`;
-    const body = String(markup).replace("&amp;since=0-0", "").replace("&since=0-0", "");
+    const markup = wholePage("en", {
+      title: "Test",
+      meta: html``,
+      styles: [],
+      scripts: [HTMX, ...liveScripts(live)],
+      body: html`<body>
+        <header class="bar">${liveMark(live, view)}</header>
+        <main id="page" ${liveAttributes(live, view)}>${trusted(main())}</main>
+      </body>`,
+    });
+    const body = markup.replace("&amp;since=0-0", "").replace("&since=0-0", "");
     return route.fulfill({ contentType: "text/html", headers: POLICY, body });
   });
   await page.goto(address);

@@ -1,12 +1,13 @@
+import type { Asset } from "../../../web/asset.ts";
 import { html, type Html } from "../../../web/html.ts";
-import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
+import type { Language } from "../../../web/language.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX, STYLE } from "../shared/assets.ts";
-import { HTMX_CONFIG } from "../shared/layout.ts";
+import { wholePage } from "../shared/layout.ts";
 import { PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { bar, menu, plainBar } from "./frame/header.ts";
 import { keysHelp } from "./frame/keys-help.ts";
-import { liveAttributes, liveHead } from "./live/parts.ts";
+import { liveAttributes, liveScripts } from "./live/parts.ts";
 import { copyable } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
 import type { Content, PortalContext, View } from "./view.ts";
@@ -19,11 +20,11 @@ export function framed(context: PortalContext, view: View, content: Content): st
   const isAdmin = call.caller?.role === "administrator";
   const main = html`${content.main} ${isAdmin ? "" : commandsHint(context, view)}`;
   const keys = call.caller?.hasKeys === true ? storeId : undefined;
-  return document(language, {
+  return portalPage(language, {
     title: `${content.title}${store}`,
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
     keys,
-    head: liveHead(content.live),
+    scripts: liveScripts(content.live),
     body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view, content.live)}
       ${isAdmin ? "" : menu(context, view)}
       ${mainPart({ ...content, main }, liveAttributes(content.live, view))}
@@ -38,7 +39,7 @@ export function framedAlone(
   content: Content,
   { reloads = false }: { readonly reloads?: boolean } = {},
 ): string {
-  return document(language, {
+  return portalPage(language, {
     title: content.title,
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
     keys: undefined,
@@ -62,40 +63,27 @@ function mainPart({ title, main }: Content, attributes: Html = html``): Html {
   </main>`;
 }
 
-function document(
+function portalPage(
   language: Language,
   page: {
     readonly title: string;
     readonly style: string;
     /** The store that keys lead to pages of, empty for none; undefined: keys do nothing. */
     readonly keys: string | undefined;
-    /** What stands behind the scripts that every page has. */
-    readonly head?: Html;
+    /** What follows the scripts that every page has. */
+    readonly scripts?: readonly Asset[];
     readonly body: Html;
     readonly reloads?: boolean;
   },
 ): string {
   const keys = page.keys === undefined ? html`` : html` data-keys="${page.keys}"`;
-  return String(
-    html`<!doctype html>
-      <html lang="${LANGUAGE_TAGS[language]}">
-        <head>
-          <meta charset="utf-8" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <meta name="color-scheme" content="light dark" />
-          <meta name="htmx-config" content="${HTMX_CONFIG}" />
-          ${page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : ""}
-          <title>${page.title} · checkout</title>
-          <link rel="icon" href="data:," />
-          <link rel="stylesheet" href="${STYLE.address}" />
-          <link rel="stylesheet" href="${PORTAL_STYLE.address}" />
-          <script src="${PORTAL_SCRIPT.address}" defer></script>
-          <script src="${HTMX.address}" defer></script>
-          ${page.head ?? ""}
-        </head>
-        <body class="${page.style}" ${keys}>
-          ${page.body}
-        </body>
-      </html> `,
-  );
+  return wholePage(language, {
+    title: `${page.title} · checkout`,
+    meta: page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
+    styles: [STYLE, PORTAL_STYLE],
+    scripts: [PORTAL_SCRIPT, HTMX, ...(page.scripts ?? [])],
+    body: html`<body class="${page.style}" ${keys}>
+      ${page.body}
+    </body>`,
+  });
 }

@@ -1,3 +1,4 @@
+import type { Asset } from "../../../web/asset.ts";
 import { html, type Html } from "../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
 import { HTMX, SEND_BACK, STYLE } from "./assets.ts";
@@ -7,16 +8,25 @@ import { SHARED_TEXTS } from "./texts.ts";
  * htmx without its own style sheet, which the content security policy would refuse. Answers 5xx and 403 leave the page
  * as it is; a 404, from a sandbox that does not know the checkout, replaces it.
  */
-export const HTMX_CONFIG = JSON.stringify({
+const HTMX_CONFIG = JSON.stringify({
   includeIndicatorCSS: false,
   history: false,
   noSwap: [204, 304, 403, "5xx"],
   morphIgnore: ["data-htmx-powered", "open"],
 });
 
-/** A whole page around its main part. */
-export function layout(language: Language, page: { readonly title: string; readonly main: Html }): string {
-  const texts = SHARED_TEXTS[language];
+/** A whole page of the sandbox. The scripts run in their order, once the page is read. */
+export function wholePage(
+  language: Language,
+  page: {
+    readonly title: string;
+    /** What this kind of page says of itself beside what each does. */
+    readonly meta: Html;
+    readonly styles: readonly Asset[];
+    readonly scripts: readonly Asset[];
+    readonly body: Html;
+  },
+): string {
   return String(
     html`<!doctype html>
       <html lang="${LANGUAGE_TAGS[language]}">
@@ -24,20 +34,34 @@ export function layout(language: Language, page: { readonly title: string; reado
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
-          <meta name="robots" content="noindex" />
           <meta name="htmx-config" content="${HTMX_CONFIG}" />
+          ${page.meta}
           <title>${page.title}</title>
           <link rel="icon" href="data:," />
-          <link rel="stylesheet" href="${STYLE.address}" />
-          <script src="${HTMX.address}" defer></script>
-          <script src="${SEND_BACK.address}" defer></script>
+          ${page.styles.map(({ address }) => html`<link rel="stylesheet" href="${address}" />`)}
+          ${page.scripts.map(({ address }) => html`<script src="${address}" defer></script>`)}
         </head>
-        <body>
-          <header class="ribbon"><strong>${texts.testMode}</strong><span>${texts.noMoney}</span></header>
-          ${page.main}
-        </body>
+        ${page.body}
       </html> `,
   );
+}
+
+/** A page as payers see it, around its main part. */
+export function layout(
+  language: Language,
+  { title, main }: { readonly title: string; readonly main: Html },
+): string {
+  const texts = SHARED_TEXTS[language];
+  return wholePage(language, {
+    title,
+    meta: html`<meta name="robots" content="noindex" />`,
+    styles: [STYLE],
+    scripts: [HTMX, SEND_BACK],
+    body: html`<body>
+      <header class="ribbon"><strong>${texts.testMode}</strong><span>${texts.noMoney}</span></header>
+      ${main}
+    </body>`,
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Asset } from "../../../../web/asset.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LIVE_SCRIPT, SSE_SCRIPT } from "../assets.ts";
 import type { LiveTopic, View } from "../view.ts";
@@ -9,10 +10,8 @@ import { LIVE_TEXTS } from "./texts.ts";
 const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
 
 /** The scripts of a live page, behind htmx. */
-export function liveHead(live: LiveTopic | undefined): Html {
-  if (live === undefined) return html``;
-  return html`<script src="${SSE_SCRIPT.address}" defer></script>
-    <script src="${LIVE_SCRIPT.address}" defer></script>`;
+export function liveScripts(live: LiveTopic | undefined): readonly Asset[] {
+  return live === undefined ? [] : [SSE_SCRIPT, LIVE_SCRIPT];
 }
 
 /** What of the frame is shown anew with a page: its numbers, and the clock of the store. */
