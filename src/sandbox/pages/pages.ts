@@ -1,19 +1,14 @@
 import type { Checkout } from "../../core/checkout/checkout.ts";
-import { ERRORS } from "../../core/errors.ts";
-import { accept, type Refusal } from "../../core/outcome.ts";
+import { accept } from "../../core/outcome.ts";
 import { UUID } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import { splitTarget } from "../../web/http.ts";
-import { languageOf } from "../../web/language.ts";
-import { pageResponse } from "../../web/page.ts";
 import { createRouter } from "../../web/router.ts";
-import type { HttpRequest } from "../../world.ts";
-import type { Answer } from "../answer.ts";
 import type { Area, AreaRoute } from "../area.ts";
 import { checkoutPath } from "./payment/parts.ts";
 import { PAYMENT_ROUTES, type PagesContext } from "./payment/routes.ts";
 import { assetRoute, HTMX, SEND_BACK, STYLE } from "./shared/assets.ts";
-import { errorPage } from "./shared/error-page.ts";
+import { refusalPage } from "./shared/error-page.ts";
 
 const WITHIN_CHECKOUT = new RegExp(`^/pay/(${UUID})(?:/|$)`);
 
@@ -34,21 +29,10 @@ export const PAGES: Area<PagesContext> = {
   storeOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
   refuse: (context, { request, requestId }, refusal) => {
     const leadsBack = checkoutAbove(context, splitTarget(request.target).path);
-    return refusalPage(request, requestId, { refusal, leadsBack });
+    return refusalPage({ request, requestId }, refusal, leadsBack);
   },
-  fail: (request, requestId, refusal) => refusalPage(request, requestId, { refusal, leadsBack: undefined }),
+  fail: (request, requestId, refusal) => refusalPage({ request, requestId }, refusal),
 };
-
-function refusalPage(
-  request: HttpRequest,
-  requestId: string,
-  refused: { readonly refusal: Refusal; readonly leadsBack: string | undefined },
-): Answer {
-  const language = languageOf(request);
-  const { code, allow } = refused.refusal;
-  const page = { status: ERRORS[code].status, markup: errorPage(language, refused), language };
-  return { ...pageResponse(allow === undefined ? page : { ...page, allow }, requestId), note: code };
-}
 
 /** The page of the checkout that a path belongs to; undefined if there is no such checkout. */
 function checkoutAbove({ store }: PagesContext, path: string): string | undefined {

@@ -16,7 +16,7 @@ import { LIVE_ROUTES } from "./live/routes.ts";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
 import { sentOn, type PortalRoute } from "./route.ts";
-import { failurePage, refusalPage } from "./sign-in/refusal-page.ts";
+import { failurePage, portalRefusalPage } from "./sign-in/refusal-page.ts";
 import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
 import { STORE_ROUTES } from "./store/routes.ts";
@@ -75,7 +75,7 @@ export const PORTAL: Area<PortalContext, Viewer> = {
     const { store_id: storeId = DEFAULT_STORE } = found.value.params;
     return store.stores.names(storeId) === undefined ? undefined : storeId;
   },
-  refuse: refusalPage,
+  refuse: portalRefusalPage,
   fail: (request, requestId, refusal) => failurePage({ request, requestId }, refusal),
 };
 

@@ -1,15 +1,37 @@
 import { ERRORS } from "../../../core/errors.ts";
 import type { Refusal } from "../../../core/outcome.ts";
 import { html } from "../../../web/html.ts";
-import type { Language } from "../../../web/language.ts";
+import { languageOf, type Language } from "../../../web/language.ts";
+import { pageResponse } from "../../../web/page.ts";
+import type { HttpRequest } from "../../../world.ts";
+import type { Answer } from "../../answer.ts";
 import { layout, stateLine } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
+/** A request that was refused, with the id of its answer. */
+export type Refused = { readonly request: HttpRequest; readonly requestId: string };
+
 /**
- * A refusal as a page; the exact reason is in English, as in the API. `leadsBack` is the page of the checkout, if there
- * is one. It may replace a live page, and is then announced by screen readers.
+ * A refusal as a page for payers. `leadsBack` is the page of the checkout, if there is one. It may replace a live page,
+ * and is then announced by screen readers.
  */
-export function errorPage(
+export function refusalPage(refused: Refused, refusal: Refusal, leadsBack?: string): Answer {
+  const language = languageOf(refused.request);
+  return refusalAnswer(refused, refusal, { markup: errorPage(language, { refusal, leadsBack }), language });
+}
+
+/** The answer of a refusal that is shown by a page. */
+export function refusalAnswer(
+  { requestId }: Refused,
+  { code, allow, retryAfterSeconds }: Refusal,
+  page: { readonly markup: string; readonly language: Language },
+): Answer {
+  const { status } = ERRORS[code];
+  return { ...pageResponse({ ...page, status, allow, retryAfterSeconds }, requestId), note: code };
+}
+
+/** The exact reason is in English, as in the API. */
+function errorPage(
   language: Language,
   { refusal, leadsBack }: { readonly refusal: Refusal; readonly leadsBack: string | undefined },
 ): string {

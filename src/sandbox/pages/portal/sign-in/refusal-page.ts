@@ -5,10 +5,10 @@ import { isNavigation } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { forwardedHosts, headerLines, splitTarget } from "../../../../web/http.ts";
 import { languageOf, type Language } from "../../../../web/language.ts";
-import { pageResponse, readForm, redirect } from "../../../../web/page.ts";
+import { readForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { Answer } from "../../../answer.ts";
-import { errorPage } from "../../shared/error-page.ts";
+import { refusalAnswer, refusalPage, type Refused } from "../../shared/error-page.ts";
 import { SHARED_TEXTS } from "../../shared/texts.ts";
 import { framed, framedAlone } from "../frame.ts";
 import { storePath } from "../forms.ts";
@@ -19,17 +19,14 @@ import { pathWithin, signInPage } from "./sign-in.ts";
 
 const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
 
-/** A request that was refused, with the id of its answer. */
-type Refused = { readonly request: HttpRequest; readonly requestId: string };
-
 /**
  * A refusal as a page of the portal. Who is not signed in gets the form for it; a page that is asked for under another
  * name of this machine is asked for again under the portal's.
  */
-export function refusalPage(context: PortalContext, refused: Refused, refusal: Refusal): Answer {
+export function portalRefusalPage(context: PortalContext, refused: Refused, refusal: Refusal): Answer {
   const { portal } = context;
   const { request, requestId } = refused;
-  if (portal.isOff) return bareRefusal(refused, refusal);
+  if (portal.isOff) return refusalPage(refused, refusal);
   if (refusal.code === "host_not_allowed" && forwardedHosts(request).length === 0 && isPageLoad(request)) {
     return redirect(307, `http://localhost:${portal.port}${request.target}`, requestId);
   }
@@ -41,7 +38,7 @@ export function refusalPage(context: PortalContext, refused: Refused, refusal: R
   const call = { request, requestId, ...splitTarget(request.target), params, caller: session };
   const view = viewOf(context, call);
   const markup = framed(context, view, refusalContent(view.language, refusal, wayOn(view)));
-  return answerOf(refused, refusal, { markup, language: view.language });
+  return refusalAnswer(refused, refusal, { markup, language: view.language });
 }
 
 /** Our own failure as a page of the portal that is made without reading the state. */
@@ -49,14 +46,7 @@ export function failurePage(refused: Refused, refusal: Refusal): Answer {
   const language = languageOf(refused.request);
   const role = roleOfPath(splitTarget(refused.request.target).path);
   const content = refusalContent(language, refusal, html``);
-  return answerOf(refused, refusal, { markup: framedAlone(language, role, content), language });
-}
-
-/** A refusal where there is no portal: a page as payers see it. */
-function bareRefusal(refused: Refused, refusal: Refusal): Answer {
-  const language = languageOf(refused.request);
-  const markup = errorPage(language, { refusal, leadsBack: undefined });
-  return answerOf(refused, refusal, { markup, language });
+  return refusalAnswer(refused, refusal, { markup: framedAlone(language, role, content), language });
 }
 
 function signInRefusal(refused: Refused, refusal: Refusal, isSignIn: boolean): Answer {
@@ -69,7 +59,10 @@ function signInRefusal(refused: Refused, refusal: Refusal, isSignIn: boolean): A
     : refusalContent(language, refusal, html``);
   // A browser that another site has led here did not send the cookie. It does when the page loads itself.
   const reloads = refusal.code === "credential_missing" && isNavigation(request) && isFromElsewhere(request);
-  return answerOf(refused, refusal, { markup: framedAlone(language, role, content, { reloads }), language });
+  return refusalAnswer(refused, refusal, {
+    markup: framedAlone(language, role, content, { reloads }),
+    language,
+  });
 }
 
 function isFromElsewhere(request: HttpRequest): boolean {
@@ -86,15 +79,6 @@ function isPageLoad(request: HttpRequest): boolean {
 function readTo(request: HttpRequest): string | undefined {
   const fields = readForm(request);
   return fields.ok ? pathWithin(fields.value.get("to")) : undefined;
-}
-
-function answerOf(
-  { requestId }: Refused,
-  { code, allow, retryAfterSeconds }: Refusal,
-  page: { readonly markup: string; readonly language: Language },
-): Answer {
-  const { status } = ERRORS[code];
-  return { ...pageResponse({ ...page, status, allow, retryAfterSeconds }, requestId), note: code };
 }
 
 function refusalContent(language: Language, { code, message }: Refusal, way: Html): Content {
