@@ -79,9 +79,10 @@ export function storyLines(story: CheckoutStory): readonly StoryLine[] {
   const ordered = lines.toSorted(
     (left, right) => left.entry.at - right.entry.at || ORDER.indexOf(left.place) - ORDER.indexOf(right.place),
   );
+  const deliveries = Map.groupBy(story.deliveries, ({ eventId }) => eventId);
   return ordered.map(({ entry, request, event }) => {
-    const under = followers(event, story.deliveries);
-    return { entry, request, event, under };
+    const under = (event && deliveries.get(event.id)) ?? [];
+    return { entry, request, event, under: under.flatMap(deliveryLines) };
   });
 }
 
@@ -108,14 +109,6 @@ function differing({ differences }: ToldRequest): string {
 /** An event, as a line of a story. */
 export function eventEntry({ id, type, createdAt: at }: ToldEvent): StoryEntry {
   return { at, what: "event", id, of: null, status: null, durationMs: null, text: type };
-}
-
-function followers(
-  event: ToldEvent | undefined,
-  deliveries: readonly ToldDelivery[],
-): readonly DeliveryLine[] {
-  if (event === undefined) return [];
-  return deliveries.filter(({ eventId }) => eventId === event.id).flatMap(deliveryLines);
 }
 
 function placedRequest(request: ToldRequest): Placed {

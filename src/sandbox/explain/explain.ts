@@ -6,14 +6,14 @@ import {
   explainOrder,
   type ToldCheckout,
 } from "../../core/explain/checkout.ts";
-import type { ToldDelivery } from "../../core/explain/delivery.ts";
 import { differencesOf, explainRequest, refusedKey } from "../../core/explain/request.ts";
-import type { ToldRequest } from "../../core/explain/timeline.ts";
+import type { CheckoutStory, ToldRequest } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { keptHeader, type LoggedRequest } from "../../core/request/logged-request.ts";
 import { isUuid, printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
+import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import type { KeptAnswer } from "../../store/checkout/idempotency-keys.ts";
@@ -22,6 +22,14 @@ import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
 /** What explaining reads: the state, and the log of requests. */
 export type ExplainContext = ServiceContext & { readonly requests: Pick<RequestLog, "find" | "list"> };
+
+/** A delivery with its tries, as the state has them. */
+type ReadDelivery = Omit<Delivery, "tries"> & { readonly tries: readonly DeliveryAttempt[] };
+
+/** A checkout with its story, whose deliveries are whole. */
+export type ReadCheckout = Pick<ToldCheckout, "checkout"> & {
+  readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly ReadDelivery[] };
+};
 
 /** How many requests, checkouts and deliveries a story tells at most, the newest. */
 const MAX_TOLD = 1000;
@@ -125,10 +133,10 @@ async function ofCheckout({ context, storeId, id }: Looking): Promise<Explanatio
 export function tell(
   context: ExplainContext,
   { checkout, attempts, lateResults }: Pick<CheckoutView, "checkout" | "attempts" | "lateResults">,
-): ToldCheckout {
+): ReadCheckout {
   const { store } = context;
   const { id, storeId, orderId } = checkout;
-  const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => toldDelivery(store, one));
+  const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(store, one));
   const of = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
   // The request that created it began before it was there, and ended after that.
   const requests = of.filter(
@@ -174,7 +182,7 @@ function ofEvent({ context: { store }, storeId, id }: Looking): Explanation | un
   const deliveries = store.deliveries.list(filter).toReversed();
   return explainEvent(
     event,
-    deliveries.map((one) => toldDelivery(store, one)),
+    deliveries.map((one) => readDelivery(store, one)),
   );
 }
 
@@ -182,9 +190,9 @@ function ofDelivery({ context: { store }, storeId, id }: Looking): Explanation |
   const delivery = store.deliveries.find(id);
   const event = delivery && store.events.find(delivery.eventId);
   if (delivery?.storeId !== storeId || event === undefined) return undefined;
-  return explainDelivery(event, toldDelivery(store, delivery));
+  return explainDelivery(event, readDelivery(store, delivery));
 }
 
-function toldDelivery(store: Store, delivery: Delivery): ToldDelivery {
+function readDelivery(store: Store, delivery: Delivery): ReadDelivery {
   return { ...delivery, tries: store.deliveryAttempts.of(delivery.id) };
 }

@@ -1,13 +1,12 @@
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import type { ToldEvent, ToldRequest } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
 import { actForm, storePath } from "../forms.ts";
 import { bytes, copyable, facts } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { PortalContext, View } from "../view.ts";
-import { attemptDetails } from "../webhook/attempt-parts.ts";
+import { attemptDetails, type TriedDelivery } from "../webhook/attempt-parts.ts";
 import { STORY_TEXTS } from "./texts.ts";
 
 /** What folds out of a request's line: where its page is, why it was refused, and its bytes as they are there. */
@@ -36,12 +35,11 @@ export function eventMore(
   ${bytes(view, texts.eventBody, body)} ${actForm(view, { action, label: texts.replay })}`;
 }
 
+/** A try of a delivery, as the state has both. */
+export type Tried = { readonly delivery: TriedDelivery; readonly attempt: DeliveryAttempt };
+
 /** What folds out of a try's line: where its delivery's page is, and all that is there of the try. */
-export function tryMore(
-  context: PortalContext,
-  view: View,
-  { delivery, attempt }: { readonly delivery: Delivery; readonly attempt: DeliveryAttempt },
-): Html {
+export function tryMore(context: PortalContext, view: View, { delivery, attempt }: Tried): Html {
   const texts = STORY_TEXTS[view.language];
   const { id } = delivery;
   return html`${facts([[texts.delivery, linkedId(view, `/webhooks/deliveries/${id}`, id)]])}

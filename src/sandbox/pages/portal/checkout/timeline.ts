@@ -1,25 +1,35 @@
 import { iso } from "../../../../core/clock.ts";
-import type { ToldCheckout } from "../../../../core/explain/checkout.ts";
 import type { DeliveryLine } from "../../../../core/explain/delivery.ts";
 import type { StoryEntry } from "../../../../core/explain/explanation.ts";
 import { storyLines, type StoryLine } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { copyable, moment } from "../parts.ts";
+import type { ReadCheckout } from "../../../explain/explain.ts";
 import type { PortalContext, View } from "../view.ts";
-import { eventMore, requestMore, tryMore } from "./details.ts";
+import { eventMore, requestMore, tryMore, type Tried } from "./details.ts";
 import { STORY_TEXTS } from "./texts.ts";
 
 /** How many lines a page shows, the last ones: `checkout explain` tells all. */
 const MAX_LINES = 200;
 
 /** What a page of a story is made from. */
-type Telling = { readonly told: ToldCheckout; readonly command: string };
+type Telling = { readonly told: ReadCheckout; readonly command: string };
+
+/** A story with what its lines are looked up in, each of them many times. */
+type Indexed = {
+  readonly told: ReadCheckout;
+  /** The tries of all deliveries, by `tryKey`. */
+  readonly tries: ReadonlyMap<string, Tried>;
+  /** The position of the first request of each id. */
+  readonly firstPositions: ReadonlyMap<string, number>;
+};
 
 /** The story, line for line as `checkout explain` has it. Each line has an address, and folds out. */
 export function timeline(context: PortalContext, view: View, { told, command }: Telling): Html {
   const texts = STORY_TEXTS[view.language];
   const { shown, left } = lastLines(storyLines(told.story));
+  const indexed = indexOf(told);
   const cut =
     left === 0
       ? ""
@@ -32,10 +42,24 @@ export function timeline(context: PortalContext, view: View, { told, command }: 
     <ol class="story" lang="en" aria-labelledby="story">
       ${shown.map((line, index) => {
         const isNewDay = dayOf(line) !== (index === 0 ? "" : dayOf(shown[index - 1] ?? line));
-        return html`${isNewDay ? html`<li class="day">${dayOf(line)}</li>` : ""}${shownLine(context, view, { line, told })}`;
+        return html`${isNewDay ? html`<li class="day">${dayOf(line)}</li>` : ""}${shownLine(context, view, { line, indexed })}`;
       })}
     </ol>
   </section>`;
+}
+
+function indexOf(told: ReadCheckout): Indexed {
+  const { deliveries, requests } = told.story;
+  const tries = deliveries.flatMap((delivery) =>
+    delivery.tries.map((attempt) => [tryKey(delivery.id, attempt.number), { delivery, attempt }] as const),
+  );
+  const positions = requests.map(({ requestId, position }) => [requestId, position] as const);
+  // Of two with one key a map keeps the last.
+  return { told, tries: new Map(tries), firstPositions: new Map(positions.toReversed()) };
+}
+
+function tryKey(deliveryId: string, number: number | "next"): string {
+  return `delivery-${deliveryId}-${number}`;
 }
 
 /** The last lines, as far as a page shows them, and how many there are before them. */
@@ -59,45 +83,40 @@ function dayOf({ entry }: StoryLine): string {
 function shownLine(
   context: PortalContext,
   view: View,
-  { line, told }: Pick<Telling, "told"> & { readonly line: StoryLine },
+  { line, indexed }: { readonly line: StoryLine; readonly indexed: Indexed },
 ): Html {
   const { entry, request, event, under } = line;
+  const { checkout } = indexed.told;
   const details =
     request !== undefined
-      ? requestMore(view, request, told.checkout)
+      ? requestMore(view, request, checkout)
       : event !== undefined
-        ? eventMore(context, view, { event, checkout: told.checkout })
+        ? eventMore(context, view, { event, checkout })
         : undefined;
   const below =
     under.length === 0
       ? ""
       : html`<ol class="under">
-          ${under.map((one) => shownDelivery(context, view, one))}
+          ${under.map((one) => shownDelivery(context, view, { line: one, indexed }))}
         </ol>`;
-  const anchor = anchorOf(entry, { told }, request?.position);
+  const anchor = anchorOf(entry, indexed, request?.position);
   return html`<li class="${entry.what} ${toneOf(entry)}" id="${anchor}">
     ${foldedOut(view, { entry, anchor }, details)} ${below}
   </li>`;
 }
 
-function shownDelivery(context: PortalContext, view: View, { entry, attempt }: DeliveryLine): Html {
-  const details = attempt && triedAs(context, view, { id: entry.id ?? "", number: attempt.number });
-  const anchor = `delivery-${entry.id ?? ""}-${attempt?.number ?? "next"}`;
+function shownDelivery(
+  context: PortalContext,
+  view: View,
+  { line, indexed }: { readonly line: DeliveryLine; readonly indexed: Indexed },
+): Html {
+  const { entry, attempt } = line;
+  const anchor = tryKey(entry.id ?? "", attempt?.number ?? "next");
+  const tried = indexed.tries.get(anchor);
+  const details = tried && tryMore(context, view, tried);
   return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
     ${foldedOut(view, { entry, anchor }, details)}
   </li>`;
-}
-
-/** The whole try that a line is about. */
-function triedAs(
-  context: PortalContext,
-  view: View,
-  { id, number }: { readonly id: string; readonly number: number },
-): Html | undefined {
-  const { deliveries, deliveryAttempts } = context.store;
-  const delivery = deliveries.find(id);
-  const attempt = deliveryAttempts.of(id).find((one) => one.number === number);
-  return delivery && attempt && tryMore(context, view, { delivery, attempt });
 }
 
 /** Its time is its link; a line of which there is more folds out. */
@@ -139,11 +158,14 @@ function withCause(text: string): Html {
  * Its address within the page. The lines of a payer have no id, and are named by their first words and their time; a
  * create that was answered again has the id of its first answer.
  */
-function anchorOf({ what, id, at, text }: StoryEntry, { told }: Pick<Telling, "told">, position = 0): string {
+function anchorOf(
+  { what, id, at, text }: StoryEntry,
+  { firstPositions }: Indexed,
+  position: number | undefined,
+): string {
   if (id === null) return `${(text.match(/[a-z\d]+/g) ?? []).slice(0, 4).join("-")}-${at}`;
   if (what !== "request") return `${what}-${id}`;
-  const first = told.story.requests.find(({ requestId }) => requestId === id);
-  return first?.position === position ? `request-${id}` : `request-${id}-${position}`;
+  return firstPositions.get(id) === position ? `request-${id}` : `request-${id}-${position ?? 0}`;
 }
 
 function toneOf({ what, text, status }: StoryEntry): string {

@@ -12,6 +12,9 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 type Texts = (typeof WEBHOOK_TEXTS)["en"];
 type Asked = Pick<View, "language">;
 
+/** A delivery whose try is shown; how many tries it has had is not. */
+export type TriedDelivery = Omit<Delivery, "tries">;
+
 /**
  * One try of a delivery: what was sent, byte for byte, with which secret it was signed, what the receiver answered, the
  * likely cause of a failure, and what comes next.
@@ -19,7 +22,7 @@ type Asked = Pick<View, "language">;
 export function attemptDetails(
   context: Pick<PortalContext, "store" | "masterKey">,
   view: Asked,
-  delivery: Delivery,
+  delivery: TriedDelivery,
   attempt: DeliveryAttempt,
 ): Html {
   const texts = WEBHOOK_TEXTS[view.language];
@@ -50,7 +53,7 @@ function signingWords(texts: Texts, signing: Signing): Html {
 
 function attemptFacts(
   { language }: Asked,
-  delivery: Delivery,
+  delivery: TriedDelivery,
   attempt: DeliveryAttempt,
 ): readonly (readonly [string, Html | string])[] {
   const texts = WEBHOOK_TEXTS[language];
@@ -85,7 +88,7 @@ function withIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoint
 }
 
 /** The line that checks the signature in a terminal, as at the moment when it was sent. */
-function checkLine(texts: Texts, { eventId }: Delivery, { headers, signing }: SentTry): Html {
+function checkLine(texts: Texts, { eventId }: TriedDelivery, { headers, signing }: SentTry): Html {
   // The event has the bytes that were signed, and not those that the fault has put in their place.
   if (!signing.known || signing.fault === "changed_body") return html``;
   const [timestamp = "", signature = ""] = [headers[HEADERS.timestamp], headers[HEADERS.signature]];
