@@ -55,6 +55,15 @@ test("every request of v1 is in the log, refused or not, with what the interface
   expect(entries.map(({ decisions }) => decisions)).toEqual([[], [5], [4, 5], [4], [4], [4], [9]]);
 });
 
+test("how long a request took is told in tenths of a millisecond", async () => {
+  let now = 0;
+  const command = { world: { monotonic: () => (now += 3.0401) } };
+  const { sandbox, list } = await open(createHarness(), [], command);
+  await sandbox.request({ path: "/v1/x", headers: sandbox.auth });
+  const [entry] = await list();
+  expect(String(entry?.["duration_ms"])).toMatch(/^\d+\.\d$/);
+});
+
 test("the list is narrowed by status, method, path, order, time and number", async () => {
   const { harness, list, post } = await open();
   for (const orderId of ["a", "b", "c"]) {
@@ -443,8 +452,12 @@ test("a start makes no log, and the first request does", async () => {
 });
 
 /** A sandbox, its list of requests, and creates by its key. */
-async function open(harness: Harness = createHarness(), args: readonly string[] = []) {
-  const started = await harness.start(args);
+async function open(
+  harness: Harness = createHarness(),
+  args: readonly string[] = [],
+  command: Parameters<Harness["start"]>[1] = {},
+) {
+  const started = await harness.start(args, command);
   const { ready } = started;
   const auth = { Authorization: `Bearer ${ready.api_key ?? ""}` };
   const sandbox: RunningSandbox & { readonly auth: Record<string, string> } = { ...started, auth };

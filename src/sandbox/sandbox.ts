@@ -202,7 +202,9 @@ function logInto(
 ) {
   const secrets = [controlToken, adminToken];
   return (request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer => {
-    const noting = { at: now(), milliseconds: monotonic() - startedAt, secrets };
+    // Up to the next tenth: what both logs say, and no request is told to have ended before its checkout was made.
+    const milliseconds = Math.ceil((monotonic() - startedAt) * 10) / 10;
+    const noting = { at: now(), milliseconds, secrets };
     if (isShown(request, answer)) log.add(entryOf(request, answer, noting));
     requests.note(request, answer, noting);
     return answer;

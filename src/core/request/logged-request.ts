@@ -19,6 +19,7 @@ export type LoggedRequest = {
   readonly code: ErrorCode | null;
   /** Of the body or of the checkout that was read; null where there is none. */
   readonly orderId: string | null;
+  /** In tenths of a millisecond, rounded up. */
   readonly durationMs: number;
   /** Numbers of the decisions that the answer relied on. */
   readonly decisions: readonly number[];
