@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import Database from "better-sqlite3";
@@ -811,6 +811,22 @@ test("the variable names the file of every command: whoami, --target, config and
   for (const words of ["config validate", "whoami --target staging"]) {
     const { code, stderr } = await ask(harness, words, { env: lost });
     expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining(`there is no file ${path}`)]);
+  }
+});
+
+test("a folder in the place of the configuration is told as one", async () => {
+  const harness = createHarness();
+  symlinkSync(harness.cwd, join(harness.cwd, "link"));
+  for (const [words, path] of [
+    ["config validate --file .", harness.cwd],
+    ["config apply --file .", harness.cwd],
+    ["config diff --file link", join(harness.cwd, "link")],
+    ["sandbox start --config .", harness.cwd],
+  ] as const) {
+    const { code, stderr } = await ask(harness, words);
+    expect([words, code]).toEqual([words, 2]);
+    expect(stderr).toContain(`${path} is a folder, not a file`);
+    expect(stderr).toContain(`such as ${join(path, "checkout.config.json")}`);
   }
 });
 

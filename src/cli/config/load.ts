@@ -1,10 +1,12 @@
+import { join } from "node:path";
 import { namedField, type FieldFault } from "../../core/config/field.ts";
+import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { ConfigFault, ReadConfig } from "../../core/config/read.ts";
 import type { ConfigFile, WantedStore } from "../../core/config/schema.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 import { shortPath } from "../folder/state-folder.ts";
-import { EXIT, fail, type Problem } from "../problem.ts";
+import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
 import { findConfig, type ConfigOptions } from "./find.ts";
 
 /** A configuration that was read, and how what is wrong with it is said. */
@@ -30,7 +32,13 @@ export async function loadConfig(
   const found = findConfig(world, options);
   if (!found.ok || found.value === undefined) return found.ok ? accept(undefined) : found;
   const path = found.value;
-  return loadText(world, path, world.files.read(path) ?? "");
+  const { files } = world;
+  if (files.exists(path) && files.look(files.realPath(path))?.kind === "folder")
+    return failUsage(
+      `${path} is a folder, not a file`,
+      `name the file in it, such as ${join(path, CONFIG_FILE)}`,
+    );
+  return loadText(world, path, files.read(path) ?? "");
 }
 
 /** Reads the text of a configuration; `path` is its file, or what it is called in messages. */
