@@ -6,6 +6,7 @@ import { PORTAL } from "../src/sandbox/pages/portal/portal.ts";
 import { createHarness } from "./support/harness.ts";
 import { codeOf, cookieIn, load, newLink, portalHost, postForm, signIn } from "./support/portal-sign-in.ts";
 
+const TERMS = ["--amount-minor", "1", "--currency", "EUR", "--payment-method", "alipay_plus"];
 const MINUTE_MS = 60_000;
 const SIGN_IN = "/portal/sign-in";
 
@@ -255,6 +256,29 @@ test("checkout open hands the browser a file that leads on, and no code", async 
   const store = await harness.run(["open", "--store", sandbox.ready.store_id]);
   expect(store.code).toBe(0);
   expect(readFileSync(file, "utf8")).toContain(encodeURIComponent(`${home}/start`));
+});
+
+test("checkout open says that nothing has an id, and gives out no link", async () => {
+  const { harness, sandbox } = await openPortal();
+  const { store_id: storeId } = sandbox.ready;
+  const other = JSON.parse((await harness.run(["stores", "create", "--json"])).stdout) as {
+    readonly store_id: string;
+  };
+  const made = await harness.run(["orders", "create", "--order-id", "a", ...TERMS, "--json"]);
+  const { id } = (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data;
+  for (const words of [id, id.toUpperCase(), `${id} --store ${storeId}`, storeId, id.slice(-8), "nothing"])
+    expect([words, (await harness.run(["open", ...words.split(" ")])).code]).toEqual([words, 0]);
+  const unknown = "0199a3c4-5d00-7000-8000-00000000dead";
+  for (const [words, said] of [
+    [unknown, `nothing in this sandbox has the id ${unknown}`],
+    [`${unknown} --store ${storeId}`, `nothing in this store has the id ${unknown}`],
+    [`${id} --store ${other.store_id}`, `nothing in this store has the id ${id}`],
+  ] as const) {
+    const { code, stdout, stderr } = await harness.run(["open", ...words.split(" ")]);
+    expect([words, code, stdout]).toEqual([words, 1, ""]);
+    expect(stderr).toContain(said);
+  }
+  expect(harness.opened).toHaveLength(6);
 });
 
 test("where only the environment names a sandbox, the file is in a folder of its own that is gone then", async () => {

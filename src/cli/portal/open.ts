@@ -64,8 +64,12 @@ async function newSignIn(
   const first = storeId === undefined ? "/portal" : `/portal/${storeId}`;
   const page = storeId === undefined ? first : `${first}/start`;
   const to = id === undefined ? page : `${first}/find?${new URLSearchParams({ q: id }).toString()}`;
-  return callSandbox(context, target.value, { name: "createSignIn", body: { to } });
+  return callSandbox(context, target.value, { name: "createSignIn", body: { to }, nextAfter: NEXT_AFTER });
 }
+
+const NEXT_AFTER = {
+  not_found: "checkout orders list, sessions list, events list and requests list show the ids of a store",
+} as const;
 
 type Opened =
   | { readonly ok: true; readonly settle: () => Promise<void> }

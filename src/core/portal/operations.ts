@@ -8,11 +8,11 @@ export const portalOperations = {
     path: "/portal/sign-ins",
     summary: "Makes a link that signs one browser in to the portal, once",
     request: z.strictObject({
-      /** The page to show then: a path of the portal. */
+      /** The page to show then: a path of the portal. Refused where it looks for a UUID that nothing has. */
       to: z.string().max(2048).optional(),
     }),
     answer: z.object({ signInUrl: z.string(), expiresAt: moment }),
-    refusals: ["state_conflict"],
+    refusals: ["not_found", "state_conflict"],
   }),
   endPortalSessions: sandboxOperation({
     method: "DELETE",

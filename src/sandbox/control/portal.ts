@@ -1,12 +1,16 @@
 import type { portalOperations } from "../../core/portal/operations.ts";
 import { accept, refuse } from "../../core/outcome.ts";
+import { requireFound } from "../explain/portal-page.ts";
 import { PORTAL_IS_OFF, signInLink } from "../runtime/portal-access.ts";
 import type { Handlers } from "./handler.ts";
 
 /** What each operation on the portal does. */
 export const portalHandlers = {
-  createSignIn: async ({ portal }, { body: { to } }) => {
+  createSignIn: async (context, { body: { to } }) => {
+    const { portal } = context;
     if (portal.isOff) return refuse("state_conflict", PORTAL_IS_OFF);
+    const found = requireFound(context, to ?? "");
+    if (!found.ok) return found;
     const { code, expiresAt } = portal.issueCode();
     return accept({ signInUrl: signInLink(portal, code, to), expiresAt });
   },
