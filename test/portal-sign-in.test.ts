@@ -3,8 +3,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { PORTAL } from "../src/sandbox/pages/portal/portal.ts";
+import { realWorld } from "../src/real-world.ts";
 import { createHarness } from "./support/harness.ts";
 import { codeOf, cookieIn, load, newLink, portalHost, postForm, signIn } from "./support/portal-sign-in.ts";
+import { tempFolder } from "./support/temp-folder.ts";
 
 const TERMS = ["--amount-minor", "1", "--currency", "EUR", "--payment-method", "alipay_plus"];
 const MINUTE_MS = 60_000;
@@ -301,6 +303,27 @@ test("where only the environment names a sandbox, the file is in a folder of its
   const shown = await harness.run(["open", "--json"], { env });
   const told = JSON.parse(shown.stdout) as { readonly opened: boolean; readonly sign_in_url: string };
   expect([shown.code, told.opened, codeOf(told.sign_in_url).length]).toEqual([0, false, 22]);
+});
+
+test("checkout open prints the link where its file cannot be written, and why", async () => {
+  const { harness, sandbox, enter } = await openPortal();
+  const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+  const fails = (): never => {
+    throw full;
+  };
+  const { base_url: url, control_token: token } = sandbox.ready;
+  const env = { CHECKOUT_BASE_URL: url, CHECKOUT_CONTROL_TOKEN: token };
+  const elsewhere = { env, world: { temporaryFile: fails } };
+  const { files } = realWorld();
+  for (const command of [
+    { world: { files: { ...files, write: fails } } },
+    { ...elsewhere, cwd: tempFolder() },
+  ]) {
+    const { code, stdout, stderr } = await harness.run(["open"], command);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/no browser was opened .*disk is full/)]);
+    expect((await enter(codeOf(stdout.trim()))).status).toBe(303);
+  }
+  expect(harness.opened).toEqual([]);
 });
 
 test("no code, cookie or token of a form is in a log, in the state folder, or in the answer of another page", async () => {

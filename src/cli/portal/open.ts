@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { pathToFileURL } from "node:url";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { iso } from "../../core/clock.ts";
-import type { Outcome } from "../../core/outcome.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
@@ -10,7 +10,7 @@ import { callSandbox, controlTarget } from "../control-command.ts";
 import { stateFile } from "../folder/files.ts";
 import { findStateFolder, liveRun } from "../folder/state-folder.ts";
 import type { ServiceOptions } from "../settings.ts";
-import type { Ending, Problem } from "../problem.ts";
+import { fail, storageProblem, type Ending, type Problem } from "../problem.ts";
 
 type OpenOptions = ServiceOptions & { readonly print?: boolean };
 
@@ -83,7 +83,9 @@ type Opened =
 async function openSecretly(world: World, options: OpenOptions, link: string): Promise<Opened> {
   const folder = liveFolder(world, options);
   const page = leadingOn(link);
-  const file = folder === undefined ? world.temporaryFile(FILE, page) : keptFile(world, folder, page);
+  const written = writeFile(world, folder, page);
+  if (!written.ok) return { ok: false, message: written.refusal.message };
+  const file = written.value;
   const opened = await world.openBrowser(pathToFileURL(file.path).href);
   if (!opened.ok) {
     file.remove();
@@ -95,6 +97,17 @@ async function openSecretly(world: World, options: OpenOptions, link: string): P
     file.remove();
   };
   return { ok: true, settle };
+}
+
+/** A disk that is full or cannot be written is no reason to have no link. */
+function writeFile(world: World, folder: string | undefined, page: string): Outcome<TemporaryFile, Problem> {
+  try {
+    return accept(folder === undefined ? world.temporaryFile(FILE, page) : keptFile(world, folder, page));
+  } catch (error) {
+    const problem = storageProblem(error);
+    if (problem === undefined) throw error;
+    return fail(problem);
+  }
 }
 
 function keptFile(world: World, folder: string, content: string): TemporaryFile {
