@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
@@ -607,6 +616,33 @@ test("a folder, a link and a pipe among the snapshots are none, and hold nobody 
     const restored = await harness.run(["snapshots", "restore", "pipe"]);
     expect([isStopped, restored.code, restored.stdout]).toEqual([isStopped, 1, ""]);
     expect(restored.stderr).toContain("no snapshot");
+  }
+});
+
+test("a file that is too large for a snapshot is listed as one, restored as none, and removed", async () => {
+  const { harness, sandbox, run } = await open();
+  await run("snapshots create base");
+  const file = join(harness.cwd, ".checkout/snapshots/huge.snapshot");
+  for (const isLive of [true, false]) {
+    writeFileSync(file, "");
+    truncateSync(file, 3 * 2 ** 30);
+    const { snapshots } = JSON.parse(await run("snapshots list --json")) as {
+      readonly snapshots: readonly object[];
+    };
+    const problem = expect.stringContaining("larger than 2 GiB") as string;
+    expect([isLive, snapshots]).toMatchObject([
+      isLive,
+      [
+        { name: "base", problem: null },
+        { name: "huge", bytes: 3 * 2 ** 30, problem },
+      ],
+    ]);
+    const restored = await harness.run(["snapshots", "restore", "huge"]);
+    expect([isLive, restored.code]).toEqual([isLive, 1]);
+    expect(restored.stderr).toContain("larger than 2 GiB");
+    await run("snapshots remove huge");
+    expect(existsSync(file)).toBe(false);
+    if (isLive) await sandbox.stop();
   }
 });
 

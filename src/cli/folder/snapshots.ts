@@ -17,6 +17,9 @@ export function snapshotsIn({ files }: Pick<World, "files">, folder: string): Sn
             .list(path)
             .flatMap((file) => (isFile(join(path, file)) ? (nameOfSnapshotFile(file) ?? []) : []))
         : [],
+    // From behind its end: nothing but the size is read.
+    size: (name) =>
+      isFile(fileOf(name)) ? files.readFrom(fileOf(name), Number.MAX_SAFE_INTEGER)?.size : undefined,
     read: (name) => (isFile(fileOf(name)) ? files.readBytes(fileOf(name)) : undefined),
     write: (name, bytes) => {
       files.makeFolder(path);

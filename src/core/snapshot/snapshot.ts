@@ -20,6 +20,9 @@ export const SNAPSHOT_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 /** Bytes of the key that the signing secrets in a snapshot are sealed with, which is in the snapshot: AES-256. */
 export const SNAPSHOT_KEY_BYTES = 32;
 
+/** The largest snapshot that can be read: Node reads no larger file at once. */
+export const MAX_SNAPSHOT_BYTES = 2 ** 31 - 1;
+
 /** The folder of a state folder that snapshots are in. */
 export const SNAPSHOTS_FOLDER = "snapshots";
 

@@ -1,5 +1,5 @@
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { SnapshotFacts, SnapshotScope } from "../../core/snapshot/snapshot.ts";
+import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { noStore } from "../at-store.ts";
 import type { SnapshotShelf } from "./shelf.ts";
@@ -22,6 +22,8 @@ export type NamedSnapshot = {
   readonly bytes: number;
   readonly problem: string | null;
 };
+
+const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 
 /** Takes a snapshot under a name, in the place of an older one. Refuses with `not_found`, and while a store is erased. */
 export function createSnapshot(
@@ -51,10 +53,12 @@ export function listSnapshots(
     .names()
     .toSorted()
     .flatMap((name) => {
+      const size = shelf.size(name);
+      if (size !== undefined && size > MAX_SNAPSHOT_BYTES) return [unreadable(name, size, TOO_LARGE)];
       const bytes = shelf.read(name);
       if (bytes === undefined) return [];
       const opened = store.snapshots.open(bytes);
-      if (!opened.ok) return [unreadable(name, bytes, opened.refusal.message)];
+      if (!opened.ok) return [unreadable(name, bytes.length, opened.refusal.message)];
       opened.value.connection.close();
       return [named(name, bytes, opened.value)];
     });
@@ -66,13 +70,15 @@ export async function restoreNamed(
   name: string,
   scope: SnapshotScope | "as_taken",
 ): Promise<Outcome<readonly RestoredStore[]>> {
+  if ((context.snapshotShelf.size(name) ?? 0) > MAX_SNAPSHOT_BYTES)
+    return refuse("invalid_parameter", `the snapshot cannot be restored: ${TOO_LARGE}`);
   const bytes = context.snapshotShelf.read(name);
   return bytes === undefined ? noSnapshot(name) : restoreSnapshot(context, scope, bytes);
 }
 
 /** Removes a named snapshot. Refuses with `not_found`. */
 export function removeSnapshot(shelf: SnapshotShelf, name: string): Outcome<{ readonly name: string }> {
-  if (shelf.read(name) === undefined) return noSnapshot(name);
+  if (shelf.size(name) === undefined) return noSnapshot(name);
   shelf.remove(name);
   return accept({ name });
 }
@@ -82,8 +88,8 @@ function named(name: string, bytes: Uint8Array, facts: SnapshotFacts): NamedSnap
   return { name, storeId, takenAt, format, bytes: bytes.length, problem: null };
 }
 
-function unreadable(name: string, bytes: Uint8Array, problem: string): NamedSnapshot {
-  return { name, storeId: null, takenAt: null, format: null, bytes: bytes.length, problem };
+function unreadable(name: string, bytes: number, problem: string): NamedSnapshot {
+  return { name, storeId: null, takenAt: null, format: null, bytes, problem };
 }
 
 function noSnapshot(name: string): Outcome<never> {
