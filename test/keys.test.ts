@@ -249,6 +249,33 @@ test("the key of the folder and the last one of a store can be revoked, and it i
   expect((await harness.run(create, { env: { CHECKOUT_API_KEY: apiKey } })).code).toBe(0);
 });
 
+test("the variables leave out the key of the folder once it is revoked, and say why", async () => {
+  const { harness, sandbox, make } = await openShop();
+  await make();
+  const other = JSON.parse((await harness.run(["stores", "create", "--name", "Tea", "--json"])).stdout) as {
+    readonly api_key: string;
+  };
+  for (const [key, words] of [
+    [sandbox.ready.api_key ?? "", []],
+    [other.api_key, ["--store", "Tea"]],
+  ] as const) {
+    const env = ["env", "--format", "json", ...words];
+    expect(JSON.parse((await harness.run(env)).stdout)).toMatchObject({ CHECKOUT_API_KEY: key });
+    const kept = JSON.parse((await harness.run(["keys", "list", "--json", ...words])).stdout) as {
+      readonly kept_key_id: string;
+    };
+    expect((await harness.run(["keys", "revoke", kept.kept_key_id, ...words])).code).toBe(0);
+    const { code, stdout, stderr } = await harness.run(env);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("CHECKOUT_API_KEY is left out")]);
+    expect(stderr).toContain("is revoked; make another: checkout keys create");
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
+      "CHECKOUT_BASE_URL",
+      "CHECKOUT_STORE_ID",
+      "CHECKOUT_SIGNING_SECRET",
+    ]);
+  }
+});
+
 test("a key of a drill is neither listed nor revoked by its id, and what is no key is said", async () => {
   const { harness, sandbox, type, asked } = await openShop();
   const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };

@@ -20,6 +20,13 @@ type Format = (typeof FORMATS)[number];
 
 type EnvOptions = CommonOptions & { readonly format?: Format; readonly control?: boolean };
 
+const NONE_IS_KEPT = "credentials.json does not hold the key of this store";
+const KEPT_IS_REVOKED =
+  "the key of this store in credentials.json is revoked; make another: checkout keys create";
+
+/** What an application of a store needs, and the last four characters of its keys that are revoked. */
+type Access = StoreAccess & { readonly revoked: readonly string[] };
+
 /** `checkout env`. */
 export function registerEnv(parent: Command, registry: Registry): void {
   register<EnvOptions>(parent, registry, {
@@ -52,14 +59,15 @@ async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
   const { control_token: token } = live.value.run;
   const access = await accessTo(context, options, { folder: found.value, live: live.value });
   if (!access.ok) return access;
+  const { revoked } = access.value;
+  const isRevoked = access.value.apiKey !== null && revoked.includes(access.value.apiKey.slice(-4));
+  const apiKey = isRevoked ? null : access.value.apiKey;
   const variables = {
-    ...variablesOf(access.value),
+    ...variablesOf({ ...access.value, apiKey }),
     ...(options.control === true ? { CHECKOUT_CONTROL_TOKEN: token } : {}),
   };
-  if (access.value.apiKey === null)
-    printer.trace(
-      "warning: CHECKOUT_API_KEY is left out: credentials.json does not hold the key of this store",
-    );
+  if (apiKey === null)
+    printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? KEPT_IS_REVOKED : NONE_IS_KEPT}`);
   return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
 }
 
@@ -68,7 +76,7 @@ async function accessTo(
   context: Context,
   options: EnvOptions,
   { folder, live }: { readonly folder: string; readonly live: Live },
-): Promise<Outcome<StoreAccess, Problem>> {
+): Promise<Outcome<Access, Problem>> {
   const { world, version } = context;
   const { port, control_token: token } = live.run;
   const origin = localOrigin(port ?? 0);
@@ -78,12 +86,17 @@ async function accessTo(
     const ready = readyOfLive(world, folder, live);
     if (!ready.ok) return ready;
     const { api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = ready.value;
-    return accept({ baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret });
+    const { revokedKeyEnds: revoked = [] } = live.description;
+    return accept({ baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, revoked });
   }
-  const { accessIn } = await import("../store/access.ts");
+  const { accessIn, revokedKeyEnds } = await import("../store/access.ts");
   // What the environment says is what this command replaces.
   const env = { ...world.env, CHECKOUT_STORE_ID: undefined, CHECKOUT_API_KEY: undefined };
-  return accessIn({ ...context, world: { ...world, env } }, options, { origin, token, version });
+  const target = { origin, token, version };
+  const access = await accessIn({ ...context, world: { ...world, env } }, options, target);
+  if (!access.ok) return access;
+  const revoked = await revokedKeyEnds(context, target, access.value.storeId);
+  return revoked.ok ? accept({ ...access.value, revoked: revoked.value }) : revoked;
 }
 
 /** Variables as a shell or a tool reads them; any value comes out as it is. */

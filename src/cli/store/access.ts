@@ -17,6 +17,18 @@ export async function accessIn(
   return target.ok ? accessOf(context, options, target.value) : target;
 }
 
+/** The last four characters of the keys of a store that are revoked. */
+export async function revokedKeyEnds(
+  context: Context,
+  target: ControlTarget,
+  storeId: string,
+): Promise<Outcome<readonly string[], Problem>> {
+  const listed = await callSandbox(context, { ...target, storeId }, { name: "listKeys", body: undefined });
+  if (!listed.ok) return listed;
+  const revoked = listed.value.keys.filter(({ revokedAt }) => revokedAt !== null);
+  return accept(revoked.map(({ lastFour }) => lastFour));
+}
+
 /** What an application of a store needs: from its sandbox, and its key from the folder of that. */
 async function accessOf(
   context: Context,

@@ -39,6 +39,8 @@ const sandboxDescription = z.object({
   signingSecret: z.string(),
   /** How many of its endpoints sign with a secret of their own, after a rotation. */
   ownSecrets: z.int().optional(),
+  /** The last four characters of its API keys that are revoked. */
+  revokedKeyEnds: z.array(z.string()).optional(),
   /** The state folder; null where nothing is kept. */
   dataDir: z.string().nullable(),
   ephemeral: z.boolean(),

@@ -34,5 +34,8 @@ function describeNow(context: ControlActs): SandboxDescription {
   };
   if (found === undefined || signingSecret === undefined) return now;
   const { id: storeId, merchantId, store: storeName } = found;
-  return { ...now, ownSecrets: ownSecretsOf(store, storeId), storeId, merchantId, storeName, signingSecret };
+  const ownSecrets = ownSecretsOf(store, storeId);
+  const revoked = store.credentials.of(storeId).filter(({ revokedAt }) => revokedAt !== null);
+  const revokedKeyEnds = revoked.map(({ lastFour }) => lastFour);
+  return { ...now, ownSecrets, revokedKeyEnds, storeId, merchantId, storeName, signingSecret };
 }
