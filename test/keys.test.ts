@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { API_KEY_RANDOM_BYTES, formatTestKey } from "../src/core/credential.ts";
 import { createHarness } from "./support/harness.ts";
 
 const API_KEY = "CHECKOUT_SANDBOX_API_KEY";
@@ -274,6 +275,32 @@ test("the variables leave out the key of the folder once it is revoked, and say 
       "CHECKOUT_SIGNING_SECRET",
     ]);
   }
+});
+
+test("orders are listed of the store of the key, and of none for the key of another sandbox", async () => {
+  const { harness } = await openShop();
+  await harness.run(["stores", "create", "--name", "Tea"]);
+  const create = "orders create --order-id tea-1 --price-id price_coffee --store Tea".split(" ");
+  expect((await harness.run(create)).code).toBe(0);
+  const made = await harness.run(["keys", "create", "--store", "Tea", "--json"]);
+  const unkept = (JSON.parse(made.stdout) as { readonly api_key: string }).api_key;
+  const foreign = formatTestKey(new Uint8Array(API_KEY_RANDOM_BYTES).fill(7));
+  const list = async (apiKey: string, ...words: readonly string[]) =>
+    harness.run([...words, "--json"], { env: { CHECKOUT_API_KEY: apiKey } });
+  const own = await list(unkept, "orders", "list");
+  expect(JSON.parse(own.stdout)).toMatchObject({ checkouts: [{ order_id: "tea-1" }] });
+  for (const words of [
+    ["orders", "list"],
+    ["sessions", "list"],
+    ["orders", "get", "0199a3c4-5d00-7000-8000-000000000001"],
+  ]) {
+    const { code, stdout, stderr } = await list(foreign, ...words);
+    expect([words, code, stdout]).toEqual([words, 4, ""]);
+    expect(stderr).toContain(`svc_test_…${foreign.slice(-4)}) is no key of this sandbox`);
+    expect(stderr).not.toContain(foreign);
+  }
+  const named = await list(foreign, "orders", "list", "--store", "Tea");
+  expect(JSON.parse(named.stdout)).toMatchObject({ checkouts: [{ order_id: "tea-1" }] });
 });
 
 test("a key of a drill is neither listed nor revoked by its id, and what is no key is said", async () => {

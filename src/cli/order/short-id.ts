@@ -6,6 +6,7 @@ import type { CommonOptions, Context } from "../command.ts";
 import { callSandbox, controlTarget, FIND_ID, parseIdOf, type Where } from "../control-command.ts";
 import { isShortId } from "../parsers.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
+import { inStoreOfKey } from "../store/store-of-key.ts";
 
 /** How many of the newest of a store are searched for a short id. */
 const NEWEST = 1000;
@@ -136,5 +137,6 @@ export async function sandboxOnly(
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   // The address is not shown whole: it may hold a password. One without a scheme has no host, and is told as that.
   if (url !== undefined && url.host !== "" && !isLoopback(url.hostname)) return refusal(url.host);
-  return controlTarget(context, options);
+  const target = await controlTarget(context, options);
+  return target.ok ? inStoreOfKey(context, target.value) : target;
 }
