@@ -1,4 +1,5 @@
 import type { Answered, Harness, RunningSandbox } from "./harness.ts";
+import { portalHost, postForm, signIn } from "./portal-sign-in.ts";
 
 /** An answer of the portal, as a browser without JavaScript has it. */
 export type Page = {
@@ -31,38 +32,14 @@ export type Portal = {
 
 /** Signs a browser in to the portal of a sandbox of the harness, as the link of `checkout open` does. */
 export async function signedIn(harness: Harness, sandbox: RunningSandbox): Promise<Portal> {
-  const { control_token: token } = JSON.parse(harness.readState("run.json")) as {
-    readonly control_token: string;
-  };
-  const issued = await sandbox.request({
-    path: "/__sandbox/portal/sign-ins",
-    headers: { Authorization: `Bearer ${token}` },
-    body: "{}",
-  });
-  const { data } = JSON.parse(String(issued.body)) as { readonly data: { readonly sign_in_url: string } };
-  const { host, hash } = new URL(data.sign_in_url);
-  const code = new URLSearchParams(hash.slice(1)).get("t") ?? "";
-  const entered = await sandbox.request({
-    path: "/portal/sign-in",
-    headers: { ...FORM, Host: host },
-    body: new URLSearchParams({ code }).toString(),
-  });
-  const cookie = (entered.headers["Set-Cookie"] ?? "").split(";")[0] ?? "";
-  const get = async (path: string): Promise<Page> =>
-    pageOf(await sandbox.request({ path, headers: { Authorization: "", Host: host, Cookie: cookie } }));
+  const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
+  const host = portalHost(sandbox);
+  const headers = { Authorization: "", Host: host, Cookie: cookie };
+  const get = async (path: string): Promise<Page> => pageOf(await sandbox.request({ path, headers }));
   const { location: first = "" } = await get("/portal");
   const home = first.replace(/\/start$/, "");
-  const { html } = await get(`${home}/clock`);
-  // Without the number of the page: each form is meant, also one that is sent again.
-  const [, formToken = ""] = /name="token" value="([^".]+)/.exec(html) ?? [];
   const post: Portal["post"] = async (path, fields = {}) =>
-    pageOf(
-      await sandbox.request({
-        path,
-        headers: { ...FORM, Host: host, Cookie: cookie },
-        body: new URLSearchParams({ ...fields, token: formToken }).toString(),
-      }),
-    );
+    pageOf(await postForm(sandbox, path, { ...fields, token: formToken }, { Cookie: cookie }));
   const act: Portal["act"] = async (path, fields) => {
     const { location, status, text } = await post(path, fields);
     if (location === undefined) throw new Error(`the form was answered ${status}: ${text}`);
@@ -70,12 +47,6 @@ export async function signedIn(harness: Harness, sandbox: RunningSandbox): Promi
   };
   return { get, post, act, formToken, cookie, host, home };
 }
-
-const FORM = {
-  Authorization: "",
-  "Content-Type": "application/x-www-form-urlencoded",
-  "Sec-Fetch-Site": "same-origin",
-};
 
 function pageOf({ status, headers, body }: Answered): Page {
   const html = String(body);
