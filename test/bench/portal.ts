@@ -76,7 +76,8 @@ async function openPortal(bench: Bench, count: number) {
 type Sending = { readonly headers: Readonly<Record<string, string>>; readonly body?: string };
 type Answer = IncomingMessage & { readonly text: string };
 
-function sender({ port }: Sandbox, agent: Agent) {
+/** Sends requests to a sandbox, and reads their answers to the end. */
+export function sender({ port }: Sandbox, agent: Agent) {
   return (path: string, { headers, body }: Sending): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const method = body === undefined ? "GET" : "POST";
@@ -91,7 +92,7 @@ function sender({ port }: Sandbox, agent: Agent) {
 }
 
 /** Returns the Cookie header of a merchant who is signed in. */
-async function signIn(
+export async function signIn(
   { folder, port }: Sandbox,
   send: (path: string, sending: Sending) => Promise<Answer>,
 ): Promise<string> {

@@ -1,15 +1,13 @@
-import { readFileSync } from "node:fs";
+import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
-import { join } from "node:path";
-import Database from "better-sqlite3";
-import { v7 } from "uuid";
 import { median, medianRatio, type Figure } from "./figures.ts";
 import { measureIdle, ticks } from "./idle.ts";
+import { openFilled } from "./lists.ts";
+import { sender, signIn } from "./portal.ts";
 import type { Bench, Sandbox } from "./processes.ts";
 
 /** How many checkouts are in the store whose pages are loaded. */
 const CHECKOUTS = 100_000;
-const LIFETIME_MS = 3_600_000;
 const MAX_PAGE_MS = 20;
 const LOADS = 150;
 /** Pages that have the same shape are loaded once: one checkout, one request. */
@@ -39,12 +37,9 @@ export async function measureViewers(bench: Bench): Promise<Figure[]> {
 }
 
 async function measurePages(bench: Bench): Promise<Figure[]> {
-  const first = await bench.startSandbox(bench.newPath("portal-pages"));
-  await first.stop();
-  fill(join(first.folder, "sandbox.db"), first.storeId);
-  const sandbox = await bench.startSandbox(first.folder);
+  const { sandbox } = await openFilled(bench, CHECKOUTS);
   await createOne(sandbox);
-  const browser = await signIn(sandbox);
+  const browser = await openBrowser(sandbox);
   const figures: Figure[] = [];
   for (const [shape, address] of await shapesOf(browser)) {
     const times: number[] = [];
@@ -134,7 +129,7 @@ async function openViewers(sandbox: Sandbox, ids: readonly string[]): Promise<Vi
   );
   const viewers: Viewer[] = [];
   for (let at = 0; at < topics.length; at += STREAMS_OF_SESSION) {
-    const browser = await signIn(sandbox);
+    const browser = await openBrowser(sandbox);
     for (const { kind, id } of topics.slice(at, at + STREAMS_OF_SESSION)) {
       const page = kind === "webhooks" ? "/webhooks" : kind === "checkout" ? `/checkouts/${id}` : "/start";
       const query = kind === "checkout" ? `topic=checkout&id=${id}` : `topic=${kind}`;
@@ -148,7 +143,7 @@ async function openViewers(sandbox: Sandbox, ids: readonly string[]): Promise<Vi
 async function measureIdlePortal(sandbox: Sandbox): Promise<Figure[]> {
   const viewers: Viewer[] = [];
   for (let at = 0; at < IDLE_STREAMS; at += STREAMS_OF_SESSION) {
-    const browser = await signIn(sandbox);
+    const browser = await openBrowser(sandbox);
     for (const [, address] of await shapesOf(browser)) await browser.get(address);
     for (let count = 0; count < STREAMS_OF_SESSION; count += 1)
       viewers.push(await browser.follow("/live?topic=store", "/start"));
@@ -158,12 +153,7 @@ async function measureIdlePortal(sandbox: Sandbox): Promise<Figure[]> {
   return figures;
 }
 
-type Page = {
-  readonly status: number;
-  readonly type: string;
-  readonly text: string;
-  readonly location: string;
-};
+type Page = { readonly status: number; readonly type: string; readonly text: string };
 type Browser = {
   readonly home: string;
   readonly get: (address: string) => Promise<Page>;
@@ -172,50 +162,23 @@ type Browser = {
 };
 
 /** A browser profile that is signed in to the portal: six connections, kept alive. */
-async function signIn(sandbox: Sandbox): Promise<Browser> {
+async function openBrowser(sandbox: Sandbox): Promise<Browser> {
   const { port, storeId } = sandbox;
-  const host = `localhost:${port}`;
   const agent = new Agent({ keepAlive: true, maxSockets: 6 });
+  const send = sender(sandbox, agent);
+  const cookie = await signIn(sandbox, send);
+  const headers = { host: `localhost:${port}`, cookie, "accept-language": "en" };
   const home = `/portal/${storeId}`;
-  let cookie = "";
-  const send = (
-    address: string,
-    { form, headers = {} }: { readonly form?: string; readonly headers?: Record<string, string> } = {},
-  ): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
-      const own = { Host: host, Cookie: cookie, "Accept-Language": "en", ...headers };
-      const method = form === undefined ? "GET" : "POST";
-      request({ agent, host: "127.0.0.1", port, method, path: address, headers: own }, resolve)
-        .once("error", reject)
-        .end(form);
-    });
-  const { control_token: token } = JSON.parse(readFileSync(join(sandbox.folder, "run.json"), "utf8")) as {
-    readonly control_token: string;
-  };
-  const issued = await fetch(`http://127.0.0.1:${port}/__sandbox/portal/sign-ins`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: "{}",
-  });
-  const { data } = (await issued.json()) as { readonly data: { readonly sign_in_url: string } };
-  const code = new URLSearchParams(new URL(data.sign_in_url).hash.slice(1)).get("t") ?? "";
-  const form = `code=${encodeURIComponent(code)}`;
-  const type = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
-  const entered = await send("/portal/sign-in", { form, headers: type });
-  await textOf(entered);
-  cookie = (entered.headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "";
-
   const get: Browser["get"] = async (address) => {
-    const answer = await send(address);
-    const { statusCode: status = 0, headers } = answer;
-    const text = await textOf(answer);
-    return { status, type: headers["content-type"] ?? "", text, location: headers.location ?? "" };
+    const { statusCode: status = 0, headers: got, text } = await send(address, { headers });
+    return { status, type: got["content-type"] ?? "", text };
   };
   return {
     home,
     get,
     follow: async (stream, page) => {
-      const answer = await send(home + stream);
+      const sent = request({ agent, host: "127.0.0.1", port, path: home + stream, headers }).end();
+      const [answer] = (await once(sent, "response")) as [IncomingMessage];
       if (answer.statusCode !== 200) throw new Error(`${stream} was answered ${answer.statusCode}`);
       let loads = 0;
       answer.setEncoding("utf8").on("data", (text: string) => {
@@ -227,12 +190,6 @@ async function signIn(sandbox: Sandbox): Promise<Browser> {
       return { end: () => void answer.destroy(), loads: () => loads };
     },
   };
-}
-
-async function textOf(answer: IncomingMessage): Promise<string> {
-  let text = "";
-  for await (const part of answer.setEncoding("utf8")) text += String(part);
-  return text;
 }
 
 async function createOne({ port, apiKey }: Sandbox): Promise<void> {
@@ -251,24 +208,4 @@ async function createOne({ port, apiKey }: Sandbox): Promise<void> {
     }),
   });
   if (answer.status !== 201) throw new Error(`the order was answered ${answer.status}`);
-}
-
-/** Nothing reads this file before it is whole, so it need not survive a crash. */
-function fill(path: string, storeId: string): void {
-  const database = new Database(path);
-  database.pragma("synchronous = OFF");
-  const insert = database.prepare(
-    `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, description,
-       status, created_at, expires_at)
-     VALUES (?, ?, 'order', ?, 1999, 'EUR', 'alipay_plus', 'A ticket', 'succeeded', ?, ?)`,
-  );
-  const from = Date.now() - CHECKOUTS - LIFETIME_MS;
-  database.transaction(() => {
-    for (let number = 0; number < CHECKOUTS; number += 1) {
-      const at = from + number;
-      insert.run(v7({ msecs: at }), storeId, `o-${number}`, at, at + LIFETIME_MS);
-    }
-  })();
-  database.pragma("wal_checkpoint(TRUNCATE)");
-  database.close();
 }
