@@ -619,6 +619,22 @@ test("a folder, a link and a pipe among the snapshots are none, and hold nobody 
   }
 });
 
+test("a snapshot that takes the place of an older one says so", async () => {
+  const { run, sandbox } = await open();
+  for (const isLive of [true, false]) {
+    const name = isLive ? "live" : "stopped";
+    const first = await run(`snapshots create ${name}`);
+    const second = await run(`snapshots create ${name}`);
+    expect([isLive, first.includes("older"), second.includes(", in the place of an older one")]).toEqual([
+      isLive,
+      false,
+      true,
+    ]);
+    expect(JSON.parse(await run(`snapshots create ${name} --json`))).toMatchObject({ replaced: true });
+    if (isLive) await sandbox.stop();
+  }
+});
+
 test("a file that is too large for a snapshot is listed as one, restored as none, and removed", async () => {
   const { harness, sandbox, run } = await open();
   await run("snapshots create base");

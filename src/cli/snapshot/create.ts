@@ -44,9 +44,10 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
   const created = await create(context, options, name);
   if (!created.ok) return created;
   return printer.result(encodeAnswer("createSnapshot", created.value), () => {
-    const { storeId, bytes } = created.value.snapshot;
+    const { snapshot, replaced } = created.value;
+    const { storeId, bytes } = snapshot;
     const what = storeId === null ? "the whole sandbox" : `store ${storeId}`;
-    return `✓ ${printable(name)}: ${what}, ${Math.ceil(bytes / 1024)} KiB`;
+    return `✓ ${printable(name)}: ${what}, ${Math.ceil(bytes / 1024)} KiB${replaced ? ", in the place of an older one" : ""}`;
   });
 }
 
@@ -78,7 +79,7 @@ function create(
       if (!taken.ok) return fail(refusedProblem(taken.refusal, nextAfter));
       const bytes = stopped.snapshotShelf.read(name);
       if (bytes !== undefined) copyTo(context, options, bytes);
-      return accept({ snapshot: taken.value });
+      return taken;
     },
   });
 }

@@ -33,11 +33,21 @@ const namedSnapshot = z.object({
   /** Why it cannot be restored; null if it can. */
   problem: z.string().nullable(),
 });
+const takenSnapshot = z.object({
+  snapshot: namedSnapshot,
+  /** Whether there was one of this name before. */
+  replaced: z.boolean(),
+});
 const oneSnapshot = z.strictObject({ name: snapshotName });
 const restored = z.object({ stores: z.array(erasedStore) });
 const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
 
-nameSchemas({ ListedStore: listed, ErasedStore: erasedStore, Snapshot: namedSnapshot });
+nameSchemas({
+  ListedStore: listed,
+  ErasedStore: erasedStore,
+  Snapshot: namedSnapshot,
+  TakenSnapshot: takenSnapshot,
+});
 
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one. */
 export const storesOperations = {
@@ -90,14 +100,14 @@ export const storesOperations = {
     path: "/snapshots",
     summary: "Takes a snapshot of a store, in the place of an older one of this name",
     request: oneSnapshot,
-    answer: z.object({ snapshot: namedSnapshot }),
+    answer: takenSnapshot,
   }),
   createSnapshot: sandboxOperation({
     method: "POST",
     path: "/snapshots",
     summary: "Takes a snapshot of the whole sandbox, in the place of an older one of this name",
     request: oneSnapshot,
-    answer: z.object({ snapshot: namedSnapshot }),
+    answer: takenSnapshot,
   }),
   listSnapshots: sandboxOperation({
     method: "GET",

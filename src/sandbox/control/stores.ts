@@ -4,13 +4,7 @@ import { openSecret } from "../../core/sealed-secret.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { noStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
-import {
-  createSnapshot,
-  listSnapshots,
-  removeSnapshot,
-  restoreNamed,
-  type NamedSnapshot,
-} from "../snapshot/named.ts";
+import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
 import type { RestoredStore } from "../runtime/snapshots.ts";
 import type { ControlActs, Handlers } from "./handler.ts";
@@ -43,8 +37,8 @@ export const storesHandlers = {
     return accept({ stores: done.value });
   },
   createStoreSnapshot: async (context, { storeId, body: { name } }) =>
-    asSnapshot(createSnapshot(context, name, { storeId })),
-  createSnapshot: async (context, { body: { name } }) => asSnapshot(createSnapshot(context, name, "all")),
+    createSnapshot(context, name, { storeId }),
+  createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
   listSnapshots: async (context) => accept({ snapshots: listSnapshots(context, context.snapshotShelf) }),
   restoreStoreSnapshot: async (context, { storeId, body: { name } }) =>
     asStores(await restoreNamed(context, name, { storeId })),
@@ -69,10 +63,6 @@ async function endLeasesOfGone(
 ): Promise<void> {
   const gone = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);
   for (const storeId of gone) for (const { id } of leases.of(storeId)) await leases.end({ storeId, id });
-}
-
-function asSnapshot(taken: Outcome<NamedSnapshot>): Outcome<{ readonly snapshot: NamedSnapshot }> {
-  return taken.ok ? accept({ snapshot: taken.value }) : taken;
 }
 
 function asStores(

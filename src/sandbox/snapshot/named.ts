@@ -23,6 +23,9 @@ export type NamedSnapshot = {
   readonly problem: string | null;
 };
 
+/** A snapshot that was taken, and whether an older one of its name is gone for it. */
+export type TakenSnapshot = { readonly snapshot: NamedSnapshot; readonly replaced: boolean };
+
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 
 /** Takes a snapshot under a name, in the place of an older one. Refuses with `not_found`, and while a store is erased. */
@@ -30,7 +33,7 @@ export function createSnapshot(
   context: NamedSnapshotsContext,
   name: string,
   scope: SnapshotScope,
-): Outcome<NamedSnapshot> {
+): Outcome<TakenSnapshot> {
   const { store, snapshotShelf, world } = context;
   if (scope !== "all" && store.stores.names(scope.storeId) === undefined) return noStore(scope.storeId);
   if (store.erasures.pending().length > 0)
@@ -38,10 +41,11 @@ export function createSnapshot(
       retryAfterSeconds: 1,
     });
   const bytes = takeSnapshot(context, scope);
+  const replaced = snapshotShelf.size(name) !== undefined;
   snapshotShelf.write(name, bytes);
   const storeId = scope === "all" ? null : scope.storeId;
   const { format } = store.snapshots;
-  return accept(named(name, bytes, { storeId, takenAt: world.now(), format }));
+  return accept({ snapshot: named(name, bytes, { storeId, takenAt: world.now(), format }), replaced });
 }
 
 /** The named snapshots, by their names. */
