@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync } from "node:fs";
-import { readSync, renameSync, rmSync, statSync } from "node:fs";
+import { readSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isError, accept, type Outcome } from "../../core/outcome.ts";
 import { causeOf } from "./cause.ts";
@@ -122,9 +122,13 @@ function unusable(path: string, { code, sentence, next }: StorageFailure, detail
  */
 function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
   return inFolderBeside(path, options, (unfinished) => {
-    openAndMake(unfinished, options).close();
-    // The mode is kept in the file; it is set when all else is in there, so that no part of it is in a log beside it.
-    openAnd(unfinished, options, toWriteAheadLog).close();
+    writeFileSync(unfinished, newDatabase(options));
+    // No other file may have its mark. The mode is kept in the file, and set last: no part of it is in a log beside it.
+    openAnd(unfinished, options, (connection) => {
+      withoutFiles(connection);
+      renewMark(connection);
+      connection.pragma("journal_mode = WAL");
+    }).close();
     const refused = inspect(unfinished, options);
     if (refused !== undefined) return unusable(path, storageFailure("disk_io_error"), refused.message);
     flush(unfinished);
@@ -178,32 +182,30 @@ function nameOnce(unfinished: string, path: string): void {
 /** A new database of each kind. Its tables take longer to make than to copy, and a test suite starts many sandboxes. */
 const NEW_ONES = new WeakMap<FileKind, Buffer>();
 
+/** The bytes of a new database, with all tables and no rows of anybody. */
+function newDatabase(options: OpenOptions): Buffer {
+  const { kind } = options;
+  const made = NEW_ONES.get(kind);
+  if (made !== undefined) return made;
+  const connection = openAnd(IN_MEMORY, options, (fresh) => {
+    withoutFiles(fresh);
+    fresh.pragma(`application_id = ${kind.applicationId}`);
+    applyMigrations(fresh, kind);
+  });
+  const bytes = connection.serialize();
+  connection.close();
+  NEW_ONES.set(kind, bytes);
+  return bytes;
+}
+
 function openInMemory(options: OpenOptions): Connection {
-  const made = NEW_ONES.get(options.kind);
-  if (made !== undefined) return openAnd(made, options, withoutFiles);
-  const connection = openAndMake(IN_MEMORY, options);
-  NEW_ONES.set(options.kind, connection.serialize());
-  return connection;
+  return openAnd(newDatabase(options), options, withoutFiles);
 }
 
 /** Nothing is flushed: of what nobody else knows yet, or what ends with the process. */
 function withoutFiles(connection: Connection): void {
   connection.pragma("journal_mode = MEMORY");
   connection.pragma("synchronous = OFF");
-}
-
-/** Makes the tables of a new file, which nobody else knows yet: one flush in the end replaces all those on the way. */
-function openAndMake(path: string, options: OpenOptions): Connection {
-  return openAnd(path, options, (connection) => {
-    withoutFiles(connection);
-    connection.pragma(`application_id = ${options.kind.applicationId}`);
-    applyMigrations(connection, options.kind);
-  });
-}
-
-function toWriteAheadLog(connection: Connection): void {
-  withoutFiles(connection);
-  connection.pragma("journal_mode = WAL");
 }
 
 /** A connection on which the first steps succeeded; it is closed if one fails. */
