@@ -4,6 +4,7 @@ import { PNG } from "pngjs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { printable } from "../src/core/text.ts";
+import { part } from "./support/campaign.ts";
 import { eventually } from "./support/eventually.ts";
 import { PAGES } from "../src/sandbox/pages/pages.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
@@ -363,14 +364,21 @@ test("under another name that was allowed the page works, and the code leads the
   expect(await shop.statusOf(sold)).toBe("pending");
 });
 
+/** What a browser asks for and gets. Each page is looked at in both languages, or in the one that the seed says. */
+type Language = { readonly locale: string; readonly lang: string; readonly from: number };
+const LANGUAGES: readonly Language[] = [
+  { locale: "en-US", lang: "en", from: 0 },
+  { locale: "zh-CN", lang: "zh-Hans", from: 1 },
+];
+
 test("axe finds nothing on any page, in any state, language and theme", async () => {
   const shop = await openShop();
   await shop.command("return-origins", "add", "https://shop.example");
   const pages = await pagesInEveryState(shop);
-  const look = async (locale: string, lang: string): Promise<string[]> => {
+  const look = async ({ locale, lang, from }: Language): Promise<string[]> => {
     const found: string[] = [];
     const page = await shop.visit("about:blank", { locale });
-    for (const [name, open] of Object.entries(pages)) {
+    for (const [name, open] of part(Object.entries(pages), LANGUAGES.length, from)) {
       await open(page);
       await openNotes(page);
       await page.evaluate(axe.source);
@@ -384,7 +392,7 @@ test("axe finds nothing on any page, in any state, language and theme", async ()
     }
     return found;
   };
-  const found = await Promise.all([look("en-US", "en"), look("zh-CN", "zh-Hans")]);
+  const found = await Promise.all(LANGUAGES.map(look));
   expect(found.flat()).toEqual([]);
   // It would find something.
   const bad = await shop.visit("about:blank");
@@ -417,9 +425,9 @@ test("every page fits a narrow phone and a wide screen, also with doubled text, 
     },
     "W".repeat(20),
   );
-  const measure = async (locale: string): Promise<void> => {
+  const measure = async ({ locale, from }: Language): Promise<void> => {
     const page = await shop.visit("about:blank", { locale });
-    for (const [name, open] of Object.entries(pages)) {
+    for (const [name, open] of part(Object.entries(pages), LANGUAGES.length, from)) {
       await open(page);
       await openNotes(page);
       for (const [width, textSize] of SCREENS) {
@@ -431,7 +439,7 @@ test("every page fits a narrow phone and a wide screen, also with doubled text, 
       }
     }
   };
-  await Promise.all(["en-US", "zh-CN"].map(measure));
+  await Promise.all(LANGUAGES.map(measure));
 });
 
 test("hostile texts of a merchant change nothing but text", async () => {
@@ -439,7 +447,7 @@ test("hostile texts of a merchant change nothing but text", async () => {
   expect(HOSTILE_TEXTS.length).toBeGreaterThanOrEqual(60);
   const page = await shop.visit((await shop.sell()).checkout_url);
   const plain = await skeleton(page);
-  for (const text of HOSTILE_TEXTS) {
+  for (const text of part(HOSTILE_TEXTS, 4)) {
     const order = Array.from(text).slice(0, 32).join("");
     const sold = await shop.sell({ order_id: order, description: text });
     await page.goto(sold.checkout_url);

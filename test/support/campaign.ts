@@ -9,6 +9,11 @@ export function size(small: number, full: number): number {
 /** The seed of this run, printed so that a failure can be run again: CAMPAIGN_SEED=… npm run campaign. */
 export const SEED = Number(process.env["CAMPAIGN_SEED"] ?? 20_260_101);
 
+/** All of these rows in a campaign, and in `npm test` one of `parts` parts of them: which one, the seed says. */
+export function part<Row>(rows: readonly Row[], parts: number, from = 0): readonly Row[] {
+  return FULL ? rows : rows.filter((_, at) => (at + from + SEED) % parts === 0);
+}
+
 /** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
