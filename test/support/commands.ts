@@ -18,7 +18,7 @@ export const COMMANDS: readonly string[] = [
     (a) => `endpoints ${a}`,
   ),
   ...["test ID", "secret", "rotate-secret ID"].map((a) => `endpoints ${a}`),
-  ...["list", "list --wait", "get ID", "get ID --wait", "replay ID", "replay-failed"].map(
+  ...["list", "list --wait --timeout 1s", "get ID", "get ID --wait", "replay ID", "replay-failed"].map(
     (a) => `events ${a}`,
   ),
   "portal sign-out",

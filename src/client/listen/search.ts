@@ -12,8 +12,11 @@ export type CauseSearch = {
 };
 
 const MIB = 1024 * 1024;
-/** What searches may hash, in bytes: some seconds of work after a pause, then a small part of one core. */
-const BUDGET = { perSecond: 64 * MIB, burst: 1024 * MIB };
+/** What searches may hash, in bytes. */
+export type SearchBudget = { readonly perSecond: number; readonly burst: number };
+
+/** Some seconds of work after a pause, then a small part of one core. */
+const BUDGET: SearchBudget = { perSecond: 64 * MIB, burst: 1024 * MIB };
 /** Bytes that a search hashes before other work may run; it takes some milliseconds. */
 const SLICE_BYTES = MIB;
 /** Maximum number of requests that wait to be searched; their bodies are in memory. */
@@ -23,17 +26,20 @@ const MAX_WAITING = 16;
  * Searches one request after the other, in slices between which deliveries are handled: anybody may send what is not
  * signed, and must not slow down what is. The work is bounded by a budget of bytes hashed.
  */
-export function createCauseSearch(world: Pick<World, "now" | "soon">): CauseSearch {
+export function createCauseSearch(
+  world: Pick<World, "now" | "soon">,
+  { perSecond, burst }: SearchBudget = BUDGET,
+): CauseSearch {
   const inTurn = createMutex();
-  let left = BUDGET.burst;
+  let left = burst;
   let filledAt = world.now();
   let waiting = 0;
   let stopped = false;
 
   const take = (bytes: number): boolean => {
     const now = world.now();
-    const gained = (Math.max(0, now - filledAt) / 1000) * BUDGET.perSecond;
-    left = Math.min(BUDGET.burst, left + gained);
+    const gained = (Math.max(0, now - filledAt) / 1000) * perSecond;
+    left = Math.min(burst, left + gained);
     filledAt = now;
     if (bytes > left) return false;
     left -= bytes;
