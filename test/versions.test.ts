@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OPERATION_HEADER, VERSION_HEADER } from "../src/core/control/operation.ts";
+import { OPERATION_HEADER, VERSION_HEADER } from "../src/core/control/protocol.ts";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,

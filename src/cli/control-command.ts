@@ -5,7 +5,7 @@ import {
   type ControlResult,
   type ControlTarget,
 } from "../client/control/control.ts";
-import { NO_STORE, type ControlRole } from "../core/control/operation.ts";
+import { NO_STORE, type ControlRole } from "../core/control/protocol.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../core/control/operations.ts";
 import { errorRow, type ErrorCode } from "../core/errors.ts";
 import { accept, type Outcome } from "../core/outcome.ts";

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { parseJson } from "./json.ts";
 
 /** Bytes of the master key in `master.key`: AES-256. */
@@ -8,9 +8,10 @@ const credentials = z.object({
   stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
 });
 /** The older form, with the key of the only store. */
-const oldCredentials = z
-  .object({ store_id: z.string(), api_key: z.string() })
-  .transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } }));
+const oldCredentials = z.pipe(
+  z.object({ store_id: z.string(), api_key: z.string() }),
+  z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),
+);
 
 /**
  * `credentials.json`: the merchant's copy of the API key of each store, which the sandbox shows once (decisions 54, 85).
@@ -45,15 +46,15 @@ export function parseChosenStore(text: string): ChosenStore | undefined {
 const run = z.object({
   pid: z.int(),
   started: z.string(),
-  port: z.int().min(1).max(65_535).nullable(),
+  port: z.nullable(z.int().check(z.minimum(1), z.maximum(65_535))),
   control_token: z.string(),
   // Sandboxes before decision 65 do not write it.
-  version: z.string().optional(),
-  folder: z.string().optional(),
+  version: z.optional(z.string()),
+  folder: z.optional(z.string()),
   /** The first store; sandboxes before decision 90 do not write it. */
-  store_id: z.string().optional(),
+  store_id: z.optional(z.string()),
   /** Sandboxes before decision 96 do not write it. */
-  instance_id: z.string().optional(),
+  instance_id: z.optional(z.string()),
 });
 
 /**
@@ -62,7 +63,7 @@ const run = z.object({
  */
 export type Run = z.infer<typeof run>;
 
-const admin = z.object({ admin_token: z.string().regex(/^[\w-]{16,128}$/) });
+const admin = z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
 
 /** `admin.json`: the token of the administrator (decision 49). */
 export type Admin = z.infer<typeof admin>;
@@ -82,7 +83,7 @@ export function parseRun(text: string): Run | undefined {
   return parseAs(run, text);
 }
 
-function parseAs<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {
+function parseAs<Value>(schema: z.ZodMiniType<Value>, text: string): Value | undefined {
   // A command reads each file once or twice: compiling the schema would take longer than that.
   return schema.safeParse(parseJson(text), { jitless: true }).data;
 }

@@ -1,4 +1,4 @@
-import { CONTROL_PREFIX, type ControlRole } from "../core/control/operation.ts";
+import { CONTROL_PREFIX, type ControlRole } from "../core/control/protocol.ts";
 import type { AllowedHosts } from "../core/loopback.ts";
 import { accept, type Refusal } from "../core/outcome.ts";
 import { jsonHeaders } from "../web/answer.ts";

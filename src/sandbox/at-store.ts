@@ -1,4 +1,4 @@
-import { NO_STORE } from "../core/control/operation.ts";
+import { NO_STORE } from "../core/control/protocol.ts";
 import type { Checkout } from "../core/checkout/checkout.ts";
 import { storeNow } from "../core/clock.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";

@@ -1,8 +1,7 @@
 import { localOrigin } from "../../core/loopback.ts";
 import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
-import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES } from "../../core/control/control-token.ts";
-import type { ControlRole } from "../../core/control/operation.ts";
+import { CONTROL_TOKEN_BYTES, TOKEN_PREFIXES, type ControlRole } from "../../core/control/protocol.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
   MASTER_KEY_BYTES,

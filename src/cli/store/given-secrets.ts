@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { isToken } from "../../core/control/control-token.ts";
+import { isToken } from "../../core/control/protocol.ts";
 import { isTestKey } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { isSigningSecret } from "../../core/sealed-secret.ts";

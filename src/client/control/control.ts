@@ -3,7 +3,7 @@ import {
   INSTANCE_HEADER,
   OPERATION_HEADER,
   VERSION_HEADER,
-} from "../../core/control/operation.ts";
+} from "../../core/control/protocol.ts";
 import {
   CONTROL_OPERATIONS,
   decodeAnswer,

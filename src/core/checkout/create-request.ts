@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { PAYMENT_METHODS } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { A_SECRET, codePointLength, holdsSecret, printableLiteral } from "../text.ts";
@@ -7,22 +7,22 @@ import { A_SECRET, codePointLength, holdsSecret, printableLiteral } from "../tex
 const NO_SECRET = `free of ${A_SECRET}`;
 
 const text = (minimum: number, maximum: number, expected: string) =>
-  z
-    .string(expected)
-    .refine((value) => !holdsSecret(value), { error: NO_SECRET, abort: true })
-    .refine((value) => within(codePointLength(value), minimum, maximum), expected);
+  z.string(expected).check(
+    z.refine((value) => !holdsSecret(value), { error: NO_SECRET, abort: true }),
+    z.refine((value) => within(codePointLength(value), minimum, maximum), expected),
+  );
 
 const order_id = text(1, 32, "a string of 1 to 32 characters");
-const description = text(0, 128, "a string of at most 128 characters").optional();
+const description = z.optional(text(0, 128, "a string of at most 128 characters"));
 
 const bySum = z.strictObject({
   order_id,
   amount_minor: z
     .int(`an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`)
-    .min(1, `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`),
+    .check(z.minimum(1, `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`)),
   currency: z
     .string("three upper-case letters such as EUR")
-    .regex(/^[A-Z]{3}$/, "three upper-case letters such as EUR"),
+    .check(z.regex(/^[A-Z]{3}$/, "three upper-case letters such as EUR")),
   payment_method: z.enum(PAYMENT_METHODS, PAYMENT_METHODS.join(" or ")),
   description,
 });

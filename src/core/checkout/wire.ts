@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { STATUSES, type Checkout } from "./checkout.ts";
 import type { Refusal } from "../outcome.ts";
 import { cut } from "../text.ts";
@@ -7,7 +7,10 @@ import { cut } from "../text.ts";
 const MAX_TEXT_CODE_POINTS = 500;
 /** Longer addresses do not work in all browsers. */
 const MAX_URL_LENGTH = 2048;
-const short = (text: string): string => cut(text, MAX_TEXT_CODE_POINTS);
+const shortText = z.pipe(
+  z.string(),
+  z.transform((text) => cut(text, MAX_TEXT_CODE_POINTS)),
+);
 
 /** The fields of a checkout as the interface states them (interface 12). */
 export const checkoutWire = z.object({
@@ -17,7 +20,7 @@ export const checkoutWire = z.object({
   amount_minor: z.int(),
   currency: z.string(),
   status: z.enum(STATUSES),
-  checkout_url: z.url({ protocol: /^https?$/ }).max(MAX_URL_LENGTH),
+  checkout_url: z.url({ protocol: /^https?$/ }).check(z.maxLength(MAX_URL_LENGTH)),
   livemode: z.boolean(),
 });
 /** A checkout as it stands in answers. */
@@ -31,7 +34,7 @@ export type CheckoutResponse = z.infer<typeof checkoutResponse>;
 export const errorResponse = z.object({
   ok: z.literal(false),
   request_id: z.string(),
-  error: z.object({ code: z.string().transform(short), message: z.string().transform(short) }),
+  error: z.object({ code: shortText, message: shortText }),
 });
 /** A refusal as it stands in answers. */
 export type ErrorResponse = z.infer<typeof errorResponse>;

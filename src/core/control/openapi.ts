@@ -6,7 +6,7 @@ import { clockOperations } from "./clock.ts";
 import { configOperations } from "./config.ts";
 import { drillOperations } from "./drills.ts";
 import { keyOperations } from "./keys.ts";
-import { OPERATION_HEADER, VERSION_HEADER } from "./operation.ts";
+import { OPERATION_HEADER, VERSION_HEADER } from "./protocol.ts";
 import {
   CONTROL_OPERATIONS,
   OPERATION_NAMES,

@@ -1,9 +1,7 @@
 import * as z from "zod";
 import { iso } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
-
-/** The roles: `control` runs the sandbox, `administrator` acts as the service's administrator. */
-export type ControlRole = "control" | "administrator";
+import { CONTROL_ROOT, type ControlRole } from "./protocol.ts";
 
 /** One operation of the control API, as router, client and description read it (decision 43). */
 export type Operation<Request extends z.ZodType = z.ZodType, Answer extends z.ZodType = z.ZodType> = {
@@ -49,21 +47,6 @@ type Row<Request, Answer> = {
   readonly refusals?: readonly ErrorCode[];
 };
 
-const ROOT = "/__sandbox";
-/** How the paths of the control API begin; it is the sandbox's alone, no part of v1 (decision 43). */
-export const CONTROL_PREFIX = `${ROOT}/`;
-/** Stands for the id of the sandbox's first store. */
-export const DEFAULT_STORE = "default";
-/** How the refusal of a store begins that does not exist. */
-export const NO_STORE = "there is no store";
-
-/** The header of an answer that tells the version of the sandbox (decision 65). */
-export const VERSION_HEADER = "Checkout-Sandbox-Version";
-/** The header of an answer that tells the instance of the sandbox (decision 96). */
-export const INSTANCE_HEADER = "Checkout-Sandbox-Instance";
-/** The header that names the operation that answered. An answer without it comes from a sandbox that has no such one. */
-export const OPERATION_HEADER = "Checkout-Sandbox-Operation";
-
 /** An operation on one store and what is in it; its path begins below the store. */
 export function storeOperation<Answer extends z.ZodType, Request extends z.ZodType = z.ZodUndefined>(
   row: Row<Request, Answer>,
@@ -90,7 +73,7 @@ export function sandboxOperation<Answer extends z.ZodType, Request extends z.Zod
     refusals: [],
     ...row,
     request,
-    path: `${ROOT}${row.path}`,
+    path: `${CONTROL_ROOT}${row.path}`,
   };
 }
 

@@ -1,4 +1,5 @@
 import { isSameSecret } from "../../core/constant-time.ts";
+import { type Operation } from "../../core/control/operation.ts";
 import {
   DEFAULT_STORE,
   INSTANCE_HEADER,
@@ -6,8 +7,7 @@ import {
   OPERATION_HEADER,
   VERSION_HEADER,
   type ControlRole,
-  type Operation,
-} from "../../core/control/operation.ts";
+} from "../../core/control/protocol.ts";
 import {
   CONTROL_OPERATIONS,
   decodeRequest,

@@ -1,4 +1,4 @@
-import { DEFAULT_STORE } from "../../../core/control/operation.ts";
+import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral, UUID } from "../../../core/text.ts";
 import { refuseForeignPages } from "../../../web/guard.ts";

@@ -1,4 +1,4 @@
-import { DEFAULT_STORE } from "../../../../core/control/operation.ts";
+import { DEFAULT_STORE } from "../../../../core/control/protocol.ts";
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { Answer } from "../../../answer.ts";
 import type { Call } from "../../../area.ts";
