@@ -107,8 +107,12 @@ export function realWorld(): World {
     send,
     resolve: addressesOf,
     listen: async (makeService, options) => {
-      const { serve } = await import("./web/server.ts");
-      return serve(makeService, { ...options, after });
+      const [{ serve }, { noticeQuiet }] = [await import("./web/server.ts"), await import("./web/quiet.ts")];
+      const watched = { after: background, monotonic: () => performance.now(), quietMs: QUIET_MS };
+      return serve((port) => noticeQuiet(makeService(port), { ...watched, quiet: releaseMemory }), {
+        ...options,
+        after,
+      });
     },
     openBrowser,
     temporaryFile,
@@ -190,6 +194,24 @@ function uuidV7(): string {
 
 function after(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds);
+}
+
+/** The same without keeping the program alive. */
+function background(milliseconds: number, run: () => void): void {
+  setTimeout(run, milliseconds).unref();
+}
+
+/** A server that was asked nothing for so long gives memory back. */
+const QUIET_MS = 10_000;
+
+/**
+ * Collects all garbage and gives free memory back to the system (decision 102). Node has no function for it; V8 puts one
+ * into each context that is made with this flag.
+ */
+function releaseMemory(): void {
+  process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
+  const collect = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;
+  collect?.({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
 /** How long the program waits at its end until its output was read, in milliseconds. */

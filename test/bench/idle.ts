@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Figure } from "./figures.ts";
 import type { Server } from "./processes.ts";
 
-const SETTLE_MS = 1000;
+/** Longer than a server waits until it gives memory back (decision 102). */
+const SETTLE_MS = 12_000;
 const WATCH_MS = 2000;
 /** Fields of /proc/PID/stat behind the process's name: user and system time, in ticks of 10 ms. */
 const USER_TICKS = 11;

@@ -1,0 +1,31 @@
+import type { Service, World } from "../world.ts";
+
+/** Wraps a service so that `quiet` is called when no request has come for `quietMs`, once for each time of requests. */
+export function noticeQuiet(
+  service: Service,
+  {
+    after,
+    monotonic,
+    quietMs,
+    quiet,
+  }: Pick<World, "after" | "monotonic"> & { readonly quietMs: number; readonly quiet: () => void },
+): Service {
+  let lastAt = 0;
+  let isWatching = false;
+  const look = (): void => {
+    const leftMs = lastAt + quietMs - monotonic();
+    isWatching = leftMs > 0;
+    if (isWatching) after(leftMs, look);
+    else quiet();
+  };
+  return {
+    ...service,
+    answer: (request) => {
+      lastAt = monotonic();
+      // One timer for all requests of a time, not one for each.
+      if (!isWatching) after(quietMs, look);
+      isWatching = true;
+      return service.answer(request);
+    },
+  };
+}
