@@ -96,6 +96,7 @@ test("keys lead, and none does while something is typed, or where they are switc
   expect(await page.isVisible("dialog#keys[open]")).toBe(true);
   expect(await failings(page)).toEqual([]);
   await page.keyboard.press("Escape");
+  await page.locator("dialog#keys").waitFor({ state: "hidden" });
   await page.keyboard.press("/");
   expect(await page.evaluate("document.activeElement.id")).toBe("search");
   await page.keyboard.type("gc?/j");
