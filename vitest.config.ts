@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { memoryFolder } from "./test/support/memory-folder.ts";
@@ -17,8 +18,8 @@ export default defineConfig({
     // No assertion: it ends what hangs. Every wait of a test gives up earlier, and says what it waited for.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // Most of the time is spent waiting for processes and browsers: more of them than cores are faster.
-    maxWorkers: 8,
+    // One more than cores, because some wait. More of them are slower: each is interrupted by the others.
+    maxWorkers: availableParallelism() + 1,
     // A worker loads the program once, and not for each file: a sixth of all processor time. No test keeps anything in a
     // module, or changes one.
     isolate: false,

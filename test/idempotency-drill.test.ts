@@ -42,7 +42,7 @@ type Use = { readonly key: string; readonly kind: string; readonly request_id: s
 
 const DRILL = ["checklist", "run", "idempotency"];
 /** In this time a command that hangs has said its first line, on a machine that is very busy too. */
-const LONG_ENOUGH = ["--command-timeout", "30s"];
+const LONG_ENOUGH = ["--command-timeout", "10s"];
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 /** What every client script begins with: one try of a create, as a shop's developer would write it. */
