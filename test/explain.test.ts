@@ -132,8 +132,9 @@ test("an order is told from its first request to what its receiver answered", as
   expect((await harness.run(["endpoints", "add", "http://localhost:3000/hooks"])).code).toBe(0);
   const { id } = await post(TERMS);
   await harness.clock.sleep(100);
-  status = 204;
   await harness.clock.sleep(10_000);
+  status = 204;
+  await harness.clock.sleep(300_000);
   await post({ ...TERMS, amount_minor: 1 });
   await harness.clock.sleep(100);
   expect((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"])).code).toBe(0);
@@ -151,7 +152,8 @@ test("an order is told from its first request to what its receiver answered", as
       "POST /v1/orders: 201, key the-first-key",
       "order.created",
       "  delivery to http://localhost:3000/hooks, try 1: 500 (the receiver failed: look at its own log, and at the answer that it gave)",
-      "  delivery to http://localhost:3000/hooks, try 2, 10 s later: 204",
+      "  try 2, 10 s later: 500 (same cause)",
+      "  try 3, 5 min later: 204",
       "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 1",
       "payment attempt 1 started",
       "order.pending",

@@ -142,16 +142,18 @@ export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
   ];
 }
 
-/** A try in words: where to, how long after the one before, what came of it, and why. */
+/** A try in words: where to, how long after the one before, what came of it, and why; what is as before is said once. */
 function tryText(attempt: ToldTry, before: ToldTry | undefined): string {
   const { number, startedAt, url, status, error, milliseconds, answer } = attempt;
+  const where = url === before?.url ? "" : `delivery to ${url}, `;
   const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;
   const took = milliseconds === null ? "" : ` in ${milliseconds} ms`;
   const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
   const quoted = said === "" ? "" : `, "${said}"`;
   const cause = likelyCause(attempt)?.cause;
-  const why = cause === undefined ? "" : ` (${cause})`;
-  return `delivery to ${url}, try ${number}${later}: ${status ?? error ?? "under way"}${took}${quoted}${why}`;
+  const isSame = before !== undefined && cause === likelyCause(before)?.cause;
+  const why = cause === undefined ? "" : ` (${isSame ? "same cause" : cause})`;
+  return `${where}try ${number}${later}: ${status ?? error ?? "under way"}${took}${quoted}${why}`;
 }
 
 /** A time between two lines, in its largest unit. */
