@@ -127,5 +127,17 @@ test("the numbers of the menu and the clock follow an open page, and no focus mo
   await page.waitForSelector("#clock .frozen");
   const shown = await page.textContent("#clock time");
   expect(shown).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+  // A list, whose rows do not move meanwhile.
+  await page.goto(`${home}/checkouts`);
+  await page.waitForSelector("#live[data-state=live]");
+  const rows = await page.locator("#page tbody").innerHTML();
+  await page.focus("#menu a[href$='/checkouts']");
+  await shop.command("sandbox", "clock", "real");
+  await shop.sell();
+  await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('3')");
+  await page.waitForSelector("#clock:not(:has(.frozen))");
+  expect(await page.evaluate("document.activeElement.getAttribute('href')")).toMatch(/\/checkouts$/);
+  expect(await page.locator("#page tbody").innerHTML()).toBe(rows);
+  expect(await page.textContent("#news")).toMatch(/1 new/);
   expect(shop.complaints).toEqual([]);
 });

@@ -20,8 +20,13 @@ const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
 /** Attributes of `main#page`: a page that is not a list is shown anew in place when it has changed. */
 export function liveAttributes(live: LiveTopic | undefined, view: View): Html {
   if (live === undefined || isList(live) || view.shownOnce !== undefined) return html``;
-  return html` hx-get="${view.call.path}${searchOf(view)}" hx-trigger="changed from:#live" hx-select="#page"
-  hx-select-oob="${FRAME_PARTS}" hx-swap="outerMorph"`;
+  return html`${askAgain(view, "changed")} hx-select="#page" hx-swap="outerMorph"`;
+}
+
+/** Attributes of what asks for the page again at a message of the stream, and shows the parts of the frame anew. */
+function askAgain({ call: { path, query } }: View, message: "changed" | "new"): Html {
+  return html` hx-get="${path}${query === "" ? "" : `?${query}`}" hx-trigger="${message} from:#live"
+  hx-select-oob="${FRAME_PARTS}"`;
 }
 
 /**
@@ -35,7 +40,11 @@ export function liveMark(live: LiveTopic | undefined, view: View): Html {
   const said = Object.entries(texts).flatMap(([state, text]) =>
     typeof text === "string" ? [html`<span data-when="${state}">${text}</span>`] : [],
   );
-  const news = isList(live) ? html`<a href="" class="new-rows" hidden></a>` : html``;
+  const news = isList(live)
+    ? html`<span id="news" class="news" role="status" ${askAgain(view, "new")} hx-swap="none">
+        <a href="" class="new-rows" hidden></a>
+      </span>`
+    : html`<span id="news" class="visually-hidden" role="status"></span>`;
   return html`<span
       id="live"
       class="live"
@@ -46,7 +55,7 @@ export function liveMark(live: LiveTopic | undefined, view: View): Html {
       hx-config="${CONFIG}"
       >${said}</span
     >
-    <span id="news" class="${isList(live) ? "news" : "visually-hidden"}" role="status">${news}</span>`;
+    ${news}`;
 }
 
 function isList({ kind }: LiveTopic): boolean {
@@ -56,8 +65,4 @@ function isList({ kind }: LiveTopic): boolean {
 function streamAddress(live: LiveTopic, storeId: string, since: string): string {
   const id = "id" in live ? `&id=${live.id}` : "";
   return `/portal/${storeId}/live?topic=${live.kind}${id}&since=${since}`;
-}
-
-function searchOf({ call: { query } }: View): string {
-  return query === "" ? "" : `?${query}`;
 }
