@@ -366,6 +366,9 @@ test("any id leads to its page, an order_id to its newest checkout, and a text t
   }
   expect((await portal.get(`${portal.home}/find?q=price_coffee`)).location).toBe(`${portal.home}/catalog`);
   expect((await portal.get(`/portal/find?q=${tea.slice("/portal/".length)}`)).location).toBe(`${tea}/start`);
+  // The terminal prints it with each store.
+  const merchant = `find?q=${sandbox.ready.merchant_id}`;
+  expect((await portal.get(`${portal.home}/${merchant}`)).location).toBe(`${portal.home}/settings`);
   for (const text of ["order 1001 & more", "//evil.example", "\r\nSet-Cookie: a=b"]) {
     const { status, location } = await portal.get(
       `${portal.home}/find?${new URLSearchParams({ q: text }).toString()}`,

@@ -70,6 +70,7 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
     return event.checkoutId === null
       ? `/webhooks/events/${id}`
       : `/checkouts/${event.checkoutId}#event-${id}`;
+  if (store.stores.details(storeId)?.merchantId === id) return "/settings";
   return requests.find(storeId, id) === undefined ? undefined : `/requests/${id}`;
 }
 
