@@ -46,7 +46,7 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
         <main id="page" ${liveAttributes(live, view)}>${trusted(main())}</main>
       </body>`,
     });
-    const body = markup.replace("&amp;since=0-0", "").replace("&since=0-0", "");
+    const body = markup.replace("&amp;since=0-0-0", "").replace("&since=0-0-0", "");
     return route.fulfill({ contentType: "text/html", headers: POLICY, body });
   });
   await page.goto(address);

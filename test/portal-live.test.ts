@@ -136,13 +136,13 @@ test("a page that was away goes on from its last message", async () => {
   expect(await second.next()).toBeUndefined();
   await second.leave();
   await harness.run(["sandbox", "pay", own, "--outcome", "succeeded"]);
-  const third = await follow(`${query}&since=1-1`, { "Last-Event-ID": id });
+  const third = await follow(`${query}&since=1-1-1`, { "Last-Event-ID": id });
   expect(await third.next()).toMatchObject({ event: "changed" });
 });
 
 test("a position of another run loads the page anew, and the stream ends", async () => {
   const { follow } = await openPortal();
-  for (const since of ["1-1", "", "x"]) {
+  for (const since of ["1-1-1", "1-1", "", "x"]) {
     const list = await follow(`topic=checkouts&since=${since}`);
     expect(await list.next()).toEqual({ event: "end", data: "reload" });
     expect(await list.next()).toBe("end");

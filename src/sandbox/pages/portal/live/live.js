@@ -52,8 +52,9 @@ if (live !== null) {
   });
   live.addEventListener("new", ({ detail }) => {
     const link = news.querySelector("a");
-    link.hidden = false;
-    link.textContent = detail.data;
+    link.hidden = detail.data === "";
+    // The same number is not announced again.
+    if (link.textContent !== detail.data) link.textContent = detail.data;
   });
   live.addEventListener("changed", ({ detail }) => {
     news.textContent = detail.data;

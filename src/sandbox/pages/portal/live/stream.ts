@@ -106,7 +106,7 @@ function encode(language: Language, news: News): string {
   const texts = LIVE_TEXTS[language];
   switch (news.kind) {
     case "new":
-      return `event: new\ndata: ${texts.newRows(news.count)}\n\n`;
+      return `event: new\ndata: ${news.count === 0 ? "" : texts.newRows(news.count)}\n\n`;
     case "changed":
       return `id: ${news.since}\nevent: changed\ndata: ${texts.changes(news.count)}\n\n`;
     case "crowded":

@@ -17,7 +17,7 @@ export type Topic = {
 const PACE_MS = 250;
 /** What belongs together is told together: an event, and how its delivery went. */
 const SETTLE_MS = 20;
-/** After this many messages without a pause a page of the whole store is reloaded less often. */
+/** After this many messages without a pause a page of the whole store is asked for less often. */
 const BUSY_AFTER = 4;
 const BUSY_PACE_MS = 5000;
 /** Above it a list does not count. */
@@ -53,7 +53,6 @@ export function keysOf(
     case "webhooks":
       return [EVERY_WRITE];
     case "requests":
-      return [EVERY_REQUEST];
     case "store":
       return [EVERY_WRITE, EVERY_REQUEST];
   }
@@ -74,7 +73,7 @@ export function createTopic(
   let toldAt = Number.NEGATIVE_INFINITY;
   let burst = 0;
 
-  const pace = (): number => (!isList && isWide(keys) && burst >= BUSY_AFTER ? BUSY_PACE_MS : PACE_MS);
+  const pace = (): number => (isWide(keys) && burst >= BUSY_AFTER ? BUSY_PACE_MS : PACE_MS);
   const touch = (): void => {
     touches += 1;
     if (isArmed) return;
@@ -103,7 +102,7 @@ export function createTopic(
       const since = readSince(follower.since, position);
       if (since === undefined) follower.hear({ kind: "reload" });
       else if (isList) tellNew(follower);
-      else if (isWide(keys) ? countFor(kind, position) > since : watched.wasToldOf(keys, since))
+      else if (isWide(keys) ? countFor(kind, position) > since.count : watched.wasToldOf(keys, since.count))
         follower.hear(changed(1));
     },
     remove: (follower) => {
@@ -119,16 +118,21 @@ function isWide(keys: readonly string[]): boolean {
   return keys.includes(EVERY_WRITE) || keys.includes(EVERY_REQUEST);
 }
 
-/** Tells a list how many rows are new since its own position, where that is another number than it knows. */
+/**
+ * Tells a list how many rows are new since its own position, where that is another number than it knows, or where
+ * something was written: the menu and the clock beside the list may be others then.
+ */
 function createCounter(kind: LiveTopic["kind"], watched: Watched) {
-  const known = new WeakMap<Follower, number>();
+  const known = new WeakMap<Follower, { readonly count: number; readonly written: number }>();
   return (follower: Follower): void => {
     const position = watched.position();
     const since = readSince(follower.since, position);
     if (since === undefined) return;
-    const count = Math.min(MANY, countFor(kind, position) - since);
-    if (count === (known.get(follower) ?? 0)) return;
-    known.set(follower, count);
+    const { written } = position;
+    const before = known.get(follower) ?? { count: 0, written: since.written };
+    const count = Math.min(MANY, countFor(kind, position) - since.count);
+    if (count === before.count && written === before.written) return;
+    known.set(follower, { count, written });
     follower.hear({ kind: "new", count });
   };
 }
