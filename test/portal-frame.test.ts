@@ -136,6 +136,45 @@ test("times are in the browser's zone, the store's clock goes on, and a command 
   expect(await closed.evaluate("navigator.clipboard.readText()")).toBe("checkout open");
 }, 60_000);
 
+test("each line of a story stands below its own day, in the browser's zone, and in UTC without JavaScript", async () => {
+  const { cwd, visit, link, home, complaints } = await openSite();
+  await run(["sandbox", "clock", "set", "2030-01-01T20:00:00Z"], { cwd });
+  // Nobody listens there: it is tried again for days.
+  await run(["endpoints", "add", "http://127.0.0.1:9/hooks"], { cwd });
+  await run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"], { cwd });
+  await run(["sandbox", "clock", "advance", "30h"], { cwd });
+  for (const [options, hours] of [
+    [{}, 9],
+    [{ javaScriptEnabled: false }, 0],
+  ] as const) {
+    const page = await visit(options);
+    await page.goto(`${home}/checkouts`);
+    await page.fill("[name=code]", await link());
+    await page.click("#sign-in button");
+    await page.click("tr[data-row] a");
+    await page.waitForSelector(".story");
+    const rows = await page.evaluate<readonly { readonly day: string | null; readonly at: string }[]>(
+      `[...document.querySelectorAll(".story li")].map((one) => ({
+        day: one.className === "day" ? one.textContent : null,
+        at: one.querySelector("time")?.dateTime ?? "",
+      }))`,
+    );
+    let day: string | null = null;
+    const days = new Set<string | null>();
+    for (const row of rows) {
+      day = row.day ?? day;
+      if (row.day !== null) continue;
+      days.add(day);
+      expect([row.at, day]).toEqual([
+        row.at,
+        new Date(Date.parse(row.at) + hours * 3_600_000).toISOString().slice(0, 10),
+      ]);
+    }
+    expect(days.size).toBeGreaterThan(1);
+  }
+  expect(complaints).toEqual([]);
+}, 60_000);
+
 test("the frame, the pages for signing in and refusals have no failing of accessibility, from 320 px on", async () => {
   const { cwd, sandbox, visit, link, home, complaints } = await openSite();
   const looks = [

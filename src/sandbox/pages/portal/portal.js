@@ -32,6 +32,24 @@ function localTimes(within) {
   }
 }
 
+/** The days between the lines of a story in the browser's zone: where it changes from a line to the next. */
+function localDays() {
+  for (const story of document.querySelectorAll(".story")) {
+    for (const day of story.querySelectorAll(".day")) day.remove();
+    let before = "";
+    for (const line of story.querySelectorAll("li[id]")) {
+      const day = dayOf(new Date(line.querySelector("time").dateTime));
+      if (day !== before) {
+        const mark = document.createElement("li");
+        mark.className = "day";
+        mark.textContent = day;
+        line.before(mark);
+      }
+      before = day;
+    }
+  }
+}
+
 const zone = new Intl.DateTimeFormat(document.documentElement.lang, { timeZoneName: "short" })
   .formatToParts()
   .find(({ type }) => type === "timeZoneName");
@@ -61,6 +79,7 @@ function copyButtons(within) {
 function improve(within) {
   for (const element of within.querySelectorAll(".zone")) element.textContent = zone.value;
   localTimes(within);
+  localDays();
   copyButtons(within);
 }
 improve(document);

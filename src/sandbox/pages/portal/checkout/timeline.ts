@@ -18,6 +18,8 @@ type Telling = { readonly told: ReadCheckout; readonly command: string };
 
 /** A story with what its lines are looked up in, each of them many times. */
 type Indexed = {
+  /** Called for each line from top to bottom. */
+  readonly dayAt: (entry: StoryEntry) => Html;
   readonly told: ReadCheckout;
   /** The tries of all deliveries, by `tryKey`. */
   readonly tries: ReadonlyMap<string, Tried>;
@@ -40,10 +42,7 @@ export function timeline(context: PortalContext, view: View, { told, command }: 
     <h2 id="story">${texts.story}</h2>
     ${cut}
     <ol class="story" lang="en" aria-labelledby="story">
-      ${shown.map((line, index) => {
-        const isNewDay = dayOf(line) !== (index === 0 ? "" : dayOf(shown[index - 1] ?? line));
-        return html`${isNewDay ? html`<li class="day">${dayOf(line)}</li>` : ""}${shownLine(context, view, { line, indexed })}`;
-      })}
+      ${shown.map((line) => shownLine(context, view, { line, indexed }))}
     </ol>
   </section>`;
 }
@@ -55,7 +54,7 @@ function indexOf(told: ReadCheckout): Indexed {
   );
   const positions = requests.map(({ requestId, position }) => [requestId, position] as const);
   // Of two with one key a map keeps the last.
-  return { told, tries: new Map(tries), firstPositions: new Map(positions.toReversed()) };
+  return { dayAt: dayMarks(), told, tries: new Map(tries), firstPositions: new Map(positions.toReversed()) };
 }
 
 function tryKey(deliveryId: string, number: number | "next"): string {
@@ -76,8 +75,15 @@ function lastLines(lines: readonly StoryLine[]): {
   return { shown: lines.slice(at), left };
 }
 
-function dayOf({ entry }: StoryLine): string {
-  return iso(entry.at).slice(0, 10);
+/** The day above a line that is of another one than the line before it; the script makes those of the browser's zone. */
+function dayMarks(): (entry: StoryEntry) => Html {
+  let before = "";
+  return ({ at }) => {
+    const day = iso(at).slice(0, 10);
+    const isNew = day !== before;
+    before = day;
+    return isNew ? html`<li class="day">${day}</li>` : html``;
+  };
 }
 
 function shownLine(
@@ -87,6 +93,7 @@ function shownLine(
 ): Html {
   const { entry, request, event, under } = line;
   const { checkout } = indexed.told;
+  const day = indexed.dayAt(entry);
   const details =
     request !== undefined
       ? requestMore(view, request, checkout)
@@ -100,9 +107,10 @@ function shownLine(
           ${under.map((one) => shownDelivery(context, view, { line: one, indexed }))}
         </ol>`;
   const anchor = anchorOf(entry, indexed, request?.position);
-  return html`<li class="${entry.what} ${toneOf(entry)}" id="${anchor}">
-    ${foldedOut(view, { entry, anchor }, details)} ${below}
-  </li>`;
+  return html`${day}
+    <li class="${entry.what} ${toneOf(entry)}" id="${anchor}">
+      ${foldedOut(view, { entry, anchor }, details)} ${below}
+    </li>`;
 }
 
 function shownDelivery(
@@ -114,9 +122,8 @@ function shownDelivery(
   const anchor = tryKey(entry.id ?? "", attempt?.number ?? "next");
   const tried = indexed.tries.get(anchor);
   const details = tried && tryMore(context, view, tried);
-  return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
-    ${foldedOut(view, { entry, anchor }, details)}
-  </li>`;
+  return html`${indexed.dayAt(entry)}
+    <li class="delivery ${toneOf(entry)}" id="${anchor}">${foldedOut(view, { entry, anchor }, details)}</li>`;
 }
 
 /** Its time is its link; a line of which there is more folds out. */
