@@ -270,6 +270,9 @@ test("the list has every filter in its address, and pages of 50 that lose and re
       if (name === "q") expect(page.html).toContain(`name="q" value="${value}"`);
       else if (value !== "") expect(page.html).toMatch(new RegExp(`value="${value}"\\s+selected`));
   }
+  // The script can show it in the browser's zone.
+  const nothing = await portal.get(`${portal.home}/checkouts?q=no+such+thing`);
+  expect(nothing.html).toMatch(/Looked through the newest \d+ checkouts, back to <time datetime="/);
   const filtered = await portal.get(`${portal.home}/checkouts?object=order&q=order`);
   expect(filtered.html).toMatch(/rel="next" href="[^"]*checkouts\?q=order&amp;object=order&amp;before=/);
   expect((await portal.get(`${portal.home}/checkouts?status=paid`)).status).toBe(400);

@@ -1,5 +1,4 @@
 import { PAYMENT_METHODS, STATUSES } from "../../../../core/checkout/checkout.ts";
-import { iso } from "../../../../core/clock.ts";
 import type { CheckoutEntry } from "../../../../core/control/checkout.ts";
 import { decodeRequest, type AnswerOf } from "../../../../core/control/operations.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -10,7 +9,7 @@ import { storeTime } from "../../../at-store.ts";
 import { TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { ago, amount, answerBadge, empty, statusBadge, table, timeOf } from "../parts.ts";
+import { ago, amount, answerBadge, dated, empty, statusBadge, table, timeOf } from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -71,7 +70,7 @@ function searched(view: View, { searched: count, searchedBackTo }: AnswerOf<"lis
   if (count === null || searchedBackTo === null) return html``;
   const texts = STORY_TEXTS[view.language];
   const many = count.toLocaleString(LANGUAGE_TAGS[view.language]);
-  return html`<p class="hint">${texts.searched(many, iso(searchedBackTo).slice(0, 19))}</p>`;
+  return html`<p class="hint">${texts.searched(many)} ${dated(searchedBackTo)}</p>`;
 }
 
 function row(

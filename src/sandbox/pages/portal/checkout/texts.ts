@@ -30,8 +30,7 @@ const ENGLISH = {
   pages: "Parts of the list",
   noCheckouts: "Orders and checkout sessions appear here as soon as one is created.",
   noMatch: "No checkout matches.",
-  searched: (count: string, since: string): string =>
-    `Looked through the newest ${count} checkouts, back to ${since}.`,
+  searched: (count: string): string => `Looked through the newest ${count} checkouts, back to`,
   id: "ID",
   description: "Description",
   price: "Price",
@@ -101,7 +100,7 @@ const CHINESE: typeof ENGLISH = {
   pages: "列表分页",
   noCheckouts: "创建订单或结账会话后，会立即显示在这里。",
   noMatch: "没有符合条件的订单。",
-  searched: (count, since) => `已查找最新的 ${count} 个订单，最早至 ${since}。`,
+  searched: (count) => `已查找最新的 ${count} 个订单，最早至`,
   id: "ID",
   description: "商品说明",
   price: "价格",
