@@ -10,8 +10,8 @@ import type { PortalContext, View } from "../view.ts";
 import { eventMore, requestMore, tryMore, type Tried } from "./details.ts";
 import { STORY_TEXTS } from "./texts.ts";
 
-/** How many lines a page shows, the last ones: `checkout explain` tells all. */
-const MAX_LINES = 200;
+/** How many lines a page shows, the last ones, each with its bytes folded: `checkout explain` tells all. */
+const MAX_LINES = 60;
 
 /** What a page of a story is made from. */
 type Telling = { readonly told: ReadCheckout; readonly command: string };
