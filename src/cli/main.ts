@@ -31,7 +31,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
     const problem =
       error instanceof CommanderError
-        ? usageOf(error, knownWords(program, typed))
+        ? usageOf(error, knownWords(program, typed), await meantBy(error, world, typed, program))
         : (storageProblem(error) ?? defectOf(error));
     createPrinter(world, { json: wantsJson(world) }).problem(problem);
     return problem.exitCode;
@@ -42,14 +42,106 @@ export async function main(world: World, version = VERSION): Promise<number> {
 function usageOf(
   error: { readonly code: string; readonly message: string },
   words: readonly string[],
+  meant: readonly string[],
 ): Problem {
   const next = ["checkout", ...words, "--help"].join(" ");
   if (error.code === "commander.help") return usageProblem("a command is missing", next);
-  return usageProblem(
-    withoutValue(error.message)
-      .replace(/^error: /, "")
-      .replace(/\s*\n\s*/g, " "),
-    next,
+  const message = withoutValue(error.message).replace(/^error: /, "");
+  const [only, ...others] = meant;
+  // What commander guesses from the letters of one word is worse than a command of these words.
+  if (only === undefined) return usageProblem(message.replace(/\s*\n\s*/g, " "), next);
+  const said = `${message.replace(/\n.*/s, "")} (Did you mean ${others.length === 0 ? "" : "one of "}${meant.join(", ")}?)`;
+  const isCommand = error.code === UNKNOWN_COMMAND && others.length === 0;
+  return usageProblem(said, isCommand ? `checkout ${only} --help` : next);
+}
+
+const UNKNOWN_COMMAND = "commander.unknownCommand";
+/** More commands than this are no hint. */
+const MAX_MEANT = 3;
+
+/** The commands or options that an unknown one stands for, by the words that were typed; empty where none is near. */
+async function meantBy(
+  { code, message }: { readonly code: string; readonly message: string },
+  world: World,
+  argv: readonly string[],
+  program: Command | undefined,
+): Promise<readonly string[]> {
+  if (program === undefined) return [];
+  const known = knownWords(program, argv);
+  if (code === UNKNOWN_COMMAND) {
+    const { commandPaths } = await import("./program.ts");
+    const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
+    return commandsMeant(
+      paths,
+      argv.filter((word) => !word.startsWith("-")),
+      known.length,
+    );
+  }
+  if (code !== "commander.unknownOption") return [];
+  const longs = commandAt(program, known).options.flatMap(({ long }) => long ?? []);
+  const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
+  const meant = typed.startsWith("--")
+    ? longs.filter((long) => long.startsWith(`${typed}-`))
+    : longs.filter((long) => argv.includes(long.slice(1)));
+  return meant.length <= MAX_MEANT ? meant : [];
+}
+
+/** Verbs that other tools have for those of this one. */
+const OTHER_VERBS: Readonly<Record<string, readonly string[] | undefined>> = {
+  show: ["get", "list"],
+  view: ["get", "show", "list"],
+  ls: ["list"],
+  new: ["create", "add"],
+  make: ["create", "add"],
+  add: ["create"],
+  create: ["add"],
+  delete: ["remove", "revoke", "retire"],
+  rm: ["remove", "delete"],
+};
+
+type Paths = readonly (readonly string[])[];
+
+/** Of the paths of all commands those that typed words stand for, the first `known` of which are a group. */
+function commandsMeant(paths: Paths, words: readonly string[], known: number): readonly string[] {
+  const rest = words.slice(known);
+  const isAt = (path: readonly string[], typed: readonly string[], same = isSame): boolean =>
+    path.every((word, at) => same(word, typed[at] ?? ""));
+  // Another verb stands behind the thing, `orders show`, or before it, `show orders`.
+  const thing = known > 0 ? words.slice(0, known) : rest.slice(1);
+  const ofVerb = (verb: string): Paths =>
+    paths.filter((path) => {
+      const before = path.slice(0, -1);
+      const isWhole = known === 0 || before.length === known;
+      return path.at(-1) === verb && before.length > 0 && isWhole && isAt(before, thing);
+    });
+  const attempts: readonly Paths[] = [
+    // The words in another order, or in the singular: `create order`.
+    paths.filter((path) => {
+      const typed = words.slice(0, path.length);
+      return path.length > 1 && path.every((word) => typed.some((one) => isSame(word, one)));
+    }),
+    ...(OTHER_VERBS[rest[0] ?? ""] ?? []).map(ofVerb),
+    // Without its group: `start` for `sandbox start`.
+    ...[Object.is, isSame].map((same) =>
+      paths.filter((path) => path.length > 1 && isAt(path.slice(1), rest, same)),
+    ),
+    paths.filter((path) => path.length > 2 && isAt(path.slice(2), rest)),
+  ];
+  const found = attempts.find((matching) => matching.length > 0) ?? [];
+  const longest = Math.max(...found.map((path) => path.length));
+  const meant = found.filter((path) => path.length === longest);
+  return meant.length <= MAX_MEANT ? meant.map((path) => path.join(" ")) : [];
+}
+
+/** Whether two words are the same, one perhaps in the singular. */
+function isSame(one: string, other: string): boolean {
+  return one === other || one === `${other}s` || `${one}s` === other;
+}
+
+function commandAt(program: Command, words: readonly string[]): Command {
+  return words.reduce(
+    (group, word) => group.commands.find((command) => command.name() === word) ?? group,
+    program,
   );
 }
 

@@ -287,6 +287,21 @@ const PLACES: Readonly<Record<string, number | undefined>> = {
   "--dir": 2,
 };
 
+/** The words of every group and command. Loads all of them, each group alone, as `knownVariables` does. */
+export async function commandPaths(registry: Registry): Promise<readonly (readonly string[])[]> {
+  const paths: (readonly string[])[] = [];
+  for (const name of [...Object.keys(GROUPS), ...Object.keys(COMMANDS)]) {
+    const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
+    const first = program.commands.find((command) => command.name() === name);
+    if (first !== undefined) paths.push(...pathsBelow(first, [name]));
+  }
+  return paths;
+}
+
+function pathsBelow(command: Command, path: readonly string[]): readonly (readonly string[])[] {
+  return [path, ...command.commands.flatMap((one) => pathsBelow(one, [...path, one.name()]))];
+}
+
 /** Every variable that the program reads. Loads all commands, each alone, because `typed` decides what a group has. */
 export async function knownVariables(registry: Registry): Promise<KnownVariables> {
   const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
