@@ -46,6 +46,8 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["webhook verify", 2, /Did you mean webhooks verify\?/],
   ["orders new", 2, /Did you mean orders create\?/],
   ["keys delete K", 2, /Did you mean keys revoke\?/],
+  ["orders create --price-id price_coffee --order-id --wait", 2, /option '--order-id <id>' argument missing/],
+  ["orders create --order-id --price-id price_coffee", 2, /option '--order-id <id>' argument missing/],
   ["orders list -json", 2, /Did you mean --json\?/],
   ["orders create --amount 1999", 2, /Did you mean --amount-minor\?/],
   ["--version", 0, /^\d+\.\d+\.\d+\n$/],

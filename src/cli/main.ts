@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import { ownWords } from "./option-rules.ts";
@@ -25,6 +25,11 @@ export async function main(world: World, version = VERSION): Promise<number> {
   try {
     program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
     typed = arranged(program, argv);
+    const lacking = optionWithoutValue(program, typed);
+    if (lacking !== undefined) {
+      const message = `error: option '${lacking.flags}' argument missing`;
+      throw new CommanderError(EXIT.usage, "checkout.missingValue", message);
+    }
     await program.parseAsync(typed, { from: "user" });
     return exitCode;
   } catch (error) {
@@ -148,6 +153,26 @@ function commandAt(program: Command, words: readonly string[]): Command {
 /** An unknown option without the value behind it, which may be a secret: `--api-key=…` is what people try. */
 function withoutValue(message: string): string {
   return message.replace(/^(error: unknown option '(?:--[^=]+(?==)|-[^-])).+(?=')/s, "$1");
+}
+
+/**
+ * An option whose value would be the next option of its command, such as `--order-id --json` where a variable of the
+ * shell was empty. A value that does look like one is given as `--order-id=--json`.
+ */
+function optionWithoutValue(program: Command, argv: readonly string[]): Option | undefined {
+  const words = knownWords(program, argv);
+  const command = commandAt(program, words);
+  // What follows the command of `exec` is for that one.
+  if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;
+  const named = (word: string): Option | undefined =>
+    command.options.find(({ long, short }) => word === long || word === short);
+  for (let at = words.length; at < argv.length && argv[at] !== "--"; at += 1) {
+    const option = named(argv[at] ?? "");
+    if (option === undefined || !option.required) continue;
+    if (named(argv[at + 1] ?? "") !== undefined) return option;
+    at += 1;
+  }
+  return undefined;
 }
 
 /** The groups and the command that were typed, as far as there are such: a hint does not repeat a mistyped word. */
