@@ -70,6 +70,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   [`orders create --order-id a-2 --amount-minor 19.99 --currency EUR ${PAY}`, 2, /19\.99 EUR is 1999/],
   [`orders create --order-id a-2 --currency=eur --amount-minor 19,99 ${PAY}`, 2, /19\.99 EUR is 1999/],
   [`orders create --order-id a-2 --amount-minor 1200.00 --currency jpy ${PAY}`, 2, /1200 JPY is 1200/],
+  [`orders create --order-id a-2 --amount-minor 19.99 --currency jpy ${PAY}`, 2, /JPY has no decimals/],
   [`orders create --order-id a-2 --amount-minor 1.5 ${PAY}`, 2, /1\.50 EUR is 150/],
   [`orders create --order-id a-2 --amount-minor 1.234 --currency EUR ${PAY}`, 2, /whole number from 1 to/],
   [`orders create --order-id a-2 --amount-minor €20 --currency EUR ${PAY}`, 2, /whole number from 1 to/],
@@ -125,7 +126,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["orders create --order-id a-3 --price-id price_coffee --timeout 10", 2, /a duration such as/],
   ["sessions create --order-id s-1 --price-id price_bento", 0, /✓ checkout session created/],
   ["sessions create --order-id s-1 --price-id price_bento", 0, /= the same checkout session as before/],
-  [`orders create --order-id a-4 --amount-minor 500 --currency GBP ${PAY}`, 4, /GBP/],
+  [`orders create --order-id a-4 --amount-minor 500 --currency GBP ${PAY}`, 4, /GBP.*enable-capability/s],
   ["admin enable-capability gbp", 0, /GBP|gbp/],
   [`orders create --order-id a-5 --amount-minor 500 --currency gbp ${PAY}`, 0, /5\.00 GBP/],
   ["admin enable-capability KWD", 0, /KWD is active/],
@@ -145,7 +146,8 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["orders get PAID", 0, /status +succeeded/],
   ["orders get SHORT", 0, /status +succeeded/],
   ["orders get", 2, /missing required argument 'id'/],
-  ["orders get nonsense", 2, /expected the id of an order or session/],
+  ["orders get nonsense", 2, /expected the id of an order or session.*orders list --order-id nonsense/s],
+  ["orders get two␣words", 2, /orders list and checkout sessions list show them/],
   ["orders get 00000000", 1, /no order or session among the newest/],
   ["orders get 0199a3c4-5d00-7000-8000-00000000dead", 1, /orders list/],
   ["orders get --id PAID", 2, /unknown option '--id'/],
@@ -651,3 +653,14 @@ function isJsonOf(result: Result, { code, says }: { readonly code: number; reado
   if (told.ok !== false || told.exit_code !== code || !told.next) return false;
   return says.test(`✗ ${told.error?.message ?? ""}\n  → ${told.next}`);
 }
+
+test("--dir with the folder around a state folder is told which one is meant", async () => {
+  const harness = createHarness();
+  await harness.start();
+  for (const line of ["orders list", "orders create --order-id a-1 --price-id price_coffee"]) {
+    const env = { CHECKOUT_RETRIES: "0" };
+    const told = await harness.run([...line.split(" "), "--dir", harness.cwd], { cwd: tempFolder(), env });
+    expect([told.code, told.stdout]).toEqual([7, ""]);
+    expect(told.stderr).toContain(`${join(harness.cwd, ".checkout")}: name that with --dir`);
+  }
+});

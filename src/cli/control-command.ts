@@ -30,6 +30,7 @@ import {
   findStateFolder,
   liveRun,
   locateStateFolder,
+  stateFolderWithin,
   readAdminToken,
   readCredentials,
   shortPath,
@@ -140,7 +141,7 @@ export async function sandboxTarget(
   }
   const folder = locateStateFolder(context.world, options.dir);
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]})`;
-  return fail(noSandbox(folder, why));
+  return fail(noSandbox(folder, `${why}${stateFolderWithin(context.world, folder)}`));
 }
 
 /**
@@ -261,6 +262,10 @@ export function parseIdOf(what: keyof typeof FIND_ID, text: string): Outcome<str
   const example = "0199a3c4-5d00-7000-8000-000000000001";
   const article = /^[aeiou]/i.test(what) ? "an" : "a";
   const message = `expected the id of ${article} ${what}, such as ${example}; got ${printableLiteral(text)}`;
+  // Whoever has an order_id types it here first; one with blanks or quotes is not written into a command.
+  if (what === "order or session" && /^[\w.~:-]{1,32}$/.test(text) && !text.startsWith("-")) {
+    return failUsage(message, `for an order_id: checkout orders list --order-id ${text}`);
+  }
   return failUsage(message, FIND_ID[what]);
 }
 

@@ -14,7 +14,13 @@ import { isTyped } from "./option-rules.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, usageProblem, type Problem } from "./problem.ts";
 import { isStoreId, namedStore, oneStore, STORE_VARIABLE, type NamedStore } from "./store/named-store.ts";
 import { stateFile } from "./folder/files.ts";
-import { baseUrlOf, findStateFolder, liveRun, readCredentials } from "./folder/state-folder.ts";
+import {
+  baseUrlOf,
+  findStateFolder,
+  liveRun,
+  readCredentials,
+  stateFolderWithin,
+} from "./folder/state-folder.ts";
 
 /** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {
@@ -124,7 +130,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     ...(!named || apiKey.source === stateFile(folder, "credentials") ? { locate } : {}),
     sandbox: isSandbox(running) ? run : undefined,
     otherSandbox: isSandbox(running) ? undefined : running,
-    lacksSandbox: running === undefined ? lackOf(address, isKeyKept) : undefined,
+    lacksSandbox: running === undefined ? lackOf({ world, folder, address, isKeyKept }) : undefined,
     ...identity.value,
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     proxy: proxy.value,
@@ -169,9 +175,16 @@ function settingsOfTarget(
   });
 }
 
+type Lack = {
+  readonly world: World;
+  readonly folder: string;
+  readonly address: string | null;
+  readonly isKeyKept: boolean;
+};
+
 /** What is missing where the folder has no live sandbox: an address, or a key that only that sandbox may get. */
-function lackOf(address: string | null, isKeyKept: boolean): string | undefined {
-  if (address === null) return "no other one is named (CHECKOUT_BASE_URL)";
+function lackOf({ world, folder, address, isKeyKept }: Lack): string | undefined {
+  if (address === null) return `no other one is named (CHECKOUT_BASE_URL)${stateFolderWithin(world, folder)}`;
   return isKeyKept ? `there is no other API key for ${address} (CHECKOUT_API_KEY)` : undefined;
 }
 

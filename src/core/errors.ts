@@ -16,7 +16,10 @@ type ErrorRow = {
 
 const CHECK_KEY = "check CHECKOUT_API_KEY and --base-url; checkout whoami shows both";
 const USE_TEST_KEY = "use a test key (svc_test_…): v1 does not accept live keys";
-const ACTIVATE = "ask for its activation, or use an active one";
+const ACTIVATE_STORE =
+  "ask for its activation, or use an active one; in the sandbox: checkout admin activate";
+const ACTIVATE_CAPABILITY =
+  "ask for its activation, or use an active one; in the sandbox: checkout admin enable-capability <name>";
 
 /**
  * Every error code that the service can answer (decision 4). 400, 401, 403, 409 and 429 are the interface's own
@@ -69,9 +72,9 @@ export const ERRORS = {
   /** The API key lacks the scope of the operation. */
   scope_missing: { status: 403, decision: 15, next: "use an API key with that scope" },
   /** The store is not active. */
-  store_inactive: { status: 403, next: ACTIVATE },
+  store_inactive: { status: 403, next: ACTIVATE_STORE },
   /** The store lacks the method or currency. */
-  capability_missing: { status: 403, next: ACTIVATE },
+  capability_missing: { status: 403, next: ACTIVATE_CAPABILITY },
   /** The Host header does not name this service. */
   host_not_allowed: { status: 403 },
   /** A browser called the API. */

@@ -56,6 +56,9 @@ export function expectedAmount(text: string, currency: string): string | undefin
   const meant = minorUnitsOf(text, currency);
   if (meant !== undefined && meant !== 0)
     return `${WHOLE_AMOUNT}, in minor units: ${formatAmount(meant, currency)} is ${meant}`;
+  const places = currencyDecimals(currency);
+  if (meant === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
+    return `${WHOLE_AMOUNT}, in minor units: ${currency} has ${places === 0 ? "no" : places} decimals`;
   return /^\d{1,16}$/.test(text) && Number(text) > 0 && Number(text) <= Number.MAX_SAFE_INTEGER
     ? undefined
     : WHOLE_AMOUNT;

@@ -42,6 +42,12 @@ export function locateStateFolder(world: Pick<World, "cwd" | "files">, named?: s
   }
 }
 
+/** Says where the state folder is, for whoever named the folder that it is in; empty where there is none in it. */
+export function stateFolderWithin({ files }: Pick<World, "files">, folder: string): string {
+  const within = join(folder, FOLDER_NAME);
+  return files.exists(within) ? `; the state folder there is ${within}: name that with --dir` : "";
+}
+
 /** The state folder of a command, which may not be there yet. Refuses one that somebody else could have filled. */
 export function findStateFolder(
   world: Pick<World, "cwd" | "files">,

@@ -80,5 +80,5 @@ const ONE_STDIN = failUsage(
 export function noSecret(secretFile: string | undefined): Outcome<never, Problem> {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file holds no signing secret";
-  return failUsage(message, SOURCES);
+  return failUsage(message, `${SOURCES}; checkout endpoints secret prints that of an endpoint`);
 }
