@@ -664,3 +664,23 @@ test("--dir with the folder around a state folder is told which one is meant", a
     expect(told.stderr).toContain(`${join(harness.cwd, ".checkout")}: name that with --dir`);
   }
 });
+
+test("an ephemeral sandbox is reached from any folder with what its banner shows", async () => {
+  const harness = createHarness();
+  const running = await harness.launch(["sandbox", "start", "--ephemeral"]);
+  const shown = running.text().stdout;
+  const [, url = ""] = /export CHECKOUT_BASE_URL=(\S+)/.exec(shown) ?? [];
+  const [, token = ""] = /Control token {3}(svc_control_\S+)\n/.exec(shown) ?? [];
+  expect(shown.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  const cwd = tempFolder();
+  const env = { CHECKOUT_BASE_URL: url, CHECKOUT_RETRIES: "0" };
+  const lacking = await harness.run(["events", "list"], { cwd, env });
+  expect([lacking.code, lacking.stdout]).toEqual([7, ""]);
+  expect(lacking.stderr).toContain("(CHECKOUT_BASE_URL) there is no token (CHECKOUT_CONTROL_TOKEN)");
+  const listed = await harness.run(["events", "list"], {
+    cwd,
+    env: { ...env, CHECKOUT_CONTROL_TOKEN: token },
+  });
+  expect([listed.code, listed.stderr]).toEqual([0, ""]);
+  await running.stop();
+});

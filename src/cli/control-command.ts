@@ -140,6 +140,16 @@ export async function sandboxTarget(
     return accept(found.value);
   }
   const folder = locateStateFolder(context.world, options.dir);
+  const named = namedBaseUrl(context.world, options);
+  if (named.ok && named.value !== undefined) {
+    const { value, source } = named.value;
+    const why = `for ${value} (${source}) there is no token (${TOKEN_VARIABLES[role]})`;
+    const next = `set ${TOKEN_VARIABLES[role]} to the token of that sandbox: the line that it printed when it was ready, or checkout env --control in its folder, has it`;
+    return fail({
+      ...noSandbox(folder, why),
+      next: role === "control" ? next : `set ${TOKEN_VARIABLES[role]}`,
+    });
+  }
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]})`;
   return fail(noSandbox(folder, `${why}${stateFolderWithin(context.world, folder)}`));
 }

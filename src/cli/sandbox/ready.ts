@@ -70,7 +70,7 @@ export function banner(
   ready: Ready,
   {
     running = "foreground",
-    given: { apiKey, signingSecret } = {},
+    given: { apiKey, signingSecret, controlToken } = {},
     ownSecrets = 0,
     activeFaults = 0,
   }: {
@@ -78,7 +78,7 @@ export function banner(
     /** How many faults can still hit (decision 94). */
     readonly activeFaults?: number;
     /** Came from outside, so that it is known there; a banner often ends up in a log. */
-    readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret">>;
+    readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
     /** How many endpoints sign with a secret of their own. */
     readonly ownSecrets?: number | undefined;
   } = {},
@@ -99,6 +99,10 @@ export function banner(
     ["API key", apiKey?.source ?? ready.api_key ?? "was shown once; it is not in credentials.json"],
     ["Signing secret", signingSecret?.source ?? ready.signing_secret],
     ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
+    // No folder has it, from which the commands would read it.
+    ...(ready.data_dir === null
+      ? [["Control token", controlToken?.source ?? ready.control_token] satisfies Field]
+      : []),
     ["State", ready.data_dir === null ? "in memory only" : shortPath(world, ready.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
