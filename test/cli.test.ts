@@ -224,7 +224,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
       "checkout return-origins remove https://shop.example",
     ],
     [["return-origins", "add", "http://shop.example"], "correct it; nothing was changed"],
-    [["sandbox", "pay", "nonsense", "--outcome", "failed"], again],
+    [["sandbox", "pay", "nonsense", "--outcome", "failed"], "checkout orders list --order-id nonsense"],
     [["sandbox", "pay", unknown, "--outcome", "failed"], again],
     [["sandbox", "pay", id], "add --outcome <outcome> (succeeded, declined, failed, cancelled, expired)"],
     [["sessions", "get", id, "--until", "final"], "add --wait, or leave out --until"],

@@ -274,7 +274,7 @@ export function parseIdOf(what: keyof typeof FIND_ID, text: string): Outcome<str
   const message = `expected the id of ${article} ${what}, such as ${example}; got ${printableLiteral(text)}`;
   // Whoever has an order_id types it here first; one with blanks or quotes is not written into a command.
   if (what === "order or session" && /^[\w.~:-]{1,32}$/.test(text) && !text.startsWith("-")) {
-    return failUsage(message, `for an order_id: checkout orders list --order-id ${text}`);
+    return failUsage(message, `checkout orders list --order-id ${text}`);
   }
   return failUsage(message, FIND_ID[what]);
 }
