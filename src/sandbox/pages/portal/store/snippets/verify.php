@@ -3,6 +3,7 @@ function is_genuine(array $secrets, string $timestamp, string $signature, string
     // $body = file_get_contents('php://input'); $timestamp = $_SERVER['HTTP_CHECKOUT_TIMESTAMP'] ?? '';
     if (!preg_match('/\A[1-9][0-9]{9}\z/', $timestamp)) return false;
     if (!preg_match('/\A[0-9a-f]{64}(,[0-9a-f]{64}){0,2}\z/', $signature)) return false;
+    if (in_array('', $secrets, true)) return false;
     $matches = false;
     foreach ($secrets as $secret) {
         $digest = hash_hmac('sha256', $timestamp . '.' . $body, $secret);

@@ -6,6 +6,8 @@ def is_genuine(secrets, timestamp, signature, body, now=None, tolerance=300):
         return False
     if not re.fullmatch("[0-9a-f]{64}(,[0-9a-f]{64}){0,2}", signature):
         return False
+    if not all(secrets):
+        return False
     signed = timestamp.encode() + b"." + body
     digests = [hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in secrets]
     matches = [hmac.compare_digest(digest, given) for digest in digests for given in signature.split(",")]
