@@ -201,7 +201,7 @@ function background(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds).unref();
 }
 
-/** A server that was asked nothing for so long gives memory back. */
+/** After how long without a request a server gives memory back, in milliseconds. */
 const QUIET_MS = 10_000;
 
 /**
