@@ -36,7 +36,11 @@ export async function main(world: World, version = VERSION): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
     const problem =
       error instanceof CommanderError
-        ? usageOf(error, knownWords(program, typed), await meantBy(error, world, typed, program))
+        ? usageOf(
+            error,
+            program === undefined ? [] : typedCommand(program, typed).words,
+            await meantBy(error, world, typed, program),
+          )
         : (storageProblem(error) ?? defectOf(error));
     createPrinter(world, { json: wantsJson(world) }).problem(problem);
     return problem.exitCode;
@@ -72,7 +76,7 @@ async function meantBy(
   program: Command | undefined,
 ): Promise<readonly string[]> {
   if (program === undefined) return [];
-  const known = knownWords(program, argv);
+  const { words: known, command } = typedCommand(program, argv);
   if (code === UNKNOWN_COMMAND) {
     const { commandPaths } = await import("./program.ts");
     const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
@@ -83,7 +87,7 @@ async function meantBy(
     );
   }
   if (code !== "commander.unknownOption") return [];
-  const longs = commandAt(program, known).options.flatMap(({ long }) => long ?? []);
+  const longs = command.options.flatMap(({ long }) => long ?? []);
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   const meant = typed.startsWith("--")
     ? longs.filter((long) => long.startsWith(`${typed}-`))
@@ -143,13 +147,6 @@ function isSame(one: string, other: string): boolean {
   return one === other || one === `${other}s` || `${one}s` === other;
 }
 
-function commandAt(program: Command, words: readonly string[]): Command {
-  return words.reduce(
-    (group, word) => group.commands.find((command) => command.name() === word) ?? group,
-    program,
-  );
-}
-
 /** An unknown option without the value behind it, which may be a secret: `--api-key=…` is what people try. */
 function withoutValue(message: string): string {
   return message.replace(/^(error: unknown option '(?:--[^=]+(?==)|-[^-])).+(?=')/s, "$1");
@@ -160,8 +157,7 @@ function withoutValue(message: string): string {
  * shell was empty. A value that does look like one is given as `--order-id=--json`.
  */
 function optionWithoutValue(program: Command, argv: readonly string[]): Option | undefined {
-  const words = knownWords(program, argv);
-  const command = commandAt(program, words);
+  const { words, command } = typedCommand(program, argv);
   // What follows the command of `exec` is for that one.
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;
   const named = (word: string): Option | undefined =>
@@ -176,15 +172,19 @@ function optionWithoutValue(program: Command, argv: readonly string[]): Option |
 }
 
 /** The groups and the command that were typed, as far as there are such: a hint does not repeat a mistyped word. */
-function knownWords(program: Command | undefined, argv: readonly string[]): readonly string[] {
+function typedCommand(
+  program: Command,
+  argv: readonly string[],
+): { readonly words: readonly string[]; readonly command: Command } {
   const words: string[] = [];
-  let group = program;
+  let command = program;
   for (const word of argv.filter((one) => !one.startsWith("-"))) {
-    group = group?.commands.find((command) => command.name() === word);
-    if (group === undefined) break;
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined) break;
+    command = next;
     words.push(word);
   }
-  return words;
+  return { words, command };
 }
 
 function defectOf(error: unknown): Problem {
