@@ -255,6 +255,16 @@ export async function callSandbox<Name extends OperationName>(
   return fail({ ...outcome.refusal, message });
 }
 
+/** A moment by the store's clock, which is asked: a span from now, or before it where it is negative, at least 0. */
+export async function momentFromNow(
+  context: Context,
+  where: Where,
+  spanMs: number,
+): Promise<Outcome<number, Problem>> {
+  const clock = await callSandbox(context, where, { name: "showClock", body: undefined });
+  return clock.ok ? accept(Math.max(0, clock.value.now + spanMs)) : clock;
+}
+
 /** How to find the id of what a command is about. */
 export const FIND_ID = {
   endpoint: "checkout endpoints list shows them",

@@ -18,7 +18,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, FIND_ID } from "../control-command.ts";
+import { callSandbox, FIND_ID, momentFromNow } from "../control-command.ts";
 import {
   idOf,
   isShortId,
@@ -162,7 +162,7 @@ async function requestOf(
   const eventId = event === undefined ? undefined : idOf(event);
   const eventType = eventId === undefined ? event : undefined;
   const match = { method, path, eventType, eventId, endpointId, orderId, nth, probability };
-  const ends = until === undefined ? accept(undefined) : await momentOf(context, options, until);
+  const ends = await endOf(context, options, until);
   if (!ends.ok) return ends;
   const isNarrowed = Object.values(match).some((value) => value !== undefined);
   const wanted = {
@@ -199,15 +199,13 @@ function withFlag(message: string): string {
   return [FLAGS[field] ?? field, ...rest].join(": ");
 }
 
-/** A span is counted from what the store's clock shows now. */
-async function momentOf(
+async function endOf(
   context: Context,
   options: CommonOptions,
-  until: SpanOrMoment,
-): Promise<Outcome<number, Problem>> {
-  if ("at" in until) return accept(until.at);
-  const clock = await callSandbox(context, options, { name: "showClock", body: undefined });
-  return clock.ok ? accept(clock.value.now + until.spanMs) : clock;
+  until: SpanOrMoment | undefined,
+): Promise<Outcome<number | undefined, Problem>> {
+  if (until === undefined) return accept(undefined);
+  return "at" in until ? accept(until.at) : momentFromNow(context, options, until.spanMs);
 }
 
 async function runList(context: Context, options: CommonOptions): Promise<Ending> {

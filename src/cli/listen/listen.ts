@@ -7,7 +7,7 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlTarget, controlTargetNow, inStore } from "../control-command.ts";
+import { momentFromNow, callSandbox, controlTarget, controlTargetNow, inStore } from "../control-command.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
@@ -143,9 +143,8 @@ async function sinceOf(
     const known = await callSandbox(context, target, call);
     return known.ok ? accept({ eventId: since.eventId }) : known;
   }
-  const clock = await callSandbox(context, target, { name: "showClock", body: undefined });
-  if (!clock.ok) return clock;
-  return accept({ at: Math.max(0, clock.value.now - since.spanMs) });
+  const at = await momentFromNow(context, target, -since.spanMs);
+  return at.ok ? accept({ at: at.value }) : at;
 }
 
 /** The memory of what was forwarded: in the folder's journal, or where there is no folder, in this process. */

@@ -14,7 +14,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { callSandbox, controlOutcome, controlTarget, momentFromNow } from "../control-command.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
 import { idOf, parseAnyId, parseChoice, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";
@@ -224,7 +224,7 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
   const { endpoint, since = DEFAULT_SINCE } = options;
   const to = endpoint === undefined ? undefined : await endpointIdOf(context, options, endpoint);
   if (to?.ok === false) return to;
-  const from = await momentOf(context, options, since);
+  const from = "at" in since ? accept(since.at) : await momentFromNow(context, options, -since.spanMs);
   if (!from.ok) return from;
   const replayed = await callSandbox(context, options, {
     name: "replayFailed",
@@ -243,17 +243,6 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
   return context.printer.result(encodeAnswer("replayFailed", replayed.value), () =>
     count === 0 ? "nothing has failed since then" : `delivering ${count} again\n${next}`,
   );
-}
-
-/** A moment by the store's clock, which is asked only for a span. */
-async function momentOf(
-  context: Context,
-  options: CommonOptions,
-  since: SpanOrMoment,
-): Promise<Outcome<number, Problem>> {
-  if ("at" in since) return accept(since.at);
-  const clock = await callSandbox(context, options, { name: "showClock", body: undefined });
-  return clock.ok ? accept(Math.max(0, clock.value.now - since.spanMs)) : clock;
 }
 
 function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
