@@ -158,7 +158,7 @@ function goTo(page) {
 function onKey(event) {
   const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (target.closest("input, select, textarea, [contenteditable], dialog")) return;
+  if (target.closest("input, select, textarea, [contenteditable], dialog[open]")) return;
   const wasAfterG = isAfterG;
   isAfterG = key === "g" && !wasAfterG;
   if (wasAfterG) goTo(PAGES[key]);
