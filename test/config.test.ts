@@ -9,7 +9,7 @@ import { createProgram } from "../src/cli/program.ts";
 import { readConfig } from "../src/core/config/read.ts";
 import { configJsonSchema } from "../src/core/config/schema.ts";
 import { formatTestKey } from "../src/core/credential.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { launch, run, startSandbox } from "./support/program.ts";
 import { SEED, size } from "./support/campaign.ts";
 import { createHarness, type CommandOptions, type Harness } from "./support/harness.ts";
@@ -832,7 +832,7 @@ test("a folder in the place of the configuration is told as one", async () => {
 
 test("every setting of a start can stand in the file, or belongs to one machine or one call", async () => {
   const elsewhere = new Set(["config", "dir", "trustFolder", "adopt", "ephemeral", "logFormat", "quiet"]);
-  const world = { ...realWorld(), argv: ["sandbox", "start"] };
+  const world = { ...REAL, argv: ["sandbox", "start"] };
   const program = await createProgram({ world, version: "0.0.0", exit: () => undefined });
   const start = program.commands.find((one) => one.name() === "sandbox")?.commands[0];
   const settings = (start?.options ?? []).filter((option) => variableOf(option) !== undefined);
@@ -1008,7 +1008,7 @@ test("a file in a folder of another user is not believed unless it is named", as
   const { nearestConfig, findConfig } = await import("../src/cli/config/find.ts");
   const folder = tempFolder();
   const path = save(folder, {});
-  const { files } = realWorld();
+  const { files } = REAL;
   const look: typeof files.look = (at) => {
     const facts = files.look(at);
     return facts && { ...facts, isOwn: false };

@@ -3,7 +3,7 @@ import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { createProgram, knownVariables } from "../src/cli/program.ts";
 import type { Service, World } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
@@ -32,7 +32,7 @@ type Patient = {
   readonly start: (command?: CommandOptions) => Promise<RunningSandbox>;
 };
 
-const { files } = realWorld();
+const { files } = REAL;
 const RECEIVER = 3000;
 const HOOKS = `http://127.0.0.1:${RECEIVER}/hooks/path-secret-1234`;
 
@@ -647,7 +647,7 @@ test("the real program reports beside a live sandbox, and of what a kill left, a
 });
 
 test("every variable that the program names is one that the doctor knows", async () => {
-  const world = { ...realWorld(), argv: [] };
+  const world = { ...REAL, argv: [] };
   const known = await knownVariables({ world, version: "0.0.0", exit: () => undefined });
   expect(
     (await createProgram({ world, version: "0.0.0", exit: () => undefined })).commands.length,

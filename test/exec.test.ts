@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { variableOf } from "../src/cli/option-rules.ts";
 import { createProgram } from "../src/cli/program.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import type { ProgramEnd } from "../src/world.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness } from "./support/harness.ts";
@@ -113,7 +113,7 @@ test("every setting that could lead its command to another service is replaced o
   await harness.run(["exec", "npm"]);
   const changed = Object.keys(harness.programs[0]?.env ?? {});
   const tree = (argv: readonly string[]): Promise<Command> =>
-    createProgram({ world: { ...realWorld(), argv }, version: "0.0.0", exit: () => undefined });
+    createProgram({ world: { ...REAL, argv }, version: "0.0.0", exit: () => undefined });
   const names = (await tree([])).commands.map((command) => command.name());
   const variables = new Set<string>();
   const collect = (command: Command): void => {

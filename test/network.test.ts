@@ -2,7 +2,7 @@ import { createServer, request as httpRequest } from "node:http";
 import { expect, test } from "vitest";
 import { hostOf, listenAddresses, parseListenAddress } from "../src/core/network/address.ts";
 import { parsePublicUrl } from "../src/core/network/public-url.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness } from "./support/harness.ts";
 import { listenUntilEnd, openHttpReceiver, readBody } from "./support/http-receiver.ts";
@@ -190,16 +190,15 @@ test("loopback always answers, each address once, and one that is not this machi
     answer: () => Promise.resolve({ status: 200, headers: {}, body: "here" }),
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   };
-  const world = realWorld();
   for (const addresses of [["127.0.0.2"], ["0.0.0.0"], ["0.0.0.0", "127.0.0.2"]]) {
-    const listening = await world.listen(() => service, { port: 0, addresses });
+    const listening = await REAL.listen(() => service, { port: 0, addresses });
     if (!listening.ok) throw new Error(listening.refusal.message);
     const { port, close } = listening.value;
     for (const address of ["127.0.0.1", "127.0.0.2"])
       expect(await (await fetch(`http://${address}:${port}/`)).text()).toBe("here");
     await close(0);
   }
-  const nowhere = await world.listen(() => service, { port: 0, addresses: ["192.0.2.1"] });
+  const nowhere = await REAL.listen(() => service, { port: 0, addresses: ["192.0.2.1"] });
   expect(nowhere).toMatchObject({ ok: false, refusal: { reason: "no_such_address", address: "192.0.2.1" } });
 });
 

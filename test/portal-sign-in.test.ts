@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { PORTAL } from "../src/sandbox/pages/portal/portal.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { createHarness } from "./support/harness.ts";
 import { codeOf, cookieIn, load, newLink, portalHost, postForm, signIn } from "./support/portal-sign-in.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -314,7 +314,7 @@ test("checkout open prints the link where its file cannot be written, and why", 
   const { base_url: url, control_token: token } = sandbox.ready;
   const env = { CHECKOUT_BASE_URL: url, CHECKOUT_CONTROL_TOKEN: token };
   const elsewhere = { env, world: { temporaryFile: fails } };
-  const { files } = realWorld();
+  const { files } = REAL;
   for (const command of [
     { world: { files: { ...files, write: fails } } },
     { ...elsewhere, cwd: tempFolder() },

@@ -3,14 +3,13 @@ import { connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:https";
 import { expect, test } from "vitest";
 import { proxyFor } from "../src/core/network/proxy.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import type { OutboundRequest } from "../src/world.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "./support/certificate.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness } from "./support/harness.ts";
 import { listenUntilEnd } from "./support/http-receiver.ts";
 
-const WORLD = realWorld();
 const PASSWORD = "hunter2";
 const SERVICE = { base: "https://pay.example/v1", proxy: `http://me:${PASSWORD}@proxy.example:3128` };
 const KEY = "svc_test_NZKGZKoFeNGgXc7soqqr1fULOcb2V9TDC";
@@ -110,7 +109,7 @@ async function openProxy(answer: string) {
 function send(url: string, proxy: string, more: Partial<OutboundRequest> = {}) {
   const headers = { Authorization: "Bearer of-the-service" };
   const limits = { timeoutMs: 60_000, maxResponseBytes: 1000 };
-  return WORLD.send({ method: "POST", url, headers, body: "{}", proxy, ...limits, ...more });
+  return REAL.send({ method: "POST", url, headers, body: "{}", proxy, ...limits, ...more });
 }
 
 test("whatever a proxy does, it is told whether anything was sent, and the proxy is named without its password", async () => {

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { takeSnapshot } from "../src/sandbox/runtime/snapshots.ts";
 import { IN_MEMORY } from "../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
@@ -664,7 +664,7 @@ test("a file that is too large for a snapshot is listed as one, restored as none
 
 test("a full disk is named, and leaves the older snapshot of the name, and nothing half-written", async () => {
   const harness = createHarness();
-  const { files } = realWorld();
+  const { files } = REAL;
   let isFull = false;
   const full: World["files"] = {
     ...files,

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { makeStateFolder } from "../src/cli/folder/state-folder.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { FIRST_FORMAT, type FileKind } from "../src/store/connection/database.ts";
 import { JOURNAL_FILE } from "../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
@@ -195,7 +195,7 @@ test("an empty folder of ours is made private; on a file system without modes th
   const folder = join(tempFolder(), "empty");
   mkdirSync(folder);
   chmodSync(folder, 0o755);
-  const { files } = realWorld();
+  const { files } = REAL;
   expect(makeStateFolder({ files }, folder, {}).ok).toBe(true);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   const look = (path: string): PathFacts | undefined => {

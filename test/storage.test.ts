@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { createFailureLog } from "../src/sandbox/runtime/failure-log.ts";
 import { HAS_STRACE, runTraced } from "./support/disk-faults.ts";
 import { createHarness } from "./support/harness.ts";
@@ -238,7 +238,7 @@ test("a path that cannot be used is a problem with a name, not a bug", async () 
 });
 
 test("reading a file that is not there, or of a process that ended, gives nothing; other failures are said", () => {
-  const { files } = realWorld();
+  const { files } = REAL;
   const folder = tempFolder();
   files.write(join(folder, "file"), "content");
   expect(files.read(join(folder, "file"))).toBe("content");

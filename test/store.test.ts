@@ -9,7 +9,7 @@ import { FIRST_FORMAT, openDatabase, type FileKind } from "../src/store/connecti
 import { createGroupCommit } from "../src/store/connection/group-commit.ts";
 import { StorageUnavailable } from "../src/store/connection/storage-failure.ts";
 import { failureInVerdict, storageFailureOf } from "../src/store/connection/storage-failure.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
 import { openStore, type Store } from "../src/store/store.ts";
@@ -490,7 +490,7 @@ test("what a crash left half-written is in nobody's way, and goes with the next 
   writeFileSync(join(folder, `run.json.${dead}.new-0x1y`), "half a file");
   writeFileSync(join(folder, `run.json.${process.pid}.new-0x1y`), "half a file");
   open(path).close();
-  realWorld().files.removeUnfinished(folder);
+  REAL.files.removeUnfinished(folder);
   expect(readdirSync(folder).toSorted()).toEqual(["a.db", `run.json.${process.pid}.new-0x1y`]);
 });
 

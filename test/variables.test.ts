@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { variableOf } from "../src/cli/option-rules.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { OTHER_VARIABLES } from "../src/cli/variables.ts";
-import { realWorld } from "../src/real-world.ts";
+import { REAL } from "./support/real.ts";
 import { createHarness } from "./support/harness.ts";
 
 /** Every variable that an option has. One that is not a setting must not be here: it would reach every call. */
@@ -84,10 +84,8 @@ test("what one call means is not taken from the environment", async () => {
   expect([made.code, JSON.parse(made.stdout)]).toMatchObject([0, { data: { order_id: "order-1" } }]);
 });
 
-const WORLD = realWorld();
-
 function treeOf(argv: readonly string[]): Promise<Command> {
-  return createProgram({ world: { ...WORLD, argv }, version: "0.0.0", exit: () => undefined });
+  return createProgram({ world: { ...REAL, argv }, version: "0.0.0", exit: () => undefined });
 }
 
 function optionsBelow(command: Command): Command["options"][number][] {

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { restoreSnapshot, takeSnapshot, type SnapshotContext } from "../../src/sandbox/runtime/snapshots.ts";
 import { seed } from "../../src/sandbox/runtime/seed.ts";
 import { createStoreGate } from "../../src/sandbox/runtime/store-gate.ts";
-import { realWorld } from "../../src/real-world.ts";
+import { REAL } from "../support/real.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
 import { median, medianRatio, type Figure } from "./figures.ts";
@@ -55,7 +55,7 @@ function timed(work: () => unknown): number {
 }
 
 async function openOurs(): Promise<{ readonly context: SnapshotContext; readonly storeId: string }> {
-  const world = realWorld();
+  const world = REAL;
   const opened = openStore(IN_MEMORY, { scheduler: world });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const store = opened.value;

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { keptKeys } from "../../src/cli/store/kept-keys.ts";
-import { realWorld } from "../../src/real-world.ts";
+import { REAL } from "../support/real.ts";
 import { createStore } from "../../src/sandbox/runtime/seed.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openStore } from "../../src/store/store.ts";
@@ -17,7 +17,7 @@ const MASTER_KEY = new Uint8Array(32);
 
 /** What a store costs, and what a thousand cost a create. */
 export async function measureStores(bench: Bench): Promise<Figure[]> {
-  const world = realWorld();
+  const world = REAL;
   const folder = bench.newPath("stores");
   mkdirSync(folder, { mode: 0o700 });
   return [
@@ -44,7 +44,7 @@ async function makeStores(
   keep: ReturnType<typeof keptKeys>,
   atOnce: number,
 ): Promise<number[]> {
-  const world = realWorld();
+  const world = REAL;
   const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const store = opened.value;

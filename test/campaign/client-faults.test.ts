@@ -6,7 +6,7 @@ import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { create, type ClientWorld, type Target } from "../../src/client/api/client.ts";
 import type { Journal } from "../../src/core/checkout/journal.ts";
-import { realWorld } from "../../src/real-world.ts";
+import { REAL } from "../support/real.ts";
 import { openJournal } from "../../src/store/journal/journal.ts";
 import { FULL, part, SEED, seededRandom, size } from "../support/campaign.ts";
 import { startFaultProxy, type FaultProxy } from "../support/fault-proxy.ts";
@@ -15,8 +15,7 @@ import { PROGRAM, run, startSandbox, type Finished, type SandboxProcess } from "
 import { tempFolder } from "../support/temp-folder.ts";
 
 const SANDBOX_ARGS = ["--rate-limit", "off", "--quiet"];
-const WORLD = realWorld();
-const IMPATIENT: ClientWorld = { ...WORLD, sleep: async () => undefined };
+const IMPATIENT: ClientWorld = { ...REAL, sleep: async () => undefined };
 const PATIENT = { retries: 12, timeoutMs: 60_000 };
 
 // --- The answer is cut at every byte.
@@ -195,7 +194,7 @@ async function createWhileKilled(round: {
     await sandbox.stop("SIGKILL");
     return startBehind(proxy, cwd, sandbox.port);
   };
-  const client = { world: WORLD, journal };
+  const client = { world: REAL, journal };
   let creating: Promise<Made>;
   if (moment === "when the answer is on its way") {
     proxy.failNext({ answerBytes: 0, onAnswer: () => restarts.push(restart()) });
@@ -212,8 +211,8 @@ async function createWhileKilled(round: {
 
 /** A timer of Node counts whole milliseconds, and a whole create takes few of them. */
 async function waitExactly(milliseconds: number): Promise<void> {
-  const end = WORLD.monotonic() + milliseconds;
-  while (WORLD.monotonic() < end) await setImmediate();
+  const end = REAL.monotonic() + milliseconds;
+  while (REAL.monotonic() < end) await setImmediate();
 }
 
 // --- What the parts share.

@@ -2,7 +2,7 @@ import { cpSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { realWorld } from "../../src/real-world.ts";
+import { REAL } from "../support/real.ts";
 import { FIRST_FORMAT, openDatabase, type FileKind } from "../../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
@@ -189,7 +189,7 @@ function migrate(template: string, seen: Acknowledged): Scenario {
     verify: async (cwd, { code }) => {
       const path = join(cwd, "state", "sandbox.db");
       // As every command does first.
-      realWorld().files.removeUnfinished(join(cwd, "state"));
+      REAL.files.removeUnfinished(join(cwd, "state"));
       const found = formatIn(path);
       const wrong = [
         ...(code === 0 && found !== FORMATS.at(-1) ? [`said done, is ${found}`] : []),

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { createConnection } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { realWorld } from "../../src/real-world.ts";
+import { REAL } from "../support/real.ts";
 import { seededRandom, SEED, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { PROGRAM } from "../support/program.ts";
@@ -13,7 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const ROUNDS = size(10, 200);
 /** How long after the beginning a kill comes at most: before, during and after the command. */
 const KILL_WITHIN_MS = 400;
-const { processStart } = realWorld();
+const { processStart } = REAL;
 
 test(`exec after exec, half of them killed, leaves no process, file or port (seed ${SEED})`, async () => {
   const [cwd, home, tmp] = [tempFolder(), tempFolder(), tempFolder()];

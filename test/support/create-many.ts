@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import { createRequest, type CreateIntent, type Target } from "../../src/client/api/client.ts";
 import { errorResponse } from "../../src/core/checkout/wire.ts";
-import { realWorld } from "../../src/real-world.ts";
+import { REAL } from "./real.ts";
 
 /** What to send, as JSON in CREATE_MANY: one create for each key, all with one body. */
 export type ManyCreates = {
@@ -24,15 +24,14 @@ export type ManyAnswer = {
 const TIMEOUT_MS = 60_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-const world = realWorld();
-const { target, endpoint, body, keys } = JSON.parse(world.env["CREATE_MANY"] ?? "") as ManyCreates;
-world.stdout.write("ready\n");
-await once(world.stdin.resume(), "end");
-world.stdout.write(JSON.stringify(await Promise.all(keys.map(sendOne))));
+const { target, endpoint, body, keys } = JSON.parse(REAL.env["CREATE_MANY"] ?? "") as ManyCreates;
+REAL.stdout.write("ready\n");
+await once(REAL.stdin.resume(), "end");
+REAL.stdout.write(JSON.stringify(await Promise.all(keys.map(sendOne))));
 
 async function sendOne(key: string): Promise<ManyAnswer> {
   const request = createRequest(target, { endpoint, key, body });
-  const result = await world.send({
+  const result = await REAL.send({
     ...request,
     timeoutMs: TIMEOUT_MS,
     maxResponseBytes: MAX_RESPONSE_BYTES,

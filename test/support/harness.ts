@@ -5,7 +5,7 @@ import { PassThrough, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import type { Ready } from "../../src/cli/sandbox/ready.ts";
-import { realWorld } from "../../src/real-world.ts";
+import { REAL } from "./real.ts";
 import type {
   DetachedProcess,
   Service,
@@ -86,7 +86,7 @@ const NOT_OURS: Service = {
   answer: () => Promise.reject(new Error("not ours")),
   refuse: () => ({ status: 500, headers: {}, body: "" }),
 };
-const { files } = realWorld();
+const { files } = REAL;
 const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
 
 /**
