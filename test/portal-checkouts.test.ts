@@ -302,7 +302,7 @@ test("the list says what the receiver answered last, and how old a checkout is b
   expect(await list()).toContain("no answer unreachable, retrying");
 });
 
-test("any id leads to its page, an order_id to its newest checkout, and a text to the list", async () => {
+test("any id leads to its page, an order_id to its newest checkout, an idempotency key to what it made, and a text to the list", async () => {
   const { harness, portal, create, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const id = await create(TERMS);
@@ -354,6 +354,7 @@ test("any id leads to its page, an order_id to its newest checkout, and a text t
     [id, `/checkouts/${id}`],
     [` ${id.toUpperCase()} `, `/checkouts/${id}`],
     ["order-1001", `/checkouts/${newer}`],
+    ["another-key", `/checkouts/${newer}`],
     [delivery?.id ?? "", `/webhooks/deliveries/${delivery?.id}`],
     [delivery?.event_id ?? "", `/checkouts/${delivery?.checkout_id}#event-${delivery?.event_id}`],
     [request, `/requests/${request}`],

@@ -18,7 +18,7 @@ const END_OF_ID = /^[\da-f]{8}$/i;
 /** Where the portal looks for something, in a store or in all. */
 const FIND = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
-/** The page of what has this id or order_id in a store, of the store itself too; undefined if nothing has. */
+/** The page of what has this id, order_id or idempotency key in a store, of the store itself too; undefined if nothing has. */
 export function pageInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();
@@ -26,6 +26,7 @@ export function pageInStore(context: FindContext, storeId: string, text: string)
   const path =
     (isUuid(id) ? pathOfId(context, storeId, id) : undefined) ??
     pathOfOrder(context, storeId, text) ??
+    pathOfKey(context, storeId, text) ??
     (END_OF_ID.test(id) ? pathOfEnding(context, storeId, id) : undefined) ??
     pathOfName(context, storeId, text);
   return path && `/portal/${storeId}${path}`;
@@ -58,6 +59,12 @@ export function requireFound(context: FindContext, address: string): Outcome<voi
 function pathOfOrder({ store }: FindContext, storeId: string, orderId: string): string | undefined {
   const [newest] = store.checkouts.ofOrder({ storeId, orderId, limit: 1 });
   return newest && `/checkouts/${newest.id}`;
+}
+
+/** An idempotency key leads to what it made. */
+function pathOfKey({ store }: FindContext, storeId: string, key: string): string | undefined {
+  const checkoutId = store.idempotencyKeys.checkoutOf(storeId, key);
+  return checkoutId && `/checkouts/${checkoutId}`;
 }
 
 /** The log is looked through last: it has no index of ids. */
