@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import {
   chmodSync,
-  chownSync,
   cpSync,
   existsSync,
   lstatSync,
@@ -14,7 +13,7 @@ import {
 } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { keepAddon } from "../src/real-world.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -22,8 +21,9 @@ const ROOT = join(import.meta.dirname, "..");
 const ADDON = Buffer.from("the bytes of an addon");
 const NAME = `${hash("sha256", ADDON, "hex")}.node`;
 const IS_UNIX = process.getuid !== undefined;
-const IS_ROOT = process.getuid?.() === 0;
-const OTHER_UID = 65_534;
+/** It is ours, and who runs the program is another: only root could give a folder away. */
+const OTHERS = "another user's, mode 700";
+const AS_ANOTHER = "const own = process.getuid(); process.getuid = () => own + 1;";
 
 /** Folders for compiled code that another user made, or could write to or read; each is made at a path. */
 const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, possible: boolean])[] = [
@@ -38,14 +38,7 @@ const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, 
         IS_UNIX,
       ] as const,
   ),
-  [
-    "another user's, mode 700",
-    (path) => {
-      mkdirSync(path, { mode: 0o700 });
-      chownSync(path, OTHER_UID, OTHER_UID);
-    },
-    IS_ROOT,
-  ],
+  [OTHERS, (path) => mkdirSync(path, { mode: 0o700 }), IS_UNIX],
   ["a link to a folder of ours", (path) => symlinkSync(tempFolder(), path), IS_UNIX],
   ["a file", (path) => writeFileSync(path, "", { mode: 0o600 }), true],
 ];
@@ -63,10 +56,19 @@ function install(): { readonly bin: string; readonly cache: string } {
 }
 
 /** Runs it in a shell with a umask. Nobody else has named a place for compiled code. */
-function version(bin: string, umask: string): string {
+function version(bin: string, umask: string, before = ""): string {
   const { NODE_COMPILE_CACHE: _ours, ...env } = process.env;
-  const command = `umask ${umask}; exec "$0" "$1" --version`;
-  return execFileSync("/bin/sh", ["-c", command, process.execPath, bin], { encoding: "utf8", env });
+  const command = `umask ${umask}; exec "$0" --import "$1" "$2" --version`;
+  const args = ["-c", command, process.execPath, `data:text/javascript,${before}`, bin];
+  return execFileSync("/bin/sh", args, { encoding: "utf8", env });
+}
+
+/** Lets this process be taken for another user's until the test ends. */
+function runAsAnother(): void {
+  const { getuid } = process;
+  if (getuid === undefined) throw new Error("this system has no users by number");
+  onTestFinished(() => void (process.getuid = getuid));
+  process.getuid = () => getuid() + 1;
 }
 
 for (const umask of ["000", "002", "022", "077"]) {
@@ -88,7 +90,7 @@ for (const [what, plant, possible] of PLANTED) {
       const { bin, cache } = install();
       plant(cache);
       const before = lstatSync(cache);
-      expect(version(bin, "000")).toMatch(/^\d+\.\d+\.\d+\n$/);
+      expect(version(bin, "000", what === OTHERS ? AS_ANOTHER : "")).toMatch(/^\d+\.\d+\.\d+\n$/);
       const after = lstatSync(cache);
       expect([after.mode, after.uid]).toEqual([before.mode, before.uid]);
       expect(statSync(cache).isDirectory() ? readdirSync(cache) : []).toEqual([]);
@@ -98,6 +100,7 @@ for (const [what, plant, possible] of PLANTED) {
   test.runIf(possible)(`the executable loads nothing from a folder that is ${what}`, () => {
     const folder = join(tempFolder(), "cache");
     plant(folder);
+    if (what === OTHERS) runAsAnother();
     expect(() => keepAddon(folder, ADDON)).toThrow(/is not private|EEXIST/);
     expect(existsSync(join(folder, NAME))).toBe(false);
   });
