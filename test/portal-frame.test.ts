@@ -147,22 +147,26 @@ test("times are in the browser's zone, the store's clock goes on, and a command 
   expect(await closed.evaluate("navigator.clipboard.readText()")).toBe("checkout open");
 }, 60_000);
 
-test("each line of a story stands below its own day, in the browser's zone, and in UTC without JavaScript", async () => {
+test("a row of a list has its date, and a line of a story stands below it, in the browser's zone, and in UTC without JavaScript", async () => {
   const { cwd, visit, link, home, complaints } = await openSite();
   await run(["sandbox", "clock", "set", "2030-01-01T20:00:00Z"], { cwd });
   // Nobody listens there: it is tried again for days.
   await run(["endpoints", "add", "http://127.0.0.1:9/hooks"], { cwd });
   await run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"], { cwd });
   await run(["sandbox", "clock", "advance", "30h"], { cwd });
-  for (const [options, hours] of [
-    [{}, 9],
-    [{ javaScriptEnabled: false }, 0],
+  // At two in the morning of 3 January in UTC, and later it is that day still, but not in Tokyo.
+  await run(["orders", "create", "--order-id", "order-2", "--price-id", "price_coffee"], { cwd });
+  await run(["sandbox", "clock", "advance", "14h"], { cwd });
+  for (const [options, hours, listed] of [
+    [{}, 9, /^2030-01-03 11:0\d:\d\d$/],
+    [{ javaScriptEnabled: false }, 0, /^02:0\d:\d\d\.\d{3}$/],
   ] as const) {
     const page = await visit(options);
     await page.goto(`${home}/checkouts`);
     await page.fill("[name=code]", await link());
     await page.click("#sign-in button");
-    await page.click("tr[data-row] a");
+    expect(await page.textContent("tr:has-text('order-2') time")).toMatch(listed);
+    await page.click("tr[data-row] a:has-text('order-1')");
     await page.waitForSelector(".story");
     const rows = await page.evaluate<readonly { readonly day: string | null; readonly at: string }[]>(
       `[...document.querySelectorAll(".story li")].map((one) => ({

@@ -11,15 +11,21 @@ import { PART_TEXTS } from "./texts.ts";
  */
 export function moment(time: number): Html {
   const whole = iso(time);
-  return html`<time datetime="${whole}" title="${whole}">${whole.slice(11, 23)}</time>`;
+  return html`<time datetime="${whole}" title="${whole}">${timeIn(whole)}</time>`;
 }
 
 /** A moment of another day: with its date. */
 export function dated(time: number): Html {
   const whole = iso(time);
-  return html`<time datetime="${whole}" title="${whole}" data-dated
-    >${whole.slice(0, 10)} ${whole.slice(11, 19)}</time
-  >`;
+  return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
+}
+
+function timeIn(whole: string): string {
+  return whole.slice(11, 23);
+}
+
+function dayAndTimeIn(whole: string): string {
+  return `${whole.slice(0, 10)} ${whole.slice(11, 19)}`;
 }
 
 /** An amount by the currency's own decimals, in the viewer's language. */
@@ -155,9 +161,11 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/** A moment as lists show it: without its date, if that is today's. */
+/** A moment as lists show it: without its date, if that is today's; in the browser's zone today may be another day. */
 export function timeOf(time: number, now: number): Html {
-  return iso(time).slice(0, 10) === iso(now).slice(0, 10) ? moment(time) : dated(time);
+  const [whole, today] = [iso(time), iso(now)];
+  const shown = whole.slice(0, 10) === today.slice(0, 10) ? timeIn(whole) : dayAndTimeIn(whole);
+  return html`<time datetime="${whole}" title="${whole}" data-now="${today}">${shown}</time>`;
 }
 
 /** How long ago a moment was, in its largest unit, and the whole moment on hover. Both times are by the same clock. */

@@ -20,7 +20,9 @@ const timeOf = (date) => `${pad(date.getHours())}:${pad(date.getMinutes())}:${pa
 /** A moment as its element shows it: of a list, of another day, or of the clock in the bar. */
 function localText({ dataset }, date) {
   if (dataset.clock === "time") return timeOf(date);
-  if (dataset.clock === "day" || dataset.dated !== undefined) return `${dayOf(date)} ${timeOf(date)}`;
+  const isOfToday = dataset.now === undefined || dayOf(new Date(dataset.now)) === dayOf(date);
+  const isDated = dataset.dated !== undefined || !isOfToday;
+  if (dataset.clock === "day" || isDated) return `${dayOf(date)} ${timeOf(date)}`;
   return `${timeOf(date)}.${pad(date.getMilliseconds(), 3)}`;
 }
 
