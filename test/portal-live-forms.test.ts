@@ -134,13 +134,13 @@ test("the numbers of the menu and the clock follow an open page, and no focus mo
   await page.focus("#menu a[href$='/checkouts']");
   await shop.command("sandbox", "clock", "real");
   await page.waitForSelector("#clock:not(:has(.frozen))");
-  expect(await page.isVisible("#news a")).toBe(false);
+  expect(await page.isVisible("#new-rows")).toBe(false);
   const { id } = await shop.sell();
   await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('3')");
   await shop.command("sandbox", "pay", id, "--outcome", "succeeded");
   await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('2')");
   expect(await page.evaluate("document.activeElement.getAttribute('href')")).toMatch(/\/checkouts$/);
   expect(await page.locator("#page tbody").innerHTML()).toBe(rows);
-  expect(await page.textContent("#news")).toMatch(/1 new/);
+  expect(await page.textContent("#new-rows")).toBe("1 new");
   expect(shop.complaints).toEqual([]);
 });

@@ -93,6 +93,22 @@ test("the log says what it will show, lists newest first, and goes on where it e
   expect(html).toContain('value="/v1/o"');
 });
 
+test("a list that was looked at says how many of its rows are newer, as its filter has them", async () => {
+  const { portal, requests, create } = await openSite();
+  await create(ORDER);
+  const newRows = async (query: string): Promise<string | undefined> =>
+    /class="new-rows"[^>]*>([^<]*)</.exec((await portal.get(`${requests}?${query}`)).html)?.[1];
+  const { html } = await portal.get(requests);
+  const [, seen = ""] = /hx-get="[^"]*seen=(\d+)"/.exec(html) ?? [];
+  expect([await newRows(""), await newRows(`seen=${seen}`)]).toEqual(["", ""]);
+  for (let count = 0; count < 60; count += 1) await create(ORDER, { key: `key-number-${count}-new` });
+  await create({ ...ORDER, order_id: "order-2" }, { key: "key-of-order-2" });
+  expect(await newRows(`seen=${seen}`)).toBe("50+ new");
+  expect(await newRows(`status=2xx&seen=${seen}`)).toBe("1 new");
+  expect(await newRows(`q=order-3&seen=${seen}`)).toBe("");
+  expect(await newRows("seen=nonsense")).toBe("");
+});
+
 test("a look for what is rare is bounded, says how far it looked, and goes on", async () => {
   const { portal, requests, create, sandbox } = await openSite();
   const first = await create({ ...ORDER, order_id: "needle" });

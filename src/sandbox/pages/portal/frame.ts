@@ -25,9 +25,8 @@ export function framed(context: PortalContext, view: View, content: Content): st
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
     keys,
     scripts: liveScripts(content.live),
-    body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view, content.live)}
-      ${isAdmin ? "" : menu(context, view)}
-      ${mainPart({ ...content, main }, liveAttributes(content.live, view))}
+    body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view, content)}
+      ${isAdmin ? "" : menu(context, view)} ${mainPart({ ...content, main }, liveAttributes(content, view))}
       ${keys === undefined ? "" : keysHelp(language)}`,
   });
 }

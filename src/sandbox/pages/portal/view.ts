@@ -37,13 +37,11 @@ export type LivePosition = {
   readonly told: number;
   /** The same without requests. */
   readonly written: number;
-  readonly created: number;
-  readonly logged: number;
 };
 
 /** What an open page follows: it is told of every write that concerns this, and of no other. */
 export type LiveTopic =
-  /** Lists: the page says how many are new, and does not move. */
+  /** Lists: the page says how many rows are new, and does not move. */
   | { readonly kind: "checkouts" | "requests" }
   /** The page is shown anew in place: what is open stays open, focus and scroll stay. */
   | { readonly kind: "checkout" | "delivery"; readonly id: string }
@@ -55,6 +53,16 @@ export type Content = {
   readonly main: Html;
   /** Default: the page stays as it is. */
   readonly live?: LiveTopic;
+  /** What is new in a list, which stays as it is. */
+  readonly news?: ListNews;
+};
+
+/** What is new in a list since an earlier look at it, by the places of its rows: the newer, the higher. */
+export type ListNews = {
+  /** The place of its newest row; 0 if it has none. */
+  readonly newest: number;
+  /** How many of its rows are newer than that of the earlier look; 0 without one. */
+  readonly count: number;
 };
 
 /** Stands between the token of a session's forms and the number of the page that has them. */

@@ -9,6 +9,7 @@ import { storeTime } from "../../../at-store.ts";
 import { TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
+import { newsOf } from "../live/list-news.ts";
 import { ago, amount, answerBadge, dated, empty, statusBadge, table, timeOf } from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";
@@ -37,7 +38,9 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   const main = html`${filters(view)} ${searched(view, listed.value)}
   ${rows.length === 0 ? nothing(view) : html`<div class="checkouts">${table(texts.title, Object.values(texts.columns), rows)}</div>`}
   ${pager(view, nextBefore)}`;
-  return accept({ title: texts.title, main, live: { kind: "checkouts" } });
+  const lists = context.store.checkoutLists();
+  const places = checkouts.map(({ id }) => lists.placeOf(view.storeId, id) ?? 0);
+  return accept({ title: texts.title, main, live: { kind: "checkouts" }, news: newsOf(view, places) });
 }
 
 /** A GET form: what is filtered can be sent to a colleague. */

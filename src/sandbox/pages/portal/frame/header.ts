@@ -7,10 +7,10 @@ import { actForm, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { homeOf } from "../sign-in/session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import type { LiveTopic, PortalContext, View } from "../view.ts";
+import type { Content, PortalContext, View } from "../view.ts";
 
 /** The bar of a page: where one is, by which clock, what to search, and what is set for this browser. */
-export function bar(context: PortalContext, view: View, live: LiveTopic | undefined): Html {
+export function bar(context: PortalContext, view: View, content: Pick<Content, "live" | "news">): Html {
   const texts = FRAME_TEXTS[view.language];
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
@@ -19,7 +19,7 @@ export function bar(context: PortalContext, view: View, live: LiveTopic | undefi
     <span class="test">${texts.test}</span>
     ${isStore ? clock(context, view) : ""}
     ${isStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
-    ${liveMark(live, view)} ${languageSwitch(view, role)} ${session(view, role)}
+    ${liveMark(content, view)} ${languageSwitch(view, role)} ${session(view, role)}
   </header>`;
 }
 

@@ -1,8 +1,8 @@
 // What htmx's extension for server-sent events does not do: it opens no stream in a tab that nobody sees, says whether
-// the page is live, and what is new.
+// the page is live, and what has changed.
 const live = document.querySelector("#live");
 if (live !== null) {
-  const news = document.querySelector("#news");
+  const changes = document.querySelector("#changes");
   let isAsked = false;
   let isOver = false;
 
@@ -50,14 +50,8 @@ if (live !== null) {
     if (detail.data === "reload") location.reload();
     else say(detail.data);
   });
-  live.addEventListener("new", ({ detail }) => {
-    const link = news.querySelector("a");
-    link.hidden = detail.data === "";
-    // The same number is not announced again.
-    if (link.textContent !== detail.data) link.textContent = detail.data;
-  });
   live.addEventListener("changed", ({ detail }) => {
-    news.textContent = detail.data;
+    if (changes !== null) changes.textContent = detail.data;
   });
 
   document.addEventListener("visibilitychange", follow);

@@ -3,8 +3,6 @@ import type { LivePosition, LiveTopic } from "../view.ts";
 
 /** What an open page is told. */
 export type News =
-  /** A list has this many new rows, or none, and what stands beside it may have changed. */
-  | { readonly kind: "new"; readonly count: number }
   /** The page is another one since its position, by this many changes; `since` is its next position. */
   | { readonly kind: "changed"; readonly count: number; readonly since: string }
   /** What the page shows is gone. */
@@ -25,8 +23,8 @@ export type Follower = {
 
 /** The position of each kind of page. */
 const COUNTS = {
-  checkouts: "created",
-  requests: "logged",
+  checkouts: "written",
+  requests: "told",
   checkout: "told",
   delivery: "told",
   webhooks: "written",
@@ -40,14 +38,11 @@ export function countFor(kind: LiveTopic["kind"], position: LivePosition): numbe
 
 /** The position of a page of this kind as its address has it. */
 export function sinceOf(kind: LiveTopic["kind"], position: LivePosition): string {
-  return `${position.epoch}-${countFor(kind, position)}-${position.written}`;
+  return `${position.epoch}-${countFor(kind, position)}`;
 }
 
-/** Reads such a position: the number for its kind of page, and of what was written; undefined for one of another epoch. */
-export function readSince(
-  since: string,
-  { epoch }: Pick<LivePosition, "epoch">,
-): { readonly count: number; readonly written: number } | undefined {
-  const [, ofEpoch, count, written] = /^(\d+)-(\d+)-(\d+)$/.exec(since) ?? [];
-  return Number(ofEpoch) === epoch ? { count: Number(count), written: Number(written) } : undefined;
+/** Reads the number of such a position; undefined for one of another epoch. */
+export function readSince(since: string, { epoch }: Pick<LivePosition, "epoch">): number | undefined {
+  const [, ofEpoch, count] = /^(\d+)-(\d+)$/.exec(since) ?? [];
+  return Number(ofEpoch) === epoch ? Number(count) : undefined;
 }

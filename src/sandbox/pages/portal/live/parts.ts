@@ -1,7 +1,8 @@
 import type { Asset } from "../../../../web/asset.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LIVE_SCRIPT, SSE_SCRIPT } from "../assets.ts";
-import type { LiveTopic, View } from "../view.ts";
+import type { Content, ListNews, LiveTopic, View } from "../view.ts";
+import { SEEN } from "./list-news.ts";
 import { sinceOf } from "./news.ts";
 import { END_EVENT } from "./stream.ts";
 import { LIVE_TEXTS } from "./texts.ts";
@@ -14,37 +15,36 @@ export function liveScripts(live: LiveTopic | undefined): readonly Asset[] {
   return live === undefined ? [] : [SSE_SCRIPT, LIVE_SCRIPT];
 }
 
+/** A page that follows something, or nothing. */
+type Following = Pick<Content, "live" | "news">;
+
 /** What of the frame is shown anew with a page: its numbers, and the clock of the store. */
 const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
+/** The link of a list to its new rows. */
+const NEW_ROWS = "new-rows";
 
 /** Attributes of `main#page`: a page that is not a list is shown anew in place when it has changed. */
-export function liveAttributes(live: LiveTopic | undefined, view: View): Html {
-  if (live === undefined || isList(live) || view.shownOnce !== undefined) return html``;
-  return html`${askAgain(view, "changed")} hx-select="#page" hx-swap="outerMorph"`;
+export function liveAttributes({ live, news }: Following, view: View): Html {
+  if (live === undefined || news !== undefined || view.shownOnce !== undefined) return html``;
+  return html`${askAgain(view.call)} hx-select="#page" hx-swap="outerMorph" hx-select-oob="${FRAME_PARTS}"`;
 }
 
-/** Attributes of what asks for the page again at a message of the stream, and shows the parts of the frame anew. */
-function askAgain({ call: { path, query } }: View, message: "changed" | "new"): Html {
-  return html` hx-get="${path}${query === "" ? "" : `?${query}`}" hx-trigger="${message} from:#live"
-  hx-select-oob="${FRAME_PARTS}"`;
+/** Attributes of what asks for the page again when it has changed. */
+function askAgain({ path, query }: Pick<View["call"], "path" | "query">): Html {
+  return html` hx-get="${path}${query === "" ? "" : `?${query}`}" hx-trigger="changed from:#live"`;
 }
 
 /**
  * The mark in the bar that says whether the page is live. It holds the stream, outside of what is shown anew. A list has
  * its news beside it: a link to itself, because it never moves while somebody reads it.
  */
-export function liveMark(live: LiveTopic | undefined, view: View): Html {
+export function liveMark({ live, news }: Following, view: View): Html {
   const { position } = view;
   if (live === undefined || position === undefined || view.shownOnce !== undefined) return html``;
   const texts = LIVE_TEXTS[view.language];
   const said = Object.entries(texts).flatMap(([state, text]) =>
     typeof text === "string" ? [html`<span data-when="${state}">${text}</span>`] : [],
   );
-  const news = isList(live)
-    ? html`<span id="news" class="news" role="status" ${askAgain(view, "new")} hx-swap="none">
-        <a href="" class="new-rows" hidden></a>
-      </span>`
-    : html`<span id="news" class="visually-hidden" role="status"></span>`;
   return html`<span
       id="live"
       class="live"
@@ -55,11 +55,28 @@ export function liveMark(live: LiveTopic | undefined, view: View): Html {
       hx-config="${CONFIG}"
       >${said}</span
     >
-    ${news}`;
+    ${
+      news === undefined
+        ? html`<span id="changes" class="visually-hidden" role="status"></span>`
+        : newRows(view, news)
+    }`;
 }
 
-function isList({ kind }: LiveTopic): boolean {
-  return kind === "checkouts" || kind === "requests";
+/** How many rows a list has that are newer than those shown. It asks for itself, and takes no more of that than this. */
+function newRows({ call, query, language }: View, { newest, count }: ListNews): Html {
+  const again = new URLSearchParams(query);
+  if (!again.has(SEEN)) again.set(SEEN, String(newest));
+  const asking = askAgain({ path: call.path, query: again.toString() });
+  const text = count === 0 ? "" : LIVE_TEXTS[language].newRows(count);
+  return html`<span
+    class="news"
+    role="status"
+    ${asking}
+    hx-swap="none"
+    hx-select-oob="${FRAME_PARTS},#${NEW_ROWS}:outerMorph"
+  >
+    <a href="" id="${NEW_ROWS}" class="new-rows" ${count === 0 ? html`hidden` : ""}>${text}</a>
+  </span>`;
 }
 
 function streamAddress(live: LiveTopic, storeId: string, since: string): string {

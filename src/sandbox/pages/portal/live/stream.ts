@@ -91,7 +91,7 @@ function greeting(): string {
 }
 
 function isFinal({ kind }: News): boolean {
-  return kind !== "new" && kind !== "changed";
+  return kind !== "changed";
 }
 
 /** What is left to tell. Nothing follows what is final. */
@@ -105,8 +105,6 @@ function together(before: News | undefined, next: News): News {
 function encode(language: Language, news: News): string {
   const texts = LIVE_TEXTS[language];
   switch (news.kind) {
-    case "new":
-      return `event: new\ndata: ${news.count === 0 ? "" : texts.newRows(news.count)}\n\n`;
     case "changed":
       return `id: ${news.since}\nevent: changed\ndata: ${texts.changes(news.count)}\n\n`;
     case "crowded":

@@ -1,5 +1,12 @@
 import type { Language } from "../../../../web/language.ts";
 
+/** As many as a list shows: there may be more. */
+const MANY = 50;
+
+function manyAs(count: number): string {
+  return count < MANY ? String(count) : `${MANY}+`;
+}
+
 /** What a page says of itself while it follows what happens, in English. */
 const ENGLISH = {
   live: "live",
@@ -8,7 +15,7 @@ const ENGLISH = {
   stopped: "the sandbox has stopped",
   signed_out: "signed out",
   gone: "this store was deleted",
-  newRows: (count: number): string => (count > 99 ? "99+ new" : `${count} new`),
+  newRows: (count: number): string => `${manyAs(count)} new`,
   changes: (count: number): string => (count === 1 ? "1 change" : `${count} changes`),
 };
 
@@ -20,7 +27,7 @@ const CHINESE: typeof ENGLISH = {
   stopped: "沙盒已停止",
   signed_out: "已退出登录",
   gone: "该商店已删除",
-  newRows: (count) => (count > 99 ? "99+ 条新记录" : `${count} 条新记录`),
+  newRows: (count) => `${manyAs(count)} 条新记录`,
   changes: (count) => `${count} 处更新`,
 };
 

@@ -20,8 +20,6 @@ const SETTLE_MS = 20;
 /** After this many messages without a pause a page of the whole store is asked for less often. */
 const BUSY_AFTER = 4;
 const BUSY_PACE_MS = 5000;
-/** Above it a list does not count. */
-const MANY = 100;
 
 /** Refuses with `not_found` to follow a checkout or delivery that the store does not have. */
 export function requireTopic(
@@ -65,8 +63,6 @@ export function createTopic(
   { kind, keys }: { readonly kind: LiveTopic["kind"]; readonly keys: readonly string[] },
 ): Topic {
   const followers = new Set<Follower>();
-  const isList = kind === "checkouts" || kind === "requests";
-  const tellNew = createCounter(kind, watched);
   let unhear: readonly (() => void)[] = [];
   let touches = 0;
   let isArmed = false;
@@ -85,8 +81,7 @@ export function createTopic(
     burst = now - toldAt < pace() * 2 ? burst + 1 : 0;
     const count = touches;
     [isArmed, toldAt, touches] = [false, now, 0];
-    if (isList) followers.forEach(tellNew);
-    else tell(changed(count));
+    tell(changed(count));
   };
   const changed = (count: number): News => {
     return { kind: "changed", count, since: sinceOf(kind, watched.position()) };
@@ -101,8 +96,7 @@ export function createTopic(
       const position = watched.position();
       const since = readSince(follower.since, position);
       if (since === undefined) follower.hear({ kind: "reload" });
-      else if (isList) tellNew(follower);
-      else if (isWide(keys) ? countFor(kind, position) > since.count : watched.wasToldOf(keys, since.count))
+      else if (isWide(keys) ? countFor(kind, position) > since : watched.wasToldOf(keys, since))
         follower.hear(changed(1));
     },
     remove: (follower) => {
@@ -116,23 +110,4 @@ export function createTopic(
 
 function isWide(keys: readonly string[]): boolean {
   return keys.includes(EVERY_WRITE) || keys.includes(EVERY_REQUEST);
-}
-
-/**
- * Tells a list how many rows are new since its own position, where that is another number than it knows, or where
- * something was written: the menu and the clock beside the list may be others then.
- */
-function createCounter(kind: LiveTopic["kind"], watched: Watched) {
-  const known = new WeakMap<Follower, { readonly count: number; readonly written: number }>();
-  return (follower: Follower): void => {
-    const position = watched.position();
-    const since = readSince(follower.since, position);
-    if (since === undefined) return;
-    const { written } = position;
-    const before = known.get(follower) ?? { count: 0, written: since.written };
-    const count = Math.min(MANY, countFor(kind, position) - since.count);
-    if (count === before.count && written === before.written) return;
-    known.set(follower, { count, written });
-    follower.hear({ kind: "new", count });
-  };
 }

@@ -33,7 +33,7 @@ const MAX_REMEMBERED = 1000;
 
 /** Makes the counts of a store, which begin now. */
 export function createWatched(firstEpoch: number): Watched {
-  const counts = { epoch: firstEpoch, told: 0, written: 0, created: 0, logged: 0 };
+  const counts = { epoch: firstEpoch, told: 0, written: 0 };
   const hearers = new Map<string, Set<() => void>>();
   /** When each key was told of last. */
   let recent = new Map<string, number>();
@@ -64,16 +64,14 @@ export function createWatched(firstEpoch: number): Watched {
         if (ofKey?.size === 0) hearers.delete(key);
       };
     },
-    write: ({ checkoutId, sequence }) => {
+    write: ({ checkoutId }) => {
       counts.told += 1;
       counts.written += 1;
-      if (checkoutId !== null && sequence === 1) counts.created += 1;
       touch(EVERY_WRITE);
       tellOf(checkoutId ?? NO_CHECKOUT);
     },
     log: (requests) => {
       counts.told += 1;
-      counts.logged += requests.length;
       touch(EVERY_REQUEST);
       for (const { orderId } of requests) if (orderId !== null) tellOf(orderKey(orderId));
     },

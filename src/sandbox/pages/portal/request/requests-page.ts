@@ -4,6 +4,7 @@ import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
+import { newsOf } from "../live/list-news.ts";
 import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
@@ -50,7 +51,8 @@ export async function requestsPage(
     }
     ${pager(view, wanted.value, part)}
   </section>`;
-  return accept({ title: texts.title, main, live: { kind: "requests" } });
+  const places = part.requests.map(({ position }) => position);
+  return accept({ title: texts.title, main, live: { kind: "requests" }, news: newsOf(view, places) });
 }
 
 /** Reads the log backwards, bounded, until a page is full. */
