@@ -56,6 +56,9 @@ function usageOf(
   const next = ["checkout", ...words, "--help"].join(" ");
   if (error.code === "commander.help") return usageProblem("a command is missing", next);
   const message = withoutValue(error.message).replace(/^error: /, "");
+  const [, negative] = /^unknown option '(-\d)/.exec(message) ?? [];
+  if (negative !== undefined)
+    return usageProblem(`no value here is negative, and ${negative}… is read as an option`, next);
   const [only, ...others] = meant;
   // What commander guesses from the letters of one word is worse than a command of these words.
   if (only === undefined) return usageProblem(message.replace(/\s*\n\s*/g, " "), next);
@@ -86,13 +89,35 @@ async function meantBy(
       known.length,
     );
   }
-  if (code !== "commander.unknownOption") return [];
   const longs = command.options.flatMap(({ long }) => long ?? []);
+  if (code === "commander.excessArguments") return longs.filter((long) => long === "--order-id");
+  if (code !== "commander.unknownOption") return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   const meant = typed.startsWith("--")
-    ? longs.filter((long) => long.startsWith(`${typed}-`))
+    ? optionsMeant(longs, typed.slice(2))
     : longs.filter((long) => argv.includes(long.slice(1)));
   return meant.length <= MAX_MEANT ? meant : [];
+}
+
+/** Names that other tools have for a word of these options. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
+  body: ["payload"],
+  data: ["payload"],
+  header: ["timestamp", "signature"],
+  headers: ["timestamp", "signature"],
+};
+
+/** Of all options those that begin with what was typed, or have it as a word, by this name or another. */
+function optionsMeant(longs: readonly string[], typed: string): readonly string[] {
+  const names = new Set([typed, ...(OTHER_NAMES[typed] ?? [])]);
+  return longs.filter(
+    (long) =>
+      long.startsWith(`--${typed}-`) ||
+      long
+        .slice(2)
+        .split("-")
+        .some((word) => names.has(word)),
+  );
 }
 
 /** Verbs that other tools have for those of this one. */

@@ -274,6 +274,8 @@ export function arranged(program: Command, argv: readonly string[]): readonly st
   const isUnknown = group.commands.length > 0 && rest[0]?.startsWith("-") === false;
   // A word that is no command is said, and not answered with the help of another one.
   if (isUnknown) return [...words, ...rest.filter((word) => !HELP.has(word))];
+  // `orders create help`, where no word is taken for anything else.
+  if (rest[0] === "help" && group.registeredArguments.length === 0) helps = true;
   const takesCommon = group.options.some(({ long }) => long === "--json");
   return [...words, ...(helps ? ["--help"] : []), ...(takesCommon ? common : []), ...rest];
 }
