@@ -95,6 +95,8 @@ const KEY_IN_CLOSED_DIALOG = `
   document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
 `;
 
+const FOCUSED_ROW = `[...document.querySelectorAll("main tbody tr")].indexOf(document.activeElement.closest("tr"))`;
+
 test("keys lead, and none does while something is typed, or where they are switched off", async () => {
   const { visit, link, home, complaints } = await openSite();
   const page = await visit();
@@ -116,6 +118,19 @@ test("keys lead, and none does while something is typed, or where they are switc
   await page.keyboard.press("g");
   await page.keyboard.press("l");
   await page.waitForURL(`${home}/launch`);
+  for (const list of ["catalog", "keys"]) {
+    await page.goto(`${home}/${list}`);
+    const rows = await page.locator("main tbody tr").count();
+    for (const [key, row] of [
+      ["j", 0],
+      ["j", Math.min(1, rows - 1)],
+      ["k", 0],
+      ["k", 0],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect([list, await page.evaluate(FOCUSED_ROW)]).toEqual([list, row]);
+    }
+  }
   await page.goto(`${home}/start`);
   await page.click("details.end > summary");
   await page.click("button:has-text('Switch shortcuts off')");

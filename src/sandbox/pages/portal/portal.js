@@ -128,15 +128,14 @@ const PAGES = { c: "checkouts", w: "webhooks", r: "requests", l: "launch" };
 const ACTS = { p: "/pay", r: "/replay" };
 let isAfterG = false;
 
-/** Moves the focus to the link of the row before or after the one that has it. */
+const FOCUSABLE = "a, button, summary";
+
+/** Moves the focus to the first thing in the row before or after the one that has it. */
 function moveTo(step) {
-  const links = [...document.querySelectorAll("tr[data-row] a:first-of-type")].filter(
-    (link, at, all) => all.findIndex((other) => other.closest("tr") === link.closest("tr")) === at,
-  );
-  const here = document.activeElement?.closest("tr[data-row]");
-  const at = links.findIndex((link) => link.closest("tr") === here);
-  const next = links[at === -1 ? 0 : Math.min(Math.max(at + step, 0), links.length - 1)];
-  next?.focus();
+  const rows = [...document.querySelectorAll("main tbody tr")].filter((row) => row.querySelector(FOCUSABLE));
+  const at = rows.indexOf(document.activeElement?.closest("tr"));
+  const next = rows[at === -1 ? 0 : Math.min(Math.max(at + step, 0), rows.length - 1)];
+  next?.querySelector(FOCUSABLE).focus();
 }
 
 /** Presses the button of an act of this page; one that is asked about first is only shown. */
