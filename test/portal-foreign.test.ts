@@ -9,7 +9,7 @@ import { PAGES } from "../src/sandbox/pages/pages.ts";
 import { PORTAL } from "../src/sandbox/pages/portal/portal.ts";
 import { launchBrowser } from "./support/browser.ts";
 import { part, SEED } from "./support/campaign.ts";
-import { run, startSandbox } from "./support/program.ts";
+import { runHere, startSandbox } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 /** A name of the attacker's that the resolver leads to this machine by now. */
@@ -53,7 +53,7 @@ async function openSite() {
   ]);
   onTestFinished(() => browser.close());
   const { ready, port } = sandbox;
-  const made = await run(
+  const made = await runHere(
     ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"],
     { cwd },
   );

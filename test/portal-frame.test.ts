@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { part } from "./support/campaign.ts";
 import { launchBrowser } from "./support/browser.ts";
-import { run, startSandbox } from "./support/program.ts";
+import { runHere, startSandbox } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 let launched: Promise<Browser> | undefined;
@@ -31,7 +31,7 @@ async function openSite() {
   };
   const link = async (id?: string): Promise<string> => {
     const typed = ["open", ...(id === undefined ? [] : [id]), "--print"];
-    return (await run(typed, { cwd })).stdout.trim();
+    return (await runHere(typed, { cwd })).stdout.trim();
   };
   const home = `${sandbox.ready.portal_url ?? ""}/${sandbox.ready.store_id}`;
   return { cwd, sandbox, visit, link, home, complaints };
@@ -144,7 +144,7 @@ test("keys lead, and none does while something is typed, or where they are switc
 
 test("times are in the browser's zone, the store's clock goes on, and a command can be copied", async () => {
   const { cwd, visit, link, home } = await openSite();
-  await run(["sandbox", "clock", "freeze"], { cwd });
+  await runHere(["sandbox", "clock", "freeze"], { cwd });
   const page = await visit({ permissions: ["clipboard-read", "clipboard-write"] });
   await page.goto(await link());
   await page.waitForURL(`${home}/start`);
@@ -164,14 +164,14 @@ test("times are in the browser's zone, the store's clock goes on, and a command 
 
 test("a row of a list has its date, and a line of a story stands below it, in the browser's zone, and in UTC without JavaScript", async () => {
   const { cwd, visit, link, home, complaints } = await openSite();
-  await run(["sandbox", "clock", "set", "2030-01-01T20:00:00Z"], { cwd });
+  await runHere(["sandbox", "clock", "set", "2030-01-01T20:00:00Z"], { cwd });
   // Nobody listens there: it is tried again for days.
-  await run(["endpoints", "add", "http://127.0.0.1:9/hooks"], { cwd });
-  await run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"], { cwd });
-  await run(["sandbox", "clock", "advance", "30h"], { cwd });
+  await runHere(["endpoints", "add", "http://127.0.0.1:9/hooks"], { cwd });
+  await runHere(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"], { cwd });
+  await runHere(["sandbox", "clock", "advance", "30h"], { cwd });
   // At two in the morning of 3 January in UTC, and later it is that day still, but not in Tokyo.
-  await run(["orders", "create", "--order-id", "order-2", "--price-id", "price_coffee"], { cwd });
-  await run(["sandbox", "clock", "advance", "14h"], { cwd });
+  await runHere(["orders", "create", "--order-id", "order-2", "--price-id", "price_coffee"], { cwd });
+  await runHere(["sandbox", "clock", "advance", "14h"], { cwd });
   for (const [options, hours, listed] of [
     [{}, 9, /^2030-01-03 11:0\d:\d\d$/],
     [{ javaScriptEnabled: false }, 0, /^02:0\d:\d\d\.\d{3}$/],

@@ -1,8 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
+import { main } from "../../src/cli/main.ts";
 import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import { REAL } from "./real.ts";
 
 /** The real binary, as npx runs it; `npm test` builds it first. */
 export const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
@@ -24,6 +27,28 @@ export async function run(args: readonly string[], options: RunOptions): Promise
   // A program that ends, or is killed, before it reads is no failure of the test.
   child.stdin?.on("error", () => undefined).end(options.input ?? "");
   const [code] = (await once(child, "close")) as [number | null];
+  return { code, ...output };
+}
+
+/**
+ * Runs a command line in this process, from the sources: for what stands beside what a test is about. A process of its
+ * own takes ten times as long.
+ */
+export async function runHere(
+  args: readonly string[],
+  { cwd, env }: Pick<RunOptions, "cwd" | "env">,
+): Promise<Finished> {
+  const output = { stdout: "", stderr: "" };
+  const collector = (name: keyof typeof output): Writable =>
+    new Writable({
+      write: (bytes: Buffer, _encoding, done) => {
+        output[name] += bytes.toString();
+        done();
+      },
+    });
+  const [stdout, stderr] = [collector("stdout"), collector("stderr")];
+  const [stdin, own] = [Readable.from([]), { ...cleanEnvironment(), ...env }];
+  const code = await main({ ...REAL, argv: args, cwd, env: own, interactive: false, stdin, stdout, stderr });
   return { code, ...output };
 }
 
@@ -76,15 +101,18 @@ export async function startSandbox(
 }
 
 function spawnProgram(args: readonly string[], { cwd, env, executable }: RunOptions): ChildProcess {
-  // Nothing of the tester's own settings may reach the program.
-  const own = /^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST|(https?|all|no)_proxy$)/i;
-  const clean = Object.entries(process.env).filter(([name]) => !own.test(name));
   const [file, ...first] = executable === undefined ? [process.execPath, PROGRAM] : [executable];
   return spawn(file, [...first, ...args], {
     cwd,
-    env: { ...Object.fromEntries(clean), ...env },
+    env: { ...cleanEnvironment(), ...env },
     stdio: "pipe",
   });
+}
+
+/** The environment of this process without the tester's own settings, which may not reach the program. */
+function cleanEnvironment(): Readonly<Record<string, string | undefined>> {
+  const own = /^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST|(https?|all|no)_proxy$)/i;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
 }
 
 function collect(child: ChildProcess): { stdout: string; stderr: string } {

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { launchBrowser } from "./browser.ts";
-import { run, startSandbox, type Finished, type SandboxProcess } from "./program.ts";
+import { runHere, startSandbox, type Finished, type SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** How long a page may take for what only has to happen, on a busy machine. */
@@ -91,7 +91,7 @@ export async function openShop(args: readonly string[] = []): Promise<Shop> {
     sell,
     visit,
     complaints,
-    command: (...line) => run(line, { cwd }),
+    command: (...line) => runHere(line, { cwd }),
     statusOf: async ({ id }) =>
       (await call(`/checkout-sessions/${id}`, { headers: { authorization } })).status,
   };
