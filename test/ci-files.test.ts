@@ -10,7 +10,7 @@ import { DockerfileParser } from "dockerfile-ast";
 import { validate } from "dockerfile-utils";
 import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { knownVariables } from "../src/cli/program.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../src/core/credential.ts";
 import { formatSigningSecret, SIGNING_SECRET_BYTES } from "../src/core/sealed-secret.ts";
@@ -35,11 +35,11 @@ const compose = z
   })
   .parse(parse(text("compose.yaml")));
 const step = z.looseObject({
-  name: z.string().optional(),
-  if: z.string().optional(),
-  run: z.string().optional(),
-  uses: z.string().optional(),
-  with: z.record(z.string(), z.string()).optional(),
+  name: z.optional(z.string()),
+  if: z.optional(z.string()),
+  run: z.optional(z.string()),
+  uses: z.optional(z.string()),
+  with: z.optional(z.record(z.string(), z.string())),
 });
 const action = z
   .looseObject({ runs: z.looseObject({ steps: z.array(step) }) })

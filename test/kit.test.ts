@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, expectTypeOf, onTestFinished, test } from "vitest";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { CreateRequest } from "../src/core/checkout/create-request.ts";
 import type { configFile } from "../src/core/config/schema.ts";
 import type { CheckoutWire } from "../src/core/checkout/wire.ts";

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { checkoutOperations } from "../../src/core/control/checkout.ts";
 import type { clockOperations } from "../../src/core/control/clock.ts";
 import type { drillOperations } from "../../src/core/control/drills.ts";

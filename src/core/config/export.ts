@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { AnswerOf } from "../control/operations.ts";
 import { wireSchema } from "../control/wire-names.ts";
 import { ALL_EVENTS } from "../webhook/endpoint.ts";

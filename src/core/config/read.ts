@@ -7,7 +7,7 @@ import {
   type ParseErrorCode,
 } from "jsonc-parser";
 import { closestMatch } from "leven";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { wireName, wireSchema } from "../control/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { A_SECRET, holdsSecret, printableLiteral } from "../text.ts";
@@ -154,21 +154,22 @@ function namesAt(path: FieldPath): string[] {
   let schema: z.core.$ZodType | undefined = configFile;
   for (const step of path) {
     schema = bare(schema);
-    if (schema instanceof z.ZodObject) {
+    if (schema instanceof z.ZodMiniObject) {
       const fields: [string, z.core.$ZodType][] = Object.entries(schema.shape);
       schema = fields.find(([name]) => wireName(name) === step)?.[1];
-    } else if (schema instanceof z.ZodArray) schema = schema.def.element;
-    else if (schema instanceof z.ZodRecord) schema = schema.def.valueType;
+    } else if (schema instanceof z.ZodMiniArray) schema = schema.def.element;
+    else if (schema instanceof z.ZodMiniRecord) schema = schema.def.valueType;
   }
   const object = bare(schema);
-  return object instanceof z.ZodObject ? Object.keys(object.shape).map(wireName) : [];
+  return object instanceof z.ZodMiniObject ? Object.keys(object.shape).map(wireName) : [];
 }
 
 /** The schema of the text itself: of several forms, that of an object. */
 function bare(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
-  if (schema instanceof z.ZodOptional) return bare(schema.def.innerType);
-  if (schema instanceof z.ZodCodec) return bare(schema.def.in);
-  if (schema instanceof z.ZodUnion) return schema.def.options.find((option) => option instanceof z.ZodObject);
+  if (schema instanceof z.ZodMiniOptional) return bare(schema.def.innerType);
+  if (schema instanceof z.ZodMiniCodec) return bare(schema.def.in);
+  if (schema instanceof z.ZodMiniUnion)
+    return schema.def.options.find((option) => option instanceof z.ZodMiniObject);
   return schema;
 }
 

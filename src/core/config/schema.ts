@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import {
   MAX_CHECKOUT_LIFETIME_MS,
   MIN_CHECKOUT_LIFETIME_MS,
@@ -39,19 +39,21 @@ const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]
 /** An id that the file gives, so that it is the same in every sandbox. */
 export const givenId = z
   .string()
-  .regex(VERSIONED_UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case");
+  .check(
+    z.regex(VERSIONED_UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case"),
+  );
 
 const isLine = (text: string, minimum: number, maximum: number): boolean =>
   codePointLength(text) >= minimum && codePointLength(text) <= maximum && printable(text) === text;
 
 const line = (minimum: number, maximum: number) =>
-  z
-    .string()
-    .refine((text) => !holdsSecret(text), `must be free of ${A_SECRET}`)
-    .refine(
+  z.string().check(
+    z.refine((text) => !holdsSecret(text), `must be free of ${A_SECRET}`),
+    z.refine(
       (text) => isLine(text, minimum, maximum),
       `must have ${minimum} to ${maximum} characters, and no invisible ones`,
-    );
+    ),
+  );
 
 /** What `--store` reads as something else than the name of a store. */
 const NO_NAMES: ReadonlySet<string> = new Set(["default", "new"]);
@@ -63,17 +65,21 @@ export const STORE_NAME_RULE =
 /** The name of a store. It is typed in place of the id, so it cannot be one. */
 export const storeName = z
   .string()
-  .refine(
-    (text) => isLine(text, 1, 64) && !NO_NAMES.has(text) && !isUuid(text) && !holdsSecret(text),
-    STORE_NAME_RULE,
+  .check(
+    z.refine(
+      (text) => isLine(text, 1, 64) && !NO_NAMES.has(text) && !isUuid(text) && !holdsSecret(text),
+      STORE_NAME_RULE,
+    ),
   );
 
 /** A text that a parser of the core takes; its refusal is the message. */
 const checked = (parse: (text: string) => Outcome<unknown>) =>
-  z.string().superRefine((text, context) => {
-    const parsed = parse(text);
-    if (!parsed.ok) context.addIssue({ code: "custom", message: parsed.refusal.message });
-  });
+  z.string().check(
+    z.superRefine((text, context) => {
+      const parsed = parse(text);
+      if (!parsed.ok) context.addIssue({ code: "custom", message: parsed.refusal.message });
+    }),
+  );
 
 /** The same, with what the parser makes of it. */
 const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =>
@@ -88,32 +94,34 @@ const parsed = <Value extends string>(parse: (text: string) => Outcome<Value>) =
 
 const duration = (minimum: number, maximum: number) =>
   z.codec(
-    z.string().refine(
-      (text) => {
-        const milliseconds = durationOf(text) ?? 0;
-        return milliseconds >= minimum && milliseconds <= maximum;
-      },
-      `must be a duration such as 10s or 30m, from ${durationText(minimum)} to ${durationText(maximum)}`,
+    z.string().check(
+      z.refine(
+        (text) => {
+          const milliseconds = durationOf(text) ?? 0;
+          return milliseconds >= minimum && milliseconds <= maximum;
+        },
+        `must be a duration such as 10s or 30m, from ${durationText(minimum)} to ${durationText(maximum)}`,
+      ),
     ),
     z.number(),
     { decode: (text) => durationOf(text) ?? 0, encode: durationText },
   );
 
 const rateLimit = z.codec(
-  z.string().refine((text) => rateLimitOf(text) !== undefined, "must be a rate such as 5/s, or off"),
+  z.string().check(z.refine((text) => rateLimitOf(text) !== undefined, "must be a rate such as 5/s, or off")),
   z.custom<RateLimit | "off">(),
   { decode: (text) => rateLimitOf(text) ?? "off", encode: rateLimitText },
 );
 
 const deliverySchedule = z.codec(
-  z
-    .array(z.string())
-    .superRefine((texts, context) => {
+  z.array(z.string()).check(
+    z.superRefine((texts, context) => {
       const schedule = parseSchedule(texts);
       for (const { at, message } of schedule.ok ? [] : schedule.refusal)
         context.addIssue({ code: "custom", message, path: at === undefined ? [] : [at] });
-    })
-    .meta({ minItems: 1, maxItems: MAX_TRIES }),
+    }),
+    z.meta({ minItems: 1, maxItems: MAX_TRIES }),
+  ),
   z.custom<DeliverySchedule>(),
   {
     decode: (texts) => {
@@ -125,14 +133,14 @@ const deliverySchedule = z.codec(
   },
 );
 
-const host = z.string().refine(isHost, "must be HOST or HOST:PORT");
+const host = z.string().check(z.refine(isHost, "must be HOST or HOST:PORT"));
 
 /** Where customers are sent back to: an origin alone for its root, or with the path on it. */
 export const returnOrigin = z.codec(
   z.union(
     [
       checked(parseReturnOrigin),
-      z.strictObject({ origin: checked(parseReturnOrigin), path: checked(parseReturnPath).optional() }),
+      z.strictObject({ origin: checked(parseReturnOrigin), path: z.optional(checked(parseReturnPath)) }),
     ],
     { error: 'must be an origin, or { "origin": "https://shop.example", "path": "/thanks" }' },
   ),
@@ -148,24 +156,24 @@ export const returnOrigin = z.codec(
 
 /** How a sandbox is served. Fields that are left out are as they are by default. */
 const sandbox = z.strictObject({
-  port: z.int().min(0).max(65_535).optional(),
-  rateLimit: rateLimit.optional(),
-  checkoutLifetime: duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS).optional(),
-  deliveryTimeout: duration(1, DAY_MS).optional(),
-  deliverySchedule: deliverySchedule.optional(),
-  deliveriesInFlight: z.int().min(1).max(MAX_DELIVERIES_IN_FLIGHT).optional(),
-  allowHosts: z.array(host).optional(),
-  allowControlHosts: z.array(host).optional(),
-  allowTargets: z.array(checked(parseTargetHost)).optional(),
-  listen: z.array(parsed(parseListenAddress)).optional(),
-  publicUrl: parsed(parsePublicUrl).optional(),
-  portalUrl: parsed(parsePortalUrl).optional(),
-  keptRequests: z.int().min(0).max(MAX_KEPT_REQUESTS).optional(),
+  port: z.optional(z.int().check(z.minimum(0), z.maximum(65_535))),
+  rateLimit: z.optional(rateLimit),
+  checkoutLifetime: z.optional(duration(MIN_CHECKOUT_LIFETIME_MS, MAX_CHECKOUT_LIFETIME_MS)),
+  deliveryTimeout: z.optional(duration(1, DAY_MS)),
+  deliverySchedule: z.optional(deliverySchedule),
+  deliveriesInFlight: z.optional(z.int().check(z.minimum(1), z.maximum(MAX_DELIVERIES_IN_FLIGHT))),
+  allowHosts: z.optional(z.array(host)),
+  allowControlHosts: z.optional(z.array(host)),
+  allowTargets: z.optional(z.array(checked(parseTargetHost))),
+  listen: z.optional(z.array(parsed(parseListenAddress))),
+  publicUrl: z.optional(parsed(parsePublicUrl)),
+  portalUrl: z.optional(parsed(parsePortalUrl)),
+  keptRequests: z.optional(z.int().check(z.minimum(0), z.maximum(MAX_KEPT_REQUESTS))),
 });
 
 /** A secret is never in the file: the name of the variable that holds it is. */
 const secret = z.strictObject(
-  { env: z.string().regex(/^[A-Za-z_]\w{0,127}$/, "must be the name of an environment variable") },
+  { env: z.string().check(z.regex(/^[A-Za-z_]\w{0,127}$/, "must be the name of an environment variable")) },
   {
     error: (issue) =>
       issue.code === "invalid_type"
@@ -177,54 +185,54 @@ const secret = z.strictObject(
 /** A catalog price as it is wanted: with what can be left out. */
 export const price = z.strictObject({
   id: line(1, 64),
-  amountMinor: z.int().min(1),
-  currency: z.string().regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR"),
+  amountMinor: z.int().check(z.minimum(1)),
+  currency: z.string().check(z.regex(/^[A-Z]{3}$/, "must be three upper-case letters such as EUR")),
   paymentMethod: z.enum(PAYMENT_METHODS, { error: `must be ${PAYMENT_METHODS.join(" or ")}` }),
-  description: line(0, 128).optional(),
-  billingModel: z
-    .enum(BILLING_MODELS, { error: `must be ${BILLING_MODELS.join(" or ")}: a price is paid once` })
-    .optional(),
-  approved: z.boolean().optional(),
-  retired: z.boolean().optional(),
+  description: z.optional(line(0, 128)),
+  billingModel: z.optional(
+    z.enum(BILLING_MODELS, { error: `must be ${BILLING_MODELS.join(" or ")}: a price is paid once` }),
+  ),
+  approved: z.optional(z.boolean()),
+  retired: z.optional(z.boolean()),
 });
 
 const endpoint = z.strictObject({
-  url: z.string().max(2048),
-  events: z
-    .array(checked((pattern) => parseEventTypes([pattern])))
-    .min(1)
-    .max(20)
-    .optional(),
-  inOrder: z.boolean().optional(),
+  url: z.string().check(z.maxLength(2048)),
+  events: z.optional(
+    z.array(checked((pattern) => parseEventTypes([pattern]))).check(z.minLength(1), z.maxLength(20)),
+  ),
+  inOrder: z.optional(z.boolean()),
 });
 
 /** What is not secret of a store; a list that is left out is not looked at. */
 const storeFields = {
   id: givenId,
   name: storeName,
-  merchant: z.strictObject({ id: givenId, name: line(1, 64).optional() }).optional(),
-  prices: z.array(price).max(MAX_PRICES).optional(),
-  capabilities: z
-    .strictObject({
-      paymentMethods: z.array(price.shape.paymentMethod).optional(),
-      currencies: z.array(price.shape.currency).optional(),
-    })
-    .optional(),
-  returnOrigins: z.array(returnOrigin).max(20).optional(),
-  endpoints: z.array(endpoint).max(20).optional(),
+  merchant: z.optional(z.strictObject({ id: givenId, name: z.optional(line(1, 64)) })),
+  prices: z.optional(z.array(price).check(z.maxLength(MAX_PRICES))),
+  capabilities: z.optional(
+    z.strictObject({
+      paymentMethods: z.optional(z.array(price.shape.paymentMethod)),
+      currencies: z.optional(z.array(price.shape.currency)),
+    }),
+  ),
+  returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
+  endpoints: z.optional(z.array(endpoint).check(z.maxLength(20))),
 };
 
 const store = z.strictObject({
   ...storeFields,
-  apiKeys: z.array(secret).max(10).optional(),
-  signingSecret: secret.optional(),
+  apiKeys: z.optional(z.array(secret).check(z.maxLength(10))),
+  signingSecret: z.optional(secret),
 });
 
 /** A store with the values of its secrets, as it goes to the sandbox. */
 export const resolvedStore = z.strictObject({
   ...storeFields,
-  apiKeys: z.array(z.string().refine(isTestKey, "must be a test key")).max(10).optional(),
-  signingSecret: z.string().refine(isSigningSecret, "must be a signing secret").optional(),
+  apiKeys: z.optional(
+    z.array(z.string().check(z.refine(isTestKey, "must be a test key"))).check(z.maxLength(10)),
+  ),
+  signingSecret: z.optional(z.string().check(z.refine(isSigningSecret, "must be a signing secret"))),
 });
 /** A store as it is wanted, its secrets resolved. */
 export type WantedStore = DomainOf<typeof resolvedStore>;
@@ -234,29 +242,31 @@ export type WantedPrice = NonNullable<WantedStore["prices"]>[number];
 const target = z.strictObject({
   baseUrl: z
     .string()
-    .refine(
-      (text) => parseBaseUrl(text) !== undefined,
-      "must be an address such as https://pay.example/v1, without user name, password or query",
+    .check(
+      z.refine(
+        (text) => parseBaseUrl(text) !== undefined,
+        "must be an address such as https://pay.example/v1, without user name, password or query",
+      ),
     ),
   apiKey: secret,
-  storeId: givenId.optional(),
-  timeout: duration(1, DAY_MS).optional(),
-  retries: z.int().min(0).max(MAX_RETRIES).optional(),
+  storeId: z.optional(givenId),
+  timeout: z.optional(duration(1, DAY_MS)),
+  retries: z.optional(z.int().check(z.minimum(0), z.maximum(MAX_RETRIES))),
 });
 /** A service that clients can be pointed at by name. */
 export type NamedTarget = DomainOf<typeof target>;
 
 /** The domain's schema of the file; `wireSchema` makes that of its text. */
 export const configFile = z.strictObject({
-  $schema: z.string().optional(),
-  sandbox: sandbox.optional(),
-  stores: z.array(store).min(1).max(MAX_STORES).optional(),
-  targets: z
-    .record(
-      z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, "must be lower-case letters, digits, - or _"),
+  $schema: z.optional(z.string()),
+  sandbox: z.optional(sandbox),
+  stores: z.optional(z.array(store).check(z.minLength(1), z.maxLength(MAX_STORES))),
+  targets: z.optional(
+    z.record(
+      z.string().check(z.regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, "must be lower-case letters, digits, - or _")),
       target,
-    )
-    .optional(),
+    ),
+  ),
 });
 /** What `checkout.config.json` says. */
 export type ConfigFile = DomainOf<typeof configFile>;

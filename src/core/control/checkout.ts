@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { PAYMENT_METHODS, STATUSES } from "../checkout/checkout.ts";
 import { BILLING_MODELS } from "../checkout/price.ts";
 import { PAY_OUTCOMES } from "../checkout/reserved-order-id.ts";
@@ -23,15 +23,20 @@ export type MoveEntry = DomainOf<typeof move>;
 const attempt = z.object({
   number: z.int(),
   startedAt: moment,
-  outcome: z.enum(["succeeded", "declined", "failed", "abandoned"]).nullable(),
-  finishedAt: moment.nullable(),
+  outcome: z.nullable(z.enum(["succeeded", "declined", "failed", "abandoned"])),
+  finishedAt: z.nullable(moment),
 });
 const lateResult = z.object({
   attempt: z.int(),
   result: z.enum(["succeeded", "declined", "failed"]),
   recordedAt: moment,
 });
-const event = z.object({ eventId: z.uuid(), type: z.string(), sequence: z.int().min(1), createdAt: moment });
+const event = z.object({
+  eventId: z.uuid(),
+  type: z.string(),
+  sequence: z.int().check(z.minimum(1)),
+  createdAt: moment,
+});
 
 const object = z.enum(["order", "checkout_session"]);
 const paymentMethod = z.enum(PAYMENT_METHODS);
@@ -48,8 +53,8 @@ const listed = z.object({
   currency: z.string(),
   paymentMethod,
   status,
-  description: z.string().nullable(),
-  priceId: z.string().nullable(),
+  description: z.nullable(z.string()),
+  priceId: z.nullable(z.string()),
   createdAt: moment,
   expiresAt: moment,
 });
@@ -58,14 +63,14 @@ export type CheckoutEntry = DomainOf<typeof listed>;
 
 const checkoutsQuery = z.strictObject({
   /** An id or its last 8 characters; or else an order_id or its beginning; or else a text in descriptions. */
-  q: z.string().min(1).max(MAX_TEXT).optional(),
-  status: status.optional(),
-  object: object.optional(),
-  paymentMethod: paymentMethod.optional(),
-  orderId: z.string().min(1).max(MAX_TEXT).optional(),
+  q: z.optional(z.string().check(z.minLength(1), z.maxLength(MAX_TEXT))),
+  status: z.optional(status),
+  object: z.optional(object),
+  paymentMethod: z.optional(paymentMethod),
+  orderId: z.optional(z.string().check(z.minLength(1), z.maxLength(MAX_TEXT))),
   /** The id of the last one of the part before: `next_before` of its answer. */
-  before: z.uuid().optional(),
-  limit: wholeInQuery(1, MAX_PAGE).optional(),
+  before: z.optional(z.uuid()),
+  limit: z.optional(wholeInQuery(1, MAX_PAGE)),
 });
 
 const inspected = z.object({
@@ -78,7 +83,7 @@ const inspected = z.object({
   status,
   checkoutUrl: z.url({ protocol: /^https?$/ }),
   livemode: z.boolean(),
-  description: z.string().nullable(),
+  description: z.nullable(z.string()),
   createdAt: moment,
   expiresAt: moment,
   attempts: z.array(attempt),
@@ -94,7 +99,7 @@ export const MAX_SUBJECT_LENGTH = 128;
 export const price = z.object({
   id: z.string(),
   description: z.string(),
-  amountMinor: z.int().min(1),
+  amountMinor: z.int().check(z.minimum(1)),
   currency: z.string(),
   paymentMethod: z.enum(PAYMENT_METHODS),
   billingModel: z.enum(BILLING_MODELS),
@@ -134,9 +139,9 @@ export const checkoutOperations = {
     request: checkoutsQuery,
     answer: z.object({
       checkouts: z.array(listed),
-      nextBefore: z.uuid().nullable(),
-      searched: z.int().nullable(),
-      searchedBackTo: moment.nullable(),
+      nextBefore: z.nullable(z.uuid()),
+      searched: z.nullable(z.int()),
+      searchedBackTo: z.nullable(moment),
     }),
     refusals: ["session_not_found"],
   }),
@@ -157,8 +162,8 @@ export const checkoutOperations = {
     method: "POST",
     path: "/prices",
     summary: "Adds a price to the catalog, approved unless it says otherwise; one that is there is kept",
-    request: wantedPrice.omit({ retired: true }),
-    answer: price.extend({
+    request: z.omit(wantedPrice, { retired: true }),
+    answer: z.extend(price, {
       /** Whether it was not there before. */
       added: z.boolean(),
       /** The payment method and the currency, where the store may not be paid with them. */
@@ -170,7 +175,7 @@ export const checkoutOperations = {
     method: "POST",
     path: "/prices/retire",
     summary: "Retires a price: no checkout is created on it any more; one that is retired stays as it is",
-    request: z.strictObject({ id: z.string().min(1).max(MAX_SUBJECT_LENGTH) }),
+    request: z.strictObject({ id: z.string().check(z.minLength(1), z.maxLength(MAX_SUBJECT_LENGTH)) }),
     answer: price,
   }),
   listReturnOrigins: storeOperation({
@@ -185,7 +190,7 @@ export const checkoutOperations = {
     summary: "Adds an origin that the store's customers may be sent back to, or removes one",
     request: z.discriminatedUnion("action", [
       /** Without a path, an origin keeps the one that it has, or gets `/`. */
-      z.strictObject({ action: z.literal("add"), origin: z.string(), path: z.string().optional() }),
+      z.strictObject({ action: z.literal("add"), origin: z.string(), path: z.optional(z.string()) }),
       z.strictObject({ action: z.literal("remove"), origin: z.string() }),
     ]),
     answer: returnOrigins,

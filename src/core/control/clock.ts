@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { move } from "./checkout.ts";
 import { moment, namedMoment, storeOperation } from "./operation.ts";
 import { dispatched } from "./webhook.ts";
@@ -13,7 +13,7 @@ const clock = z.object({
   fired: z.array(move),
   delivered: z.array(dispatched),
   /** Due deliveries that receivers have not answered yet. */
-  undelivered: z.int().min(0),
+  undelivered: z.int().check(z.minimum(0)),
 });
 
 nameSchemas({ Clock: clock });
@@ -32,7 +32,10 @@ export const clockOperations = {
     summary: "Moves the store's clock, and does everything that falls due on the way before it answers",
     request: z.discriminatedUnion("action", [
       z.strictObject({ action: z.enum(["freeze", "real"]) }),
-      z.strictObject({ action: z.literal("advance"), byMs: z.int().min(1).max(MAX_ADVANCE_MS) }),
+      z.strictObject({
+        action: z.literal("advance"),
+        byMs: z.int().check(z.minimum(1), z.maximum(MAX_ADVANCE_MS)),
+      }),
       z.strictObject({ action: z.literal("set"), to: namedMoment }),
     ]),
     answer: clock,

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { CHANGE_ACTIONS, CHANGE_KINDS } from "../config/plan.ts";
 import { resolvedStore, returnOrigin } from "../config/schema.ts";
 import { price } from "./checkout.ts";
@@ -6,7 +6,7 @@ import { sandboxOperation, type DomainOf } from "./operation.ts";
 import { servedSettings } from "./sandbox.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-const shown = z.union([z.string(), z.number(), z.boolean()]).nullable();
+const shown = z.nullable(z.union([z.string(), z.number(), z.boolean()]));
 
 const change = z.object({
   action: z.enum(CHANGE_ACTIONS),
@@ -47,8 +47,8 @@ export const configOperations = {
     request: z.strictObject({
       stores: z.array(resolvedStore),
       /** Whether what is not described is removed from the lists that are. */
-      prune: z.boolean().optional(),
-      dryRun: z.boolean().optional(),
+      prune: z.optional(z.boolean()),
+      dryRun: z.optional(z.boolean()),
     }),
     answer: z.object({
       changes: z.array(change),

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { DRILL_KINDS } from "../readiness/drills/drill.ts";
@@ -15,14 +15,14 @@ const MAX_LEASE_MS = 25 * 3_600_000;
 const MAX_EXIT_CODE = 2 ** 32 - 1;
 const MAX_ORDER_ID = 128;
 
-const text = z.string().max(MAX_TEXT);
+const text = z.string().check(z.maxLength(MAX_TEXT));
 const step = z.strictObject({
   name: text,
   passed: z.boolean(),
   expected: text,
   got: text,
-  cause: text.nullable(),
-  reference: text.nullable(),
+  cause: z.nullable(text),
+  reference: z.nullable(text),
 });
 /** What a drill has shown. */
 export const drill = z.object({
@@ -34,23 +34,23 @@ export const drill = z.object({
   steps: z.array(step),
 });
 
-const endpointDrill = drill.extend({
+const endpointDrill = z.extend(drill, {
   /** null where the receiver could not be reached: then nothing is kept. */
-  id: z.uuid().nullable(),
+  id: z.nullable(z.uuid()),
   verdict: z.enum(["passed", "failed", "unknown"]),
   endpointId: z.uuid(),
   url: z.string(),
   /** The checkout whose events were sent too. */
-  order: z.object({ id: z.uuid(), orderId: z.string() }).nullable(),
+  order: z.nullable(z.object({ id: z.uuid(), orderId: z.string() })),
 });
 
 const seenCreate = z.object({
   run: z.enum(CLIENT_RUNS),
   requestId: z.uuid(),
-  idempotencyKey: z.string().nullable(),
-  orderId: z.string().nullable(),
+  idempotencyKey: z.nullable(z.string()),
+  orderId: z.nullable(z.string()),
   result: z.enum(["created", "replayed", ...ERROR_CODES]),
-  checkoutId: z.uuid().nullable(),
+  checkoutId: z.nullable(z.uuid()),
   /** Whether its answer was dropped after the commit. */
   lost: z.boolean(),
 });
@@ -69,12 +69,15 @@ export const drillOperations = {
     path: "/leases",
     summary:
       "Does what a drill needs for as long as this answer is read: drops the answer of the next create that succeeds, after its commit, and watches what follows (idempotency), holds the store's webhooks back and watches who asks the API (duplicates, browser_return)",
-    request: z.strictObject({ drill: z.enum(DRILL_KINDS), timeoutMs: z.int().min(1).max(MAX_LEASE_MS) }),
+    request: z.strictObject({
+      drill: z.enum(DRILL_KINDS),
+      timeoutMs: z.int().check(z.minimum(1), z.maximum(MAX_LEASE_MS)),
+    }),
     answer: z.object({
       id: z.uuid(),
       storeId: z.uuid(),
       /** The drill's own API key, which is revoked when the lease ends; null for a drill that needs none. */
-      apiKey: z.string().nullable(),
+      apiKey: z.nullable(z.string()),
     }),
     lasting: true,
   }),
@@ -83,8 +86,8 @@ export const drillOperations = {
     path: "/drills",
     summary: "Lists what drills have shown, newest first",
     request: z.strictObject({
-      kind: z.enum(DRILL_KINDS).optional(),
-      limit: wholeInQuery(1, MAX_PAGE).optional(),
+      kind: z.optional(z.enum(DRILL_KINDS)),
+      limit: z.optional(wholeInQuery(1, MAX_PAGE)),
     }),
     answer: z.object({ drills: z.array(drill) }),
   }),
@@ -94,11 +97,11 @@ export const drillOperations = {
     summary:
       "Sends valid and invalid requests to an endpoint, or to each enabled one, and names what its receiver does wrong",
     request: z.strictObject({
-      endpointId: z.uuid().optional(),
+      endpointId: z.optional(z.uuid()),
       /** The drill stops, and keeps nothing, when this lease ends. */
-      leaseId: z.uuid().optional(),
+      leaseId: z.optional(z.uuid()),
       /** Whether events of an order are sent too, for which the merchant's consent is needed. */
-      orderEvents: z.boolean().optional(),
+      orderEvents: z.optional(z.boolean()),
     }),
     answer: z.object({ drills: z.array(endpointDrill) }),
     refusals: ["state_conflict"],
@@ -107,14 +110,20 @@ export const drillOperations = {
     method: "POST",
     path: "/drills/browser-return",
     summary: "Keeps what the drill of a browser's return has shown; its steps are done by the command line",
-    request: z.strictObject({ returnUrl: text, steps: z.array(step).min(1).max(MAX_STEPS) }),
+    request: z.strictObject({
+      returnUrl: text,
+      steps: z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS)),
+    }),
     answer: drill,
   }),
   beginClientRun: storeOperation({
     method: "POST",
     path: "/drills/idempotency/{id}/runs",
     summary: "Counts the creates that come from now on to this run of the merchant's command",
-    request: z.strictObject({ run: z.enum(CLIENT_RUNS), orderId: z.string().min(1).max(MAX_ORDER_ID) }),
+    request: z.strictObject({
+      run: z.enum(CLIENT_RUNS),
+      orderId: z.string().check(z.minLength(1), z.maxLength(MAX_ORDER_ID)),
+    }),
     answer: z.object({}),
   }),
   endClientRun: storeOperation({
@@ -123,7 +132,7 @@ export const drillOperations = {
     summary: "Ends the run: an answer that was held back is dropped",
     request: z.strictObject({
       ending: z.enum(["exited", "timeout", "aborted", "not_run", "killed"]),
-      exitCode: z.int().min(0).max(MAX_EXIT_CODE).nullable(),
+      exitCode: z.nullable(z.int().check(z.minimum(0), z.maximum(MAX_EXIT_CODE))),
     }),
     /** Whether an answer was kept from the client. */
     answer: z.object({ lost: z.boolean() }),
@@ -153,14 +162,14 @@ export const drillOperations = {
       leaseId: z.uuid(),
       eventId: z.uuid(),
       /** Sends instead a badly signed event that says that the order of this one was paid. */
-      forged: z.boolean().optional(),
+      forged: z.optional(z.boolean()),
       /** What the first answer told; refused where the endpoints have changed since. */
-      subject: text.optional(),
+      subject: z.optional(text),
     }),
     answer: z.object({
       /** The enabled endpoints. */
       subject: z.string(),
-      answers: z.array(z.object({ status: z.int().nullable(), error: z.enum(DELIVERY_ERRORS).nullable() })),
+      answers: z.array(z.object({ status: z.nullable(z.int()), error: z.nullable(z.enum(DELIVERY_ERRORS)) })),
     }),
     refusals: ["state_conflict"],
   }),
@@ -172,7 +181,7 @@ export const drillOperations = {
     request: z.strictObject({
       leaseId: z.uuid(),
       subject: text,
-      steps: z.array(step).min(1).max(MAX_STEPS),
+      steps: z.array(step).check(z.minLength(1), z.maxLength(MAX_STEPS)),
     }),
     answer: drill,
     refusals: ["state_conflict"],
@@ -184,9 +193,9 @@ export const drillOperations = {
     request: z.strictObject({}),
     answer: z.object({
       /** null where no answer was dropped. */
-      reuse: z
-        .object({ path: z.string(), idempotencyKey: z.string(), body: z.record(z.string(), z.unknown()) })
-        .nullable(),
+      reuse: z.nullable(
+        z.object({ path: z.string(), idempotencyKey: z.string(), body: z.record(z.string(), z.unknown()) }),
+      ),
     }),
   }),
   judgeIdempotencyDrill: storeOperation({
@@ -197,7 +206,7 @@ export const drillOperations = {
     answer: z.object({
       verdict: z.enum(["passed", "failed", "unknown"]),
       /** null where nothing was shown, and nothing kept. */
-      drillId: z.uuid().nullable(),
+      drillId: z.nullable(z.uuid()),
       steps: drill.shape.steps,
       creates: z.array(seenCreate),
     }),

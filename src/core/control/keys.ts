@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { SCOPES } from "../credential.ts";
 import { moment, storeOperation } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
@@ -10,7 +10,7 @@ const key = z.object({
   scopes: z.array(scope),
   createdAt: moment,
   /** null while it is in force. */
-  revokedAt: moment.nullable(),
+  revokedAt: z.nullable(moment),
 });
 
 nameSchemas({ ApiKey: key });
@@ -21,7 +21,9 @@ export const keyOperations = {
     method: "POST",
     path: "/keys",
     summary: "Makes an API key of the store, by default with every scope; no other answer shows it again",
-    request: z.strictObject({ scopes: z.array(scope).min(1).max(SCOPES.length).optional() }),
+    request: z.strictObject({
+      scopes: z.optional(z.array(scope).check(z.minLength(1), z.maxLength(SCOPES.length))),
+    }),
     answer: z.object({
       keyId: z.uuid(),
       apiKey: z.string(),
@@ -40,11 +42,11 @@ export const keyOperations = {
     path: "/keys/{id}/revoke",
     summary: "Revokes an API key: v1 refuses it from now on; one that is revoked already stays as it is",
     request: z.strictObject({}),
-    answer: key.extend({
+    answer: z.extend(key, {
       storeId: z.uuid(),
       revokedAt: moment,
       /** How many keys of the store are left in force. */
-      keysLeft: z.int().min(0),
+      keysLeft: z.int().check(z.minimum(0)),
     }),
   }),
 };

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../errors.ts";
 import { faultOperations } from "../fault/operations.ts";
 import { checkoutOperations } from "./checkout.ts";
@@ -254,10 +254,10 @@ function nameBodies(name: OperationName): Bodies {
 }
 
 /** The name that a schema has, or else gets. */
-function nameOf(schema: z.ZodType, name: string): string {
+function nameOf(schema: z.ZodMiniType, name: string): string {
   const wire = wireSchema(schema);
   const known = wireSchemaNames.get(wire)?.id;
-  if (known === undefined && !(schema instanceof z.ZodUndefined)) wireSchemaNames.add(wire, { id: name });
+  if (known === undefined && !(schema instanceof z.ZodMiniUndefined)) wireSchemaNames.add(wire, { id: name });
   return known ?? name;
 }
 

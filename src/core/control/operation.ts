@@ -1,10 +1,13 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { iso } from "../clock.ts";
 import type { ErrorCode } from "../errors.ts";
 import { CONTROL_ROOT, type ControlRole } from "./protocol.ts";
 
 /** One operation of the control API, as router, client and description read it (decision 43). */
-export type Operation<Request extends z.ZodType = z.ZodType, Answer extends z.ZodType = z.ZodType> = {
+export type Operation<
+  Request extends z.ZodMiniType = z.ZodMiniType,
+  Answer extends z.ZodMiniType = z.ZodMiniType,
+> = {
   readonly method: "GET" | "POST" | "DELETE";
   /** May hold `{store_id}` and `{id}`. */
   readonly path: string;
@@ -48,9 +51,10 @@ type Row<Request, Answer> = {
 };
 
 /** An operation on one store and what is in it; its path begins below the store. */
-export function storeOperation<Answer extends z.ZodType, Request extends z.ZodType = z.ZodUndefined>(
-  row: Row<Request, Answer>,
-): Operation<Request, Answer> {
+export function storeOperation<
+  Answer extends z.ZodMiniType,
+  Request extends z.ZodMiniType = z.ZodMiniUndefined,
+>(row: Row<Request, Answer>): Operation<Request, Answer> {
   const { path, refusals = [] } = row;
   return sandboxOperation({
     ...row,
@@ -60,11 +64,12 @@ export function storeOperation<Answer extends z.ZodType, Request extends z.ZodTy
 }
 
 /** An operation on the sandbox itself. */
-export function sandboxOperation<Answer extends z.ZodType, Request extends z.ZodType = z.ZodUndefined>(
-  row: Row<Request, Answer>,
-): Operation<Request, Answer> {
+export function sandboxOperation<
+  Answer extends z.ZodMiniType,
+  Request extends z.ZodMiniType = z.ZodMiniUndefined,
+>(row: Row<Request, Answer>): Operation<Request, Answer> {
   // Rows that say nothing of a request are those whose type is that of the default.
-  const request = row.request ?? (z.undefined() as z.ZodType as Request);
+  const request = row.request ?? (z.undefined() as z.ZodMiniType as Request);
   return {
     role: "control",
     bare: false,
@@ -78,7 +83,7 @@ export function sandboxOperation<Answer extends z.ZodType, Request extends z.Zod
 }
 
 /** The domain values that a schema describes, which nobody changes. */
-export type DomainOf<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
+export type DomainOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
 type DeepReadonly<Value> = Value extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
@@ -93,13 +98,16 @@ export const namedMoment = z.codec(z.iso.datetime({ offset: true }), z.number(),
 });
 
 /** A moment that the sandbox tells: ISO 8601 in UTC on the wire, whatever year the clock was moved to; milliseconds here. */
-export const moment = z.codec(z.string().meta({ format: "date-time" }), z.number(), {
+export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), {
   decode: (text) => Date.parse(text),
   encode: iso,
 });
 
 /** A whole number in a query, which is text. */
 export function wholeInQuery(minimum: number, maximum = Number.MAX_SAFE_INTEGER) {
-  const text = z.string().meta({ type: "integer", minimum, maximum });
-  return z.codec(text, z.number().int().min(minimum).max(maximum), { decode: Number, encode: String });
+  const text = z.string().check(z.meta({ type: "integer", minimum, maximum }));
+  return z.codec(text, z.int().check(z.minimum(minimum), z.maximum(maximum)), {
+    decode: Number,
+    encode: String,
+  });
 }

@@ -1,5 +1,5 @@
 import { configOperations } from "./config.ts";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { printableLiteral } from "../text.ts";
 import { checkoutOperations } from "./checkout.ts";
@@ -58,7 +58,7 @@ export const OPERATION_NAMES = Object.keys(operations) as readonly OperationName
 /** What an operation reads beside its path. */
 export function takes(name: OperationName): "nothing" | "body" | "query" {
   const { method, request } = CONTROL_OPERATIONS[name];
-  if (request instanceof z.ZodUndefined) return "nothing";
+  if (request instanceof z.ZodMiniUndefined) return "nothing";
   return method === "POST" ? "body" : "query";
 }
 
@@ -80,7 +80,11 @@ export function decodeRequest<Name extends OperationName>(
   return parsed.success ? accept(parsed.data as RequestOf<Name>) : refuseIssue(name, parsed.error, body);
 }
 
-function refuseIssue(name: OperationName, { issues: [issue] }: z.ZodError, body: unknown): Outcome<never> {
+function refuseIssue(
+  name: OperationName,
+  { issues: [issue] }: z.core.$ZodError,
+  body: unknown,
+): Outcome<never> {
   const whole = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
   const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
   return refuse(

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { returnOrigin } from "../config/schema.ts";
 import { SCOPES } from "../credential.ts";
 import { ADMINISTRATOR_ACTIONS, MAX_NOTE_LENGTH } from "../readiness/admin-act.ts";
@@ -9,15 +9,15 @@ import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-const note = z.string().min(1).max(MAX_NOTE_LENGTH);
+const note = z.string().check(z.minLength(1), z.maxLength(MAX_NOTE_LENGTH));
 const act = z.object({
   /** Its place in the audit log. */
-  number: z.int().min(1),
+  number: z.int().check(z.minimum(1)),
   at: moment,
   actor: z.enum(["merchant", "administrator"]),
   action: z.enum([...ADMINISTRATOR_ACTIONS, "request_production"]),
-  subject: z.string().nullable(),
-  note: z.string().nullable(),
+  subject: z.nullable(z.string()),
+  note: z.nullable(z.string()),
 });
 
 const capability = z.object({
@@ -37,7 +37,7 @@ const readiness = z.object({
   active: z.boolean(),
   activeSince: moment,
   capabilities: z.array(capability),
-  production: z.object({ request: act.nullable(), approval: act.nullable(), gate: act.nullable() }),
+  production: z.object({ request: z.nullable(act), approval: z.nullable(act), gate: z.nullable(act) }),
   returnOrigins: z.array(z.object({ origin: z.string(), createdAt: moment })),
   endpoints: z.array(
     z.object({
@@ -45,19 +45,19 @@ const readiness = z.object({
       kind: z.enum(["url", "listener"]),
       url: z.string(),
       state: z.enum(["enabled", "paused", "disabled"]),
-      reason: z.string().nullable(),
-      pausedBy: z.enum(PAUSED_BY).nullable(),
+      reason: z.nullable(z.string()),
+      pausedBy: z.nullable(z.enum(PAUSED_BY)),
       subject: z.string(),
-      drill: drill.nullable(),
+      drill: z.nullable(drill),
     }),
   ),
   idempotency: z.object({
-    replayed: keyUse.nullable(),
-    refused: keyUse.nullable(),
-    drill: drill.nullable(),
+    replayed: z.nullable(keyUse),
+    refused: z.nullable(keyUse),
+    drill: z.nullable(drill),
   }),
-  duplicates: drill.nullable(),
-  browserReturn: drill.nullable(),
+  duplicates: z.nullable(drill),
+  browserReturn: z.nullable(drill),
   /** The drills that run now. */
   underway: z.array(underway),
   /** The last one of each drill that was ever waived; it counts for 7 days. */
@@ -71,32 +71,37 @@ const storeSummary = z.object({
   prices: z.array(price),
   apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
   returnOrigins: z.array(returnOrigin),
-  endpoints: z.int().min(0),
+  endpoints: z.int().check(z.minimum(0)),
 });
 
 /** The acts on one capability or price. */
-const actionOnOne = z.enum(["enable_capability", "disable_capability", "approve_price", "revoke_price"]);
+const ON_ONE = ["enable_capability", "disable_capability", "approve_price", "revoke_price"] as const;
+type OnOne = (typeof ON_ONE)[number];
+type OnStore = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], OnOne>;
+const ON_STORE = ADMINISTRATOR_ACTIONS.filter(
+  (action): action is OnStore => !ON_ONE.some((one) => one === action),
+);
 const actRequest = z.discriminatedUnion("action", [
   z.strictObject({
-    action: z.enum(ADMINISTRATOR_ACTIONS).exclude(actionOnOne.options),
-    note: note.optional(),
+    action: z.enum(ON_STORE),
+    note: z.optional(note),
   }),
   z.strictObject({
-    action: actionOnOne,
-    subject: z.string().min(1).max(MAX_SUBJECT_LENGTH),
-    note: note.optional(),
+    action: z.enum(ON_ONE),
+    subject: z.string().check(z.minLength(1), z.maxLength(MAX_SUBJECT_LENGTH)),
+    note: z.optional(note),
   }),
 ]);
 
 const assumption = z.object({
-  decision: z.int().min(1),
+  decision: z.int().check(z.minimum(1)),
   title: z.string(),
   chosen: z.string(),
-  setting: z.string().nullable(),
+  setting: z.nullable(z.string()),
   /** What shows that it was relied on; null where the service cannot see that. */
-  shownBy: z.string().nullable(),
+  shownBy: z.nullable(z.string()),
   /** The first use; the id is that of the request or, where there was none, of the event or checkout. */
-  reliedOn: z.object({ since: moment, requestId: z.string() }).nullable(),
+  reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),
 });
 /** Something that the interface leaves open, as the control API tells it. */
 export type AssumptionEntry = DomainOf<typeof assumption>;
@@ -134,7 +139,7 @@ export const readinessOperations = {
     method: "POST",
     path: "/production-requests",
     summary: "Asks, as the merchant, for production; it opens nothing",
-    request: z.strictObject({ note: note.optional() }),
+    request: z.strictObject({ note: z.optional(note) }),
     answer: act,
     refusals: ["state_conflict"],
   }),

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { ERROR_CODES } from "../errors.ts";
 import { EXPLAINED } from "../explain/explanation.ts";
 import { parseStatuses } from "../request/logged-request.ts";
@@ -17,12 +17,12 @@ const logged = z.object({
   method: z.string(),
   path: z.string(),
   status: z.int(),
-  code: z.enum(ERROR_CODES).nullable(),
-  orderId: z.string().nullable(),
+  code: z.nullable(z.enum(ERROR_CODES)),
+  orderId: z.nullable(z.string()),
   durationMs: z.number(),
   decisions: z.array(z.int()),
   /** The fault that it has met, which somebody asked for. */
-  fault: metFault.nullable(),
+  fault: z.nullable(metFault),
 });
 /** A request of the log, as the control API tells it. */
 export type RequestEntry = DomainOf<typeof logged>;
@@ -35,30 +35,35 @@ const refused = z.object({
 
 const MAX_ID = 64;
 
-const difference = z.object({ field: z.string(), first: z.string().nullable(), this: z.string().nullable() });
+const difference = z.object({
+  field: z.string(),
+  first: z.nullable(z.string()),
+  this: z.nullable(z.string()),
+});
 const storyEntry = z.object({
   at: moment,
   what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page"]),
-  id: z.string().nullable(),
-  of: z.string().nullable(),
-  status: z.int().nullable(),
-  durationMs: z.number().nullable(),
+  id: z.nullable(z.string()),
+  of: z.nullable(z.string()),
+  status: z.nullable(z.int()),
+  durationMs: z.nullable(z.number()),
   text: z.string(),
 });
 
 const query = z.strictObject({
   /** `404` or `4xx`. */
-  status: z
-    .string()
-    .refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, or 4xx")
-    .optional(),
-  method: z.string().optional(),
-  path: z.string().optional(),
-  orderId: z.string().optional(),
-  after: wholeInQuery(0).optional(),
-  from: namedMoment.optional(),
-  limit: wholeInQuery(1, MAX_PAGE).optional(),
-  waitMs: wholeInQuery(0, MAX_REQUEST_WAIT_MS).optional(),
+  status: z.optional(
+    z
+      .string()
+      .check(z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, or 4xx")),
+  ),
+  method: z.optional(z.string()),
+  path: z.optional(z.string()),
+  orderId: z.optional(z.string()),
+  after: z.optional(wholeInQuery(0)),
+  from: z.optional(namedMoment),
+  limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+  waitMs: z.optional(wholeInQuery(0, MAX_REQUEST_WAIT_MS)),
 });
 
 nameSchemas({ LoggedRequest: logged });
@@ -79,23 +84,26 @@ export const requestOperations = {
     method: "GET",
     path: "/requests/{id}",
     summary: "Shows a v1 request; of one that was refused also its headers and body, secrets redacted",
-    answer: logged.extend({ refused: refused.nullable() }),
+    answer: z.extend(logged, { refused: z.nullable(refused) }),
   }),
   explain: storeOperation({
     method: "GET",
     path: "/explain",
     summary:
       "Explains a request, a checkout, an event, a delivery or an order: what happened, why, what to do",
-    request: z.strictObject({ id: z.string().min(1).max(MAX_ID), as: z.enum(EXPLAINED).optional() }),
+    request: z.strictObject({
+      id: z.string().check(z.minLength(1), z.maxLength(MAX_ID)),
+      as: z.optional(z.enum(EXPLAINED)),
+    }),
     answer: z.object({
       kind: z.enum(EXPLAINED),
       id: z.string(),
       summary: z.string(),
-      check: z.string().nullable(),
-      rule: z.int().nullable(),
-      decision: z.int().nullable(),
-      expected: z.string().nullable(),
-      received: z.string().nullable(),
+      check: z.nullable(z.string()),
+      rule: z.nullable(z.int()),
+      decision: z.nullable(z.int()),
+      expected: z.nullable(z.string()),
+      received: z.nullable(z.string()),
       differences: z.array(difference),
       entries: z.array(storyEntry),
       next: z.array(z.string()),

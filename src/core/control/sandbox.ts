@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { moment, sandboxOperation, type DomainOf } from "./operation.ts";
 import { nameSchemas, wireSchema } from "./wire-names.ts";
 
@@ -19,9 +19,9 @@ export const servedSettings = z.object({
   /** Addresses beside loopback. */
   listen: z.array(z.string()),
   /** Null: payers reach the pages at this machine's address. */
-  publicUrl: z.string().nullable(),
+  publicUrl: z.nullable(z.string()),
   /** Null: a browser reaches the portal at `localhost`, or there is none beside a public URL. */
-  portalUrl: z.string().nullable(),
+  portalUrl: z.nullable(z.string()),
   /** How many requests of each store are logged. */
   keptRequests: z.int(),
 });
@@ -29,7 +29,7 @@ export const servedSettings = z.object({
 const sandboxDescription = z.object({
   baseUrl: z.string(),
   /** Null where there is no portal: beside a public URL it needs an address of its own. */
-  portalUrl: z.string().nullable(),
+  portalUrl: z.nullable(z.string()),
   checkoutOrigin: z.string(),
   merchantId: z.uuid(),
   /** The first store. */
@@ -38,11 +38,11 @@ const sandboxDescription = z.object({
   /** That of the first store. */
   signingSecret: z.string(),
   /** How many of its endpoints sign with a secret of their own, after a rotation. */
-  ownSecrets: z.int().optional(),
+  ownSecrets: z.optional(z.int()),
   /** The last four characters of its API keys that are revoked. */
-  revokedKeyEnds: z.array(z.string()).optional(),
+  revokedKeyEnds: z.optional(z.array(z.string())),
   /** The state folder; null where nothing is kept. */
-  dataDir: z.string().nullable(),
+  dataDir: z.nullable(z.string()),
   ephemeral: z.boolean(),
   /** New with each start in memory, each reset and each restore (decision 96). */
   instanceId: z.string(),
@@ -50,13 +50,13 @@ const sandboxDescription = z.object({
   version: z.string(),
   startedAt: moment,
   /** Where its log goes; null: to the terminal that it was started in. */
-  logFile: z.string().nullable(),
+  logFile: z.nullable(z.string()),
   /** Why no events are delivered (decision 71); null if they are. */
-  heldBack: z.string().nullable(),
+  heldBack: z.nullable(z.string()),
   /** How many faults of all stores can still hit (decision 94). */
-  activeFaults: z.int().min(0),
+  activeFaults: z.int().check(z.minimum(0)),
   /** How it is served. */
-  settings: servedSettings.extend({ logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
+  settings: z.extend(servedSettings, { logFormat: z.enum(["text", "json"]), quiet: z.boolean() }),
 });
 /** What a sandbox says of itself; its API key is shown only once (decision 15). */
 export type SandboxDescription = DomainOf<typeof sandboxDescription>;

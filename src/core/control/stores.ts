@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { SNAPSHOT_NAME } from "../snapshot/snapshot.ts";
 import { givenId as existingId, storeName } from "../config/schema.ts";
 import { moment, sandboxOperation, storeOperation, type DomainOf } from "./operation.ts";
@@ -22,16 +22,16 @@ const erasedStore = z.object({ storeId: z.uuid(), name: z.string() });
 
 const snapshotName = z
   .string()
-  .regex(SNAPSHOT_NAME, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit");
+  .check(z.regex(SNAPSHOT_NAME, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit"));
 const namedSnapshot = z.object({
   name: z.string(),
   /** Null for the whole sandbox. */
-  storeId: z.uuid().nullable(),
-  takenAt: moment.nullable(),
-  format: z.int().nullable(),
+  storeId: z.nullable(z.uuid()),
+  takenAt: z.nullable(moment),
+  format: z.nullable(z.int()),
   bytes: z.int(),
   /** Why it cannot be restored; null if it can. */
-  problem: z.string().nullable(),
+  problem: z.nullable(z.string()),
 });
 const takenSnapshot = z.object({
   snapshot: namedSnapshot,
@@ -56,9 +56,9 @@ export const storesOperations = {
     path: "/stores",
     summary: "Makes a store of its own, with an API key that is shown only here",
     request: z.strictObject({
-      name: storeName.optional(),
+      name: z.optional(storeName),
       /** Default: that of the first store. */
-      merchant: z.union([z.literal(NEW_MERCHANT), existingId]).optional(),
+      merchant: z.optional(z.union([z.literal(NEW_MERCHANT), existingId])),
     }),
     answer: z.object({
       storeId: z.uuid(),
@@ -91,7 +91,7 @@ export const storesOperations = {
     method: "POST",
     path: "/reset",
     summary: "Deletes everything that has happened in a store, or in all, and keeps what was set up",
-    request: z.strictObject({ store: z.string().min(1).optional() }),
+    request: z.strictObject({ store: z.optional(z.string().check(z.minLength(1))) }),
     answer: z.object({ stores: z.array(erasedStore) }),
     refusals: ["not_found", "state_conflict"],
   }),
@@ -128,9 +128,9 @@ export const storesOperations = {
     method: "POST",
     path: "/snapshots/restore",
     summary: "Restores what a snapshot holds: a store, which is made if it is not here, or the whole sandbox",
-    request: oneSnapshot.extend({
+    request: z.extend(oneSnapshot, {
       /** Refuses a snapshot of one store. Default: false. */
-      all: z.boolean().optional(),
+      all: z.optional(z.boolean()),
     }),
     answer: restored,
     refusals: ofRestore,

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
 import { PAUSED_BY } from "../webhook/endpoint.ts";
 import { DELIVERY_ACTIONS } from "../fault/fault.ts";
@@ -26,9 +26,9 @@ const endpoint = z.object({
   inOrder: z.boolean(),
   state: z.enum(["enabled", "paused", "disabled"]),
   /** Why it is paused or disabled. */
-  reason: z.string().nullable(),
-  pausedBy: z.enum(PAUSED_BY).nullable(),
-  failingSince: moment.nullable(),
+  reason: z.nullable(z.string()),
+  pausedBy: z.nullable(z.enum(PAUSED_BY)),
+  failingSince: z.nullable(moment),
   createdAt: moment,
 });
 /** An endpoint as the control API tells it. */
@@ -37,10 +37,10 @@ export type EndpointEntry = DomainOf<typeof endpoint>;
 const eventEntry = z.object({
   eventId: z.uuid(),
   /** Where it stands among all events: `since` of a later request. */
-  position: z.int().min(1),
+  position: z.int().check(z.minimum(1)),
   type: z.string(),
-  checkoutId: z.uuid().nullable(),
-  sequence: z.int().min(1),
+  checkoutId: z.nullable(z.uuid()),
+  sequence: z.int().check(z.minimum(1)),
   createdAt: moment,
   /** The exact text that every delivery carries. */
   body: z.string(),
@@ -49,33 +49,33 @@ const eventEntry = z.object({
 export type EventEntry = DomainOf<typeof eventEntry>;
 
 const deliveryAttempt = z.object({
-  number: z.int().min(1),
+  number: z.int().check(z.minimum(1)),
   startedAt: moment,
-  finishedAt: moment.nullable(),
-  milliseconds: z.int().nullable(),
+  finishedAt: z.nullable(moment),
+  milliseconds: z.nullable(z.int()),
   url: z.string(),
-  address: z.string().nullable(),
-  status: z.int().nullable(),
-  error: z.enum(DELIVERY_ERRORS).nullable(),
-  trouble: z.enum(DELIVERY_ACTIONS).nullable(),
+  address: z.nullable(z.string()),
+  status: z.nullable(z.int()),
+  error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  trouble: z.nullable(z.enum(DELIVERY_ACTIONS)),
   headers: z.record(z.string(), z.string()),
   bodySha256: z.string(),
-  answer: z.string().nullable(),
-  nextAt: moment.nullable(),
+  answer: z.nullable(z.string()),
+  nextAt: z.nullable(moment),
 });
 const delivery = z.object({
   id: z.uuid(),
   endpointId: z.uuid(),
   eventId: z.uuid(),
   type: z.string(),
-  checkoutId: z.uuid().nullable(),
+  checkoutId: z.nullable(z.uuid()),
   cause: z.enum(["event", "replay", "duplicate"]),
   state: z.enum(DELIVERY_STATES),
-  tries: z.int().min(0),
-  nextAt: moment.nullable(),
+  tries: z.int().check(z.minimum(0)),
+  nextAt: z.nullable(moment),
   createdAt: moment,
   /** The fault that has held it back, dropped or doubled it. */
-  fault: metFault.nullable(),
+  fault: z.nullable(metFault),
   attempts: z.array(deliveryAttempt),
 });
 /** A delivery with its attempts, as the control API tells it. */
@@ -88,55 +88,57 @@ export const dispatched = z.object({
   eventId: z.uuid(),
   type: z.string(),
   endpointId: z.uuid(),
-  status: z.int().nullable(),
-  error: z.enum(DELIVERY_ERRORS).nullable(),
-  nextAt: moment.nullable(),
+  status: z.nullable(z.int()),
+  error: z.nullable(z.enum(DELIVERY_ERRORS)),
+  nextAt: z.nullable(moment),
 });
 /** A delivery that was tried while a clock moved, as the control API tells it. */
 export type DispatchedEntry = DomainOf<typeof dispatched>;
 
-const eventTypes = z.array(z.string()).min(1).max(20);
+const eventTypes = z.array(z.string()).check(z.minLength(1), z.maxLength(20));
 const endpointRequest = z.strictObject({
   url: z.string(),
-  eventTypes: eventTypes.optional(),
+  eventTypes: z.optional(eventTypes),
   /** One delivery at a time; default: several, those of one checkout in order. */
-  inOrder: z.boolean().optional(),
+  inOrder: z.optional(z.boolean()),
 });
 const stateRequest = z.strictObject({ action: z.enum(["enable", "disable", "pause", "remove"]) });
-const rotateRequest = z.strictObject({ overlapMs: z.int().min(0).max(MAX_OVERLAP_MS).optional() });
+const rotateRequest = z.strictObject({
+  overlapMs: z.optional(z.int().check(z.minimum(0), z.maximum(MAX_OVERLAP_MS))),
+});
 const replayFailedRequest = z.strictObject({
   /** Deliveries that were made from this moment on, by the store's clock. */
   since: namedMoment,
-  endpointId: z.uuid().optional(),
+  endpointId: z.optional(z.uuid()),
 });
 const listenerRequest = z.strictObject({
   url: z.string(),
-  eventTypes: eventTypes.optional(),
+  eventTypes: z.optional(eventTypes),
   /** What it gets again first: everything after an event, or everything from a moment on. */
-  since: z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: namedMoment })]).optional(),
+  since: z.optional(z.union([z.strictObject({ eventId: z.uuid() }), z.strictObject({ at: namedMoment })])),
 });
 
 /** With `waitMs` it waits as long as the endpoint is enabled at `url`. */
 const endpointQuery = z.strictObject({
-  url: z.string().optional(),
-  waitMs: wholeInQuery(0, MAX_EVENT_WAIT_MS).optional(),
+  url: z.optional(z.string()),
+  waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
 });
 /** Without `since` the newest ones are meant. */
 const eventsQuery = z.strictObject({
-  since: wholeInQuery(0).optional(),
-  type: z.string().optional(),
-  checkoutId: z.uuid().optional(),
-  limit: wholeInQuery(1, MAX_PAGE).optional(),
-  waitMs: wholeInQuery(0, MAX_EVENT_WAIT_MS).optional(),
+  since: z.optional(wholeInQuery(0)),
+  type: z.optional(z.string()),
+  checkoutId: z.optional(z.uuid()),
+  limit: z.optional(wholeInQuery(1, MAX_PAGE)),
+  waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
 });
 const deliveriesQuery = z.strictObject({
-  endpointId: z.uuid().optional(),
-  eventId: z.uuid().optional(),
-  checkoutId: z.uuid().optional(),
-  state: z.enum(DELIVERY_STATES).optional(),
+  endpointId: z.optional(z.uuid()),
+  eventId: z.optional(z.uuid()),
+  checkoutId: z.optional(z.uuid()),
+  state: z.optional(z.enum(DELIVERY_STATES)),
   /** The id of the last one of the part before: `next_before` of its answer. */
-  before: z.uuid().optional(),
-  limit: wholeInQuery(1, MAX_PAGE).optional(),
+  before: z.optional(z.uuid()),
+  limit: z.optional(wholeInQuery(1, MAX_PAGE)),
 });
 
 const deliveries = z.object({ deliveries: z.array(delivery) });
@@ -164,7 +166,7 @@ export const webhookOperations = {
     path: "/endpoints",
     summary: "Adds an address that events are delivered to; without event_types all of them",
     request: endpointRequest,
-    answer: endpoint.extend({ signingSecret: z.string() }),
+    answer: z.extend(endpoint, { signingSecret: z.string() }),
     refusals: ["state_conflict"],
   }),
   showEndpoint: storeOperation({
@@ -207,7 +209,10 @@ export const webhookOperations = {
     path: "/listener",
     summary: "Says where the store's listener is now; what waited for it is delivered",
     request: listenerRequest,
-    answer: endpoint.extend({ signingSecrets: z.array(z.string()), replayed: z.int().min(0) }),
+    answer: z.extend(endpoint, {
+      signingSecrets: z.array(z.string()),
+      replayed: z.int().check(z.minimum(0)),
+    }),
     refusals: ["state_conflict"],
   }),
   listEvents: storeOperation({
@@ -221,13 +226,13 @@ export const webhookOperations = {
     method: "GET",
     path: "/events/{id}",
     summary: "Shows an event and its deliveries",
-    answer: eventEntry.extend(deliveries.shape),
+    answer: z.extend(eventEntry, deliveries.shape),
   }),
   replayEvent: storeOperation({
     method: "POST",
     path: "/events/{id}/replay",
     summary: "Delivers an event again, with the same event_id and bytes; no state changes",
-    request: z.strictObject({ endpointId: z.uuid().optional() }),
+    request: z.strictObject({ endpointId: z.optional(z.uuid()) }),
     answer: z.object({ deliveries: z.array(z.object({ id: z.uuid(), endpointId: z.uuid() })) }),
     refusals: ["state_conflict"],
   }),
@@ -238,7 +243,7 @@ export const webhookOperations = {
       "Delivers again each event whose last delivery to an endpoint failed: made since a moment, at most 1000 at once",
     request: replayFailedRequest,
     /** `more`: another request goes on. */
-    answer: z.object({ replayed: z.int().min(0), more: z.boolean() }),
+    answer: z.object({ replayed: z.int().check(z.minimum(0)), more: z.boolean() }),
     refusals: ["state_conflict"],
   }),
   listDeliveries: storeOperation({
@@ -246,6 +251,6 @@ export const webhookOperations = {
     path: "/deliveries",
     summary: "Lists deliveries with their attempts, newest first",
     request: deliveriesQuery,
-    answer: deliveries.extend({ nextBefore: z.uuid().nullable() }),
+    answer: z.extend(deliveries, { nextBefore: z.nullable(z.uuid()) }),
   }),
 };

@@ -1,4 +1,8 @@
-import * as z from "zod";
+import * as z from "zod/mini";
+import en from "zod/v4/locales/en.js";
+
+// What is wrong with a field is said in words; zod/mini alone says "Invalid input" of everything.
+z.config(en());
 
 /** Schemas that hold no fields of their own, so that they are the same on the wire. */
 const LEAVES: ReadonlySet<string> = new Set([
@@ -11,9 +15,9 @@ const LEAVES: ReadonlySet<string> = new Set([
   "undefined",
 ]);
 
-const derived = new WeakMap<z.ZodType, z.ZodType>();
+const derived = new WeakMap<z.ZodMiniType, z.ZodMiniType>();
 
-const schemaNames = new Map<z.ZodType, string>();
+const schemaNames = new Map<z.ZodMiniType, string>();
 
 /** The names of `nameSchemas`, each with what `wireSchema` has made of its schema. */
 export const wireSchemaNames = z.registry<{ id: string }>();
@@ -22,7 +26,7 @@ export const wireSchemaNames = z.registry<{ id: string }>();
  * Gives schemas their names in the description of the control API, where everything that holds one refers to it. What is
  * made of a schema (`extend`, `omit`) is another one, without its name.
  */
-export function nameSchemas(schemas: Readonly<Record<string, z.ZodType>>): void {
+export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [name, schema] of Object.entries(schemas)) schemaNames.set(schema, name);
 }
 
@@ -31,7 +35,7 @@ export function nameSchemas(schemas: Readonly<Record<string, z.ZodType>>): void 
  * back. Fields are snake_case there and camelCase here, and only those that the schema names: records and texts are data.
  * Derived once, when it is first asked for. Throws where a schema cannot be encoded, or two fields would get one name.
  */
-export function wireSchema(schema: z.ZodType): z.ZodType {
+export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
   const known = derived.get(schema);
   if (known !== undefined) return known;
   const wire = derive(schema);
@@ -41,33 +45,33 @@ export function wireSchema(schema: z.ZodType): z.ZodType {
   return wire;
 }
 
-function derive(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodObject) return deriveObject(schema);
-  if (schema instanceof z.ZodArray) {
-    return schema.clone({ ...schema.def, element: wireSchema(schema.def.element as z.ZodType) });
+function derive(schema: z.ZodMiniType): z.ZodMiniType {
+  if (schema instanceof z.ZodMiniObject) return deriveObject(schema);
+  if (schema instanceof z.ZodMiniArray) {
+    return schema.clone({ ...schema.def, element: wireSchema(schema.def.element as z.ZodMiniType) });
   }
-  if (schema instanceof z.ZodRecord) {
-    return schema.clone({ ...schema.def, valueType: wireSchema(schema.def.valueType as z.ZodType) });
+  if (schema instanceof z.ZodMiniRecord) {
+    return schema.clone({ ...schema.def, valueType: wireSchema(schema.def.valueType as z.ZodMiniType) });
   }
-  if (schema instanceof z.ZodUnion) {
+  if (schema instanceof z.ZodMiniUnion || schema instanceof z.ZodMiniDiscriminatedUnion) {
     return schema.clone({
       ...schema.def,
-      options: schema.def.options.map((option) => wireSchema(option as z.ZodType)),
+      options: schema.def.options.map((option) => wireSchema(option as z.ZodMiniType)),
     });
   }
-  if (schema instanceof z.ZodOptional) {
-    return schema.clone({ ...schema.def, innerType: wireSchema(schema.def.innerType as z.ZodType) });
+  if (schema instanceof z.ZodMiniOptional) {
+    return schema.clone({ ...schema.def, innerType: wireSchema(schema.def.innerType as z.ZodMiniType) });
   }
-  if (schema instanceof z.ZodNullable) {
-    return schema.clone({ ...schema.def, innerType: wireSchema(schema.def.innerType as z.ZodType) });
+  if (schema instanceof z.ZodMiniNullable) {
+    return schema.clone({ ...schema.def, innerType: wireSchema(schema.def.innerType as z.ZodMiniType) });
   }
-  if (schema instanceof z.ZodCodec || LEAVES.has(schema.def.type)) return schema;
+  if (schema instanceof z.ZodMiniCodec || LEAVES.has(schema.def.type)) return schema;
   throw new Error(`a control schema cannot hold ${schema.def.type}: it has no way back to the wire`);
 }
 
-function deriveObject(schema: z.ZodObject): z.ZodType {
+function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   const fields = Object.entries(schema.shape).map(
-    ([name, field]) => [name, wireName(name), wireSchema(field as z.ZodType)] as const,
+    ([name, field]) => [name, wireName(name), wireSchema(field as z.ZodMiniType)] as const,
   );
   const wireNames = new Map(fields.map(([name, onWire]) => [name, onWire]));
   const domainNames = new Map(fields.map(([name, onWire]) => [onWire, name]));
@@ -75,7 +79,7 @@ function deriveObject(schema: z.ZodObject): z.ZodType {
     throw new Error(`two fields would have one name on the wire: ${[...wireNames.keys()].join(", ")}`);
   }
   const wireShape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
-  const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.unknown().optional()]));
+  const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.optional(z.unknown())]));
   // What the schema does not name is refused or dropped, as the schema says, on the side where it has come in.
   return z.codec(
     schema.clone({ ...schema.def, shape: wireShape, checks: [] }),

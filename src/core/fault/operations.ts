@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { moment, namedMoment, storeOperation, type DomainOf } from "../control/operation.ts";
 import { nameSchemas } from "../control/wire-names.ts";
 import { FAULT_ACTIONS } from "./fault.ts";
@@ -11,7 +11,7 @@ const MAX_SEED = 64;
 const MAX_RETRY_AFTER_S = 3600;
 
 const action = z.enum(FAULT_ACTIONS);
-const pattern = z.string().min(1).max(MAX_PATTERN);
+const pattern = z.string().check(z.minLength(1), z.maxLength(MAX_PATTERN));
 
 /** The fault that a request or a delivery has met, as the control API tells it. */
 export const metFault = z.object({ id: z.uuid(), action });
@@ -23,38 +23,38 @@ const match = {
   eventId: z.uuid(),
   endpointId: z.uuid(),
   orderId: pattern,
-  nth: z.int().min(1).max(MAX_TIMES),
-  probability: z.number().min(0).max(1),
+  nth: z.int().check(z.minimum(1), z.maximum(MAX_TIMES)),
+  probability: z.number().check(z.minimum(0), z.maximum(1)),
 };
 const parameters = {
-  status: z.int().min(400).max(599),
-  latencyMs: z.int().min(0).max(MAX_DELIVERY_DELAY_MS),
-  retryAfterS: z.int().min(0).max(MAX_RETRY_AFTER_S),
+  status: z.int().check(z.minimum(400), z.maximum(599)),
+  latencyMs: z.int().check(z.minimum(0), z.maximum(MAX_DELIVERY_DELAY_MS)),
+  retryAfterS: z.int().check(z.minimum(0), z.maximum(MAX_RETRY_AFTER_S)),
 };
-const times = z.int().min(1).max(MAX_TIMES);
+const times = z.int().check(z.minimum(1), z.maximum(MAX_TIMES));
 
 const fault = z.object({
   id: z.uuid(),
   action,
   match: z.object({
-    method: match.method.nullable(),
-    path: match.path.nullable(),
-    eventType: match.eventType.nullable(),
-    eventId: match.eventId.nullable(),
-    endpointId: match.endpointId.nullable(),
-    orderId: match.orderId.nullable(),
+    method: z.nullable(match.method),
+    path: z.nullable(match.path),
+    eventType: z.nullable(match.eventType),
+    eventId: z.nullable(match.eventId),
+    endpointId: z.nullable(match.endpointId),
+    orderId: z.nullable(match.orderId),
     nth: match.nth,
-    probability: match.probability.nullable(),
+    probability: z.nullable(match.probability),
   }),
-  status: parameters.status.nullable(),
-  latencyMs: parameters.latencyMs.nullable(),
-  retryAfterS: parameters.retryAfterS.nullable(),
-  times: times.nullable(),
-  until: moment.nullable(),
+  status: z.nullable(parameters.status),
+  latencyMs: z.nullable(parameters.latencyMs),
+  retryAfterS: z.nullable(parameters.retryAfterS),
+  times: z.nullable(times),
+  until: z.nullable(moment),
   seed: z.string(),
   /** How many have matched, and how many of them it has hit. */
-  matched: z.int().min(0),
-  applied: z.int().min(0),
+  matched: z.int().check(z.minimum(0)),
+  applied: z.int().check(z.minimum(0)),
   createdAt: moment,
 });
 /** A fault that can still hit, as the control API tells it. */
@@ -62,15 +62,15 @@ export type FaultEntry = DomainOf<typeof fault>;
 
 /** A fault, or a profile, which is all faults of its name. */
 const faultRequest = z.strictObject({
-  action: action.optional(),
-  profile: z.enum(FAULT_PROFILES).optional(),
-  match: z.strictObject(match).partial().optional(),
-  status: parameters.status.optional(),
-  latencyMs: parameters.latencyMs.optional(),
-  retryAfterS: parameters.retryAfterS.optional(),
-  times: times.optional(),
-  until: namedMoment.optional(),
-  seed: z.string().min(1).max(MAX_SEED).optional(),
+  action: z.optional(action),
+  profile: z.optional(z.enum(FAULT_PROFILES)),
+  match: z.optional(z.partial(z.strictObject(match))),
+  status: z.optional(parameters.status),
+  latencyMs: z.optional(parameters.latencyMs),
+  retryAfterS: z.optional(parameters.retryAfterS),
+  times: z.optional(times),
+  until: z.optional(namedMoment),
+  seed: z.optional(z.string().check(z.minLength(1), z.maxLength(MAX_SEED))),
 });
 
 nameSchemas({ Fault: fault, MetFault: metFault });

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { moment, sandboxOperation } from "../control/operation.ts";
 
 /** The operations on who is signed in to the portal (decision 99). */
@@ -9,7 +9,7 @@ export const portalOperations = {
     summary: "Makes a link that signs one browser in to the portal, once",
     request: z.strictObject({
       /** The page to show then: a path of the portal. Refused where it looks for a UUID that nothing has. */
-      to: z.string().max(2048).optional(),
+      to: z.optional(z.string().check(z.maxLength(2048))),
     }),
     answer: z.object({ signInUrl: z.string(), expiresAt: moment }),
     refusals: ["not_found", "state_conflict"],
@@ -18,6 +18,6 @@ export const portalOperations = {
     method: "DELETE",
     path: "/portal/sessions",
     summary: "Signs every browser out of the portal",
-    answer: z.object({ ended: z.int().min(0) }),
+    answer: z.object({ ended: z.int().check(z.minimum(0)) }),
   }),
 };
