@@ -123,6 +123,13 @@ function usedTicks({ pid }: Sandbox): number {
   return process.platform === "linux" ? ticks(pid) : Number.NaN;
 }
 
+/** What a page of each kind asks for when something has changed: a list says how far it was seen. */
+const PAGES: Readonly<Record<string, string | undefined>> = {
+  webhooks: "/webhooks",
+  checkouts: "/checkouts?seen=0",
+  requests: "/requests?seen=0",
+};
+
 async function openViewers(sandbox: Sandbox, ids: readonly string[]): Promise<Viewer[]> {
   const topics = Object.entries(VIEWERS).flatMap(([kind, count]) =>
     Array.from({ length: count }, (_one, index) => ({ kind, id: ids[index] ?? "" })),
@@ -131,7 +138,7 @@ async function openViewers(sandbox: Sandbox, ids: readonly string[]): Promise<Vi
   for (let at = 0; at < topics.length; at += STREAMS_OF_SESSION) {
     const browser = await openBrowser(sandbox);
     for (const { kind, id } of topics.slice(at, at + STREAMS_OF_SESSION)) {
-      const page = kind === "webhooks" ? "/webhooks" : kind === "checkout" ? `/checkouts/${id}` : "/start";
+      const page = kind === "checkout" ? `/checkouts/${id}` : (PAGES[kind] ?? "/start");
       const query = kind === "checkout" ? `topic=checkout&id=${id}` : `topic=${kind}`;
       viewers.push(await browser.follow(`/live?${query}`, page));
     }
