@@ -4,8 +4,6 @@ import type { World } from "../../world.ts";
 export type Written = {
   /** The checkout, or what else it is about; null where it is about the store. */
   readonly checkoutId: string | null;
-  /** The place of the event among those of its checkout: 1 made it. */
-  readonly sequence?: number;
 };
 
 /** Who waits for something of a store, and is woken by the write that concerns it. */
