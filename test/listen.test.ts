@@ -250,16 +250,34 @@ test("what is not signed as it should be never reaches the target, and the cause
   expect(stdout).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("a person reads the cause below the line", async () => {
+test("a person reads below the line which fault was asked for, and nothing is guessed beside it", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const endpoints = await site.control<{ endpoints: { id: string }[] }>("/endpoints");
   const id = endpoints.data.endpoints[0]?.id ?? "";
   await site.control("/faults", { action: "stale", match: { endpoint_id: id } });
   await site.order("order-1001");
-  await eventually("the cause is told", () => expect(listening.text().stdout).toContain("(stale_replay)"));
+  await eventually("the fault is told", () => expect(listening.text().stdout).toContain("(stale)\n"));
   expect(listening.text().stdout).toMatch(
-    /order-1001 {2}✗ not verified: signed 3600 s ago; 300 s are allowed {2}not forwarded {2}next try 12:00:0\dZ\n {2}→ [^\n]*\(\w+\)\n {2}→ [^\n]*\(\w+\)\n {2}→ asked for by fault [\da-f-]{36} \(stale\)\n/,
+    /order-1001 {2}✗ not verified: signed 3600 s ago; 300 s are allowed {2}not forwarded {2}next try 12:00:0\dZ\n {2}→ asked for by fault [\da-f-]{36} \(stale\)\n$/,
+  );
+});
+
+test("a person reads below the line why a delivery is not verified", async () => {
+  const harness = createHarness();
+  const line = ["listen", "--port", "4300", "--forward", HOOKS];
+  const listening = await harness.launch(line, { env: { CHECKOUT_SIGNING_SECRET: SECRET } });
+  const body = Buffer.from(JSON.stringify(EVENT));
+  const timestamp = Math.floor(harness.clock.now() / 1000);
+  const headers = signHeaders([SECRET], { eventId: EVENT.event_id, timestamp, rawBody: body });
+  const rawHeaders = Object.entries({ Host: "127.0.0.1:4300", ...headers }).flat();
+  const longer = Buffer.concat([body, Buffer.from("\n")]);
+  const sent = { method: "POST", target: "/", rawHeaders, body: longer };
+  expect((await harness.programOn(4300)?.answer(sent))?.status).toBe(400);
+  await eventually("the cause is told", () =>
+    expect(listening.text().stdout).toMatch(
+      /✗ not verified: [^\n]* {2}not forwarded\n {2}→ [^\n]*\(body_whitespace_added\)\n$/,
+    ),
   );
 });
 

@@ -107,7 +107,7 @@ const OUTCOMES = {
 /** How lines look: with the target's address where there can be several. */
 type Look = { readonly style: Style; readonly plan: ListenPlan };
 
-/** The same for people: one line, and below it the causes where it is not verified. */
+/** The same for people: one line, and below it why it is not verified, or which fault it has met. */
 export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   const { style } = look;
   const { at, claims, verified, fault, injected, result } = delivery;
@@ -116,10 +116,11 @@ export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   const event = claims.eventId === null ? "–" : shown(shortId(claims.eventId));
   const parts = [timeOf(at), event, type, shown(claims.objectId), shown(claims.orderId), verdict];
   const line = [...parts, ...resultParts(delivery, look)].join("  ");
-  const causes = result.kind === "not_verified" ? result.causes : [];
+  const causes = result.kind === "not_verified" ? result.causes.map((cause) => causeLine(cause, style)) : [];
   const strange = verified && fault !== undefined ? [`  ${style.cyan("→")} ${fault.message}`] : [];
-  const asked = injected === undefined ? [] : [`  ${style.cyan("→")} ${faultText(injected)}`];
-  return [line, ...causes.map((cause) => causeLine(cause, style)), ...strange, ...asked].join("\n");
+  // A fault that was asked for is the cause, and nothing is left to guess.
+  const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultText(injected)}`];
+  return [line, ...strange, ...why].join("\n");
 }
 
 function resultParts({ result, milliseconds, next, at }: HandledDelivery, { style, plan }: Look): string[] {
