@@ -168,6 +168,15 @@ test("each signal is handed on once, and a command that it ends gives its number
   expect(await plain.stop("SIGTERM")).toBe(143);
 });
 
+test("with --keep its sandbox stays until a signal, and the exit code is the command's", async () => {
+  const cwd = tempFolder();
+  const kept = begin(["exec", "--keep", "--", "sh", "-c", "echo $CHECKOUT_BASE_URL; exit 3"], { cwd });
+  await eventually("it says that it stays", () => expect(kept.output.stderr).toContain("until Ctrl-C: http"));
+  const { status } = await fetch(`${new URL(kept.output.stdout.trim()).origin}/healthz`);
+  expect(status).toBe(200);
+  expect(await kept.stop("SIGINT")).toBe(3);
+});
+
 /** Runs a program in a terminal of its own, types Ctrl-C when it is ready, and prints what it said and its exit code. */
 const IN_TERMINAL = `
 import os, pty, sys

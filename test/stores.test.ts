@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import type { ProgramEnd } from "../src/world.ts";
 import { expect, test } from "vitest";
 import { ALONE, COMMANDS, words } from "./support/commands.ts";
 import { createHarness, type CommandOptions, type Harness } from "./support/harness.ts";
@@ -375,11 +376,13 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
   harness.setProgram(() => Promise.resolve({ ending: "exited", exitCode: 5 }));
   expect((await harness.run("exec --store Tea -- npm test --store x".split(" "))).code).toBe(5);
   const env = { ...variables(first), CHECKOUT_DIR: ".checkout", CHECKOUT_ADMIN_TOKEN: "other" };
-  expect((await harness.run("exec --store new -- npm test".split(" "), { env })).code).toBe(5);
+  const kept = await harness.run("exec --store new --keep -- npm test".split(" "), { env });
+  expect(kept.code).toBe(5);
   const [known, fresh] = harness.programs;
   expect(known).toMatchObject({ program: "npm", args: ["test", "--store", "x"], env: variables(tea) });
   const stores = rows<{ id: string; name: string }>(harness, "SELECT id, name FROM stores ORDER BY rowid");
   expect(stores).toHaveLength(3);
+  expect(kept.stderr).toContain(`checkout stores delete ${stores[2]?.id} --yes`);
   expect(fresh?.env).toMatchObject({
     CHECKOUT_STORE_ID: stores[2]?.id,
     CHECKOUT_CONTROL_TOKEN: ready.control_token,
@@ -392,6 +395,36 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
     const refused = await harness.run(`exec --store new ${flag} -- true`.split(" "));
     expect([flag, refused.code]).toEqual([flag, 2]);
   }
+});
+
+test("a store that was made for a command goes with it, however that ends, and one that was there stays", async () => {
+  const harness = createHarness();
+  await harness.start();
+  await make(harness, "--name Tea");
+  const names = (): string[] =>
+    rows<{ name: string }>(harness, "SELECT name FROM stores ORDER BY rowid").map(({ name }) => name);
+  const before = names();
+  const during: string[][] = [];
+  const ends: readonly (readonly [ProgramEnd, number])[] = [
+    [{ ending: "exited", exitCode: 5 }, 5],
+    [{ ending: "killed", signal: "SIGKILL", signalNumber: 9 }, 137],
+    [{ ending: "not_found", message: "none" }, 127],
+  ];
+  for (const [end, exitCode] of ends) {
+    harness.setProgram(() => {
+      during.push(names());
+      return Promise.resolve(end);
+    });
+    const { code, stderr } = await harness.run("exec --store new -- npm test".split(" "));
+    expect([code, stderr.includes("warning")]).toEqual([exitCode, false]);
+    expect(names()).toEqual(before);
+  }
+  expect(during).toEqual(Array.from({ length: 3 }, () => [...before, "checkout exec"]));
+  harness.setProgram(() => Promise.resolve({ ending: "exited", exitCode: 0 }));
+  expect((await harness.run("exec --store Tea -- npm test".split(" "))).code).toBe(0);
+  const refused = await harness.run("exec --store Tea --keep -- npm test".split(" "));
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("leave --keep out")]);
+  expect(names()).toEqual(before);
 });
 
 test("exec --store needs a sandbox that runs", async () => {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { LogStream } from "../../sandbox/runtime/access-log.ts";
-import type { ProgramEnd, StopSignal } from "../../world.ts";
-import { register, repeatedOption, valueOption } from "../command.ts";
+import type { ProgramEnd, StopSignal, World } from "../../world.ts";
+import { register, repeatedOption, switchOption, valueOption } from "../command.ts";
 import type { CommonOptions, Context, Registry } from "../command.ts";
 import { withConfig } from "../config/start-settings.ts";
 import { callSandbox, sandboxTarget } from "../control-command.ts";
@@ -11,12 +11,17 @@ import { accessIn } from "../store/access.ts";
 import { variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { serveSandbox, type Served, type ServeOptions } from "./serve.ts";
 import { configOption, servingSettings } from "./start.ts";
 
 type ExecOptions = CommonOptions &
-  Omit<ServeOptions, "adopt"> & { readonly config?: string; readonly fault?: readonly string[] };
+  Omit<ServeOptions, "adopt"> & {
+    readonly config?: string;
+    readonly fault?: readonly string[];
+    readonly keep?: boolean;
+  };
 
 /** What `--store` says for a store that is made for this command. */
 const FRESH = "new";
@@ -45,6 +50,10 @@ export function registerExec(parent: Command, registry: Registry): void {
         "faults of its store (checkout faults add --help)",
         accept<string>,
       ),
+      switchOption(
+        "--keep",
+        "keep what was made for the command: the store of --store new, or the sandbox until Ctrl-C",
+      ),
       ...[configOption(), ...servingSettings()].map((option) => setting("CHECKOUT_SANDBOX", option)),
     ],
     passThrough: true,
@@ -64,10 +73,9 @@ const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = { SIGHUP: 1, SIGINT
 
 /** Runs a program beside a sandbox in memory. stdout is the program's alone. */
 async function runExec(context: Context, options: ExecOptions, { program, args }: Program): Promise<Ending> {
-  const { world } = context;
-  let stopped: StopSignal | undefined;
+  const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
-  world.onStop((signal) => (stopped ??= signal));
+  const stop = hearStop(world);
   const faulty = await faultsOf(context, options);
   if (!faulty.ok) return faulty;
   const log = keptLog();
@@ -82,8 +90,15 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       const added = await faulty.value(target);
       if (!added.ok) return added;
       reached = true;
+      const stopped = stop.signal();
       if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
-      return endingOf(program, await world.runProgram({ program, args, env: environmentOf(served) }));
+      const end = await world.runProgram({ program, args, env: environmentOf(served) });
+      if (options.keep === true && stop.signal() === undefined) {
+        const place = served.ready.portal_url ?? baseUrl;
+        printer.talk(`checkout exec: the command has ended; its sandbox stays until Ctrl-C: ${place}`);
+        await stop.heard;
+      }
+      return endingOf(program, end);
     },
   });
   if (ending.ok && ending.value !== EXIT.done && options.quiet !== true) showLog(context, log.text());
@@ -104,27 +119,62 @@ async function runInStore(
     const message = `--store uses a sandbox that runs, which --${given} cannot change`;
     return failUsage(message, "leave one of the two out");
   }
-  let stopped: StopSignal | undefined;
-  world.onStop((signal) => (stopped ??= signal));
+  const isFresh = options.store === FRESH;
+  if (options.keep === true && !isFresh)
+    return failUsage(`the store ${printable(options.store)} is there, and stays`, "leave --keep out");
+  const stop = hearStop(world);
   const faulty = await faultsOf(context, options);
   if (!faulty.ok) return faulty;
   const target = await sandboxTarget(context, options);
   if (!target.ok) return target;
-  const access =
-    options.store === FRESH
-      ? await freshStore(context, target.value)
-      : await accessIn(context, options, target.value);
+  const access = isFresh
+    ? await freshStore(context, target.value)
+    : await accessIn(context, options, target.value);
   if (!access.ok) return access;
   if (access.value.apiKey === null) return fail(noKey(access.value));
-  const added = await faulty.value({ ...target.value, storeId: access.value.storeId });
-  if (!added.ok) return added;
-  if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
-  const env = {
-    ...cleared(),
-    ...variablesOf(access.value),
-    CHECKOUT_CONTROL_TOKEN: target.value.token,
+  const ofStore = { ...target.value, storeId: access.value.storeId };
+  const run = async (): Promise<Ending> => {
+    const added = await faulty.value(ofStore);
+    if (!added.ok) return added;
+    const stopped = stop.signal();
+    if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
+    const env = { ...cleared(), ...variablesOf(access.value), CHECKOUT_CONTROL_TOKEN: target.value.token };
+    return endingOf(program, await world.runProgram({ program, args, env }));
   };
-  return endingOf(program, await world.runProgram({ program, args, env }));
+  const ending = await run();
+  if (isFresh) await leaveFresh(context, ofStore, options.keep === true);
+  return ending;
+}
+
+/** Deletes the store that was made for a program, or says where it is. The program's ending is not changed by it. */
+async function leaveFresh(
+  context: Context,
+  target: ControlTarget & { readonly storeId: string },
+  keep: boolean,
+): Promise<void> {
+  const { storeId } = target;
+  const byHand = `checkout stores delete ${storeId} --yes`;
+  if (keep) return context.printer.talk(`checkout exec: its store ${storeId} stays; ${byHand} deletes it`);
+  const deleted = await callSandbox(context, target, { name: "deleteStore", body: {} });
+  if (!deleted.ok)
+    context.printer.trace(
+      `warning: its store was not deleted (${deleted.refusal.message}); ${byHand} does that`,
+    );
+}
+
+/** Which signal asked the program and us to end, and when. */
+function hearStop({ onStop }: World): {
+  readonly signal: () => StopSignal | undefined;
+  readonly heard: Promise<void>;
+} {
+  let signal: StopSignal | undefined;
+  const heard = new Promise<void>((resolve) => {
+    onStop((one) => {
+      signal ??= one;
+      resolve();
+    });
+  });
+  return { signal: () => signal, heard };
 }
 
 /** Adds the faults that the options name, which are read first. Loaded only where there are some. */
