@@ -182,7 +182,8 @@ function judgeAttack(
   for (const answer of answers) {
     judge(site, answer, answer.body === "" ? "HEAD" : "POST");
     insist(answer.status < 500, "no failure of the service");
-    if (answer.status >= 300 || answer.body === "") continue;
+    const isData = answer.headers.get("content-type") === "application/json" && answer.body !== "";
+    if (answer.status >= 300 || !isData) continue;
     const { data } = JSON.parse(answer.body) as { readonly data: Readonly<Record<string, unknown>> };
     if (data["id"] === canaryId)
       insist(data["status"] === "created" && data["amount_minor"] === TABLE_SEED.amountMinor, "the canary");

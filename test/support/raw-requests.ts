@@ -178,7 +178,10 @@ export function judge(site: Site, { status, headers, body }: Answer, method: str
   insist(UUID_V7.test(requestId), "an X-Request-Id that is a UUID v7");
   // The answer to OPTIONS.
   const isAllowed = status === 200 && headers.has("allow") && body === "";
-  insist(headers.get("content-type") === (isAllowed ? undefined : "application/json"), "JSON");
+  // The root says to a browser what this is; a changed request can be one for it.
+  const isPage = status === 200 && headers.get("content-security-policy")?.startsWith("default-src 'none'");
+  const type = isPage === true ? "text/html; charset=utf-8" : "application/json";
+  insist(headers.get("content-type") === (isAllowed ? undefined : type), type);
   insist(![...headers.keys()].some((name) => name.startsWith("access-control-")), "no CORS header");
   insist(!body.includes(site.words["apiKey"] ?? "?"), "no API key in an answer");
   site.requestIds.push(requestId);
