@@ -130,6 +130,12 @@ test("keys lead, and none does while something is typed, or where they are switc
       await page.keyboard.press(key);
       expect([list, await page.evaluate(FOCUSED_ROW)]).toEqual([list, row]);
     }
+    // A row that leads nowhere does nothing, whatever buttons stand in it.
+    await page.keyboard.press("Enter");
+    expect([page.url(), await page.locator("main tbody details[open]").count()]).toEqual([
+      `${home}/${list}`,
+      0,
+    ]);
   }
   await page.goto(`${home}/start`);
   await page.click("details.end > summary");

@@ -128,22 +128,24 @@ const PAGES = { c: "checkouts", w: "webhooks", r: "requests", l: "launch" };
 const ACTS = { p: "/pay", r: "/replay" };
 let isAfterG = false;
 
-const FOCUSABLE = "a, button, summary";
-
-/** Moves the focus to the first thing in the row before or after the one that has it. */
+/** Moves the focus to the link of the row before or after the one that has it; to a row without one, so that Enter does nothing. */
 function moveTo(step) {
-  const rows = [...document.querySelectorAll("main tbody tr")].filter((row) => row.querySelector(FOCUSABLE));
+  const rows = [...document.querySelectorAll("main tbody tr")];
   const at = rows.indexOf(document.activeElement?.closest("tr"));
   const next = rows[at === -1 ? 0 : Math.min(Math.max(at + step, 0), rows.length - 1)];
-  next?.querySelector(FOCUSABLE).focus();
+  if (next === undefined) return;
+  next.tabIndex = -1;
+  (next.querySelector("a") ?? next).focus();
 }
 
 /** Presses the button of an act of this page; one that is asked about first is only shown. */
 function press(ending) {
   // Not one that acts on many things at once.
-  const button = document.querySelector(
+  const buttons = document.querySelectorAll(
     `main form.act[action$="${ending}"]:not([action$="s${ending}"]) button`,
   );
+  // Of several the newest.
+  const button = [...buttons].at(-1);
   const asked = button?.closest("details:not([open])");
   if (asked) {
     asked.open = true;
