@@ -1,3 +1,4 @@
+import axe from "axe-core";
 import type { Page, Request } from "playwright-core";
 import { expect, test } from "vitest";
 import type { LiveTopic, View } from "../src/sandbox/pages/portal/view.ts";
@@ -73,15 +74,26 @@ async function payFor(shop: Shop, id: string): Promise<void> {
 
 test("a list says how many of its rows are new, and does not move", async () => {
   const { shop, page, home } = await openPortal();
-  await shop.sell();
+  const first = await shop.sell();
   await page.goto(`${home}/checkouts`);
   await isLive(page);
   const place = await page.locator("tr[data-row]").boundingBox();
   await shop.sell();
   await page.waitForSelector("#new-rows:has-text('1 new')");
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(axe.source);
+    const looked = `axe.run("#new-rows", { runOnly: ["color-contrast"] }).then(({ violations, passes }) => [violations.length, passes.length])`;
+    expect([colorScheme, await page.evaluate(looked)]).toEqual([colorScheme, [0, 1]]);
+  }
   await page.focus("#new-rows");
   const { id } = await shop.sell();
   await page.waitForSelector("#new-rows:has-text('2 new')");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("2 new");
+  expect(await page.locator("tr[data-row]").boundingBox()).toEqual(place);
+  // A row that changes is shown anew where it stands.
+  await payFor(shop, first.id);
+  await page.waitForSelector("tr[data-row] .badge.succeeded");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("2 new");
   expect(await page.locator("tr[data-row]").boundingBox()).toEqual(place);
   await page.click("#new-rows");
@@ -92,7 +104,7 @@ test("a list says how many of its rows are new, and does not move", async () => 
   await page.goto(`${home}/checkouts?status=succeeded`);
   await isLive(page);
   await shop.sell();
-  await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('4')");
+  await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('3')");
   expect(await page.locator("#new-rows").isVisible()).toBe(false);
   await payFor(shop, id);
   await page.waitForSelector("#new-rows:has-text('1 new')");

@@ -63,6 +63,8 @@ export type ListNews = {
   readonly newest: number;
   /** How many of its rows are newer than that of the earlier look; 0 without one. */
   readonly count: number;
+  /** The ids of rows that change: they are shown anew where they stand. */
+  readonly rows: readonly string[];
 };
 
 /** Stands between the token of a session's forms and the number of the page that has them. */

@@ -40,7 +40,8 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   ${pager(view, nextBefore)}`;
   const lists = context.store.checkoutLists();
   const places = checkouts.map(({ id }) => lists.placeOf(view.storeId, id) ?? 0);
-  return accept({ title: texts.title, main, live: { kind: "checkouts" }, news: newsOf(view, places) });
+  const news = newsOf(view, places, checkouts.map(rowId));
+  return accept({ title: texts.title, main, live: { kind: "checkouts" }, news });
 }
 
 /** A GET form: what is filtered can be sent to a colleague. */
@@ -84,7 +85,7 @@ function row(
   const texts = STORY_TEXTS[view.language];
   const { id, object, orderId, paymentMethod, status, createdAt } = checkout;
   const kind = object === "order" ? "" : html` <span class="badge">${texts.session}</span>`;
-  return html`<tr data-row id="checkout-${id}">
+  return html`<tr data-row id="${rowId(checkout)}">
     <td>${timeOf(createdAt, now)}</td>
     <th scope="row">
       <a href="${storePath(view, `/checkouts/${id}`)}"><bdi>${orderId}</bdi></a
@@ -96,6 +97,10 @@ function row(
     <td>${lastAnswer(view, answer)}</td>
     <td class="number">${ago(view, createdAt, now)}</td>
   </tr>`;
+}
+
+function rowId({ id }: CheckoutEntry): string {
+  return `checkout-${id}`;
 }
 
 function lastAnswer(view: View, answer: LastAnswer | undefined): Html {

@@ -62,8 +62,11 @@ export function liveMark({ live, news }: Following, view: View): Html {
     }`;
 }
 
-/** How many rows a list has that are newer than those shown. It asks for itself, and takes no more of that than this. */
-function newRows({ call, query, language }: View, { newest, count }: ListNews): Html {
+/**
+ * How many rows a list has that are newer than those shown. It asks for itself, and takes of that this number and the
+ * rows that are shown, each in its place: no row comes, goes or moves.
+ */
+function newRows({ call, query, language }: View, { newest, count, rows }: ListNews): Html {
   const again = new URLSearchParams(query);
   if (!again.has(SEEN)) again.set(SEEN, String(newest));
   const asking = askAgain({ path: call.path, query: again.toString() });
@@ -73,7 +76,7 @@ function newRows({ call, query, language }: View, { newest, count }: ListNews): 
     role="status"
     ${asking}
     hx-swap="none"
-    hx-select-oob="${FRAME_PARTS},#${NEW_ROWS}:outerMorph"
+    hx-select-oob="${[FRAME_PARTS, ...[NEW_ROWS, ...rows].map((id) => `#${id}:outerMorph`)].join()}"
   >
     <a href="" id="${NEW_ROWS}" class="new-rows" ${count === 0 ? html`hidden` : ""}>${text}</a>
   </span>`;
