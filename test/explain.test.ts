@@ -166,6 +166,29 @@ test("an order is told from its first request to what its receiver answered", as
   }
 });
 
+test("a delivery that is not the event's own is called what it is", async () => {
+  const harness = createHarness();
+  const { post, explain } = await open(harness);
+  harness.occupy(
+    3000,
+    receiver(() => 204),
+  );
+  expect((await harness.run(["endpoints", "add", "http://localhost:3000/hooks"])).code).toBe(0);
+  expect((await harness.run(["faults", "add", "duplicate"])).code).toBe(0);
+  const { id } = await post(TERMS);
+  await harness.clock.sleep(1000);
+  const { stdout } = await harness.run(["events", "list", "--json"]);
+  const { events } = JSON.parse(stdout) as { events: { event_id: string }[] };
+  expect((await harness.run(["events", "replay", events[0]?.event_id ?? ""])).code).toBe(0);
+  await harness.clock.sleep(1000);
+  const said = (await explain(id)).entries.map(({ text }) => text.replace(/ to http.*/, ""));
+  expect(said.filter((text) => /delivery|duplicate|replay/.test(text)).toSorted()).toEqual([
+    "delivery",
+    "duplicate by a fault",
+    "replay",
+  ]);
+});
+
 test("what the payer's browser did is told: a page that was opened, and the way back, which proves nothing", async () => {
   const { harness, sandbox, post, explain } = await open();
   const { id } = await post(TERMS);

@@ -1,4 +1,4 @@
-import { isTaken, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
+import { isTaken, type DeliveryCause, type DeliveryError, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/fault.ts";
 import { excerpt } from "../text.ts";
 import type { StoryEntry } from "./explanation.ts";
@@ -21,6 +21,7 @@ export type ToldDelivery = {
   readonly id: string;
   readonly eventId: string;
   readonly endpointId: string;
+  readonly cause: DeliveryCause;
   readonly state: DeliveryState;
   readonly nextAt: number;
   readonly tries: readonly ToldTry[];
@@ -120,10 +121,10 @@ export type DeliveryLine = { readonly entry: StoryEntry; readonly attempt: ToldT
 
 /** The tries of a delivery, and the next one, below its event. */
 export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
-  const { id, eventId, state, nextAt, tries } = delivery;
+  const { id, eventId, cause, state, nextAt, tries } = delivery;
   const told = tries.map((attempt, index) => {
     const { startedAt: at, status, milliseconds: durationMs } = attempt;
-    const text = tryText(attempt, tries[index - 1]);
+    const text = tryText(cause, attempt, tries[index - 1]);
     return { entry: { at, what: "delivery", id, of: eventId, status, durationMs, text }, attempt } as const;
   });
   const line = (text: string): DeliveryLine => ({
@@ -142,10 +143,17 @@ export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
   ];
 }
 
+/** What a delivery is called, by why it is made. */
+const NAMES: Readonly<Record<DeliveryCause, string>> = {
+  event: "delivery",
+  replay: "replay",
+  duplicate: "duplicate by a fault",
+};
+
 /** A try in words: where to, how long after the one before, what came of it, and why; what is as before is said once. */
-function tryText(attempt: ToldTry, before: ToldTry | undefined): string {
+function tryText(reason: DeliveryCause, attempt: ToldTry, before: ToldTry | undefined): string {
   const { number, startedAt, url, status, error, milliseconds, answer } = attempt;
-  const where = url === before?.url ? "" : `delivery to ${url}, `;
+  const where = url === before?.url ? "" : `${NAMES[reason]} to ${url}, `;
   const later = before === undefined ? "" : `, ${spanText(startedAt - before.startedAt)} later`;
   const took = milliseconds === null ? "" : ` in ${milliseconds} ms`;
   const said = answer === null || isSuccess(status) ? "" : excerpt(Buffer.from(answer).toString("utf8"));
