@@ -37,7 +37,7 @@ export async function endpointPage(context: PortalContext, view: View): Promise<
         [texts.state, endpointState(view, endpoint)],
         [texts.eventTypes, typesOf(view, endpoint)],
         [texts.howMany, endpoint.inOrder ? texts.oneByOne : texts.severalAtOnce],
-        [texts.lastDay, healthBadges(view, health)],
+        [texts.lastDay, html`${healthBadges(view, health)} <span class="hint">${texts.healthHint}</span>`],
         [texts.nextTryColumn, nextDue(view, health, storeTime(context, view.storeId))],
         [texts.added, dated(endpoint.createdAt)],
       ])}
