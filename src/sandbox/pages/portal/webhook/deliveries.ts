@@ -179,7 +179,7 @@ function deliveryRow(
       : isOpen
         ? html`<span class="hint">${texts.underWay}</span>`
         : html`${answerBadge(view, last.status)}${took}`;
-  const why = cause === "event" ? "" : html` <span class="hint">${texts.causes[cause]}</span>`;
+  const why = cause === "event" ? "" : html` <span class="hint why">${texts.causes[cause]}</span>`;
   return linkedRow(storePath(view, `/webhooks/deliveries/${id}`), [
     timeOf(createdAt, now),
     html`${event?.type ?? eventId}${why}`,
