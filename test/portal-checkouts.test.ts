@@ -369,6 +369,19 @@ test("any id leads to its page, an order_id to its newest checkout, an idempoten
     const list = `${tea}/checkouts?q=${encodeURIComponent(text.trim())}`;
     expect((await portal.get(`${tea}/find?${q}`)).location).toBe(list);
   }
+  // A refused request has made no checkout.
+  const bad = await sandbox.request({
+    method: "POST",
+    path: "/v1/orders",
+    headers: { "Idempotency-Key": "key-of-a-refused-one" },
+    body: JSON.stringify({ ...TERMS, order_id: "refused-order", currency: "eur" }),
+  });
+  const refused = `${portal.home}/requests/${bad.headers["X-Request-Id"]}`;
+  expect((await portal.get(`${portal.home}/find?q=key-of-a-refused-one`)).location).toBe(refused);
+  expect((await portal.get(`${portal.home}/checkouts?q=refused-order`)).html).toContain(
+    `href="${portal.home}/requests?q=refused-order"`,
+  );
+  expect((await portal.get(`${portal.home}/requests?q=refused-order`)).html).toContain(refused);
   expect((await portal.get(`${portal.home}/find?q=price_coffee`)).location).toBe(`${portal.home}/catalog`);
   expect((await portal.get(`/portal/find?q=${tea.slice("/portal/".length)}`)).location).toBe(`${tea}/start`);
   // The terminal prints it with each store.

@@ -1,4 +1,5 @@
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { keptHeader } from "../../core/request/logged-request.ts";
 import { isUuid } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 import { noStore } from "../at-store.ts";
@@ -28,7 +29,8 @@ export function pageInStore(context: FindContext, storeId: string, text: string)
     pathOfOrder(context, storeId, text) ??
     pathOfKey(context, storeId, text) ??
     (END_OF_ID.test(id) ? pathOfEnding(context, storeId, id) : undefined) ??
-    pathOfName(context, storeId, text);
+    pathOfName(context, storeId, text) ??
+    pathOfRefused(context, storeId, text);
   return path && `/portal/${storeId}${path}`;
 }
 
@@ -96,6 +98,14 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
   ].flatMap(({ id }) => (id.endsWith(ending) ? [id] : []));
   const [only, ...others] = new Set(ids);
   return only === undefined || others.length > 0 ? undefined : pathOfId(context, storeId, only);
+}
+
+/** The key of a refused request leads to that, if it is among the newest. */
+function pathOfRefused({ requests }: FindContext, storeId: string, key: string): string | undefined {
+  const found = requests
+    .before(storeId, undefined, NEWEST)
+    .find(({ refused }) => refused !== null && keptHeader(refused.headers, "idempotency-key") === key);
+  return found && `/requests/${found.requestId}`;
 }
 
 /** What has no page of its own is a row of the page of its kind. */

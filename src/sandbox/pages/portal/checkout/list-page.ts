@@ -114,8 +114,16 @@ function lastAnswer(view: View, answer: LastAnswer | undefined): Html {
 function nothing(view: View): Html {
   const texts = STORY_TEXTS[view.language];
   if ([...view.query.values()].some((value) => value !== ""))
-    return empty(texts.noMatch, "checkout orders list");
+    return html`${empty(texts.noMatch, "checkout orders list")} ${amongRequests(view)}`;
   return empty(texts.noCheckouts, "checkout orders create --order-id order-1001 --price-id price_coffee");
+}
+
+/** A request that was refused has made no checkout, and is in the log. */
+function amongRequests(view: View): Html {
+  const q = view.query.get("q") ?? "";
+  if (q === "") return html``;
+  const address = listAddress(view, "/requests", { q });
+  return html`<p class="hint"><a href="${address}">${STORY_TEXTS[view.language].amongRequests}</a></p>`;
 }
 
 function pager(view: View, nextBefore: string | null): Html {
