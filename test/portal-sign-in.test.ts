@@ -408,6 +408,8 @@ test("a path without a store leads to the page of that name in the first one, or
   const leads = async (path: string) => (await load(sandbox, path, { Cookie: cookie })).headers["Location"];
   expect(await leads("/portal")).toBe(`${home}/start`);
   expect(await leads("/portal/clock?x=1")).toBe(`${home}/clock?x=1`);
+  // An act stands below it.
+  expect(await leads("/portal/stores")).toBe(`${home}/stores`);
   expect(await leads(home)).toBe(`${home}/start`);
   expect(await leads("/portal/order-1001~x%20y")).toBe(`${home}/find?q=order-1001~x%20y`);
 });

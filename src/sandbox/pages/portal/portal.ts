@@ -41,9 +41,7 @@ const TABLE: readonly PortalRoute[] = [
 const ROUTES = TABLE.map(guarded);
 
 /** The names that stand below `/portal` themselves: none of them is looked for as an id. */
-const NAMES = new Set(
-  TABLE.map(({ path }) => path.split("/")[2] ?? "").filter((name) => /^[\w-]+$/.test(name)),
-);
+const NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
   owner: "the portal",
