@@ -55,25 +55,24 @@ function timed(work: () => unknown): number {
 }
 
 async function openOurs(): Promise<{ readonly context: SnapshotContext; readonly storeId: string }> {
-  const world = REAL;
-  const opened = openStore(IN_MEMORY, { scheduler: world });
+  const opened = openStore(IN_MEMORY, { scheduler: REAL });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const store = opened.value;
-  const masterKey = world.randomBytes(32);
+  const masterKey = REAL.randomBytes(32);
   const keeping = {
     keepKey: () => undefined,
     keepKeySoon: () => Promise.resolve(),
     keepName: () => undefined,
   };
-  const seeded = await seed(store, { world, masterKey, ...keeping });
+  const seeded = await seed(store, { world: REAL, masterKey, ...keeping });
   if (!seeded.ok) throw new Error("no store was made");
   const { id: storeId } = seeded.value;
-  await store.write(() => addOrders(store, storeId, world.uuid));
+  await store.write(() => addOrders(store, storeId, REAL.uuid));
   const context: SnapshotContext = {
     store,
-    world,
+    world: REAL,
     masterKey,
-    storeGate: createStoreGate(world, () => undefined),
+    storeGate: createStoreGate(REAL, () => undefined),
     assumptions: { forget: () => undefined },
     forgetStore: () => undefined,
     instanceChanged: () => undefined,

@@ -17,17 +17,16 @@ const MASTER_KEY = new Uint8Array(32);
 
 /** What a store costs, and what a thousand cost a create. */
 export async function measureStores(bench: Bench): Promise<Figure[]> {
-  const world = REAL;
   const folder = bench.newPath("stores");
   mkdirSync(folder, { mode: 0o700 });
   return [
     made(
       "on disk, 32 at once",
-      await makeStores(join(folder, "many.db"), keptKeys(world, folder), AT_ONCE),
+      await makeStores(join(folder, "many.db"), keptKeys(REAL, folder), AT_ONCE),
       1,
     ),
-    made("on disk, alone", await makeStores(join(folder, "alone.db"), keptKeys(world, folder), 1)),
-    made("in memory", await makeStores(IN_MEMORY, keptKeys(world, undefined), 1), 0.3),
+    made("on disk, alone", await makeStores(join(folder, "alone.db"), keptKeys(REAL, folder), 1)),
+    made("in memory", await makeStores(IN_MEMORY, keptKeys(REAL, undefined), 1), 0.3),
     await createBeside(bench),
   ];
 }
@@ -44,13 +43,12 @@ async function makeStores(
   keep: ReturnType<typeof keptKeys>,
   atOnce: number,
 ): Promise<number[]> {
-  const world = REAL;
-  const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world });
+  const opened = openStore(path, { nativeBinding: REAL.sqliteAddon(), pid: REAL.pid, scheduler: REAL });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const store = opened.value;
   const times: number[] = [];
   const makeOne = async (): Promise<void> => {
-    const outcome = await createStore({ store, world, masterKey: MASTER_KEY, ...keep }, {});
+    const outcome = await createStore({ store, world: REAL, masterKey: MASTER_KEY, ...keep }, {});
     if (!outcome.ok) throw new Error(outcome.refusal.message);
   };
   for (let number = 0; number < STORES; number += atOnce) {
