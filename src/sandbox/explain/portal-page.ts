@@ -19,7 +19,10 @@ const END_OF_ID = /^[\da-f]{8}$/i;
 /** Where the portal looks for something, in a store or in all. */
 const FIND = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
-/** The page of what has this id, order_id or idempotency key in a store, of the store itself too; undefined if nothing has. */
+/**
+ * The page of what has this id, order_id or idempotency key in a store, of the store itself too; undefined if nothing
+ * has.
+ */
 export function pageInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();

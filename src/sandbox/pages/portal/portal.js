@@ -128,7 +128,10 @@ const PAGES = { c: "checkouts", w: "webhooks", r: "requests", l: "launch" };
 const ACTS = { p: "/pay", r: "/replay" };
 let isAfterG = false;
 
-/** Moves the focus to the link of the row before or after the one that has it; to a row without one, so that Enter does nothing. */
+/**
+ * Moves the focus to the link of the row before or after the one that has it; of a row without one to the row itself,
+ * so that Enter does nothing.
+ */
 function moveTo(step) {
   const rows = [...document.querySelectorAll("main tbody tr")];
   const at = rows.indexOf(document.activeElement?.closest("tr"));

@@ -39,8 +39,10 @@ export async function showCheckouts(context: PortalContext, view: View): Promise
   ${rows.length === 0 ? nothing(view) : html`<div class="checkouts">${table(texts.title, Object.values(texts.columns), rows)}</div>`}
   ${pager(view, nextBefore)}`;
   const lists = context.store.checkoutLists();
-  const places = checkouts.map(({ id }) => lists.placeOf(view.storeId, id) ?? 0);
-  const news = newsOf(view, places, checkouts.map(rowId));
+  const news = newsOf(view, checkouts, {
+    placeOf: ({ id }) => lists.placeOf(view.storeId, id) ?? 0,
+    rows: checkouts.map(rowId),
+  });
   return accept({ title: texts.title, main, live: { kind: "checkouts" }, news });
 }
 

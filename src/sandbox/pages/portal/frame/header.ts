@@ -2,15 +2,15 @@ import { iso, storeNow } from "../../../../core/clock.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS, type Language } from "../../../../web/language.ts";
 import type { PortalRole } from "../../../runtime/portal-access.ts";
-import { liveMark } from "../live/parts.ts";
+import { liveMark, type Following } from "../live/parts.ts";
 import { actForm, storePath } from "../forms.ts";
 import { menuCounts } from "./menu-counts.ts";
 import { homeOf } from "../sign-in/session-cookie.ts";
 import { FRAME_TEXTS } from "../texts.ts";
-import type { Content, PortalContext, View } from "../view.ts";
+import type { PortalContext, View } from "../view.ts";
 
 /** The bar of a page: where one is, by which clock, what to search, and what is set for this browser. */
-export function bar(context: PortalContext, view: View, content: Pick<Content, "live" | "news">): Html {
+export function bar(context: PortalContext, view: View, content: Following): Html {
   const texts = FRAME_TEXTS[view.language];
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";

@@ -16,7 +16,7 @@ export function liveScripts(live: LiveTopic | undefined): readonly Asset[] {
 }
 
 /** A page that follows something, or nothing. */
-type Following = Pick<Content, "live" | "news">;
+export type Following = Pick<Content, "live" | "news">;
 
 /** What of the frame is shown anew with a page: its numbers, and the clock of the store. */
 const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";

@@ -51,8 +51,8 @@ export async function requestsPage(
     }
     ${pager(view, wanted.value, part)}
   </section>`;
-  const places = part.requests.map(({ position }) => position);
-  return accept({ title: texts.title, main, live: { kind: "requests" }, news: newsOf(view, places) });
+  const news = newsOf(view, part.requests, { placeOf: ({ position }) => position });
+  return accept({ title: texts.title, main, live: { kind: "requests" }, news });
 }
 
 /** Reads the log backwards, bounded, until a page is full. */
