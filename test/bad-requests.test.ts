@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import {
   BAD_REQUESTS,
@@ -14,6 +15,9 @@ import { createGood, judge, openSite, readAnswers, render, rowCounts, send } fro
 import type { RowCounts, Site } from "./support/raw-requests.ts";
 
 const LIMITED_REQUESTS = 50;
+const PIECE_BYTES = 8 * 1024;
+const PIECES = 8;
+const CRLF = Buffer.from("\r\n");
 
 test("a bad request of any kind gets its refusal and leaves no trace", async () => {
   expect(BAD_REQUESTS.length).toBeGreaterThanOrEqual(110);
@@ -64,6 +68,33 @@ test("clients that go away in the middle leave no trace", async () => {
   const whole = render(site, {}, 1);
   for (let length = 1; length < whole.length; length += 7) await hangUp(site, whole.subarray(0, length));
   expect(rowCounts(site)).toEqual(before);
+  await expectUnharmed(site, before);
+});
+
+test("a refusal reaches a client that goes on sending before it reads", async () => {
+  const site = await openSite();
+  const before = rowCounts(site);
+  const piece = Buffer.alloc(PIECE_BYTES, " ");
+  const sized = { "Content-Length": [String(PIECE_BYTES * PIECES)] };
+  const chunked = { "Content-Length": [], "Transfer-Encoding": ["chunked"] };
+  const rows: readonly (readonly [string, string, Change])[] = [
+    ["a declared size", "413 body_too_large", { headers: sized }],
+    ["chunks", "413 body_too_large", { headers: chunked }],
+    ["a coding", "400 invalid_request", { headers: { ...chunked, "Transfer-Encoding": ["gzip, chunked"] } }],
+    ["an old version", "400 invalid_request", { line: "POST /v1/orders HTTP/1.2", headers: sized }],
+    ["an expectation", "400 invalid_request", { headers: { ...sized, Expect: ["a miracle"] } }],
+    ["HEAD", "413 without a body", { line: "HEAD /healthz HTTP/1.1", headers: sized }],
+  ];
+  const got = rows.map(async ([name, , change]) => {
+    const isChunked = change.headers?.["Transfer-Encoding"] !== undefined;
+    const part = isChunked
+      ? Buffer.concat([Buffer.from(`${PIECE_BYTES.toString(16)}\r\n`), piece, CRLF])
+      : piece;
+    const parts = [render(site, { ...change, body: "" }, 1), ...Array<Buffer>(PIECES).fill(part)];
+    const method = change.line?.split(" ")[0] ?? "POST";
+    return [name, describeAnswers(site, await sendBeforeReading(site, parts), method)];
+  });
+  expect(await Promise.all(got)).toEqual(rows.map(([name, expected]) => [name, expected]));
   await expectUnharmed(site, before);
 });
 
@@ -121,6 +152,22 @@ function describeAnswers(site: Site, received: Buffer, method: string): string {
   } catch (error) {
     return `${String(error)} in ${JSON.stringify(received.toString("latin1").slice(0, 400))}`;
   }
+}
+
+/** Sends one part after the other, so that each arrives by itself, and reads what came only then. */
+async function sendBeforeReading({ sandbox }: Site, parts: readonly Uint8Array[]): Promise<Buffer> {
+  const socket = connect({ host: "127.0.0.1", port: sandbox.port, noDelay: true }).pause();
+  // What is missing of the answer says so.
+  socket.on("error", () => undefined);
+  const closed = new Promise((resolve) => void socket.once("close", resolve));
+  for (const part of parts) {
+    socket.write(part);
+    await setTimeout(40);
+  }
+  const received: Uint8Array[] = [];
+  socket.on("data", (bytes: Uint8Array) => received.push(bytes)).resume();
+  await closed;
+  return Buffer.concat(received);
 }
 
 /** Sends bytes and drops the connection at once. */

@@ -41,7 +41,7 @@ const LIMITS = {
   /** Bytes of answers that a client may leave unread before its next requests wait. */
   unreadBytes: 64 * 1024,
   /** How long a refused connection stays open: closed at once, the client would lose the answer. */
-  lingerMs: 1000,
+  lingerMs: 5000,
 } as const;
 
 /** Node's parser errors that have a code of their own; all others are `invalid_request`. */
@@ -136,9 +136,19 @@ type Connections = {
 /** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
 function attach(server: Server, { service, sockets, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, Queue>();
+  // A complete request is answered before anything after it on the connection: its work may already be done.
+  const afterPending = (socket: Socket): Promise<unknown> => {
+    const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
+    return Promise.all(whole.map(({ response }) => closed(response)));
+  };
+  const refuseUnread: RefuseUnread = async (incoming, refusal) => {
+    await afterPending(incoming.socket);
+    incoming.resume();
+    write(incoming.socket, refusal, { after, isHead: incoming.method === "HEAD" });
+  };
   // A service must not throw; if it does, or its stream fails, only the connection ends, behind what was sent.
   const work = (entry: Pending): Promise<unknown> =>
-    answer(service, entry, limits).catch(() => entry.incoming.socket.destroySoon());
+    answer(service, entry, { limits, refuseUnread }).catch(() => entry.incoming.socket.destroySoon());
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
     queues.set(incoming.socket, queue);
@@ -167,29 +177,26 @@ function attach(server: Server, { service, sockets, after, limits, isOpen }: Con
     const isServed = [...(queues.get(socket)?.pending ?? [])].some((entry) => entry.isServed);
     if (!isServed) socket.destroy();
   });
-  // A complete request is answered before anything after it on the connection: its work may already be done.
-  const afterPending = (socket: Socket): Promise<unknown> => {
-    const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
-    return Promise.all(whole.map(({ response }) => closed(response)));
-  };
   // The guard checks Expect and CONNECT too, so that a forbidden client learns nothing from them.
   server.on("checkExpectation", (incoming, response: ServerResponse) => {
     response.shouldKeepAlive = false;
     void service
       .answer(requestOf(incoming, NO_BODY))
-      .then((sent) => send({ incoming, response }, sent, limits))
+      .then((sent) => refuseUnread(incoming, sent))
       .catch(() => incoming.socket.destroy());
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
     void afterPending(socket)
       .then(() => service.answer(requestOf(incoming, NO_BODY)))
-      .then((sent) => write(socket, sent, after))
+      .then((sent) => write(socket, sent, { after }))
       .catch(() => socket.destroy());
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     void afterPending(socket).then(() => {
+      // Refused already: what it still sends is read to no end.
+      if (socket.writableEnded && error.code !== "ECONNRESET") return;
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-      else write(socket, service.refuse({ ...parserFault(error), method: "?", target: "?" }), after);
+      else write(socket, service.refuse({ ...parserFault(error), method: "?", target: "?" }), { after });
     });
   });
 }
@@ -218,7 +225,14 @@ function mayWork({ pending, waiting }: Queue): boolean {
   return unanswered < LIMITS.workedOn && unread < LIMITS.unreadBytes;
 }
 
-async function answer(service: Service, entry: Pending, limits: ServerLimits): Promise<void> {
+/** Answers a request of which not all was read, and closes its connection. */
+type RefuseUnread = (incoming: IncomingMessage, refusal: HttpResponse) => Promise<void>;
+
+async function answer(
+  service: Service,
+  entry: Pending,
+  { limits, refuseUnread }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread },
+): Promise<void> {
   const { incoming, response } = entry;
   const bodyBytes = bodyLimit(incoming.url ?? "", limits);
   const fault = faultOf(incoming, bodyBytes);
@@ -232,8 +246,10 @@ async function answer(service: Service, entry: Pending, limits: ServerLimits): P
     return;
   }
   const { method = "", url: target = "" } = incoming;
+  const refusal = service.refuse({ ...body, method, target });
+  if (!incoming.complete) return refuseUnread(incoming, refusal);
   response.shouldKeepAlive = false;
-  await send(entry, service.refuse({ ...body, method, target }), limits);
+  await send(entry, refusal, limits);
 }
 
 /** How many bytes the body of a request may have. */
@@ -328,8 +344,15 @@ function parserFault(error: NodeJS.ErrnoException): Fault {
   return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
 }
 
-/** Writes an answer when Node made no response object, and closes the connection. */
-function write(socket: Socket, { status, headers, body }: HttpResponse, after: World["after"]): void {
+/**
+ * Writes an answer past Node's response, which closes the connection at once: what the client still sends would then
+ * reset it, and the answer be lost. This closes our half, and reads on for a while.
+ */
+function write(
+  socket: Socket,
+  { status, headers, body }: HttpResponse,
+  { after, isHead = false }: Pick<World, "after"> & { readonly isHead?: boolean },
+): void {
   if (!isWhole(body)) throw new Error("what is no request is answered by a whole body");
   const lines = Object.entries({
     ...headers,
@@ -338,7 +361,7 @@ function write(socket: Socket, { status, headers, body }: HttpResponse, after: W
   });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}\r\n`);
-  socket.end(body);
+  socket.end(isHead ? "" : body);
   socket.resume();
   after(LIMITS.lingerMs, () => socket.destroy());
 }
