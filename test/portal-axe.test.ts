@@ -19,6 +19,11 @@ type Look = Required<Pick<Customer, "colorScheme">> & {
   readonly rules?: readonly string[];
 };
 
+/** The tables of which a part is out of sight. */
+const CUT_TABLES = `[...document.querySelectorAll(".scroll")]
+  .filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => "a part is out of sight: " + one.getAttribute("aria-label"))`;
+
 const COLOURS = ["color-contrast"];
 
 /** All rules once; then what a theme, a width or larger text can change. */
@@ -26,6 +31,7 @@ const LOOKS: readonly Look[] = [
   { colorScheme: "light", width: 1440, text: "100%" },
   { colorScheme: "dark", width: 1440, text: "100%", rules: COLOURS },
   { colorScheme: "light", width: 1440, text: "200%", rules: [] },
+  { colorScheme: "light", width: 940, text: "100%", rules: [] },
   { colorScheme: "light", width: 320, text: "100%", rules: [] },
 ];
 
@@ -98,6 +104,7 @@ async function faultsOf(
     const found = rules?.length === 0 ? [] : await axeFaults(page, rules);
     const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
     if (excess > 0) found.push(`is ${excess} px too wide`);
+    found.push(...(await page.evaluate<string[]>(CUT_TABLES)));
     const look = `${colorScheme}, ${width} px, ${text}`;
     faults.push(...found.map((fault) => `${path}, ${look}: ${fault}`));
   }

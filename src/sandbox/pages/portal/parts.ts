@@ -58,7 +58,7 @@ export function copyable(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
-/** A table whose columns have names, in a frame that scrolls on a narrow screen. */
+/** A table whose columns have names. Where they have no room, the cells of a row stand in lines. */
 export function table(caption: string, columns: readonly string[], rows: readonly Html[]): Html {
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
     <table>
@@ -75,6 +75,11 @@ export function table(caption: string, columns: readonly string[], rows: readonl
       </tbody>
     </table>
   </div>`;
+}
+
+/** A value that says little without the name of its column, which stands before it where a row has no columns. */
+export function named(name: string, value: Html | string): Html {
+  return html`<span data-name="${name}">${value}</span>`;
 }
 
 /** A row of a table: its first cell links to the page of what it shows. */

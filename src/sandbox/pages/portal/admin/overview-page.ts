@@ -8,7 +8,7 @@ import {
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { StoreDetails } from "../../../../store/stores.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { either, table } from "../parts.ts";
+import { either, named, table } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
 
@@ -70,9 +70,11 @@ function row(
     <th scope="row"><a href="/portal/admin/${id}">${store}</a></th>
     <td>${merchant}</td>
     <td>${either(active, texts.active, texts.inactive)}</td>
-    <td>${request}</td>
-    <td>${either(isApproved(production), texts.approved, texts.notApproved)}</td>
-    <td>${either(isGateOpen(production), texts.open, texts.closed)}</td>
-    <td>${unapproved === 0 ? texts.none : html`<span class="badge warn">${String(unapproved)}</span>`}</td>
+    <td>${named(texts.request, request)}</td>
+    <td>${named(texts.credential, either(isApproved(production), texts.approved, texts.notApproved))}</td>
+    <td>${named(texts.gate, either(isGateOpen(production), texts.open, texts.closed))}</td>
+    <td>
+      ${named(texts.prices, unapproved === 0 ? texts.none : html`<span class="badge warn">${String(unapproved)}</span>`)}
+    </td>
   </tr>`;
 }

@@ -10,7 +10,7 @@ import { TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/list-news.ts";
-import { ago, amount, answerBadge, dated, empty, statusBadge, table, timeOf } from "../parts.ts";
+import { ago, amount, answerBadge, dated, empty, named, statusBadge, table, timeOf } from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
@@ -97,7 +97,7 @@ function row(
     <td>${statusBadge(view, status)}</td>
     <td>${TEXTS[view.language].method[paymentMethod]}</td>
     <td>${lastAnswer(view, answer)}</td>
-    <td class="number">${ago(view, createdAt, now)}</td>
+    <td class="number">${named(texts.columns.age, ago(view, createdAt, now))}</td>
   </tr>`;
 }
 

@@ -7,7 +7,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { WebhookProgress } from "../../../readiness/webhook-watch.ts";
 import { field, tick } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { ago, copyable, dated, table } from "../parts.ts";
+import { ago, copyable, dated, named, table } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
@@ -173,8 +173,8 @@ function drillResult(
           <span class="badge ${step.passed ? "good" : "bad"}">${step.passed ? texts.ok : texts.notOk}</span>
           ${titles[step.name] ?? step.name}
         </th>
-        <td lang="en">${step.expected}</td>
-        <td lang="en">${step.got}</td>
+        <td lang="en">${named(texts.expected, step.expected)}</td>
+        <td lang="en">${named(texts.got, step.got)}</td>
         <td lang="en">${step.cause ?? ""}</td>
       </tr>`,
   );

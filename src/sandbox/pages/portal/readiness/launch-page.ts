@@ -8,7 +8,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
-import { ago, copyable, either, empty, facts, table } from "../parts.ts";
+import { ago, copyable, either, empty, facts, named, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
@@ -120,7 +120,7 @@ function assumptions({ store }: Pick<PortalContext, "store">, view: View, now: n
         <th scope="row">${String(number)} · <span lang="en">${title}</span></th>
         <td lang="en">${chosen}</td>
         <td lang="en">${shownBy ?? ""}</td>
-        <td>${ago(view, since, now)}</td>
+        <td>${named(texts.first, ago(view, since, now))}</td>
       </tr>`,
     ];
   });

@@ -5,7 +5,7 @@ import { firstBody } from "../../../../core/explain/request.ts";
 import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { bytes, commandLine, table } from "../parts.ts";
+import { bytes, commandLine, named, table } from "../parts.ts";
 import type { View } from "../view.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
@@ -40,8 +40,8 @@ export function differencesTable({ language }: Asked, differences: readonly Diff
     ({ field, first, this: now }) =>
       html`<tr>
         <th scope="row"><code>${field}</code></th>
-        <td>${cell(first)}</td>
-        <td>${cell(now)}</td>
+        <td>${named(texts.first, cell(first))}</td>
+        <td>${named(texts.now, cell(now))}</td>
       </tr>`,
   );
   return table(texts.differences, [texts.field, texts.first, texts.now], rows);

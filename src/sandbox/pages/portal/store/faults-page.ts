@@ -17,7 +17,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { choice, field, suggestions, typed } from "../fields.ts";
 import { actForm, askedOnce, storePath } from "../forms.ts";
-import { dated, empty, table } from "../parts.ts";
+import { dated, empty, named, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { STORE_TEXTS } from "./texts.ts";
@@ -104,11 +104,11 @@ function row(view: View, fault: FaultEntry): Html {
   return html`<tr>
     <th scope="row"><code title="${id}">${action}</code></th>
     <td>${parametersText(fault) ?? ""}</td>
-    <td>${matchText(fault) ?? texts.any}</td>
-    <td>${String(matched)}</td>
-    <td>${String(applied)}</td>
-    <td>${times === null ? texts.unlimited : String(times - applied)}</td>
-    <td>${until === null ? "" : dated(until)}</td>
+    <td>${named(texts.only, matchText(fault) ?? texts.any)}</td>
+    <td>${named(texts.matched, String(matched))}</td>
+    <td>${named(texts.applied, String(applied))}</td>
+    <td>${named(texts.left, times === null ? texts.unlimited : String(times - applied))}</td>
+    <td>${until === null ? "" : named(texts.until, dated(until))}</td>
     <td>${remove}</td>
   </tr>`;
 }

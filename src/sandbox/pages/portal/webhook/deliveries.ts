@@ -9,7 +9,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { storeTime } from "../../../at-store.ts";
-import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
+import { answerBadge, empty, linkedRow, named, nextPart, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
@@ -186,7 +186,7 @@ function deliveryRow(
     html`<span class="address">${order}</span>`,
     ...(isOfOne ? [] : [html`<span class="address" title="${url}">${url}</span>`]),
     result,
-    String(last?.number ?? tries),
+    named(texts.tries, String(last?.number ?? tries)),
     deliveryState(view, delivery, now),
   ]);
 }

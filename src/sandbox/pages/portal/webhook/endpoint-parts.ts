@@ -4,7 +4,7 @@ import type { EndpointHealth } from "../../../../store/webhook/delivery-health.t
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { actForm, storePath } from "../forms.ts";
-import { copyable, dated, table, timeOf } from "../parts.ts";
+import { copyable, dated, named, table, timeOf } from "../parts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
@@ -24,7 +24,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
       </th>
       <td>${endpointState(view, endpoint)}</td>
       <td>${healthBadges(view, health)}</td>
-      <td>${nextDue(view, health, storeTime(context, view.storeId))}</td>
+      <td>${named(texts.nextTryColumn, nextDue(view, health, storeTime(context, view.storeId)))}</td>
     </tr>`;
   });
   const columns = [texts.endpoint, texts.state, texts.lastDay, texts.nextTryColumn];
