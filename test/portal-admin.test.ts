@@ -69,6 +69,11 @@ test("the administrator switches capabilities and activity, and approves prices"
   expect((await merchant.get(`${merchant.home}/catalog`)).text).toMatch(
     /oolong €7\.00 700 alipay_plus approved/,
   );
+  const subject = 'value="oolong"';
+  expect((await admin.get(admin.home)).html).toContain(subject);
+  await harness.run(["prices", "retire", "oolong"]);
+  // Nobody can name it any more: nothing is left to approve or to revoke.
+  expect((await admin.get(admin.home)).html).not.toContain(subject);
   await admin.act({ action: "revoke_price", subject: "oolong" });
   await admin.act({ action: "disable_capability", subject: "wechat_pay" });
   await admin.act({ action: "enable_capability", subject: "gbp" });

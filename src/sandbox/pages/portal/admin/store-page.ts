@@ -164,7 +164,7 @@ function prices(view: View, { prices: all }: Summary): Html {
             : either(approved, texts.approved, texts.notApproved)
         }
       </td>
-      <td>${retired && !approved ? "" : acts}</td>
+      <td>${retired ? "" : acts}</td>
     </tr>`;
   });
   return html`<section>
