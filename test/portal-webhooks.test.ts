@@ -8,6 +8,8 @@ import { openWebhookSite } from "./support/webhook-site.ts";
 const SECRET = /whsec_[\w-]{43}/;
 const UNKNOWN = "00000000-0000-7000-8000-00000000dead";
 const DAY_MS = 86_400_000;
+/** More than a page looks at. */
+const BACKLOG = 120;
 
 async function openSite(args: readonly string[] = []) {
   const site = await openWebhookSite(args);
@@ -168,6 +170,22 @@ test("the page of a delivery tells each try as it was sent, why it failed, and w
   await settled();
   expect(hooks.got).toHaveLength(3);
   expect(hooks.got[2]?.body).toBe(hooks.got[0]?.body);
+});
+
+test("the answers of an endpoint are told beside a backlog that was not tried", async () => {
+  const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
+  const hooks = receiver(3000);
+  hooks.answers = () => 500;
+  await addEndpoint(hooks.url);
+  await order("failing");
+  await settled();
+  const { data } = await control<{ endpoints: { id: string }[] }>("/endpoints");
+  const path = `${webhooks}/endpoints/${data.endpoints[0]?.id ?? ""}`;
+  await portal.act(`${path}/state`, { action: "pause" });
+  for (let number = 0; number < BACKLOG; number += 1) await order(`waiting-${number}`);
+  const page = await portal.get(path);
+  expect(page.text).toContain("99+ due");
+  expect(page.text).toContain("5xx × 1");
 });
 
 test("a signature is made again with the secret of its time, and never guessed", async () => {

@@ -20,8 +20,10 @@ export type EndpointHealth = {
 
 /** How many failed deliveries of an endpoint are looked at. */
 const LOOK_FAILED = 10_000;
-/** How many deliveries of an endpoint in each state tell its health. */
+/** How many tried deliveries of an endpoint in each state tell its health. */
 const LOOK_HEALTH = 100;
+/** How many that are due are looked at for those: the untried ones of a backlog tell nothing. */
+const LOOK_DUE = 1000;
 /** Sums of nothing are null. */
 type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
 
@@ -29,7 +31,8 @@ type HealthOf = Pick<Delivery, "endpointId" | "state"> & { readonly since: numbe
 
 /** How deliveries go: of an endpoint the answers of the newest, and what has failed. */
 export function deliveryHealth(connection: Connection) {
-  const { selectAnswers, selectNextDue, countDueUpTo, selectFailed } = prepare(connection);
+  const { selectAnswers, selectAnswersOfDue, selectNextDue, countDueUpTo, selectFailed } =
+    prepare(connection);
 
   return {
     /**
@@ -39,12 +42,15 @@ export function deliveryHealth(connection: Connection) {
     failedSince: (wanted: FailedSince): string[] => selectFailed.all({ ...wanted, look: LOOK_FAILED }),
 
     /**
-     * How the tries of an endpoint have ended since a moment, of its newest 100 deliveries in each state; and what is due,
-     * counted up to 100.
+     * How the tries of an endpoint have ended since a moment, of its newest 100 deliveries in each state, of those that
+     * are due the ones whose next try is last; and what is due, counted up to 100.
      */
     health: (endpointId: string, since: number): EndpointHealth => {
-      const answers = DELIVERY_STATES.flatMap(
-        (state) => selectAnswers.get({ endpointId, since, state, look: LOOK_HEALTH }) ?? [],
+      const looked = { endpointId, since, look: LOOK_HEALTH };
+      const answers = DELIVERY_STATES.flatMap((state) =>
+        state === "due"
+          ? (selectAnswersOfDue.get({ ...looked, lookDue: LOOK_DUE }) ?? [])
+          : (selectAnswers.get({ ...looked, state }) ?? []),
       );
       const sum = (of: (one: Answers) => number | null): number =>
         answers.reduce((total, one) => total + (of(one) ?? 0), 0);
@@ -61,15 +67,27 @@ export function deliveryHealth(connection: Connection) {
   };
 }
 
+/** The answers of the deliveries that are `newest`. */
+const ANSWERS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 300 AND 399) AS redirected,
+  sum(status BETWEEN 400 AND 499) AS refused, sum(status NOT BETWEEN 200 AND 499) AS broken,
+  sum(error IS NOT NULL) AS unanswered`;
+
 /** Each statement names the index that serves it. */
 function prepare(connection: Connection) {
   return {
     selectAnswers: connection.prepare<HealthOf, Answers>(
-      `SELECT sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 300 AND 399) AS redirected,
-         sum(status BETWEEN 400 AND 499) AS refused, sum(status NOT BETWEEN 200 AND 499) AS broken,
-         sum(error IS NOT NULL) AS unanswered
+      `SELECT ${ANSWERS}
        FROM (SELECT id AS newest FROM deliveries INDEXED BY deliveries_of_endpoint
              WHERE endpoint_id = @endpointId AND state = @state ORDER BY rowid DESC LIMIT @look)
+       JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
+    ),
+    // A try puts the next one off: those that have had one come last.
+    selectAnswersOfDue: connection.prepare<Omit<HealthOf, "state"> & { readonly lookDue: number }, Answers>(
+      `SELECT ${ANSWERS}
+       FROM (SELECT newest FROM (
+               SELECT id AS newest, tries AS had FROM deliveries AS queued INDEXED BY due_deliveries
+               WHERE endpoint_id = @endpointId AND state = 'due' ORDER BY next_at DESC LIMIT @lookDue)
+             WHERE had > 0 LIMIT @look)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
     ),
     selectNextDue: connection
