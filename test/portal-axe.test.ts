@@ -24,6 +24,12 @@ const CUT_TABLES = `[...document.querySelectorAll(".scroll")]
   .filter((one) => one.scrollWidth > one.clientWidth)
   .map((one) => "a part is out of sight: " + one.getAttribute("aria-label"))`;
 
+/** The moments that a page tells as the program writes them, outside of bytes and of what can be typed. */
+const RAW_MOMENTS = `[...document.querySelectorAll("main *:not(time, pre, pre *, script)")]
+  .flatMap((one) => [...one.childNodes])
+  .filter((one) => one.nodeType === 3 && /\\d{4}-\\d\\d-\\d\\dT\\d\\d:/.test(one.data))
+  .map((one) => "is in UTC: " + one.data.trim())`;
+
 const COLOURS = ["color-contrast"];
 
 /** All rules once; then what a theme, a width or larger text can change. */
@@ -92,7 +98,7 @@ async function faultsOf(
   { path, address }: PortalPage,
 ): Promise<string[]> {
   const answer = await page.goto(`${origin}${address}`);
-  const faults: string[] = [];
+  const faults: string[] = (await page.evaluate<string[]>(RAW_MOMENTS)).map((one) => `${path}: ${one}`);
   const status = answer?.status() ?? 0;
   if (status !== 200) return [`${path}: ${status}`];
   await page.evaluate(`for (const one of document.querySelectorAll("details")) one.open = true`);

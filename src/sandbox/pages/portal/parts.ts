@@ -20,6 +20,15 @@ export function dated(time: number): Html {
   return html`<time datetime="${whole}" title="${whole}" data-dated>${dayAndTimeIn(whole)}</time>`;
 }
 
+/** What a text tells in words: the moments in it are shown like all others. */
+export function inWords(text: string): Html {
+  const parts = text.split(MOMENT);
+  return html`${parts.map((part, index) => (index % 2 === 1 ? dated(Date.parse(part)) : html`${part}`))}`;
+}
+
+/** A moment in a text, as `iso` writes it; the group keeps it when the text is split. */
+const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
+
 function timeIn(whole: string): string {
   return whole.slice(11, 23);
 }

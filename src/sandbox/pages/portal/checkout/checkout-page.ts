@@ -6,7 +6,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { tell } from "../../../explain/explain.ts";
 import { TEXTS } from "../../payment/texts.ts";
-import { amount, copyable, dated, facts, statusBadge } from "../parts.ts";
+import { amount, copyable, dated, facts, inWords, statusBadge } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { payerActs } from "./acts.ts";
 import { STORY_TEXTS } from "./texts.ts";
@@ -26,7 +26,7 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
         ${amount(view, checkout)} <span>${TEXTS[view.language].method[checkout.paymentMethod]}</span>
         ${statusBadge(view, checkout.status)}
       </p>
-      <p class="hint" lang="en">${summary}</p>
+      <p class="hint" lang="en">${inWords(summary)}</p>
       ${facts(terms(context, view, { checkout, command }))}
     </section>
     ${payerActs(view, viewed.value)} ${timeline(context, view, { told, command })}

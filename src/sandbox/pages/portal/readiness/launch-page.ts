@@ -8,7 +8,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { LANGUAGE_TAGS } from "../../../../web/language.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
-import { ago, copyable, either, empty, facts, named, table } from "../parts.ts";
+import { ago, copyable, either, empty, facts, inWords, named, table } from "../parts.ts";
 import { ask } from "../route.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { drillSections, ranLines, runningDrills } from "./drills.ts";
@@ -53,7 +53,7 @@ function itemOf(view: View, item: ChecklistItem, now: number): Html {
   const isOpen = status === "pass" && risks.length === 0;
   return html`<li id="${name}" class="item ${status}">
     <h3>${texts.items[name]} <span class="hint">${texts.status[status]}</span></h3>
-    <p lang="en">${reason}</p>
+    <p lang="en">${inWords(reason)}</p>
     ${risks.map(
       (risk) => html`<p class="risk"><strong>${texts.risk}</strong> <span lang="en">${risk}</span></p>`,
     )}

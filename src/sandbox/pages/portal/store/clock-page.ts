@@ -6,7 +6,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { field } from "../fields.ts";
 import { actForm, storePath } from "../forms.ts";
-import { dated, facts, table } from "../parts.ts";
+import { dated, facts, inWords, table } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { dueUntil, MAX_DUE, type Due, type DueList } from "./due.ts";
 import { STORE_TEXTS } from "./texts.ts";
@@ -57,7 +57,7 @@ function happened({ language, shownOnce }: View): Html {
   return html`<div class="notice good" role="status">
     <strong>${lines.length === 0 ? texts.nothingHappened : texts.happened}</strong>
     <ul class="moved">
-      ${lines.map((line) => html`<li><code>${line}</code></li>`)}
+      ${lines.map((line) => html`<li><code>${inWords(line)}</code></li>`)}
     </ul>
   </div>`;
 }
