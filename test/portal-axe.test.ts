@@ -51,7 +51,11 @@ const LANGUAGES = [
 const TABS = 3;
 
 /** A store with something of everything. */
-async function filledShop(): Promise<{ readonly shop: Shop; readonly ids: PortalIds }> {
+async function filledShop(): Promise<{
+  readonly shop: Shop;
+  readonly ids: PortalIds;
+  readonly open: Omit<PortalPage, "role">;
+}> {
   const shop = await openShop();
   const { control_token: token, store_id: storeId } = shop.sandbox.ready;
   const origin = new URL(shop.sandbox.ready.base_url).origin;
@@ -65,7 +69,7 @@ async function filledShop(): Promise<{ readonly shop: Shop; readonly ids: Portal
   expect((await shop.command("endpoints", "add", closed)).code).toBe(0);
   const sold = await shop.sell();
   await shop.sell({ description: "<b>夜の部</b> \u202e cab", payment_method: "wechat_pay" });
-  await shop.sell({ amount_minor: 100, currency: "EUR" });
+  const open = await shop.sell({ amount_minor: 100, currency: "EUR" });
   await shop.sell({ order_id: "order-1", amount_minor: 2999 }).catch(() => undefined);
   const pays = [
     ["sandbox", "pay", sold.id, "--outcome", "succeeded"],
@@ -88,7 +92,11 @@ async function filledShop(): Promise<{ readonly shop: Shop; readonly ids: Portal
     events: events[0]?.["id"] ?? events[0]?.["event_id"] ?? "",
     requests: requests.at(-1)?.["request_id"] ?? "",
   };
-  return { shop, ids };
+  return {
+    shop,
+    ids,
+    open: { path: "an open checkout", address: `/portal/${storeId}/checkouts/${open.id}` },
+  };
 }
 
 /** What is wrong with a page in all its looks. */
@@ -149,8 +157,8 @@ function sizeOf(file: string): Promise<number> | undefined {
 }
 
 test(`every page of the portal is accessible in both themes and languages, fits, and is small (seed ${SEED})`, async () => {
-  const { shop, ids } = await filledShop();
-  const pages = portalPages(PORTAL.routes, ids);
+  const { shop, ids, open } = await filledShop();
+  const pages = [...portalPages(PORTAL.routes, ids), { ...open, role: "merchant" }];
   expect(pages.length).toBeGreaterThan(3);
   const look = async ([locale, lang]: (typeof LANGUAGES)[number], place: number): Promise<string[]> => {
     const { page, home } = await signedInBrowser(shop, { locale });
