@@ -66,6 +66,8 @@ test("a checkout's page tells its whole story, line for line as checkout explain
   const { harness, sandbox, answer, create, show, explain } = await openShop();
   await harness.run(["return-origins", "add", "https://shop.example", "--path", "/thanks"]);
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  await create({ ...TERMS, currency: "eur" });
+  await harness.clock.sleep(1000);
   const id = await create(TERMS);
   await harness.clock.sleep(8000);
   await tellView(sandbox, id, "opened");
@@ -82,10 +84,13 @@ test("a checkout's page tells its whole story, line for line as checkout explain
   const page = await show(id);
   expect(page.status).toBe(200);
   const told = await explain(id);
+  // The line that the page offers tells no more and no less.
+  expect((await explain("order-1001")).entries).toEqual(told.entries);
   expect(linesOf(page)).toEqual(told.entries.map(({ at, text, of }) => ({ at, text, isUnder: of !== null })));
   expect(
     linesOf(page).map(({ text, isUnder }) => `${isUnder ? "  " : ""}${text.replaceAll(/ in \d+ ms/g, "")}`),
   ).toEqual([
+    "POST /v1/orders: 400 invalid_parameter, key the-first-key",
     "POST /v1/orders: 201, key the-first-key",
     "order.created",
     "  delivery to http://localhost:3000/hooks, try 1: 204",

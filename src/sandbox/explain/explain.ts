@@ -129,20 +129,30 @@ async function ofCheckout({ context, storeId, id }: Looking): Promise<Explanatio
   return view.ok ? explainCheckout(tell(context, view.value)) : undefined;
 }
 
-/** A checkout that was read, with its story. */
-export function tell(
-  context: ExplainContext,
-  { checkout, attempts, lateResults }: Pick<CheckoutView, "checkout" | "attempts" | "lateResults">,
-): ReadCheckout {
+type Viewed = Pick<CheckoutView, "checkout" | "attempts" | "lateResults">;
+
+/** A checkout that was read, with its story; what was refused before it is told with the first one of its order. */
+export function tell(context: ExplainContext, viewed: Viewed): ReadCheckout {
   const { store } = context;
+  const { checkout } = viewed;
   const { id, storeId, orderId } = checkout;
-  const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(store, one));
-  const of = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
+  const all = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
+  const isFirst = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_TOLD }).at(-1)?.id === id;
   // The request that created it began before it was there, and ended after that.
-  const requests = of.filter(
+  const requests = all.filter(
     ({ path, storeAt, durationMs }) =>
-      storeAt + Math.ceil(durationMs) >= checkout.createdAt || path.endsWith(id),
+      isFirst || storeAt + Math.ceil(durationMs) >= checkout.createdAt || path.endsWith(id),
   );
+  return withStory(context, viewed, requests);
+}
+
+function withStory(
+  { store }: ExplainContext,
+  { checkout, attempts, lateResults }: Viewed,
+  requests: readonly ToldRequest[],
+): ReadCheckout {
+  const { id } = checkout;
+  const deliveries = store.deliveries.ofCheckout(id, MAX_TOLD).map((one) => readDelivery(store, one));
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
   return { checkout, story: { attempts, lateResults, views, events, deliveries, requests } };
 }
@@ -156,7 +166,7 @@ async function ofOrder(looking: Looking): Promise<Explanation | undefined> {
   const views = await Promise.all(
     checkouts.toReversed().map(({ id }) => viewCheckout(context, { storeId, checkoutId: id })),
   );
-  const told = views.flatMap((view) => (view.ok ? [tell(context, view.value)] : []));
+  const told = views.flatMap((view) => (view.ok ? [withStory(context, view.value, [])] : []));
   return explainOrder(orderId, told, requests);
 }
 
