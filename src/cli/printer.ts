@@ -163,7 +163,8 @@ export function isPlain({ argv = [], env }: Talker): boolean {
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
 }
 
-function isTerminal(stream: World["stdout"]): boolean {
+/** Whether a person reads it. */
+export function isTerminal(stream: object): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }
 

@@ -13,7 +13,7 @@ import type { ListenPlan } from "./options.ts";
 import { fieldLines, type Field, type Style } from "../printer.ts";
 
 /** Length of the longest event type. */
-const TYPE_WIDTH = "checkout_session.succeeded".length;
+const TYPE_WIDTH = "order.succeeded".length;
 /** Maximum length of a shown text, because the texts of unverified requests can be long. */
 const MAX_TEXT = 64;
 const MAX_SHOWN_BODY = 16 * 1024;
@@ -107,17 +107,20 @@ const OUTCOMES = {
 /** How lines look: with the target's address where there can be several. */
 type Look = { readonly style: Style; readonly plan: ListenPlan };
 
-/** The same for people: one line, and below it why it is not verified, or which fault it has met. */
+/**
+ * The same for people: one line that fits 80 columns, and below it why it is not verified, or which fault it has met.
+ * The order names what it is about; `d` and `--json` show all ids.
+ */
 export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   const { style } = look;
   const { at, claims, verified, fault, injected, result } = delivery;
   const type = shown(claims.type).padEnd(TYPE_WIDTH);
-  const verdict = verified ? style.green("✓ verified") : style.red(`✗ not verified: ${fault?.message ?? ""}`);
-  const event = claims.eventId === null ? "–" : shown(shortId(claims.eventId));
-  const parts = [timeOf(at), event, type, shown(claims.objectId), shown(claims.orderId), verdict];
+  const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
+  const [event, object] = [claims.eventId, claims.objectId].map((id) => (id === null ? null : shortId(id)));
+  const parts = [timeOf(at), shown(event ?? null), type, shown(claims.orderId ?? object ?? null), verdict];
   const line = [...parts, ...resultParts(delivery, look)].join("  ");
   const causes = result.kind === "not_verified" ? result.causes.map((cause) => causeLine(cause, style)) : [];
-  const strange = verified && fault !== undefined ? [`  ${style.cyan("→")} ${fault.message}`] : [];
+  const strange = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
   // A fault that was asked for is the cause, and nothing is left to guess.
   const why = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultText(injected)}`];
   return [line, ...strange, ...why].join("\n");

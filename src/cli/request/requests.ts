@@ -160,12 +160,12 @@ function requestLine({
 }: RequestEntry): string {
   const facts = [
     iso(at).slice(11),
+    shortId(requestId),
     status,
     `${method} ${path}`,
     `${durationMs.toFixed(1)} ms`,
     orderId,
     code,
-    requestId,
     fault === null ? null : faultText(fault),
   ];
   return printable(facts.filter((fact) => fact !== null).join("  "));

@@ -46,13 +46,14 @@ import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { GuestWorld, Listener } from "../../world.ts";
-import type { Printer } from "../printer.ts";
+import { isTerminal, type Printer } from "../printer.ts";
 import { stateFile } from "../folder/files.ts";
 import { snapshotsIn } from "../folder/snapshots.ts";
 import * as state from "../folder/state-folder.ts";
 import { EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { givenSecrets, otherSecret, type GivenSecrets } from "../store/given-secrets.ts";
 import { keptKeys } from "../store/kept-keys.ts";
+import { shortId } from "../table.ts";
 import { portProblem } from "./port-problem.ts";
 import { readyOf, type Ready } from "./ready.ts";
 
@@ -370,8 +371,10 @@ function openLogs(
   { held, store, stream }: { readonly held: Held; readonly store: Store; readonly stream: LogStream },
 ) {
   const failures = createFailureLog(world, { format, stream });
+  // In a terminal a line fits 80 columns, and commands take the short id; a file is searched for the whole one.
+  const ids = isTerminal(stream) ? { shownId: shortId } : {};
   return {
-    lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream }),
+    lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, ...ids }),
     failures,
     requests: requestLogOf(world, held, { store, report: failures.report, kept, startClock }),
   };

@@ -55,13 +55,18 @@ const MAX_TARGET_CODE_POINTS = 200;
  */
 export function createAccessLog(
   world: Pick<World, "after">,
-  options: { readonly format: LogFormat; readonly stream: LogStream },
+  options: {
+    readonly format: LogFormat;
+    readonly stream: LogStream;
+    /** How a line of text shows the id of a request: whole by default. */
+    readonly shownId?: (id: string) => string;
+  },
 ): AccessLog {
-  const { stream } = options;
+  const { stream, shownId = (id) => id } = options;
   const isJson = options.format === "json";
   const lineOf = (entry: AccessEntry | DeliveryTry): string => {
     if ("attempt" in entry) return isJson ? deliveryJson(entry) : deliveryText(entry);
-    return isJson ? toJsonLine(entry) : toTextLine(entry);
+    return isJson ? toJsonLine(entry) : toTextLine({ ...entry, requestId: shownId(entry.requestId) });
   };
   let entries: (AccessEntry | DeliveryTry)[] = [];
   let dropped = 0;
