@@ -142,7 +142,8 @@ test("a person reads one line for each event, and what is told by colour alone i
       .replaceAll(/\d+ ms/g, "<n> ms")
       .replace(/next try 12:00:0[456]Z/, "next try <soon>"),
   ).toBe(`
-  Sandbox   http://127.0.0.1:4242; the signing secret: checkout listen --print-secret
+  Sandbox   http://127.0.0.1:4242
+  Secret    checkout listen --print-secret
   Forwards  events → http://localhost:3000/hooks
 
 12:00:00Z  00000009  order.created    order-1001  ✓ verified  → 200  <n> ms

@@ -408,7 +408,9 @@ test("orders and sessions are listed, filtered and gone on with, newest first, a
   expect(Object.keys(whole)).toEqual(["checkouts", "next_before", "searched", "searched_back_to"]);
   expect(listed.match(/^[0-9a-f]{8}/gm)).toEqual([third, second, first].map((one) => shortId(one ?? "")));
   const part = await type("orders list --limit 2");
-  expect(part.stdout).toContain(`\nmore: checkout orders list --before ${second}, with the same filters\n`);
+  expect(part.stdout).toContain(
+    `\nmore, with the same filters:\n  checkout orders list --before ${second}\n`,
+  );
   const rest = JSON.parse(
     (await type(`orders list --before ${shortId(second ?? "")} --json`)).stdout,
   ) as Page;

@@ -56,9 +56,12 @@ export function readyText(ready: ListenReady, style: Style): string {
   const fallback = forward ?? "only shown here";
   const own = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
   const fields: Field[] = [
-    origin === null
-      ? ["Address", `${own}: let the service or a tunnel send to it`]
-      : ["Sandbox", `${origin}; the signing secret: checkout listen --print-secret`],
+    ...(origin === null
+      ? [["Address", `${own}: let the service or a tunnel send to it`] as const]
+      : ([
+          ["Sandbox", origin],
+          ["Secret", "checkout listen --print-secret"],
+        ] as const)),
     ...(plan.eventTypes.includes(ALL_EVENTS) ? [] : [["Only", plan.eventTypes.join(", ")] as const]),
     ...routes.map(({ pattern, url }) => ["Forwards", `${pattern} → ${url}`] as const),
     ["Forwards", `${rest} → ${fallback}`],

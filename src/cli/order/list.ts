@@ -76,7 +76,7 @@ async function runList(context: Context, options: ListOptions, what: Listed): Pr
         ? noneOf(command, listed.value)
         : await checkoutLines(checkouts, widthOf(world.stdout));
     if (nextBefore === null) return rows;
-    return `${rows}\n${printer.style.dim(`more: ${calledAs(world)} ${command} list --before ${nextBefore}, with the same filters`)}`;
+    return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} ${command} list --before ${nextBefore}`)}`;
   });
 }
 

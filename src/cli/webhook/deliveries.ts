@@ -57,6 +57,6 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
     if (deliveries.length === 0) return "no matching deliveries";
     const rows = await deliveryLines(deliveries, widthOf(world.stdout));
     if (nextBefore === null) return rows;
-    return `${rows}\n${printer.style.dim(`more: ${calledAs(world)} deliveries list --before ${nextBefore}, with the same filters`)}`;
+    return `${rows}\n${printer.style.dim(`more, with the same filters:\n  ${calledAs(world)} deliveries list --before ${nextBefore}`)}`;
   });
 }
