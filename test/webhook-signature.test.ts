@@ -420,6 +420,23 @@ test("verifyWebhook refuses each way of being wrong with its code and a sentence
   });
 });
 
+test("a refusal says what came, and what was expected", () => {
+  const rows: readonly (readonly [change: (typeof REFUSED)[number][1], said: string])[] = [
+    [{ rawBody: untyped(undefined) }, "got nothing"],
+    [{ rawBody: untyped(null) }, "got null"],
+    [{ rawBody: untyped({}) }, "got a parsed object"],
+    [{ rawBody: untyped(7) }, "got a parsed number"],
+    [{ headers: lines("12", RIGHT) }, 'must be Unix seconds in ten digits; got "12"'],
+    [{ headers: lines(String(AT), "12") }, "must be 64 lower-case hex digits, or up to 3 such signatures"],
+    [{ now: (AT + 301) * 1000 }, "signed 301 s ago; 300 s are allowed"],
+    [{ now: (AT - 301) * 1000 }, "signed 301 s ahead of this clock; 300 s are allowed"],
+  ];
+  for (const [change, said] of rows)
+    expect(verifyWebhook(request(change))).toMatchObject({
+      message: expect.stringContaining(said) as string,
+    });
+});
+
 test(`whatever a request brings, there is a verdict (seed ${SEED})`, () => {
   const name = fc.constantFrom(...Object.values(HEADERS), "Host", "get", "__proto__", "constructor");
   const value = fc.oneof(
@@ -441,16 +458,22 @@ test(`whatever a request brings, there is a verdict (seed ${SEED})`, () => {
 });
 
 test("a tolerance, a time or headers that no request can bring about are the caller's mistake", () => {
-  const rows: readonly Parameters<typeof verifyWebhook>[0][] = [
-    { ...request(), toleranceSeconds: -1 },
-    { ...request(), toleranceSeconds: Number.NaN },
-    { ...request(), toleranceSeconds: Number.POSITIVE_INFINITY },
-    { ...request(), toleranceSeconds: untyped("300") },
-    { ...request(), now: Number.NaN },
-    { ...request(), headers: untyped(undefined) },
-    { ...request(), headers: untyped("Checkout-Timestamp: 1") },
-  ];
-  for (const row of rows) expect(() => verifyWebhook(row)).toThrow(expect.any(TypeError));
+  const rows: readonly (readonly [said: RegExp, change: Parameters<typeof request>[0] & { now?: number }])[] =
+    [
+      [/toleranceSeconds must be/, { toleranceSeconds: -1 }],
+      [/toleranceSeconds must be/, { toleranceSeconds: Number.NaN }],
+      [/toleranceSeconds must be/, { toleranceSeconds: Number.POSITIVE_INFINITY }],
+      [/toleranceSeconds must be/, { toleranceSeconds: untyped("300") }],
+      [/now must be/, { now: Number.NaN }],
+      [/headers must be/, { headers: untyped(undefined) }],
+      [/headers must be/, { headers: untyped(null) }],
+      [/headers must be/, { headers: untyped("Checkout-Timestamp: 1") }],
+    ];
+  for (const [said, change] of rows) {
+    const verify = (): unknown => verifyWebhook(request(change));
+    expect(verify).toThrow(TypeError);
+    expect(verify).toThrow(said);
+  }
   // The clock is the machine's where none is given; the request is of another time.
   const { now: _, ...unclocked } = request();
   expect(verifyWebhook(unclocked)).toMatchObject({ ok: false, code: "timestamp_too_old" });
