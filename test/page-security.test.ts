@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
+import { allowedHosts } from "../src/core/loopback.ts";
+import type { Outcome } from "../src/core/outcome.ts";
 import { PAGES } from "../src/sandbox/pages/pages.ts";
+import { checkRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from "../src/web/guard.ts";
+import type { HttpRequest } from "../src/world.ts";
 import type { Answered } from "./support/harness.ts";
 import { createHarness, type RunningSandbox } from "./support/harness.ts";
 
@@ -317,4 +321,90 @@ test("a page that looks again each second is not in the log; what people do is",
   const lines = stderr.split("\n").filter((line) => / (\/pay|\/assets)/.test(line));
   expect(lines.map((line) => line.split(/\s+/).slice(1, 3).join(" "))).toEqual(["200 GET", "303 POST"]);
   expect(lines.at(-1)).toContain("start: pending");
+});
+
+const HERE = "127.0.0.1:4242";
+const SITE = "Sec-Fetch-Site";
+
+/** A request as the guard sees it; the header lines follow its Host. */
+function asked(lines: readonly string[], more: Partial<HttpRequest> = {}): HttpRequest {
+  return {
+    method: "GET",
+    target: "/",
+    rawHeaders: ["Host", HERE, ...lines],
+    body: new Uint8Array(),
+    ...more,
+  };
+}
+
+/** What a guard says: nothing, or the code and the sentence of its refusal. */
+function verdictOf(outcome: Outcome<void>): string {
+  return outcome.ok ? "" : `${outcome.refusal.code}: ${outcome.refusal.message}`;
+}
+
+test("a request is for this server by its Host, and by a path; CONNECT and expectations are refused", () => {
+  const here = allowedHosts(4242, { flag: "--allow-host", added: [] });
+  const outside = allowedHosts(4242, { flag: "--public", added: [], own: ["shop.test"] });
+  const rows: readonly (readonly [HttpRequest, RegExp])[] = [
+    [asked([]), /^$/],
+    [asked([], { fromOutside: true }), /^host_not_allowed: .*--public/],
+    [asked([], { rawHeaders: ["Host", "shop.test:4242"], fromOutside: true }), /^$/],
+    [asked([], { rawHeaders: ["Host", "shop.test:4242"] }), /^host_not_allowed: .*--allow-host/],
+    [asked([], { method: "CONNECT" }), /^method_not_allowed: this server is no proxy$/],
+    [asked(["Expect", "100-Continue"]), /^$/],
+    [asked(["Expect", "200-ok"]), /^invalid_request: Expect may only be 100-continue; got "200-ok"$/],
+    [asked(["Expect", "100-continue", "Expect", "x"]), /^invalid_request: Expect .* got "x"$/],
+    [asked([], { target: "*" }), /^invalid_request: the request target must be a path; got "\*"$/],
+    [asked([], { target: "http://evil.example/" }), /^invalid_request: the request target .*evil/],
+  ];
+  for (const [request, expected] of rows)
+    expect(verdictOf(checkRequest(request, { here, outside }))).toMatch(expected);
+  const connect = checkRequest(asked([], { method: "CONNECT" }), { here, outside });
+  expect(connect).toMatchObject({ refusal: { allow: "GET, POST" } });
+  const browser = verdictOf(refuseBrowsers(asked(["Origin", "https://evil.example"])));
+  expect(browser).toMatch(/^origin_not_allowed: .* by servers, not by pages; got Origin "https:/);
+});
+
+test("a form is from our own page by Sec-Fetch-Site, or else by one Origin; a refusal says what came", () => {
+  const origin = "https://pay.example";
+  const rows: readonly (readonly [lines: readonly string[], got: string])[] = [
+    [[SITE, "same-origin"], ""],
+    [[SITE, "same-origin", "Origin", "null"], ""],
+    [["Origin", `http://${HERE}`], ""],
+    [["Origin", `https://${HERE}`], ""],
+    [["Origin", origin], ""],
+    [[], "neither Sec-Fetch-Site nor Origin"],
+    [["Origin", origin, "Origin", origin], '"Origin https://pay.example, Origin https://pay.example"'],
+    [["Origin", "null"], '"Origin null"'],
+    [[SITE, "same-origin", SITE, "none"], '"Sec-Fetch-Site same-origin, Sec-Fetch-Site none"'],
+    [[SITE, "same-site", "Origin", origin], '"Sec-Fetch-Site same-site, Origin https://pay.example"'],
+  ];
+  const refused = "origin_not_allowed: this form is sent by the page that shows it, and by no other; got ";
+  for (const [lines, got] of rows)
+    expect([lines, verdictOf(requireOwnPage(asked(lines), origin))]).toEqual([lines, got && refused + got]);
+});
+
+test("another origin's page may lead a browser to a whole page, where that opens from anywhere, and do no more", () => {
+  const led = ["Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"];
+  const rows: readonly (readonly [request: HttpRequest, anywhere: string, own: string])[] = [
+    [asked([]), "", ""],
+    [asked([SITE, "same-origin"]), "", ""],
+    [asked([SITE, "none"]), "", ""],
+    [asked([SITE, "cross-site", ...led]), "", '"cross-site"'],
+    [asked([SITE, "cross-site"]), '"cross-site"', '"cross-site"'],
+    [asked([SITE, "cross-site", ...led], { method: "POST" }), '"cross-site"', '"cross-site"'],
+    [asked([SITE, "cross-site", ...led.slice(0, 2)]), '"cross-site"', '"cross-site"'],
+    [asked([SITE, "cross-site", ...led.slice(2)]), '"cross-site"', '"cross-site"'],
+    [asked([SITE, "none", SITE, "none", ...led]), '"none, none"', '"none, none"'],
+    [asked([SITE, "not-same-origin"]), '"not-same-origin"', '"not-same-origin"'],
+    [asked([SITE, "none-of-ours"]), '"none-of-ours"', '"none-of-ours"'],
+  ];
+  const refused = "origin_not_allowed: this is for the portal's own pages; got Sec-Fetch-Site ";
+  for (const [request, anywhere, own] of rows) {
+    const got = (["from anywhere", "from its own pages"] as const).map((opens) =>
+      verdictOf(refuseForeignPages(request, { opens })),
+    );
+    const expected = [anywhere, own].map((sites) => sites && refused + sites);
+    expect([request.rawHeaders, ...got]).toEqual([request.rawHeaders, ...expected]);
+  }
 });

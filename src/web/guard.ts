@@ -57,7 +57,7 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
   const isOwn =
     sites.length === 0
       ? origins.length === 1 && own.includes(origins[0] ?? "")
-      : sites.length === 1 && sites[0] === "same-origin";
+      : sites.join() === "same-origin";
   if (isOwn) return accept(undefined);
   const got = [
     ...sites.map((site) => `Sec-Fetch-Site ${site}`),
@@ -79,9 +79,7 @@ export function refuseForeignPages(
   { opens }: { readonly opens: "from anywhere" | "from its own pages" },
 ): Outcome<void> {
   const sites = headerLines(request, "sec-fetch-site");
-  if (sites.length === 0 || (sites.length === 1 && /^(same-origin|none)$/.test(sites[0] ?? ""))) {
-    return accept(undefined);
-  }
+  if (sites.length === 0 || /^(same-origin|none)$/.test(sites.join())) return accept(undefined);
   if (opens === "from anywhere" && sites.length === 1 && isNavigation(request)) return accept(undefined);
   return refuse(
     "origin_not_allowed",
