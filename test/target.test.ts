@@ -1,20 +1,22 @@
 import { expect, test } from "vitest";
 import { EVENT_TYPES, parseEventTypes, wants } from "../src/core/webhook/endpoint.ts";
-import { allowedAddresses, parseTarget } from "../src/core/webhook/target.ts";
+import { allowedAddresses, parseTarget, parseTargetHost, type Target } from "../src/core/webhook/target.ts";
 import { createHarness } from "./support/harness.ts";
 import { openWebhookSite } from "./support/webhook-site.ts";
 
 const POLICY = { allowedHosts: ["shop.test", "10.1.2.3"], ownPort: 4242 };
 
-const ALLOWED: readonly (readonly [url: string, addresses: readonly string[] | null])[] = [
-  ["http://localhost:3000/hooks", ["127.0.0.1", "::1"]],
-  ["http://localhost/hooks", ["127.0.0.1", "::1"]],
-  ["https://localhost:8443/hooks?a=1", ["127.0.0.1", "::1"]],
-  ["http://127.0.0.1:3000", ["127.0.0.1"]],
-  ["http://127.8.9.10:3000/", ["127.8.9.10"]],
-  ["http://[::1]:3000/", ["::1"]],
-  ["http://shop.test/hooks", null],
-  ["http://10.1.2.3:8080/hooks", null],
+const ALLOWED: readonly (readonly [url: string, port: number, addresses: readonly string[] | null])[] = [
+  ["http://localhost:3000/hooks", 3000, ["127.0.0.1", "::1"]],
+  ["http://localhost/hooks", 80, ["127.0.0.1", "::1"]],
+  ["https://localhost/hooks", 443, ["127.0.0.1", "::1"]],
+  ["https://localhost:8443/hooks?a=1", 8443, ["127.0.0.1", "::1"]],
+  ["http://localhost:3000/?of=http://a:01/", 3000, ["127.0.0.1", "::1"]],
+  ["http://127.0.0.1:3000", 3000, ["127.0.0.1"]],
+  ["http://127.8.9.10:3000/", 3000, ["127.8.9.10"]],
+  ["http://[::1]:3000/", 3000, ["::1"]],
+  ["http://shop.test/hooks", 80, null],
+  ["http://10.1.2.3:8080/hooks", 8080, null],
 ];
 
 /** Where clouds answer a machine with its own credentials. */
@@ -125,6 +127,7 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
       "data:text/plain,x",
       "unix:/var/run/docker.sock",
       "ws://localhost/",
+      "xhttp://localhost:3000/",
       "http:localhost:3000",
       "http:/localhost:3000",
       "http:///localhost:3000",
@@ -134,6 +137,9 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
       "http://local\nhost/",
       "http://local\thost/",
       "http://localhost:99999/",
+      "http://localhost:03000/",
+      "http://localhost:03000",
+      "https://localhost:08443?a=1",
       "http://",
       `http://localhost/${"a".repeat(2048)}`,
     ],
@@ -147,6 +153,7 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
       "http://localhost/@",
       "http://localhost\\@evil.example/",
       "http://:@localhost/",
+      "http://user@localhost:99999/",
     ],
   ],
   [/must not have a fragment/, ["http://localhost/#", "http://localhost/#a"]],
@@ -163,9 +170,9 @@ const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = 
 ];
 
 test("this machine and hosts that were allowed are targets", () => {
-  for (const [url, addresses] of ALLOWED) {
-    const target = parseTarget(url, POLICY);
-    expect([url, target.ok && target.value.addresses]).toEqual([url, addresses]);
+  for (const [url, port, addresses] of ALLOWED) {
+    const value = { url: new URL(url).href, host: new URL(url).hostname, port, addresses };
+    expect(parseTarget(url, POLICY)).toEqual({ ok: true, value });
   }
 });
 
@@ -186,9 +193,14 @@ test("nothing else is, however it is spelled", () => {
   }
 });
 
-test("a name that was allowed leads to whom it names, and to nobody's receiver never", () => {
-  const parsed = parseTarget("http://shop.test:4242/hooks", POLICY);
+function targetOf(url: string): Target {
+  const parsed = parseTarget(url, POLICY);
   if (!parsed.ok) throw new Error(parsed.refusal.message);
+  return parsed.value;
+}
+
+test("a name that was allowed leads to whom it names, and to nobody's receiver never", () => {
+  const target = targetOf("http://shop.test:4242/hooks");
   const rows: readonly (readonly [readonly string[], readonly string[] | false])[] = [
     [["192.168.1.20"], ["192.168.1.20"]],
     [
@@ -208,6 +220,11 @@ test("a name that was allowed leads to whom it names, and to nobody's receiver n
     [["::1"], false],
     [["::ffff:127.0.0.1"], false],
     ...METADATA.map((address) => [[address], false] as const),
+    // They embed an IPv4 address.
+    ...["64:ff9b::a00:5", "::ffff:0:a00:5", "2002:a00:5::1", "2001::1"].map(
+      (address) => [[address], false] as const,
+    ),
+    [["::ffff:10.0.0.5"], ["::ffff:10.0.0.5"]],
     [["fd00:ec2::254", "10.0.0.5", "100.100.100.200"], ["10.0.0.5"]],
     [
       ["100.100.100.201", "fd12:3456::1"],
@@ -217,13 +234,54 @@ test("a name that was allowed leads to whom it names, and to nobody's receiver n
     ...["127.1", "010.0.0.5", "0xa.0.0.5", "167772165", "10.5", "::10.0.0.5", "::ffff:010.0.0.5"].map(
       (address) => [[address], false] as const,
     ),
+    ...["1::ffff:10.0.0.5", "::ffff:10.0.0.5x"].map((address) => [[address], false] as const),
     [[], false],
     [["169.254.1.1", "10.0.0.5"], ["10.0.0.5"]],
   ];
   for (const [resolved, expected] of rows) {
-    const addresses = allowedAddresses(parsed.value, resolved, POLICY);
+    const addresses = allowedAddresses(target, resolved, POLICY);
     expect([resolved, addresses.ok && addresses.value]).toEqual([resolved, expected]);
   }
+});
+
+test("loopback is a target of a name but for the sandbox's own port, and a refusal says where the name leads", () => {
+  const loopback = ["127.0.0.1", "::1"];
+  const rows: readonly (readonly [url: string, resolved: readonly string[], expected: unknown])[] = [
+    ["http://shop.test:8080/", loopback, { ok: true, value: loopback }],
+    ["http://localhost:8080/", ["10.0.0.5"], { ok: true, value: loopback }],
+    ["http://shop.test:4242/", loopback, "shop.test leads to 127.0.0.1, ::1, where nothing is sent"],
+    ["http://shop.test:8080/", [], "shop.test leads to no address, where nothing is sent"],
+  ];
+  for (const [url, resolved, expected] of rows) {
+    const refused = { ok: false, refusal: { code: "invalid_parameter", message: expected } };
+    const allowed = allowedAddresses(targetOf(url), resolved, POLICY);
+    expect(allowed).toEqual(typeof expected === "string" ? refused : expected);
+  }
+});
+
+test("a host to allow is taken as a URL has it, in any case of letters, and a refusal says what is wrong", () => {
+  const taken = ["shop.test", "Shop.TEST", "a", "shop-1.test", "10.1.2.3", "127.0.0.1", "[::1]", "[fd12::1]"];
+  for (const host of taken) expect(parseTargetHost(host)).toEqual({ ok: true, value: host.toLowerCase() });
+  const rows: readonly (readonly [said: string, hosts: readonly string[]])[] = [
+    [
+      "expected HOST without a port; got ",
+      ["", "_a", "shop-", "-a", "a.", "a..b", "a:80", "::1", "[::1]:80"],
+    ],
+    ["expected HOST without a port; got ", ["1.2.3.4.5", "[1::2::3]"]],
+    ["; write it that way", ["127.1", "0x7f.0.0.1", "[0::1]"]],
+    ["; name the host of your receiver", ["0.0.0.0", "0", "[::]", "[fe80::1]", "169.254.169.254"]],
+  ];
+  for (const [said, hosts] of rows) {
+    const message = expect.stringContaining(said) as string;
+    for (const host of hosts)
+      expect([host, parseTargetHost(host)]).toMatchObject([
+        host,
+        { ok: false, refusal: { code: "invalid_parameter", message } },
+      ]);
+  }
+  expect(parseTargetHost("127.1")).toMatchObject({
+    refusal: { message: '"127.1" means 127.0.0.1; write it that way' },
+  });
 });
 
 test("an address that nothing is ever sent to is refused at the start, however it is spelled", async () => {

@@ -64,7 +64,7 @@ export type Target = {
  */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target> {
   const url = text.length <= MAX_URL_LENGTH && URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && (url.username !== "" || url.password !== "" || text.includes("@"))) {
+  if (text.includes("@")) {
     return refuse("invalid_parameter", "the address must not hold a user, a password or an @");
   }
   const spelled = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
@@ -76,7 +76,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
       `the address must be an http or https URL; got ${printableLiteral(text)}`,
     );
   }
-  if (url.hash !== "" || text.includes("#")) {
+  if (text.includes("#")) {
     return refuse("invalid_parameter", `the address must not have a fragment; got ${printableLiteral(text)}`);
   }
   const host = url.hostname;
@@ -114,7 +114,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   if (!HOST.test(host) || host.includes("..") || !URL.canParse(url))
     return refuse("invalid_parameter", `expected HOST without a port; got ${printableLiteral(text)}`);
   const { hostname } = new URL(url);
-  const address = hostname.replace(/^\[|\]$/g, "");
+  const address = hostname.replace(/[[\]]/g, "");
   if (ipaddr.isValid(address) && isNeverSentTo(address))
     return refuse("invalid_parameter", `nothing is ever sent to ${hostname}; name the host of your receiver`);
   if (hostname === host) return accept(host);
@@ -156,9 +156,9 @@ function isNeverSentTo(address: string): boolean {
 
 /** Whether a resolver's text is an address as all read it: not `010.0.0.1`, which is another one to some. */
 function isPlainAddress(address: string): boolean {
-  const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
+  const dotted = /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address;
   // ipaddr.js reads every IPv6 address with a dotted end as a mapped one, also `::10.0.0.1`.
-  if (address.includes(".")) return ipaddr.IPv4.isValidFourPartDecimal(mapped ?? address);
+  if (address.includes(".")) return ipaddr.IPv4.isValidFourPartDecimal(dotted);
   return ipaddr.IPv6.isValid(address);
 }
 
