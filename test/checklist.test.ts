@@ -195,6 +195,26 @@ const ROWS: readonly Row[] = [
   ["return_origins", {}, "pass", "a return origin is registered", RETURN],
   [
     "return_origins",
+    {
+      returnOrigins: ["https://shop.example", "https://b.example"].map((origin) => ({
+        origin,
+        createdAt: NOW,
+      })),
+    },
+    "pass",
+    "2 return origins are registered",
+    RETURN,
+  ],
+  // Where an origin is does not matter as long as nobody came back to it.
+  [
+    "return_origins",
+    { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturn: null },
+    "unknown",
+    "was not run",
+    RETURN,
+  ],
+  [
+    "return_origins",
     { returnOrigins: [] },
     "fail",
     "no return origin",
@@ -276,6 +296,14 @@ const ROWS: readonly Row[] = [
     "fail",
     "no endpoint is enabled",
     `checkout endpoints enable ${ENDPOINT}`,
+  ],
+  // One that a drill holds for the moment counts.
+  [
+    "webhook_verification",
+    { endpoints: [endpoint({ state: "paused", pausedBy: "drill" })] },
+    "pass",
+    "the endpoint accepts",
+    CHECK,
   ],
   ["webhook_verification", drilled(null), "unknown", "was not run", CHECK],
   [
@@ -520,6 +548,41 @@ test("evidence has the ids, times and steps of what was seen", () => {
   });
 });
 
+test("evidence has every capability of a kind, endpoints that are paused, and drills that run", () => {
+  const evidenceOf = (name: ItemName, more: Partial<ReadinessFacts>) =>
+    judge({ ...READY, ...more }, NOW).items.find((item) => item.name === name)?.evidence;
+  const capabilities = ["EUR", "JPY"].map((one) => ({ kind: "currency", name: one, active: true }) as const);
+  expect(evidenceOf("production_credential", {})).toEqual([
+    { what: "administrator: approve_credential", reference: "act 2", at: NOW - 998 },
+  ]);
+  expect(evidenceOf("store_active", { capabilities })).toContainEqual({
+    what: "currency active: EUR, JPY",
+    reference: null,
+    at: null,
+  });
+  expect(evidenceOf("return_origins", { returnOrigins: [] })).toEqual([]);
+  const paused = [
+    endpoint({ state: "paused", reason: "20 deliveries failed" }),
+    endpoint({ state: "paused", id: STORE }),
+    endpoint({ state: "disabled" }),
+  ];
+  expect(evidenceOf("webhook_verification", { endpoints: paused })).toEqual([
+    { what: `${HOOKS} is paused: 20 deliveries failed`, reference: ENDPOINT, at: null },
+    { what: `${HOOKS} is paused: `, reference: STORE, at: null },
+  ]);
+  const underway = [
+    { id: DRILL, drill: "webhook", since: NOW - 8 },
+    { id: DRILL, drill: "idempotency", since: NOW - 7 },
+  ] as const;
+  expect(evidenceOf("idempotency_replay", { ...idempotency({}), underway })).toEqual([
+    {
+      what: "an idempotency drill is running: the answer of one create is dropped",
+      reference: null,
+      at: NOW - 7,
+    },
+  ]);
+});
+
 test("of a drill in which everything failed the first steps are shown", () => {
   const steps = Array.from({ length: 15 }, (_, number) => ({ ...FAILED_STEP, name: `step_${number}` }));
   const { items } = judge({ ...READY, ...drilled(drill({ passed: false, steps })) }, NOW);
@@ -545,6 +608,8 @@ test("a pass that leans on a risk is ready with risks, and a risk is no reason t
     [origins("http://127.0.0.1", "http://[::1]:8080", "https://localhost:3000"), "ready_with_risks", 1],
     [origins("http://localhost:3000", "https://shop.example"), "ready", 0],
     [origins("https://localhost.example", "http://localhost"), "ready", 0],
+    [origins("http://shop.example"), "ready_with_risks", 1],
+    [{ ...origins("http://localhost:3000"), browserReturn: null }, "not_ready", 0],
     // What is drilled in a sandbox stands on this machine.
     [drilled(drill()), "ready", 0],
     // Events of orders were not sent, or not all of them.
@@ -567,6 +632,66 @@ test("a pass that leans on a risk is ready with risks, and a risk is no reason t
     "ready_with_risks",
     "not_ready",
   ]);
+});
+
+test("an item that passes with a risk says what to do about it", () => {
+  const local = { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] };
+  const waive = (one: Waiver["drill"]) => ({ waivers: [{ drill: one, reason: "later", at: NOW - 1 }] });
+  const rows: readonly (readonly [
+    Partial<ReadinessFacts>,
+    ItemName,
+    reason: string,
+    next: string,
+    risk: RegExp,
+  ])[] = [
+    [
+      local,
+      "return_origins",
+      "a return origin is registered",
+      "checkout return-origins add https://shop.example",
+      /^every return origin is http or on this machine/,
+    ],
+    [
+      { ...waive("browser_return"), browserReturn: null },
+      "return_origins",
+      "a return origin is registered",
+      RETURN,
+      /browser-return is waived/,
+    ],
+    [
+      drilled(drill({ steps: [] })),
+      "webhook_verification",
+      "the endpoint accepts valid webhooks and refuses invalid ones, and the shop books once",
+      CHECK,
+      /^the webhook drill of .* sent webhook\.test only/,
+    ],
+    // A waiver stays the risk where the drill that it stands in for left one open too.
+    [
+      { ...drilled(drill({ steps: [], at: OLD })), ...waive("webhook") },
+      "webhook_verification",
+      `the webhook drill of "${HOOKS}" is waived`,
+      CHECK,
+      /the drill of webhooks is waived/,
+    ],
+    [
+      { duplicates: null, ...waive("duplicates") },
+      "webhook_verification",
+      "the drill of duplicates is waived",
+      TWICE,
+      /duplicates is waived/,
+    ],
+  ];
+  for (const [facts, name, reason, next, risk] of rows) {
+    const found = judge({ ...READY, ...facts }, NOW).items.find((item) => item.name === name);
+    const assumptions = [expect.stringMatching(risk)];
+    expect(found).toMatchObject({ status: "pass", reason, next, assumptions });
+  }
+  const both = { ...local, ...waive("browser_return"), browserReturn: null };
+  const { items } = judge({ ...READY, ...both }, NOW);
+  expect(items.find(({ name }) => name === "return_origins")).toMatchObject({
+    next: RETURN,
+    assumptions: [expect.stringContaining("on this machine"), expect.stringContaining("is waived")],
+  });
 });
 
 test("a waiver stands in for a drill for 7 days, as a risk; a failure after it outweighs it", () => {
@@ -602,6 +727,26 @@ test("a waiver stands in for a drill for 7 days, as a risk; a failure after it o
   }
   const [risk] = judge({ ...READY, ...missing, ...waive() }, NOW).items.flatMap((item) => item.assumptions);
   expect(risk).toBe("the drill of browser-return is waived until 2026-01-22T11:59:59.000Z: no return page");
+});
+
+test("a report names the items by their titles, in their order", () => {
+  const titles = [
+    "Production credential approved",
+    "Store and capabilities active",
+    "Return origins registered",
+    "Webhook verification passed",
+    "Idempotency replay passed",
+    "Production gate opened by an administrator",
+  ];
+  const report = {
+    ...judge(READY, NOW),
+    source: "sandbox",
+    service: "",
+    storeId: STORE,
+    judgedAt: NOW,
+  } as const;
+  const shown = [...reportMarkdown(report).matchAll(/^- ✅ \*\*(.+)\*\*/gm)];
+  expect(shown.map(([, title]) => title)).toEqual(titles);
 });
 
 test("JUnit has a failure or an error exactly where the exit code is not 0", () => {

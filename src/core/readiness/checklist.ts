@@ -280,8 +280,7 @@ function webhookProof(
   const what = `the webhook drill of ${where}`;
   const changed = "no longer counts: the address or the secret changed after it";
   const proof = proofOf({ kind: "webhook", what, subject, changed, drill, waivers }, now);
-  if (proof.status !== "pass" || proof.risks.length > 0 || drill === null || sentOrderEvents(drill.steps))
-    return proof;
+  if (proof.risks.length > 0 || drill === null || sentOrderEvents(drill.steps)) return proof;
   const risk = `${what} sent webhook.test only: with --order-view it sends forged events of an order too`;
   return { ...proof, risks: [risk] };
 }
