@@ -866,6 +866,7 @@ test("--target takes address, key and patience from the file, and its key goes n
         retries: 0,
         timeout: "2s",
       },
+      live: { base_url: "https://live.example/v1", api_key: { env: "LIVE_KEY" } },
     },
   });
   const env = { STAGING_KEY: "staging-key", CHECKOUT_API_KEY: "other-key" };
@@ -893,19 +894,29 @@ test("--target takes address, key and patience from the file, and its key goes n
   ]);
   sent.length = 0;
   const refused = [
-    [`${get} --target stagin`, env, 2, /has no target .*stagin.*; it has staging/],
+    [
+      `${get} --target stagin`,
+      env,
+      2,
+      /has no target .*stagin.*; it has staging, live.*add it to checkout\.config\.json/,
+    ],
     [
       `${get} --target staging`,
       {},
       4,
-      /:1:\d+: targets\.staging\.api_key\.env: the environment variable STAGING_KEY is not set/,
+      /credential_missing.*:1:\d+: targets\.staging\.api_key\.env: the environment variable STAGING_KEY is not set.*set STAGING_KEY to a key of that service/,
     ],
-    [`${get} --target staging --base-url http://127.0.0.1:9/v1`, env, 2, /exclude each other/],
+    [
+      `${get} --target staging --base-url http://127.0.0.1:9/v1`,
+      env,
+      2,
+      /"--target and --base-url exclude each other.*leave one of them out/,
+    ],
     [
       get,
       { ...env, CHECKOUT_TARGET: "staging", CHECKOUT_BASE_URL: "http://127.0.0.1:9/v1" },
       2,
-      /exclude each other/,
+      /"CHECKOUT_TARGET and CHECKOUT_BASE_URL exclude each other/,
     ],
   ] as const;
   for (const [words, given, code, message] of refused) {
@@ -915,6 +926,41 @@ test("--target takes address, key and patience from the file, and its key goes n
   expect(sent).toEqual([]);
   const lost = await ask(harness, "orders create --order-id o-1 --price-id p-1 --target staging", { env });
   expect(lost.stderr).toContain("--target staging");
+});
+
+test("what a target leaves open is by default, a flag wins over it, and there is no target without a file", async () => {
+  const harness = createHarness();
+  const whoami = (words: string, env: Readonly<Record<string, string>> = {}) =>
+    ask(harness, `whoami --target live${words}`, { env: { LIVE_KEY: "live-key", ...env } });
+  const without = await whoami("");
+  expect([without.code, without.stderr]).toEqual([
+    2,
+    expect.stringMatching(/no checkout\.config\.json here .*live.*name the service with --base-url/),
+  ]);
+  save(harness.cwd, {});
+  expect((await whoami("")).stderr).toMatch(/has no target .*live.*; it has none/);
+  save(harness.cwd, {
+    targets: { live: { base_url: "https://live.example/v1", api_key: { env: "LIVE_KEY" } } },
+  });
+  const other = { CHECKOUT_STORE_ID: SECOND };
+  expect((await whoami("", other)).said).toMatchObject({
+    store_id: { value: null },
+    dir: { source: "default" },
+    timeout_ms: { value: 10_000, source: "default" },
+    retries: { value: 5, source: "default" },
+  });
+  const flagged = await whoami(
+    ` --store ${FIRST} --timeout 3s --retries 1 --dir ${join(harness.cwd, "state")}`,
+    other,
+  );
+  expect(flagged.said).toMatchObject({
+    store_id: { value: FIRST, source: "--store" },
+    dir: { value: join(harness.cwd, "state"), source: "--dir" },
+    timeout_ms: { value: 3000, source: "--timeout" },
+    retries: { value: 1, source: "--retries" },
+  });
+  const proxied = await whoami("", { HTTPS_PROXY: "ftp://proxy.example" });
+  expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
 });
 
 test("two projects of one repository, each with its file and folder, at once on default ports, are never mixed up", async () => {

@@ -110,7 +110,7 @@ export async function readTarget<Options extends ServiceOptions>(
 ): Promise<Outcome<Options, Problem>> {
   if (options.target === undefined) return accept(options);
   const { withTarget } = await import("./config/named-target.ts");
-  return withTarget(world, options);
+  return withTarget(world, { name: options.target, options });
 }
 
 /** v1 of the very sandbox that a command controls. A key that the environment has for another service stays here. */

@@ -13,11 +13,9 @@ import { loadConfig, type LoadedConfig } from "./load.ts";
  */
 export async function withTarget<Options extends ServiceOptions>(
   world: World,
-  options: Options,
+  { name, options }: { readonly name: string; readonly options: Options },
 ): Promise<Outcome<Options, Problem>> {
-  const { target: name, baseUrl } = options;
-  if (name === undefined) return accept(options);
-  if (baseUrl !== undefined) {
+  if (options.baseUrl !== undefined) {
     const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
     if (isTarget === isAddress) {
       const [one, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
