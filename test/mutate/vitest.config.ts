@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-/** The tests that run for each change of `npm run mutate`: those of the core, and those that ask v1 in one process. */
+/** The tests that run for each change of `npm run mutate`: of the core, of v1 and of the configuration, in one process. */
 const TESTS = [
   "api-v1",
   "checklist",
+  "config",
   "core",
   "json",
   "page-security",
