@@ -4,6 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import Database from "better-sqlite3";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { deriveIdempotencyKey, LOCAL_SANDBOX } from "../src/core/checkout/idempotency-key.ts";
 import { variableOf } from "../src/cli/option-rules.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { readConfig } from "../src/core/config/read.ts";
@@ -961,6 +962,34 @@ test("what a target leaves open is by default, a flag wins over it, and there is
   });
   const proxied = await whoami("", { HTTPS_PROXY: "ftp://proxy.example" });
   expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
+});
+
+test("a create at a target has the key of its service: a sandbox of this machine by its store, whatever its port", async () => {
+  const harness = createHarness();
+  const keys: (string | undefined)[] = [];
+  harness.setFault((request) => {
+    keys.push(request.headers["Idempotency-Key"]);
+    return Promise.resolve({ ok: false, failure: "unreachable", message: "no" });
+  });
+  const [here, there] = ["http://127.0.0.1:9/v1", "https://pay.example/v1"];
+  const rows = [
+    ["shop", here, FIRST, LOCAL_SANDBOX],
+    ["any", here, undefined, here],
+    ["pay", there, FIRST, there],
+  ] as const;
+  const target = { api_key: { env: "LIVE_KEY" }, retries: 0 };
+  const targets = rows.map(
+    ([name, url, store_id]) => [name, { ...target, base_url: url, store_id }] as const,
+  );
+  save(harness.cwd, { targets: Object.fromEntries(targets) });
+  for (const [name] of rows) {
+    const create = `orders create --order-id o-1 --price-id p-1 --target ${name}`;
+    expect((await ask(harness, create, { env: { LIVE_KEY: "live-key" } })).code).toBe(7);
+  }
+  const once = { endpoint: "orders", orderId: "o-1", attempt: 1 };
+  expect(keys).toEqual(
+    rows.map(([, , storeId = null, service]) => deriveIdempotencyKey({ ...once, storeId, service })),
+  );
 });
 
 test("two projects of one repository, each with its file and folder, at once on default ports, are never mixed up", async () => {
