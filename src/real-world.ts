@@ -352,6 +352,10 @@ const files: Files = {
       if (codeOf(error) !== "ENOENT") throw error;
     }
   },
+  rename: (from, to) => {
+    renameSync(from, to);
+    flushFolder(dirname(to));
+  },
   removeUnfinished: (folder) => {
     for (const name of readdirSync(folder)) {
       const pid = UNFINISHED.exec(name)?.[1];

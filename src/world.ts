@@ -176,6 +176,8 @@ export type Files = {
   /** Makes a file; false if it is already there. */
   readonly createNew: (path: string, content: string | Uint8Array) => boolean;
   readonly remove: (path: string) => void;
+  /** Gives a file another name in its folder, atomically, in the place of one that has it. */
+  readonly rename: (from: string, to: string) => void;
   /** Removes what processes that have ended left half-written in a folder. */
   readonly removeUnfinished: (folder: string) => void;
   /** Makes a folder, and those above it, for its owner alone. */

@@ -714,3 +714,44 @@ test("a sandbox that keeps nothing has its snapshots in its memory, and says wha
   const refused = await run("snapshots create two --file two.snapshot");
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--file")]);
 });
+
+test("a snapshot stays until the one that takes its place is restored, or written to the file that was named", async () => {
+  const { harness, run, sandbox, order, first } = await openTwo();
+  const folder = join(harness.cwd, ".checkout/snapshots");
+  const kept = () => readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))]);
+  const file = (name: string) => join(harness.cwd, name);
+  await run("snapshots create good");
+  await run(`snapshots create all --all --file ${file("all")}`);
+  await run(`snapshots create tea --store ${TEA} --file ${file("tea")}`);
+  await order(first, "later");
+  await run(`snapshots create later --file ${file("later")}`);
+  writeFileSync(file("damaged"), readFileSync(file("later")).fill(0xff, 9000, 9100));
+  const before = kept();
+  const failing: readonly (readonly [string, number])[] = [
+    [`snapshots restore good --file ${file("damaged")}`, 1],
+    [`snapshots restore good --file ${file("nowhere")}`, 1],
+    [`snapshots restore good --all --file ${file("later")}`, 5],
+    [`snapshots restore good --store ${first} --file ${file("tea")}`, 5],
+    [`snapshots create good --file ${file("no/such/folder")}`, 1],
+    [`snapshots create all --all --file ${harness.cwd}`, 1],
+  ];
+  for (const isLive of [true, false]) {
+    for (const [line, code] of failing) {
+      await run(line, code);
+      expect([isLive, line, kept()]).toEqual([isLive, line, before]);
+    }
+    if (isLive) await sandbox.stop();
+  }
+  const restarted = await harness.start();
+  for (const [round, name] of ["later", "good"].entries()) {
+    if (round > 0) await restarted.stop();
+    await harness.run(["snapshots", "restore", "good", "--file", file("later")]);
+    expect([round, kept().map(([kind]) => kind)]).toEqual([round, before.map(([kind]) => kind)]);
+    expect(readFileSync(join(folder, "good.snapshot"))).toEqual(readFileSync(file("later")));
+    const written = JSON.parse(
+      await run(`snapshots create ${name} --file ${file("again")} --json`),
+    ) as object;
+    expect(written).toMatchObject({ replaced: true, snapshot: { name, store_id: first } });
+    expect(readFileSync(join(folder, `${name}.snapshot`))).toEqual(readFileSync(file("again")));
+  }
+});

@@ -4,8 +4,14 @@ import type { SnapshotShelf } from "../../sandbox/snapshot/shelf.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "./files.ts";
 
+/** Named snapshots that are files. */
+export type SnapshotFiles = SnapshotShelf & {
+  /** Gives a snapshot another name, in the place of an older one, as `write` does. */
+  readonly rename: (from: string, to: string) => void;
+};
+
 /** The snapshots of a state folder: files of its owner alone, made with the first of them. */
-export function snapshotsIn({ files }: Pick<World, "files">, folder: string): SnapshotShelf {
+export function snapshotsIn({ files }: Pick<World, "files">, folder: string): SnapshotFiles {
   const path = stateFile(folder, "snapshots");
   const fileOf = (name: string): string => join(path, snapshotFileName(name));
   // A folder, a link or a pipe of this name is none of ours; who opened a pipe would wait for ever.
@@ -26,6 +32,7 @@ export function snapshotsIn({ files }: Pick<World, "files">, folder: string): Sn
       files.removeUnfinished(path);
       files.write(fileOf(name), bytes);
     },
+    rename: (from, to) => files.rename(fileOf(from), fileOf(to)),
     remove: (name) => files.remove(fileOf(name)),
   };
 }

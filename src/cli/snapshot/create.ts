@@ -6,15 +6,18 @@ import { printable } from "../../core/text.ts";
 import { createSnapshot } from "../../sandbox/snapshot/named.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { callSandbox, inStore, refusedProblem } from "../control-command.ts";
+import type { SnapshotFiles } from "../folder/snapshots.ts";
 import { fail, type Ending, type Problem } from "../problem.ts";
 import { namedStoreOf } from "./named-store.ts";
 import {
   atSnapshots,
+  besideOlder,
   checkCommand,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
   shelfOf,
   typedPath,
+  type ActingName,
   type SnapshotOptions,
 } from "./place.ts";
 
@@ -58,32 +61,43 @@ function create(
 ): Promise<Outcome<Created, Problem>> {
   return atSnapshots<Created>(context, options, {
     live: async (target, folder) => {
-      const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
-      if (shelf?.ok === false) return shelf;
-      const body = { name };
+      const shelf = options.file === undefined ? accept(undefined) : shelfOf(context, folder);
+      if (!shelf.ok) return shelf;
       const store = options.all === true ? accept(target) : await inStore(context, options, target);
       if (!store.ok) return store;
-      const taken =
-        options.all === true
-          ? await callSandbox(context, target, { name: "createSnapshot", body, nextAfter })
-          : await callSandbox(context, store.value, { name: "createStoreSnapshot", body, nextAfter });
-      const bytes = taken.ok ? shelf?.value.read(name) : undefined;
-      if (bytes !== undefined) copyTo(context, options, bytes);
-      return taken;
+      return writtenTo(context, options, { name, shelf: shelf.value }, ({ name: taken, signal }) => {
+        const body = { name: taken };
+        return options.all === true
+          ? callSandbox(context, target, { name: "createSnapshot", body, signal, nextAfter })
+          : callSandbox(context, store.value, { name: "createStoreSnapshot", body, signal, nextAfter });
+      });
     },
     stopped: async (stopped) => {
       const scope: Outcome<SnapshotScope, Problem> =
         options.all === true ? accept("all") : await namedStoreOf(context, options, stopped);
       if (!scope.ok) return scope;
-      const taken = createSnapshot(stopped, name, scope.value);
-      if (!taken.ok) return fail(refusedProblem(taken.refusal, nextAfter));
-      const bytes = stopped.snapshotShelf.read(name);
-      if (bytes !== undefined) copyTo(context, options, bytes);
-      return taken;
+      return writtenTo(context, options, { name, shelf: stopped.snapshotShelf }, async (taken) => {
+        const created = createSnapshot(stopped, taken.name, scope.value);
+        return created.ok ? created : fail(refusedProblem(created.refusal, nextAfter));
+      });
     },
   });
 }
 
-function copyTo({ world }: Pick<Context, "world">, { file }: SnapshotOptions, bytes: Uint8Array): void {
-  if (file !== undefined) world.files.write(typedPath(world, file), bytes);
+/** Takes a snapshot; where a file is named, it is there under its name once that one was written. */
+function writtenTo(
+  { world }: Pick<Context, "world">,
+  { file }: SnapshotOptions,
+  { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
+  act: (taken: ActingName) => Promise<Outcome<Created, Problem>>,
+): Promise<Outcome<Created, Problem>> {
+  if (file === undefined || shelf === undefined) return act({ name });
+  return besideOlder(world, { shelf, name }, async (beside) => {
+    const created = await act(beside);
+    const bytes = created.ok ? shelf.read(beside.name) : undefined;
+    if (!created.ok || bytes === undefined) return created;
+    world.files.write(typedPath(world, file), bytes);
+    const { snapshot } = created.value;
+    return accept({ snapshot: { ...snapshot, name }, replaced: shelf.size(name) !== undefined });
+  });
 }

@@ -4,12 +4,11 @@ import { SNAPSHOT_NAME } from "../../core/snapshot/snapshot.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { NamedSnapshotsContext } from "../../sandbox/snapshot/named.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
-import type { SnapshotShelf } from "../../sandbox/snapshot/shelf.ts";
 import type { World } from "../../world.ts";
 import { valueOption, type CommonOptions, type Context } from "../command.ts";
 import { controlTargetNow, targetOfFolder } from "../control-command.ts";
 import { noteTarget } from "../folder/notes.ts";
-import { snapshotsIn } from "../folder/snapshots.ts";
+import { snapshotsIn, type SnapshotFiles } from "../folder/snapshots.ts";
 import * as state from "../folder/state-folder.ts";
 import { inStoppedFolder, type Stopped } from "../folder/stopped.ts";
 import { isTyped } from "../option-rules.ts";
@@ -84,17 +83,42 @@ export async function atSnapshots<Value>(
 }
 
 /** The snapshots of a folder whose sandbox does not run, with what their verbs need. */
-export type StoppedSnapshots = Stopped & NamedSnapshotsContext;
+export type StoppedSnapshots = Stopped & NamedSnapshotsContext & { readonly snapshotShelf: SnapshotFiles };
 
 /** The snapshots of the folder of a sandbox, for a command that reads or writes a file beside them. */
 export function shelfOf(
   { world }: Pick<Context, "world">,
   folder: string | undefined,
-): Outcome<SnapshotShelf, Problem> {
+): Outcome<SnapshotFiles, Problem> {
   if (folder !== undefined) return accept(snapshotsIn(world, folder));
   const message =
     "--file works with the sandbox of a state folder, and this one is of none of this machine's";
   return fail(usageProblem(message, "leave --file out: its snapshots are in its memory"));
+}
+
+/** The name that a command's snapshot has while it acts. `signal`: the command is to stop. */
+export type ActingName = { readonly name: string; readonly signal?: AbortSignal };
+
+/**
+ * Acts on a snapshot of another name, which takes the name once all has gone well: until then, and where anything fails,
+ * an older one of the name stays as it was.
+ */
+export async function besideOlder<Value>(
+  world: Pick<World, "freshId" | "onStop">,
+  { shelf, name }: { readonly shelf: SnapshotFiles; readonly name: string },
+  act: (beside: ActingName) => Promise<Outcome<Value, Problem>>,
+): Promise<Outcome<Value, Problem>> {
+  const beside = `unfinished-${world.freshId()}`;
+  const interruption = new AbortController();
+  const unsubscribe = world.onStop(() => interruption.abort());
+  try {
+    const done = await act({ name: beside, signal: interruption.signal });
+    if (done.ok) shelf.rename(beside, name);
+    return done;
+  } finally {
+    unsubscribe();
+    shelf.remove(beside);
+  }
 }
 
 /** The path of a file that was typed. */

@@ -3,20 +3,22 @@ import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { restoreNamed } from "../../sandbox/snapshot/named.ts";
-import type { SnapshotShelf } from "../../sandbox/snapshot/shelf.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { callSandbox, inStore, refusedProblem } from "../control-command.ts";
+import type { SnapshotFiles } from "../folder/snapshots.ts";
 import { readCredentials } from "../folder/state-folder.ts";
 import { EXIT, fail, type Ending, type Problem } from "../problem.ts";
 import { isStoreTyped } from "../store/named-store.ts";
 import { namedStoreOf } from "./named-store.ts";
 import {
   atSnapshots,
+  besideOlder,
   checkCommand,
   fileOption,
   NEXT_AFTER_SNAPSHOT as nextAfter,
   shelfOf,
   typedPath,
+  type ActingName,
   type SnapshotOptions,
 } from "./place.ts";
 
@@ -34,7 +36,7 @@ export function registerSnapshotsRestore(parent: Command, registry: Registry): v
     ],
     options: [
       switchOption("--all", "the whole sandbox; other stores are deleted"),
-      fileOption("take it from this file first, under this name"),
+      fileOption("take it from this file; once it is restored, it has this name"),
     ],
     run: runRestore,
   });
@@ -62,43 +64,73 @@ function restore(
   const isOfStore = isStoreTyped(context.world);
   return atSnapshots<Restored>(context, options, {
     live: async (target, folder) => {
-      const shelf = options.file === undefined ? undefined : shelfOf(context, folder);
-      const taken = shelf?.ok === true ? takeFrom(context, options, { name, shelf: shelf.value }) : shelf;
-      if (taken?.ok === false) return taken;
+      const shelf = options.file === undefined ? accept(undefined) : shelfOf(context, folder);
+      if (!shelf.ok) return shelf;
       const store = isOfStore ? await inStore(context, options, target) : accept(target);
       if (!store.ok) return store;
       const all = options.all === true ? { all: true } : {};
-      const done = isOfStore
-        ? await callSandbox(context, store.value, { name: "restoreStoreSnapshot", body: { name }, nextAfter })
-        : await callSandbox(context, target, { name: "restoreSnapshot", body: { name, ...all }, nextAfter });
+      const done = await takenFrom(context, options, { name, shelf: shelf.value }, (taken) =>
+        isOfStore
+          ? callSandbox(context, store.value, {
+              name: "restoreStoreSnapshot",
+              body: { name: taken.name },
+              signal: taken.signal,
+              nextAfter,
+            })
+          : callSandbox(context, target, {
+              name: "restoreSnapshot",
+              body: { name: taken.name, ...all },
+              signal: taken.signal,
+              nextAfter,
+            }),
+      );
       if (done.ok) noteKeys(context, folder, done.value);
       return done;
     },
     stopped: async (stopped) => {
-      const taken = takeFrom(context, options, { name, shelf: stopped.snapshotShelf });
-      if (!taken.ok) return taken;
       const store = isOfStore ? await namedStoreOf(context, options, stopped) : accept("as_taken" as const);
       if (!store.ok) return store;
-      const done = await restoreNamed(stopped, name, options.all === true ? "all" : store.value);
-      if (!done.ok) return fail(refusedProblem(done.refusal, nextAfter));
-      noteKeys(context, stopped.folder, { stores: done.value });
-      return accept({ stores: done.value });
+      const scope = options.all === true ? "all" : store.value;
+      const done = await takenFrom(
+        context,
+        options,
+        { name, shelf: stopped.snapshotShelf },
+        async (taken) => {
+          const restored = await restoreNamed(stopped, taken.name, scope);
+          return restored.ok
+            ? accept({ stores: restored.value })
+            : fail(refusedProblem(restored.refusal, nextAfter));
+        },
+      );
+      if (done.ok) noteKeys(context, stopped.folder, done.value);
+      return done;
     },
   });
 }
 
-/** Puts a file among the snapshots of the folder; nothing where none is named. */
-function takeFrom(
+/** Restores a snapshot that is there, or the one in a file, which is there under this name once it was restored. */
+function takenFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
-  { name, shelf }: { readonly name: string; readonly shelf: SnapshotShelf },
-): Outcome<void, Problem> {
-  if (file === undefined) return accept(undefined);
+  { name, shelf }: { readonly name: string; readonly shelf: SnapshotFiles | undefined },
+  act: (taken: ActingName) => Promise<Outcome<Restored, Problem>>,
+): Promise<Outcome<Restored, Problem>> {
+  if (file === undefined || shelf === undefined) return act({ name });
   const path = typedPath(world, file);
   const bytes = world.files.readBytes(path);
-  if (bytes !== undefined) return accept(shelf.write(name, bytes));
+  if (bytes !== undefined)
+    return besideOlder(world, { shelf, name }, (beside) => {
+      shelf.write(beside.name, bytes);
+      return act(beside);
+    });
   const message = `there is no file ${printable(path)}`;
-  return fail({ exitCode: EXIT.failed, code: "file_missing", message, next: "name the file of a snapshot" });
+  const missing = {
+    exitCode: EXIT.failed,
+    code: "file_missing",
+    message,
+    next: "name the file of a snapshot",
+  };
+  return Promise.resolve(fail(missing));
 }
 
 /** No key is in a snapshot: who has one of a store that was not here can use it, and commands have none. */
