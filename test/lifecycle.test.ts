@@ -9,14 +9,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { API_KEY_RANDOM_BYTES, formatTestKey } from "../src/core/credential.ts";
 import { environmentText } from "../src/cli/sandbox/env.ts";
 import type { Ready } from "../src/cli/sandbox/ready.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type Result } from "./support/harness.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
+import { REAL } from "./support/real.ts";
 import { tempFolder } from "./support/temp-folder.ts";
+import { startSandbox } from "../src/testing/testing.ts";
+import type { OutboundResult } from "../src/world.ts";
 
 const FIELDS =
   "event base_url portal_url checkout_origin merchant_id store_id store_name api_key signing_secret control_token data_dir ephemeral already_running sign_in_url pid version";
@@ -283,6 +286,53 @@ test("stop ends the sandbox and waits for it, with signals and without, and is d
       expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, { stopped: false, pid: null }]);
       expect((await typed("sandbox start --detach")).code).toBe(0);
     }
+  }
+});
+
+test("a stop asks first, and sends a signal only to a sandbox that does not answer", async () => {
+  const harness = createHarness();
+  const typed = typing(harness);
+  const rows = [
+    ["it answers", (_request: unknown, deliver: () => Promise<OutboundResult>) => deliver(), 0],
+    ["it hangs", () => Promise.resolve({ ok: false, failure: "timeout", message: "no answer" } as const), 1],
+  ] as const;
+  for (const [what, fault, signals] of rows) {
+    const sandbox = await harness.start();
+    harness.setFault(fault);
+    const sent: number[] = [];
+    const terminate = (pid: number) => {
+      sent.push(pid);
+      void sandbox.stop();
+      return "sent" as const;
+    };
+    expect([what, (await typed("sandbox stop", { world: { terminate } })).code]).toEqual([what, 0]);
+    expect(sent).toEqual(Array.from({ length: signals }, () => sandbox.ready.pid));
+  }
+});
+
+test("a stop of a sandbox within a program leaves the program alone, also where it cannot be asked", async () => {
+  const harness = createHarness();
+  const terminate = () => {
+    throw new Error("the program would have ended");
+  };
+  const { processStart, send, sleep, monotonic } = REAL;
+  const world = { processStart, send, sleep, monotonic, terminate };
+  const folder = join(harness.cwd, ".checkout");
+  for (const port of [0, null]) {
+    const sandbox = await startSandbox({ state: { folder }, port });
+    onTestFinished(() => sandbox.close());
+    const stopped = await harness.run(["sandbox", "stop", "--json"], { world });
+    if (port === null) {
+      expect([stopped.code, problemIn(stopped).next]).toEqual([1, expect.stringContaining("in its program")]);
+      expect(await sandbox.store.events.list()).toEqual([]);
+      continue;
+    }
+    expect([stopped.code, JSON.parse(stopped.stdout)]).toMatchObject([
+      0,
+      { pid: process.pid, stopped: true },
+    ]);
+    expect(() => harness.readState("run.json")).toThrow("ENOENT");
+    await expect(sandbox.store.events.list()).rejects.toThrow("closed");
   }
 });
 

@@ -55,6 +55,8 @@ const run = z.object({
   store_id: z.optional(z.string()),
   /** Sandboxes before decision 96 do not write it. */
   instance_id: z.optional(z.string()),
+  /** Whether the process is a program of the user's, which goes on when its sandbox has stopped. */
+  is_guest: z.optional(z.boolean()),
 });
 
 /**

@@ -47,7 +47,12 @@ export async function run(
   const door = createDoor(guest.world, hasSocket);
   const served = Promise.withResolvers<Served>();
   const stop = Promise.withResolvers<void>();
-  const host = { world: { ...guest.world, listen: door.listen }, printer: SILENT, version: VERSION };
+  const host = {
+    world: { ...guest.world, listen: door.listen },
+    printer: SILENT,
+    version: VERSION,
+    isGuest: true,
+  };
   let isClosed = false;
   const ended = serveSandbox(host, options, {
     place: { folder, log },

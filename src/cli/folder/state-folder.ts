@@ -207,11 +207,11 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStart">,
   folder: string,
-  controlToken: string,
+  told: Pick<Run, "control_token" | "is_guest">,
 ): Outcome<Run, Problem> {
   const started = world.processStart(world.pid) ?? "";
   const own = { pid: world.pid, started, folder: idOf(world, folder) };
-  const run: Run = { ...own, port: null, control_token: controlToken };
+  const run: Run = { ...own, port: null, ...told };
   const path = stateFile(folder, "run");
   const claim = claimFile(world, path, { text: JSON.stringify(run), ...own });
   if (claim === "unknown") return unreadable(path, "what checkout wrote to it");

@@ -27,7 +27,7 @@ export async function inStoppedFolder<Value>(
   const folder = found.value;
   const path = stateFile(folder, "database");
   if (!world.files.exists(path)) return fail(nothingThere(folder));
-  const run = state.claimFolder(world, folder, state.newToken(world, "control"));
+  const run = state.claimFolder(world, folder, { control_token: state.newToken(world, "control") });
   if (!run.ok) return run;
   try {
     const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world });

@@ -122,6 +122,8 @@ export type Host = {
   readonly world: GuestWorld;
   readonly printer: Pick<Printer, "talk" | "trace">;
   readonly version: string;
+  /** Whether it is a program of the user's. Default: a command. */
+  readonly isGuest?: boolean;
 };
 
 /** What a sandbox runs for: it is stopped when this has returned. */
@@ -145,7 +147,7 @@ export async function serveSandbox(
   options: ServeOptions,
   { place, use }: { readonly place: Place; readonly use: Use },
 ): Promise<Ending> {
-  const { world } = context;
+  const { world, isGuest } = context;
   const { folder } = place;
   const apart = requireOwnHost(options);
   if (!apart.ok) return apart;
@@ -163,7 +165,7 @@ export async function serveSandbox(
   }
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
-  const run = state.claimFolder(world, folder, controlToken);
+  const run = state.claimFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
   if (!run.ok) return run;
   const held = { path: folder, run: run.value };
   try {

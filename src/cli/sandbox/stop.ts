@@ -10,6 +10,8 @@ import { EXIT, fail, interruptedProblem, type Ending, type Problem } from "../pr
 
 /** How long a sandbox may take to stop: it gives requests in flight less than a second. */
 const STOP_MS = 10_000;
+/** How long it may take to answer that it will. */
+const ASK_MS = 2000;
 const LOOK_EVERY_MS = 20;
 
 /** `checkout sandbox stop`. */
@@ -46,22 +48,32 @@ async function runStop(context: Context, options: CommonOptions): Promise<Ending
   return printer.result(result, () => `the sandbox of ${shown} has stopped (pid ${run.pid})`);
 }
 
-/** Asks the very process of `run.json`, whose start was compared just before: by a signal, or else over the control API. */
+/**
+ * Asks the very process of `run.json`, whose start was compared just before, over the control API, or else by a signal.
+ * A program of the user's gets none: that would end all of it.
+ */
 async function askToStop(world: World, run: Run): Promise<Outcome<void, Problem>> {
+  const refused = await callStop(world, run);
+  if (refused === undefined) return accept(undefined);
+  if (world.processStart(run.pid) !== run.started) return accept(undefined);
+  if (run.is_guest === true) return fail(notStopped(run, refused));
   const sent = world.terminate(run.pid);
   if (sent === "sent" || sent === "gone") return accept(undefined);
-  if (sent === "not_permitted") return fail(notPermitted(run));
-  const port = run.port;
-  if (port === null) return fail(notStopped(run, "it is still starting, and this system has no signals"));
-  const { callControl } = await import("../../client/control/control.ts");
-  const target = { origin: localOrigin(port), token: run.control_token, version: run.version ?? "" };
-  const called = await callControl(world, target, { name: "stopSandbox", body: { pid: run.pid } });
-  if (called.end === "success") return accept(undefined);
-  const why = called.end === "unreachable" ? called.message : "it does not take this request";
-  return fail(notStopped(run, why));
+  return fail(sent === "not_permitted" ? notPermitted(run) : notStopped(run, refused));
 }
 
-/** Waits until the process has ended and the folder is free, or somebody else's. */
+/** Calls the operation; returns why it does not stop, undefined where it does. */
+async function callStop(world: World, { port, pid, ...run }: Run): Promise<string | undefined> {
+  if (port === null) return run.is_guest === true ? "it has no port" : "it is still starting";
+  const { callControl } = await import("../../client/control/control.ts");
+  const target = { origin: localOrigin(port), token: run.control_token, version: run.version ?? "" };
+  const call = { name: "stopSandbox", body: { pid }, timeoutMs: ASK_MS } as const;
+  const called = await callControl(world, target, call);
+  if (called.end === "success") return undefined;
+  return called.end === "unreachable" ? called.message : "it does not take this request";
+}
+
+/** Waits until the process has ended, unless it is a program of the user's, and the folder is free, or somebody else's. */
 async function waitUntilGone(
   world: World,
   { folder, run }: { readonly folder: string; readonly run: Run },
@@ -69,9 +81,20 @@ async function waitUntilGone(
   const interruption = new AbortController();
   const unsubscribe = world.onStop(() => interruption.abort());
   const { signal } = interruption;
+  const isTaken = (): boolean => {
+    const live = liveRun(world, folder);
+    const { pid, started, control_token: token } = run;
+    // A program can have started another one there by now, with a token of its own.
+    return (
+      live.ok &&
+      live.value?.pid === pid &&
+      live.value.started === started &&
+      live.value.control_token === token
+    );
+  };
   const since = world.monotonic();
   try {
-    while (world.processStart(run.pid) === run.started) {
+    while (run.is_guest === true ? isTaken() : world.processStart(run.pid) === run.started) {
       if (signal.aborted) return fail(interruptedProblem("; the sandbox was asked to stop"));
       if (world.monotonic() - since > STOP_MS)
         return fail(notStopped(run, `it has not ended within ${STOP_MS / 1000} s`));
@@ -80,18 +103,17 @@ async function waitUntilGone(
   } finally {
     unsubscribe();
   }
-  const live = liveRun(world, folder);
-  if (live.ok && live.value?.pid === run.pid && live.value.started === run.started)
-    return fail(notStopped(run, "its folder is still taken"));
-  return accept(undefined);
+  return isTaken() ? fail(notStopped(run, "its folder is still taken")) : accept(undefined);
 }
 
-function notStopped({ pid }: Run, why: string): Problem {
+function notStopped({ pid, is_guest: isGuest }: Run, why: string): Problem {
+  const by = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state survives that`;
   return {
     exitCode: EXIT.failed,
     code: "not_stopped",
     message: `the sandbox (pid ${pid}) did not stop: ${why}`,
-    next: `end it yourself: kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state survives that`,
+    next:
+      isGuest === true ? "close it in its program, which is not ended from here" : `end it yourself: ${by}`,
   };
 }
 
