@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
   DEFAULT_KEPT_REQUESTS,
+  orderIdIn,
   parseStatuses,
   type LoggedRequest,
   type RequestFilter,
@@ -114,6 +115,31 @@ test("no secret is in the log, wherever it was sent, and a refused request is sh
   const files = ["requests.db", "requests.db-wal"].map((name) => readFileSync(join(folder, name), "latin1"));
   for (const text of [...shown, JSON.stringify(entries), ...files])
     for (const secret of secrets) expect(text).not.toContain(secret.slice(10));
+});
+
+test("a refused request keeps its order_id, however its client escaped it", async () => {
+  const { harness, list, send } = await open();
+  const escaped = [
+    [String.raw`"\u4e2d-77"`, "中-77"],
+    [String.raw`"a\/b1"`, "a/b1"],
+    [String.raw`"say \"no\" \\ twice"`, String.raw`say "no" \ twice`],
+    [String.raw`"\ud83d\ude00"`, "😀"],
+  ] as const;
+  for (const [quoted, orderId] of escaped) {
+    const terms = `"order_id" : ${quoted}, "currency": "EUR", "payment_method": "alipay_plus"`;
+    expect(
+      await send(`{${terms}, "amount_minor": 1}`, { "Idempotency-Key": `key of ${quoted.length}` }),
+    ).toBe(201);
+    expect(await send(`{${terms}, "amount_minor": 2}`, { "Idempotency-Key": "another-key" })).toBe(409);
+    const found = await list("--order-id", orderId, "--status", "4xx");
+    expect(found.map(({ order_id: kept }) => kept)).toEqual([orderId]);
+    const explained = await harness.run(["explain", found[0]?.request_id ?? ""]);
+    expect(explained.stdout).toMatch(/^amount_minor +1 +2$/m);
+  }
+  expect((await harness.run(["faults", "add", "status", "--order-id", "a/b*"])).code).toBe(0);
+  expect(await send(String.raw`{"order_id":"a\/b2"}`)).toBe(500);
+  const others = ["{}", '{"order_id":7}', '{"order_id":""}', '{"order_id":"\\x"}', '{"order_id":"\\'];
+  for (const body of others) expect([body, orderIdIn(body)]).toEqual([body, null]);
 });
 
 test("the table fits 80 columns, and its short ids are taken", async () => {
@@ -466,9 +492,8 @@ async function open(
     expect([code, stderr]).toEqual([0, ""]);
     return (JSON.parse(stdout) as { requests: Entry[] }).requests;
   };
-  const post = async (fields: object, headers: Record<string, string> = {}) => {
-    const terms = { amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" };
-    const answer = await sandbox.request({
+  const ask = (body: string, headers: Record<string, string> = {}) =>
+    sandbox.request({
       method: "POST",
       path: ORDERS,
       headers: {
@@ -477,10 +502,16 @@ async function open(
         "Idempotency-Key": "the-first-key",
         ...headers,
       },
-      body: JSON.stringify({ ...terms, ...fields }),
+      body,
     });
+  const post = async (fields: object, headers: Record<string, string> = {}) => {
+    const terms = { amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" };
+    const answer = await ask(JSON.stringify({ ...terms, ...fields }), headers);
     const body = JSON.parse(String(answer.body)) as { data?: { id: string } };
     return { status: answer.status, id: body.data?.id ?? "" };
   };
-  return { harness, sandbox, ready, list, post };
+  /** Sends a body as it is. */
+  const send = async (body: string, headers: Record<string, string> = {}): Promise<number> =>
+    (await ask(body, headers)).status;
+  return { harness, sandbox, ready, list, post, send };
 }

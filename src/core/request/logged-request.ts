@@ -1,6 +1,7 @@
 import type { ErrorCode } from "../errors.ts";
 import type { MetFault } from "../fault/fault.ts";
-import { cut, redactSecrets } from "../text.ts";
+import { parseJson } from "../json.ts";
+import { codePointLength, cut, redactSecrets } from "../text.ts";
 
 /** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
 export type LoggedRequest = {
@@ -58,6 +59,7 @@ export const DEFAULT_KEPT_REQUESTS = 10_000;
 /** Most that can be kept. */
 export const MAX_KEPT_REQUESTS = 1_000_000;
 
+const MAX_ORDER_ID_CODE_POINTS = 64;
 const MAX_BODY_CODE_POINTS = 4096;
 const MAX_HEADER_CODE_POINTS = 512;
 const MAX_HEADERS = 64;
@@ -104,8 +106,13 @@ export function keptBody(body: string): string {
   return cut(redactSecrets(body), MAX_BODY_CODE_POINTS);
 }
 
-/** The `order_id` of a body, whatever else is wrong with it; null if it has none. */
+/** The `order_id` of a body, whatever else is wrong with it; null if it has none, or one that is too long for a row. */
 export function orderIdIn(body: string): string | null {
-  const [, orderId] = /"order_id"\s*:\s*"([^"\\]{1,64})"/.exec(body) ?? [];
-  return orderId === undefined ? null : redactSecrets(orderId);
+  const [, quoted] = /"order_id"\s*:\s*"((?:[^"\\]|\\.)+)"/.exec(body) ?? [];
+  if (quoted === undefined) return null;
+  // Many clients escape what is not ASCII, or a slash.
+  const orderId = quoted.includes("\\") ? parseJson(`"${quoted}"`) : quoted;
+  return typeof orderId !== "string" || codePointLength(orderId) > MAX_ORDER_ID_CODE_POINTS
+    ? null
+    : redactSecrets(orderId);
 }
