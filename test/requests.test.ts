@@ -56,6 +56,36 @@ test("every request of v1 is in the log, refused or not, with what the interface
   expect(entries.map(({ decisions }) => decisions)).toEqual([[], [5], [4, 5], [4], [4], [4], [9]]);
 });
 
+test("a refused request is in the log of the store whose key it has or had, and of the first one without such a key", async () => {
+  const { harness, sandbox, list } = await open();
+  const json = async (line: string) =>
+    JSON.parse((await harness.run([...line.split(" "), "--json"])).stdout) as Record<string, string>;
+  const { api_key: apiKey = "", store_id: tea = "" } = await json("stores create --name Tea");
+  const ask = (headers: Record<string, string>, id: string) =>
+    sandbox.request({ path: `/v1/checkout-sessions/${id}`, headers });
+  await ask({ Authorization: `Bearer ${apiKey}`, Host: "evil.example" }, "foreign-host");
+  const { kept_key_id: keptKey = "" } = await json("keys list --store Tea");
+  expect((await harness.run(["keys", "revoke", keptKey, "--store", "Tea"])).code).toBe(0);
+  expect((await harness.run(["sandbox", "clock", "advance", "2d", "--store", "Tea"])).code).toBe(0);
+  await ask({ Authorization: `Bearer ${apiKey}` }, "revoked");
+  await ask({ Authorization: "Bearer svc_test_of-nobody" }, "unknown");
+  const paths = async (...words: string[]) =>
+    (await list(...words)).map(({ path }) => String(path).slice(22));
+  expect([await paths(), await paths("--store", "Tea")]).toEqual([["unknown"], ["foreign-host", "revoked"]]);
+
+  const create = "orders create --order-id o-1 --price-id price_coffee --store Tea".split(" ");
+  const refused = await harness.run(create);
+  expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining("revoked")]);
+  const [, explains = ""] = /checkout (explain \S+ --store \S+) says why/.exec(refused.stderr) ?? [];
+  const { entries } = await json(explains);
+  const [entry] = entries as unknown as readonly { readonly at: string }[];
+  // By the clock of its store.
+  expect(Date.parse(entry?.at ?? "") - harness.clock.now()).toBeGreaterThan(86_400_000);
+  const typed = { env: { CHECKOUT_API_KEY: `svc_test_${"A".repeat(33)}` } };
+  const unknown = await harness.run([...create.slice(0, -1), tea], typed);
+  expect([unknown.code, unknown.stderr]).toEqual([4, expect.not.stringContaining("says why")]);
+});
+
 test("how long a request took is told in tenths of a millisecond", async () => {
   let now = 0;
   const command = { world: { monotonic: () => (now += 3.0401) } };
@@ -235,7 +265,12 @@ test("of each store the newest requests are kept, and who waits is woken by its 
           signal.addEventListener("abort", () => resolve());
         }),
     },
-    { open: () => opened, firstStore: () => "a", kept: 3, report: (error) => expect(error).toBeUndefined() },
+    {
+      open: () => opened,
+      ownerOf: () => ({ storeId: "a" }),
+      kept: 3,
+      report: (error) => expect(error).toBeUndefined(),
+    },
   );
   const note = (storeId: string, at: number): void =>
     log.note(
@@ -271,7 +306,7 @@ test("positions grow on after a restart and a reset, and beside another process 
       { after: () => undefined, sleep: () => Promise.resolve() },
       {
         open: () => openRequestFile(path, {}),
-        firstStore: () => "a",
+        ownerOf: () => ({ storeId: "a" }),
         kept: 10,
         report: (problem) => void reported.push(problem),
       },

@@ -1,9 +1,11 @@
 import type { HttpBody, HttpRequest } from "../world.ts";
 
 /** All values of a header, one for each header line. */
-export function headerLines(request: HttpRequest, lowerCaseName: string): string[] {
+export function headerLines(
+  { rawHeaders }: Pick<HttpRequest, "rawHeaders">,
+  lowerCaseName: string,
+): string[] {
   const values: string[] = [];
-  const { rawHeaders } = request;
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
     if (name.length !== lowerCaseName.length || name.toLowerCase() !== lowerCaseName) continue;

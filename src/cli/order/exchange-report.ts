@@ -1,4 +1,5 @@
 import type { Exchange } from "../../client/api/exchange.ts";
+import type { ErrorCode } from "../../core/errors.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { formatAmount } from "../../core/money.ts";
 import type { CheckoutWire } from "../../core/checkout/wire.ts";
@@ -29,7 +30,12 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
  */
 export function withExplanation(
   problem: Problem,
-  { sandbox, baseUrl, storeId: { value, source } }: Pick<Settings, "sandbox" | "baseUrl" | "storeId">,
+  {
+    sandbox,
+    baseUrl,
+    apiKey,
+    storeId: { value, source },
+  }: Pick<Settings, "sandbox" | "baseUrl" | "apiKey" | "storeId">,
 ): Problem {
   if (problem.code === "unreachable" && baseUrl.value !== null)
     return { ...problem, message: `${problem.message}; ${originOf(baseUrl.value, baseUrl.source)}` };
@@ -37,9 +43,19 @@ export function withExplanation(
     return { ...problem, next: `correct ${baseUrl.source}: the address of the API ends with /v1` };
   const id = problem.details?.["request_id"];
   if (sandbox === undefined || id === undefined) return problem;
+  // Whose log it is in is known only of a key that the sandbox knows, as those that the folder keeps.
+  const isOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSED.has(problem.code);
+  if (value !== null && isOfNoStore) return problem;
   const store = value !== null && source.startsWith("--") ? ` --store ${value}` : "";
   return { ...problem, next: `${problem.next}; checkout explain ${id}${store} says why` };
 }
+
+const KEY_REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
+  "credential_missing",
+  "credential_invalid",
+  "environment_not_allowed",
+  "production_approval_missing",
+]);
 
 /** Where an address comes from, and what would answer there if it is one of this machine. */
 export function originOf(url: string, source: string): string {

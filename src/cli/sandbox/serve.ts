@@ -27,6 +27,7 @@ import { finishErasures } from "../../sandbox/runtime/erase.ts";
 import { countFaults } from "../../sandbox/fault/active.ts";
 import { createFailureLog } from "../../sandbox/runtime/failure-log.ts";
 import { signInLink, type PortalAccess } from "../../sandbox/runtime/portal-access.ts";
+import { formerOwner } from "../../sandbox/api/caller.ts";
 import { createRequestLog, type RequestLog } from "../../sandbox/runtime/request-log.ts";
 import { openRequestFile } from "../../store/request/request-file.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
@@ -400,7 +401,7 @@ function requestLogOf(
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "requests");
   return createRequestLog(world, {
     open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid }),
-    firstStore: () => store.stores.first()?.id,
+    ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
     kept,
     startClock,
     report: (error) => report("request log", error),

@@ -1,5 +1,6 @@
+import type { StoreClock } from "../../core/clock.ts";
 import { COMMAND_AGENT } from "../../core/own-agent.ts";
-import { parseAuthorization } from "../../core/credential.ts";
+import { hashKey, parseAuthorization } from "../../core/credential.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
@@ -13,6 +14,17 @@ export function callerOf(
   const presented = parseAuthorization(headerLines(request, "authorization"));
   if (!presented.ok || presented.value.kind === "live") return undefined;
   return store.credentials.byApiKey(presented.value.apiKey);
+}
+
+/** The store that has or had the key of a request, with its clock; undefined if it names none. Slower than `callerOf`. */
+export function formerOwner(
+  store: Pick<Store, "credentials" | "stores">,
+  { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
+): { readonly storeId: string; readonly clock: StoreClock | undefined } | undefined {
+  const presented = parseAuthorization(headerLines({ rawHeaders }, "authorization"));
+  if (!presented.ok || presented.value.kind === "live") return undefined;
+  const owner = store.credentials.ownerOf(hashKey(presented.value.apiKey));
+  return owner && { storeId: owner.storeId, clock: store.stores.facts(owner.storeId)?.clock };
 }
 
 /** Whether a command of this program sent a request: it shows nothing of the merchant's own client. */

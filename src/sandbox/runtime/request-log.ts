@@ -12,7 +12,7 @@ import type { RequestFile } from "../../store/request/request-file.ts";
 import type { RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
 import type { HttpRequest, World } from "../../world.ts";
-import type { Answer } from "../answer.ts";
+import type { Answer, Logged } from "../answer.ts";
 import type { AccessEntry } from "./access-log.ts";
 import { createArrivals, type Arrivals } from "./arrivals.ts";
 
@@ -48,10 +48,13 @@ export type RequestLog = {
   readonly close: () => void;
 };
 
+/** The store that a request was about, and its clock; default: that of new stores. */
+type Owner = Pick<Logged, "storeId"> & { readonly clock?: StoreClock | undefined };
+
 type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string }>;
-  /** The store of requests whose caller has no key of one. */
-  readonly firstStore: () => string | undefined;
+  /** Whose a refused request is where its answer does not say so: by its key, else the first store's. */
+  readonly ownerOf: (request: Asked) => Owner;
   /** How many requests of a store are kept; 0: none is noted, and what was kept before stays. */
   readonly kept: number;
   /**
@@ -97,7 +100,7 @@ export function createRequestLog(
     if (requests === undefined) return;
     reporting(options, () => {
       const lastOf = (storeId: string): number => positions.last(requests, storeId);
-      const batches = batchesOf(batch, { ...options, firstStore: options.firstStore() ?? "", lastOf });
+      const batches = batchesOf(batch, { ...options, lastOf });
       requests.append(batches, options.kept);
       for (const { storeId, requests: logged } of batches) arrivals.tell(storeId, logged);
     });
@@ -172,20 +175,23 @@ function createPositions() {
 function batchesOf(
   noted: readonly Noted[],
   {
-    firstStore,
+    ownerOf,
     lastOf,
     startClock,
-  }: Pick<RequestLogOptions, "startClock"> & {
-    readonly firstStore: string;
-    readonly lastOf: (storeId: string) => number;
-  },
+  }: Pick<RequestLogOptions, "ownerOf" | "startClock"> & { readonly lastOf: (storeId: string) => number },
 ): RequestBatch[] {
-  const stores = Map.groupBy(noted, ({ answer }) => answer.logged?.storeId ?? firstStore);
-  return [...stores].map(([storeId, ones]) => {
+  const owned = noted.map((one) => {
+    const { logged } = one.answer;
+    const { storeId = "", clock } = logged?.storeId === undefined ? ownerOf(one.request) : logged;
+    return { one, storeId, clock: clock ?? startClock };
+  });
+  return [...Map.groupBy(owned, ({ storeId }) => storeId)].map(([storeId, ones]) => {
     const last = lastOf(storeId);
     return {
       storeId,
-      requests: ones.map((one, index) => asKept(one, { position: last + index + 1, startClock })),
+      requests: ones.map(({ one, clock }, index) =>
+        asKept(one, { position: last + index + 1, startClock, clock }),
+      ),
     };
   });
 }
@@ -204,12 +210,16 @@ function asKept(
   {
     position,
     startClock = REAL_CLOCK,
-  }: Pick<RequestLogOptions, "startClock"> & { readonly position: number },
+    clock = startClock,
+  }: Pick<RequestLogOptions, "startClock"> & {
+    readonly position: number;
+    readonly clock: StoreClock | undefined;
+  },
 ): LoggedRequest {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
   const hide = (text: string): string => redactValues(text, secrets);
-  const { orderId = null, decisions = [], refusal, fault = null, clock = startClock } = answer.logged ?? {};
+  const { orderId = null, decisions = [], refusal, fault = null } = answer.logged ?? {};
   // A request comes before what it makes, also in a story.
   const cameAt = times.at - Math.ceil(times.milliseconds);
   const summary = {
