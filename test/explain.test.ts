@@ -122,6 +122,40 @@ test("a conflict says field by field how the request differs from the first one"
   ]);
 });
 
+test("a description is compared as it was sent, beside a price that brings one too", async () => {
+  const { harness, post, explain } = await open();
+  const [key, priced] = [
+    { "Idempotency-Key": "priced-key" },
+    { order_id: "order-2", price_id: "price_coffee" },
+  ];
+  const differ = async (body: object, headers: Record<string, string>) =>
+    (await explain((await post(body, headers)).requestId)).differences;
+  await post(priced, key);
+  expect(await differ({ ...priced, description: "A coffee" }, key)).toEqual([
+    { field: "description", first: null, this: "A coffee" },
+  ]);
+  expect(await differ({ ...priced, description: "x" }, key)).toEqual([
+    { field: "description", first: null, this: "x" },
+  ]);
+  const [otherKey, other] = [{ "Idempotency-Key": "other-key" }, { ...priced, order_id: "order-3" }];
+  const { id } = await post({ ...other, description: "A coffee" }, otherKey);
+  const dropped = [{ field: "description", first: "A coffee", this: null }];
+  expect(await differ(other, otherKey)).toEqual(dropped);
+  expect(await differ(other, { "Idempotency-Key": "third-key" })).toEqual(dropped);
+  // When a key is forgotten, nobody knows it.
+  expect((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"])).code).toBe(0);
+  expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
+  expect((await post({ ...TERMS, order_id: "order-4" }, otherKey)).status).toBe(201);
+  const late = await post(
+    { ...other, price_id: "price_bento", description: "x" },
+    { "Idempotency-Key": "late-key" },
+  );
+  expect([late.status, (await explain(late.requestId)).differences]).toEqual([
+    409,
+    [{ field: "price_id", first: "price_coffee", this: "price_bento" }],
+  ]);
+});
+
 test("an order is told from its first request to what its receiver answered", async () => {
   const { harness, sandbox, post, explain } = await open();
   let status = 500;

@@ -1,4 +1,6 @@
 import type { Checkout } from "../checkout/checkout.ts";
+import type { CreateRequest } from "../checkout/create-request.ts";
+import { fingerprint } from "../checkout/idempotency-key.ts";
 import { faultText, type MetFault } from "../fault/fault.ts";
 import { parseJson } from "../json.ts";
 import { keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
@@ -19,7 +21,10 @@ export type Met = Pick<
   | "priceId"
   | "description"
   | "status"
->;
+> & {
+  /** The digest of the create that made it; null where its key is forgotten. */
+  readonly fingerprint: string | null;
+};
 
 /** Why a request was answered as it was. */
 export function explainRequest(request: ToldRequest, met: Met | undefined): Explanation {
@@ -136,8 +141,7 @@ export function differencesOf(
   if (typeof body !== "object" || body === null) return [];
   const sent = new Map(Object.entries(body).map(([field, value]) => [field, shown(value)]));
   const first = firstRequest(met);
-  // A price brings its description, and nobody can tell that from one that was sent.
-  if (met.priceId !== null && !sent.has("description")) first.delete("description");
+  if (isDescriptionSent(met) === undefined) sent.delete("description");
   sent.set(PATH, path);
   return [...new Set([...first.keys(), ...sent.keys()])]
     .map((field) => ({ field, first: first.get(field) ?? null, this: sent.get(field) ?? null }))
@@ -146,24 +150,34 @@ export function differencesOf(
 
 const PATH = "path";
 
-/** The body of the request that made a checkout: what it meant, not its bytes. A price brings the description. */
-export function firstBody(met: Met): Readonly<Record<string, string | number>> {
-  const terms =
-    met.priceId === null
-      ? { amount_minor: met.amountMinor, currency: met.currency, payment_method: met.paymentMethod }
-      : { price_id: met.priceId };
-  const { description } = met;
-  const described = description === null || met.priceId !== null ? {} : { description };
-  return { order_id: met.orderId, ...terms, ...described };
+/** The body of the request that made a checkout: what it meant, not its bytes. */
+export function firstBody(met: Met): CreateRequest {
+  const { orderId: order_id, priceId: price_id, description } = met;
+  const described = description !== null && isDescriptionSent(met) === true ? { description } : {};
+  if (price_id !== null) return { order_id, price_id, ...described };
+  const { amountMinor: amount_minor, currency, paymentMethod: payment_method } = met;
+  return { order_id, amount_minor, currency, payment_method, ...described };
+}
+
+/**
+ * Whether the request that made a checkout had a description: a price brings one too, and only the digest tells which it
+ * is. Undefined where nobody knows it any more.
+ */
+function isDescriptionSent(met: Met): boolean | undefined {
+  const { orderId: order_id, priceId: price_id, description } = met;
+  if (price_id === null || description === null) return description !== null;
+  if (met.fingerprint === null) return undefined;
+  return met.fingerprint === fingerprint(pathOf(met), { order_id, price_id, description });
+}
+
+function pathOf({ object }: Met): string {
+  return object === "order" ? "/v1/orders" : "/v1/checkout-sessions";
 }
 
 /** The path and the fields of the request that made a checkout. */
 function firstRequest(met: Met): Map<string, string> {
-  const { description } = met;
-  const fields = { ...firstBody(met), ...(description === null ? {} : { description }) };
-  const path = met.object === "order" ? "/v1/orders" : "/v1/checkout-sessions";
-  const texts = Object.entries({ path, ...fields }).map(([field, value]) => [field, shown(value)] as const);
-  return new Map(texts);
+  const fields = Object.entries({ path: pathOf(met), ...firstBody(met) });
+  return new Map(fields.map(([field, value]) => [field, shown(value)]));
 }
 
 function shown(value: unknown): string {

@@ -14,6 +14,8 @@ export type ToldRequest = LoggedRequest & {
   readonly differences: readonly Difference[];
   /** The answer that its key keeps; null where none is kept. */
   readonly answer: string | null;
+  /** The digest of what it meant, kept beside that answer. */
+  readonly fingerprint: string | null;
 };
 
 /** An event of a story. */

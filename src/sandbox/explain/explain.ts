@@ -6,7 +6,7 @@ import {
   explainOrder,
   type ToldCheckout,
 } from "../../core/explain/checkout.ts";
-import { differencesOf, explainRequest, refusedKey } from "../../core/explain/request.ts";
+import { differencesOf, explainRequest, refusedKey, type Met } from "../../core/explain/request.ts";
 import type { CheckoutStory, ToldRequest } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
@@ -74,13 +74,15 @@ export function tellRequest(
   context: ExplainContext,
   storeId: string,
   id: string,
-): Outcome<{ readonly request: ToldRequest; readonly met: Checkout | undefined }> {
+): Outcome<{ readonly request: ToldRequest; readonly met: MetCheckout | undefined }> {
   const request = context.requests.find(storeId, id);
   if (request === undefined) return noRequest(id);
-  const met = metBy(context.store, storeId, request);
+  const met = metBy(context, storeId, request);
   const keys = met === undefined ? [] : keysOf(context, met.id);
   return accept({ request: toldRequest(request, met, keys), met });
 }
+
+type MetCheckout = Checkout & Met;
 
 /** The refusal of a request that the log does not have. */
 export function noRequest(id: string): Outcome<never> {
@@ -88,11 +90,7 @@ export function noRequest(id: string): Outcome<never> {
 }
 
 /** A request as its line tells it: `keys` are those of the checkouts that it can have created. */
-function toldRequest(
-  request: LoggedRequest,
-  met: Checkout | undefined,
-  keys: readonly KeptAnswer[],
-): ToldRequest {
+function toldRequest(request: LoggedRequest, met: Met | undefined, keys: readonly KeptAnswer[]): ToldRequest {
   const kept =
     request.status === 201 ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
   return {
@@ -100,6 +98,7 @@ function toldRequest(
     key: kept?.key ?? refusedKey(request),
     differences: request.code === null ? [] : differencesOf(request, met),
     answer: kept?.body ?? null,
+    fingerprint: kept?.fingerprint ?? null,
   };
 }
 
@@ -107,8 +106,14 @@ function keysOf({ store }: ExplainContext, checkoutId: string): readonly KeptAns
   return store.idempotencyKeys.ofCheckout(checkoutId);
 }
 
-/** The checkout that a request met: that of its key, else the one that its order has open or paid, else its own. */
-function metBy(
+/** The checkout that a request met, with the digest of the create that made it. */
+function metBy(context: ExplainContext, storeId: string, request: LoggedRequest): MetCheckout | undefined {
+  const met = checkoutMet(context.store, storeId, request);
+  return met && { ...met, fingerprint: keysOf(context, met.id)[0]?.fingerprint ?? null };
+}
+
+/** That of its key, else the one that its order has open or paid, else its own. */
+function checkoutMet(
   store: Store,
   storeId: string,
   { orderId, code, refused }: LoggedRequest,
@@ -172,15 +177,15 @@ async function ofOrder(looking: Looking): Promise<Explanation | undefined> {
 
 /** The requests on an order, oldest first. */
 function requestsOf(
-  { requests, store }: ExplainContext,
+  context: ExplainContext,
   storeId: string,
   { orderId, keys }: { readonly orderId: string; readonly keys: readonly KeptAnswer[] },
 ): readonly ToldRequest[] {
   const any = { statuses: null, method: null, path: null, after: null, from: null } as const;
-  const found = requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
+  const found = context.requests.list(storeId, { ...any, orderId, limit: MAX_TOLD }).toReversed();
   return found.map((request) => {
     // Only what was refused is compared with what it met.
-    const met = request.code === null ? undefined : metBy(store, storeId, request);
+    const met = request.code === null ? undefined : metBy(context, storeId, request);
     return toldRequest(request, met, keys);
   });
 }

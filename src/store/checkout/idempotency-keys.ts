@@ -7,7 +7,7 @@ import { lazily } from "../connection/lazily.ts";
 type BoundKey = StoredResponse & Place & { readonly checkoutId: string; readonly createdAt: number };
 type Place = { readonly storeId: string; readonly key: string };
 /** A key of a checkout, and the answer that everybody got who sent it. */
-export type KeptAnswer = Pick<BoundKey, "key" | "requestId" | "body">;
+export type KeptAnswer = Pick<BoundKey, "key" | "fingerprint" | "requestId" | "body">;
 
 /** The DDL of idempotency keys. */
 export const IDEMPOTENCY_KEYS_DDL = `
@@ -49,7 +49,7 @@ export function idempotencyKeysTable(connection: Connection) {
   // Seldom asked for, so a start does not wait for it.
   const selectOfCheckout = lazily(() =>
     connection.prepare<[string], KeptAnswer>(
-      `SELECT key, request_id AS requestId, body FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
+      `SELECT key, fingerprint, request_id AS requestId, body FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
        WHERE checkout_id = ?`,
     ),
   );

@@ -57,7 +57,7 @@ type Parts = { readonly headers: readonly string[]; readonly body?: string };
 
 /** What sends a request again: of one that was taken, as it had to be. Undefined where nobody knows its body. */
 function repeatedParts(
-  { method, key, answer, refused }: ToldRequest,
+  { method, key, answer, fingerprint, refused }: ToldRequest,
   checkout?: Checkout,
 ): Parts | undefined {
   const credential = ["Authorization", ""];
@@ -66,7 +66,7 @@ function repeatedParts(
   // Its key keeps the answer: then this is the checkout that it made.
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
-  return { headers, body: JSON.stringify(firstBody(checkout)) };
+  return { headers, body: JSON.stringify(firstBody({ ...checkout, fingerprint })) };
 }
 
 function curlPart({ language }: Asked, { method, path, refused }: ToldRequest, repeated: Parts): Html {
