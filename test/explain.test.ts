@@ -122,6 +122,33 @@ test("a conflict says field by field how the request differs from the first one"
   ]);
 });
 
+test("the request_id of a create is that create's, however often its answer was replayed", async () => {
+  const { harness, post, explain } = await open();
+  const { requestId, id } = await post(TERMS);
+  const get = async () =>
+    JSON.parse((await harness.run(["requests", "get", requestId, "--json"])).stdout) as Record<
+      string,
+      unknown
+    >;
+  const [alone, first] = [await explain(requestId), await get()];
+  expect([alone.summary, first["replayed_at"]]).toEqual(["POST /v1/orders was answered 201", []]);
+  for (const seconds of [1, 2]) {
+    await harness.clock.sleep(seconds * 1000);
+    expect((await post(TERMS)).requestId).toBe(requestId);
+  }
+  const told = await explain(requestId);
+  expect(told.summary).toMatch(
+    /^POST \/v1\/orders was answered 201; later requests with its key .* created nothing$/,
+  );
+  expect([told.entries[0], told.next]).toEqual([alone.entries[0], [`checkout explain ${id}`]]);
+  expect(told.entries).toHaveLength(3);
+  const shown = await get();
+  expect({ ...shown, replayed_at: [] }).toEqual(first);
+  expect(shown["replayed_at"]).toHaveLength(2);
+  const { stdout } = await harness.run(["requests", "get", requestId]);
+  expect(stdout).toContain(`2, the last at ${new Date(harness.clock.now()).toISOString()}`);
+});
+
 test("a description is compared as it was sent, beside a price that brings one too", async () => {
   const { harness, post, explain } = await open();
   const [key, priced] = [

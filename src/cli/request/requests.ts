@@ -172,7 +172,8 @@ function requestLine({
 }
 
 function requestText(request: AnswerOf<"showRequest">): string {
-  const { refused } = request;
+  const { refused, replayedAt } = request;
+  const [lastReplay] = replayedAt.slice(-1);
   const fields = fieldLines([
     ["request_id", request.requestId],
     ["at", iso(request.at)],
@@ -184,6 +185,7 @@ function requestText(request: AnswerOf<"showRequest">): string {
     ["duration", `${request.durationMs.toFixed(1)} ms`],
     ["decisions", request.decisions.length === 0 ? null : request.decisions.join(", ")],
     ["fault", request.fault === null ? null : faultText(request.fault)],
+    ["replays", lastReplay === undefined ? null : `${replayedAt.length}, the last at ${iso(lastReplay)}`],
   ]);
   if (refused === null) return fields;
   const pairs = refused.headers.flatMap((name, index) =>

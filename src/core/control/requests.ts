@@ -84,7 +84,11 @@ export const requestOperations = {
     method: "GET",
     path: "/requests/{id}",
     summary: "Shows a v1 request; of one that was refused also its headers and body, secrets redacted",
-    answer: z.extend(logged, { refused: z.nullable(refused) }),
+    answer: z.extend(logged, {
+      refused: z.nullable(refused),
+      /** When its answer was sent again, for its key. */
+      replayedAt: z.array(moment),
+    }),
   }),
   explain: storeOperation({
     method: "GET",

@@ -3,7 +3,7 @@ import type { CreateRequest } from "../checkout/create-request.ts";
 import { fingerprint } from "../checkout/idempotency-key.ts";
 import { faultText, type MetFault } from "../fault/fault.ts";
 import { parseJson } from "../json.ts";
-import { keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
+import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { printable } from "../text.ts";
 import { checkOf } from "./checks.ts";
 import type { Difference, Explanation } from "./explanation.ts";
@@ -26,22 +26,23 @@ export type Met = Pick<
   readonly fingerprint: string | null;
 };
 
-/** Why a request was answered as it was. */
-export function explainRequest(request: ToldRequest, met: Met | undefined): Explanation {
+/** Why a request was answered as it was, and its replays after it. */
+export function explainRequest(
+  request: ToldRequest,
+  met: Met | undefined,
+  replays: readonly ToldRequest[],
+): Explanation {
   const { requestId, code, refused, fault, differences } = request;
-  const entries = [requestEntry(request)];
+  const entries = [request, ...replays].map(requestEntry);
   const line = lineOf(request);
   const rest = { kind: "request", id: requestId, entries } as const;
   if (fault !== null) return { ...rest, ...NOTHING_REFUSED, ...ofFault(request, fault, line) };
   if (code === null || refused === null) {
     const relied = request.decisions[0] ?? null;
     const next = met === undefined ? [] : [`checkout explain ${met.id}`];
-    const replayed = request.status === 201 && request.decisions.includes(REPLAYED);
     return {
       ...rest,
-      summary: replayed
-        ? `${line}, with the bytes of the first answer of its key: nothing was created`
-        : line,
+      summary: `${line}${isReplay(request) ? REPLAY : replays.length === 0 ? "" : REPLAYED}`,
       ...NOTHING_REFUSED,
       decision: relied,
       next,
@@ -94,8 +95,8 @@ function lineOf({ method, path, status, fault }: LoggedRequest): string {
   return `${method} ${path} was answered ${status}${lost}`;
 }
 
-/** The decision on replays. */
-const REPLAYED = 5;
+const REPLAY = ", with the bytes of the first answer of its key: nothing was created";
+const REPLAYED = "; later requests with its key were answered with the same bytes, and created nothing";
 
 /** Our messages say what was expected, and after "; got" what came (decision 4). */
 function partsOf(message: string): readonly [string, string?] {

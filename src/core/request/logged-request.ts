@@ -30,6 +30,9 @@ export type LoggedRequest = {
   readonly refused: RefusedRequest | null;
 };
 
+/** A request with those that were answered with its bytes again, and so with its request_id; oldest first. */
+export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
+
 /** What was refused, and why. */
 export type RefusedRequest = {
   /** The message of the refusal. */
@@ -77,6 +80,27 @@ export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boole
     (wanted.orderId === null || request.orderId === wanted.orderId)
   );
 }
+
+/**
+ * The request that an id is of, among all that carry it, oldest first: the newest that made its own answer. Where the log
+ * has only replays any more, it is the first of these. Undefined of none.
+ */
+export function foundAmong(requests: readonly LoggedRequest[]): FoundRequest | undefined {
+  const at = Math.max(
+    0,
+    requests.findLastIndex((request) => !isReplay(request)),
+  );
+  const [request, ...replays] = requests.slice(at);
+  return request && { ...request, replays };
+}
+
+/** Whether a request was answered with the bytes of the first answer of its key. */
+export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "decisions">): boolean {
+  return status === 201 && decisions.includes(REPLAYED);
+}
+
+/** The decision on replays. */
+const REPLAYED = 5;
 
 /** Statuses as people name them: `404`, `4xx`; undefined if it is neither. */
 export function parseStatuses(text: string): readonly [number, number] | undefined {

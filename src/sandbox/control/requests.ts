@@ -16,7 +16,8 @@ export const requestHandlers = {
   },
   showRequest: async ({ requests }, { storeId, id }) => {
     const found = requests.find(storeId, id);
-    return found === undefined ? noRequest(id) : accept(found);
+    if (found === undefined) return noRequest(id);
+    return accept({ ...found, replayedAt: found.replays.map(({ at }) => at) });
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),
 } satisfies Pick<Handlers, keyof typeof requestOperations>;

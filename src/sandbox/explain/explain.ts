@@ -66,20 +66,32 @@ export async function explain(
 
 function ofRequest({ context, storeId, id }: Looking): Explanation | undefined {
   const told = tellRequest(context, storeId, id);
-  return told.ok ? explainRequest(told.value.request, told.value.met) : undefined;
+  if (!told.ok) return undefined;
+  const { request, met, replays } = told.value;
+  return explainRequest(request, met, replays);
 }
 
-/** A request of the log with what its key keeps of it, and the checkout that it met. Refuses with `not_found`. */
-export function tellRequest(
-  context: ExplainContext,
-  storeId: string,
-  id: string,
-): Outcome<{ readonly request: ToldRequest; readonly met: MetCheckout | undefined }> {
-  const request = context.requests.find(storeId, id);
-  if (request === undefined) return noRequest(id);
+/** A request of the log with what its key keeps of it. */
+type ReadRequest = {
+  readonly request: ToldRequest;
+  /** The newest of those that were answered with its bytes. */
+  readonly replays: readonly ToldRequest[];
+  /** The checkout that it met. */
+  readonly met: MetCheckout | undefined;
+};
+
+/** A request of the log, with what the state knows of it. Refuses with `not_found`. */
+export function tellRequest(context: ExplainContext, storeId: string, id: string): Outcome<ReadRequest> {
+  const found = context.requests.find(storeId, id);
+  if (found === undefined) return noRequest(id);
+  const { replays, ...request } = found;
   const met = metBy(context, storeId, request);
   const keys = met === undefined ? [] : keysOf(context, met.id);
-  return accept({ request: toldRequest(request, met, keys), met });
+  return accept({
+    request: toldRequest(request, met, keys),
+    replays: replays.slice(-MAX_TOLD).map((replay) => toldRequest(replay, met, keys)),
+    met,
+  });
 }
 
 type MetCheckout = Checkout & Met;

@@ -2,6 +2,7 @@ import {
   keptBody,
   keptHeaders,
   orderIdIn,
+  type FoundRequest,
   type LoggedRequest,
   type RequestFilter,
 } from "../../core/request/logged-request.ts";
@@ -35,7 +36,7 @@ export type RequestLog = {
   readonly list: (storeId: string, filter: RequestFilter) => readonly LoggedRequest[];
   /** The newest before a position, newest first; default: of all. */
   readonly before: (storeId: string, position: number | undefined, limit: number) => readonly LoggedRequest[];
-  readonly find: (storeId: string, requestId: string) => LoggedRequest | undefined;
+  readonly find: (storeId: string, requestId: string) => FoundRequest | undefined;
   /** The position of a store's newest request; 0 if it has none. */
   readonly last: (storeId: string) => number;
   /** Resolves when a request of a store was logged, its requests were forgotten, or time is up. */

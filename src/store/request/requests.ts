@@ -1,4 +1,10 @@
-import { isAskedFor, type LoggedRequest, type RequestFilter } from "../../core/request/logged-request.ts";
+import {
+  foundAmong,
+  isAskedFor,
+  type FoundRequest,
+  type LoggedRequest,
+  type RequestFilter,
+} from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 import { createOrderIndex } from "./order-index.ts";
@@ -95,12 +101,9 @@ export function requestsTable(connection: Connection) {
     /** The newest requests between two positions, newest first. */
     between: readBetween(connection),
 
-    /** The newest request with an id. */
-    find: (storeId: string, requestId: string): LoggedRequest | undefined => {
-      for (const request of newestFirst(storeId, 0, requestId))
-        if (request.requestId === requestId) return request;
-      return undefined;
-    },
+    /** The request of an id, with its replays. */
+    find: (storeId: string, requestId: string): FoundRequest | undefined =>
+      foundAmong([...oldestFirst(storeId, 0, requestId)].filter((one) => one.requestId === requestId)),
 
     /**
      * Requests after a position, newest first: the newest ones, or those that come next after the position of the filter,

@@ -19,8 +19,8 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   // Once: the log has no index of ids.
   const told = tellRequest(context, view.storeId, view.id);
   if (!told.ok) return told;
-  const { request, met } = told.value;
-  const explained = explainRequest(request, met);
+  const { request, met, replays } = told.value;
+  const explained = explainRequest(request, met, replays);
   const main = html`<section class="panel">
       ${requestFacts(view, request, met ?? newestOf(context, view, request.orderId))}
     </section>
