@@ -13,22 +13,23 @@ const MAX_REDIRECTS = 20;
 export function createFetch(running: Running): Pick<Sandbox, "fetch" | "handler"> {
   const { ready, service, limits, isClosed } = running;
   const { origin } = new URL(ready.base_url);
-  const handler = async (request: Request): Promise<Response> => {
+  const answer = async (request: Request, asked = request): Promise<Response> => {
     if (isClosed()) throw new TypeError("fetch failed", { cause: new Error("the sandbox was closed") });
-    return answerFetch(service, request, limits);
+    return answerFetch(service, request, { limits, asked });
   };
   const send: Sandbox["fetch"] = async (input, init) => {
-    let request = new Request(typeof input === "string" ? new URL(input, origin) : input, init);
+    const asked = new Request(typeof input === "string" ? new URL(input, origin) : input, init);
+    let request = asked;
     for (let redirects = 0; ; redirects += 1) {
-      const response = await handler(request);
-      const next = new URL(response.headers.get("location") ?? "", request.url);
-      const { signal, redirect, url } = request;
+      const response = await answer(request, asked);
+      const { redirect, url } = request;
+      const next = new URL(response.headers.get("location") ?? "", url);
       Object.defineProperty(response, "url", { value: url });
       if (response.status !== SEE_OTHER || redirect === "manual" || next.origin !== origin) return response;
       if (redirect === "error" || redirects === MAX_REDIRECTS)
         throw new TypeError("fetch failed", { cause: new Error(`a redirect to ${next.href}`) });
-      request = new Request(next, { headers: request.headers, signal });
+      request = new Request(next, { headers: request.headers });
     }
   };
-  return { fetch: send, handler };
+  return { fetch: send, handler: (request) => answer(request) };
 }
