@@ -65,3 +65,27 @@ test("a body that breaks off fails as that of fetch does", async () => {
     await expect(answer.text()).rejects.toThrow(new TypeError("terminated"));
   }
 });
+
+test("without a socket the address is that of the application, and redirects to it stay within the sandbox", async () => {
+  const config = { sandbox: { public_url: "http://127.0.0.1:3000" } };
+  for (const port of [null, 0]) {
+    const sandbox = await startSandbox({ port, config });
+    onTestFinished(() => sandbox.close());
+    const { store, baseUrl, origin } = sandbox;
+    const expected = port === null ? "http://127.0.0.1:3000/v1" : `${origin}/v1`;
+    expect([baseUrl, store.env["CHECKOUT_BASE_URL"]]).toEqual([expected, expected]);
+    expect((await sandbox.fetch(...create(store, aborter().signal))).status).toBe(201);
+    const order = await store.orders.create({ ...ORDER, order_id: "order-2" });
+    expect(order.checkout_url.startsWith("http://127.0.0.1:3000/pay/")).toBe(true);
+    const page = await (await sandbox.fetch(order.checkout_url)).text();
+    const [, action = ""] = /action="([^"]+\/start)"/.exec(page) ?? [];
+    const [, token = ""] = /name="token" value="([^"]+)"/.exec(page) ?? [];
+    const started = await sandbox.fetch(new URL(action, order.checkout_url), {
+      method: "POST",
+      headers: { Origin: "http://127.0.0.1:3000" },
+      body: new URLSearchParams({ token }),
+    });
+    expect([started.status, started.url]).toEqual([200, order.checkout_url]);
+    expect((await store.orders.get(order.id)).status).toBe("pending");
+  }
+});

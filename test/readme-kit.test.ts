@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { getRequestListener } from "@hono/node-server";
+import type { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
-import type { Sandbox } from "../src/testing/testing.ts";
+import type { Checkout, Sandbox } from "../src/testing/testing.ts";
 import { launchBrowser } from "./support/browser.ts";
 import { projectOf } from "./support/kit-projects.ts";
 
@@ -22,7 +24,7 @@ const SNIPPETS = {
   "shop.test.ts": "testing/vitest",
   "playwright.ts": "testing/playwright",
   "node.test.ts": "testing/node",
-  "mounted.ts": "hono.all",
+  "mounted.ts": "new Hono",
 } as const;
 
 const [, section = ""] = /^## In a test suite\n([\s\S]*?)^## /m.exec(README) ?? [];
@@ -53,7 +55,7 @@ export default express;
 `;
 
 function project(): string {
-  const packages = ["@types", "vitest", "hono", "express", "playwright-core"];
+  const packages = ["@types", "vitest", "hono", "@hono/node-server", "express", "playwright-core"];
   return projectOf({ ...files, "package.json": `{ "type": "module" }` }, packages);
 }
 
@@ -121,40 +123,69 @@ test("an application that mounts the sandbox answers as it does: Hono, Express, 
   const port = await freePort();
   const mounted = join(cwd, "mounted.ts");
   writeFileSync(mounted, readFileSync(mounted, "utf8").replaceAll("3000", String(port)));
-  type Answers = (request: Request) => Response | Promise<Response>;
-  const parts = (await import(/* @vite-ignore */ pathToFileURL(mounted).href)) as {
+  type Answers = (request: Request) => Promise<Response>;
+  const { sandbox, hono, app, GET, POST } = (await import(
+    /* @vite-ignore */ pathToFileURL(mounted).href
+  )) as {
     readonly sandbox: Sandbox;
-    readonly hono: { readonly fetch: Answers };
-    readonly app: Parameters<typeof createServer>[1];
+    readonly hono: Hono;
+    readonly app: RequestListener;
     readonly GET: Answers;
     readonly POST: Answers;
   };
-  const { sandbox, hono, app, GET, POST } = parts;
-  const server = createServer(app).listen(port, "127.0.0.1");
-  onTestFinished(async () => {
-    server.close();
-    await sandbox.close();
-  });
-  await new Promise((resolve) => server.once("listening", resolve));
-  const next: Answers = (request) => (request.method === "GET" ? GET : POST)(request);
-  for (const [name, answer] of Object.entries({ hono: hono.fetch, express: fetch, next })) {
+  onTestFinished(() => sandbox.close());
+  const { store } = sandbox;
+  expect(store.env["CHECKOUT_BASE_URL"]).toBe(`http://127.0.0.1:${port}/v1`);
+  const create = (name: string): Request => {
     const headers = {
-      Authorization: `Bearer ${sandbox.store.apiKey}`,
+      Authorization: `Bearer ${store.apiKey}`,
       "Content-Type": "application/json",
       "Idempotency-Key": `the-key-of-${name}`,
     };
     const body = JSON.stringify({ order_id: name, price_id: "price_coffee" });
-    const url = `http://127.0.0.1:${port}/v1/orders`;
-    const created = await answer(new Request(url, { method: "POST", headers, body }));
-    const { data } = (await created.json()) as { readonly data: { readonly checkout_url: string } };
+    return new Request(`${store.env["CHECKOUT_BASE_URL"]}/orders`, { method: "POST", headers, body });
+  };
+  const check = async (name: string, answer: Answers): Promise<void> => {
+    const created = await answer(create(name));
+    const { data } = (await created.json()) as { readonly data: Checkout };
     const page = await answer(new Request(data.checkout_url));
-    expect([name, created.status, page.status, await page.text()]).toEqual([
+    const html = await page.text();
+    expect([name, created.status, page.status, html]).toEqual([
       name,
       201,
       200,
       expect.stringContaining(name),
     ]);
-  }
+    // All that the page loads.
+    const loaded = Array.from(
+      html.matchAll(/<(?:link|script|img)[^>]* (?:href|src)="(\/[^"]+)"/g),
+      ([, to = ""]) => to,
+    );
+    expect(loaded.length).toBeGreaterThan(1);
+    for (const path of loaded) {
+      const asset = await answer(new Request(new URL(path, data.checkout_url)));
+      expect([name, path, asset.status, (await asset.text()) === ""]).toEqual([name, path, 200, false]);
+    }
+    await sandbox.store.faults.add({ action: "lose_answer" });
+    await expect(answer(create(name))).rejects.toThrow(TypeError);
+    // The server of Hono tells stderr of it.
+    if (name === "hono") return;
+    await sandbox.store.faults.add({ action: "truncate" });
+    await expect((await answer(create(name))).text()).rejects.toThrow("terminated");
+  };
+  let serve: RequestListener = app;
+  const server = createServer((incoming, response) => serve(incoming, response));
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await check("express", (request) => fetch(request));
+  const listener = getRequestListener(hono.fetch);
+  serve = (incoming, response) => void listener(incoming, response);
+  await check("hono", (request) => fetch(request));
+  await check("next", (request) => (request.method === "GET" ? GET : POST)(request));
+  // And so does the sandbox's own fetch, whose redirects lead within it.
+  const order = await store.orders.create({ order_id: "own", price_id: "price_coffee" });
+  const page = await sandbox.fetch(order.checkout_url);
+  expect([page.status, page.url]).toEqual([200, order.checkout_url]);
 });
 
 /** A port that nothing listens on. */

@@ -11,6 +11,8 @@ import { StartError } from "./errors.ts";
 export type Running = {
   readonly world: GuestWorld;
   readonly ready: Ready;
+  /** Where an application finds v1. */
+  readonly baseUrl: string;
   readonly context: SandboxContext;
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
   readonly service: Service;
@@ -65,10 +67,12 @@ export async function run(
   });
   const first = await Promise.race([served.promise, ended]);
   if (!("ready" in first)) throw new StartError(first.ok ? NOT_STARTED : first.refusal);
+  const { ready } = first;
   const { service, limits } = door.opened();
   return {
     world: guest.world,
-    ready: first.ready,
+    ready,
+    baseUrl: hasSocket ? ready.base_url : `${ready.checkout_origin}/v1`,
     context: first.sandbox.context,
     answer: service.answer,
     service,

@@ -92,11 +92,11 @@ function unlessGone(error: unknown): void {
 }
 
 function envOf(
-  { ready }: Running,
+  { baseUrl }: Running,
   { id, apiKey, signingSecret }: StoreIdentity,
 ): Readonly<Record<string, string>> {
   return {
-    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_BASE_URL: baseUrl,
     CHECKOUT_API_KEY: apiKey,
     CHECKOUT_STORE_ID: id,
     CHECKOUT_SIGNING_SECRET: signingSecret,

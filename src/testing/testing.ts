@@ -82,7 +82,7 @@ function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbo
     running.end();
   };
   return {
-    baseUrl: ready.base_url,
+    baseUrl: running.baseUrl,
     origin: new URL(ready.base_url).origin,
     controlToken: ready.control_token,
     store: add(first, true),

@@ -30,8 +30,12 @@ export type SandboxOptions = {
 
 /** A sandbox in this process. */
 export interface Sandbox extends AsyncDisposable {
-  /** The address of v1, for `CHECKOUT_BASE_URL`. */
+  /**
+   * The address of v1, for `CHECKOUT_BASE_URL`. Without a socket it is that of the application which mounts the sandbox,
+   * if the configuration has its `public_url`.
+   */
   readonly baseUrl: string;
+  /** Where the sandbox itself is asked, for its control API too; without a socket by `sandbox.fetch` alone. */
   readonly origin: string;
   readonly controlToken: string;
   /** Another one after each start in memory, each reset and each restore, whatever the seed. */
@@ -42,7 +46,10 @@ export interface Sandbox extends AsyncDisposable {
   createStore(options?: StoreOptions): Promise<Store>;
   /** Sends a request to this sandbox without a socket, and never anywhere else. */
   readonly fetch: typeof fetch;
-  /** Answers a request, so that an application can mount the sandbox; its Host has to be allowed (`allow_hosts`). */
+  /**
+   * Answers a request, so that an application can mount the sandbox; its Host has to be allowed (`allow_hosts`). Rejects
+   * with a TypeError where a fault loses the answer: the application should then end the connection.
+   */
   handler(request: Request): Promise<Response>;
   /** The whole sandbox as bytes, which any sandbox can restore. */
   snapshot(): Promise<Uint8Array>;
