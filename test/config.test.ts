@@ -685,6 +685,20 @@ test("a flag wins over a variable, that over the file, that over the default; a 
   });
 });
 
+test("an export is the same file at a terminal as where it is piped", async () => {
+  const harness = createHarness();
+  save(harness.cwd, { stores: [SHOP, TEA] });
+  await harness.start();
+  for (const words of ["config export", "config export --json"]) {
+    const { stdout } = await harness.run(words.split(" "));
+    expect([words, await harness.run(words.split(" "), { terminal: true })]).toMatchObject([
+      words,
+      { stdout },
+    ]);
+    expect(stdout.split("\n").length > 40).toBe(!words.endsWith("--json"));
+  }
+});
+
 /** Each setting of the file that is not as by default: as it is typed, in the file, and as a live sandbox has it. */
 const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown, live: string]>> = {
   port: ["4998", 4998, "4999"],

@@ -21,9 +21,12 @@ export function jsonLine(value: unknown): string {
   return escapeInJson(JSON.stringify(value));
 }
 
-/** The same JSON on one line, safe for a terminal: what `printable` would escape is written as \uXXXX. */
+/**
+ * The same JSON, safe for a terminal: what `printable` would escape is written as \uXXXX. Its own line breaks stay: they
+ * stand between values, where an escape would be no JSON.
+ */
 export function escapeInJson(json: string): string {
-  return json.replace(UNPRINTABLE, escapeUnits);
+  return json.replace(UNPRINTABLE, (character) => (character === "\n" ? character : escapeUnits(character)));
 }
 
 /** Text cut to a number of characters, with a mark at the cut. */
