@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { createHarness, type Result } from "./support/harness.ts";
+import { createHarness, type CommandOptions, type Result } from "./support/harness.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 import { openWebhookSite } from "./support/webhook-site.ts";
 
@@ -474,6 +475,43 @@ test("--no-color, NO_COLOR and TERM=dumb give no escape codes", async () => {
       expect([line, env, await escapes(line, env)]).toEqual([line, env, false]);
     for (const typed of [`--no-color ${line}`, `${line} --no-color`])
       expect([typed, await escapes(typed, { FORCE_COLOR: "1" })]).toEqual([typed, false]);
+  }
+});
+
+/** Each command that asks: what it asks, and what is answered. */
+const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOptions["typed"]>])[] = [
+  [
+    "orders create",
+    [
+      ["Order id", ""],
+      ["must be a string of 1 to 32", "o-77"],
+      ["Currency", ""],
+      ["Amount", "19.99"],
+      ["Amount", "1999"],
+      ["Payment method", "card"],
+      ["must be alipay_plus or wechat_pay", "wechat_pay"],
+    ],
+  ],
+  ["sandbox reset", [["Delete everything", "yes"]]],
+  ["stores create --name Tea", []],
+  ["stores delete Tea", [["Delete the store", "y"]]],
+];
+
+test("a question is asked without escape codes where none are wanted, and can be left", async () => {
+  for (const [env, words] of [[{ NO_COLOR: "1" }, []] as const, [{}, ["--no-color"]] as const]) {
+    const harness = createHarness();
+    await harness.start();
+    const run = (line: string, more: CommandOptions) =>
+      harness.run([...line.split(" "), ...words], { terminal: true, env, ...more });
+    for (const line of ["orders create", "sandbox reset"]) {
+      const left = await run(line, { typed: [], world: { stdin: Readable.from([]) } });
+      expect([line, left.code, left.stdout]).toEqual([line, 130, ""]);
+      expect(left.stderr).not.toContain("\u001b");
+    }
+    for (const [line, typed] of QUESTIONS) {
+      const { code, stdout, stderr } = await run(line, { typed });
+      expect([line, code, (stdout + stderr).includes("\u001b")]).toEqual([line, 0, false]);
+    }
   }
 });
 

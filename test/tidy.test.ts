@@ -47,6 +47,7 @@ const LAYERS: Readonly<
       "ora",
       "string-width",
       "node:path",
+      "node:readline",
       "node:url",
       "node:util",
     ],

@@ -1,9 +1,11 @@
-import { PAYMENT_METHODS } from "../core/checkout/checkout.ts";
+import type { PaymentMethod } from "../core/checkout/checkout.ts";
 import { fieldFault } from "../core/checkout/create-request.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
+import { printable } from "../core/text.ts";
 import type { World } from "../world.ts";
 import { parseCurrency } from "./parsers.ts";
+import { isPlain } from "./printer.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "./problem.ts";
 
 /** The fields of a create, as far as they are known. */
@@ -23,57 +25,133 @@ export async function askForMissing(
 ): Promise<Outcome<CreateFields, Problem>> {
   const fault = firstFault(fields);
   if (fault !== undefined) return failUsage(fault, "correct it; nothing was sent");
-  try {
-    return accept(await ask(world, fields));
-  } catch (error) {
-    if (!(error instanceof Error && error.name === "ExitPromptError")) throw error;
-    return fail(interruptedProblem("; nothing was sent"));
-  }
+  const asked = await unlessInterrupted(world, (questions) => ask(questions, fields));
+  return asked.ok ? asked : fail(interruptedProblem("; nothing was sent"));
 }
 
 /** Asks whether to go on; refuses where the answer is no. */
 export async function confirm(world: World, message: string): Promise<Outcome<void, Problem>> {
-  try {
-    const { default: askToConfirm } = await import("@inquirer/confirm");
-    const terminal = { input: world.stdin, output: world.stderr };
-    if (await askToConfirm({ message, default: false }, terminal)) return accept(undefined);
-  } catch (error) {
-    if (!(error instanceof Error && error.name === "ExitPromptError")) throw error;
-  }
-  return fail(interruptedProblem("; nothing was changed"));
+  const asked = await unlessInterrupted(world, (questions) => questions.confirm(message));
+  return asked.ok && asked.value ? accept(undefined) : fail(interruptedProblem("; nothing was changed"));
 }
 
-async function ask(world: World, fields: CreateFields): Promise<CreateFields> {
-  const [{ default: input }, { default: select }] = await Promise.all([
+/** What can be asked at a terminal. */
+type Questions = {
+  readonly text: (question: TextQuestion) => Promise<string>;
+  /** One of these values, by its name. */
+  readonly choice: (message: string, names: Readonly<Record<string, string>>) => Promise<string>;
+  readonly confirm: (message: string) => Promise<boolean>;
+};
+
+type TextQuestion = {
+  readonly message: string;
+  /** True, or what is wrong with an answer. */
+  readonly validate: (answer: string) => true | string;
+  readonly suggested?: string;
+};
+
+/** Asks at the terminal. Where no escape codes are wanted, line by line: a question that is edited in place is made of them. */
+async function unlessInterrupted<Answer>(
+  world: World,
+  run: (questions: Questions) => Promise<Answer>,
+): Promise<Outcome<Answer, "interrupted">> {
+  const plain = isPlain(world) ? await plainQuestions(world) : undefined;
+  try {
+    return accept(await run(plain?.questions ?? (await editedQuestions(world))));
+  } catch (error) {
+    if (error instanceof Error && error.name === INTERRUPTED) return { ok: false, refusal: "interrupted" };
+    throw error;
+  } finally {
+    plain?.end();
+  }
+}
+
+/** The name of what inquirer throws at Ctrl-C. */
+const INTERRUPTED = "ExitPromptError";
+
+async function editedQuestions(world: World): Promise<Questions> {
+  const [{ default: confirmation }, { default: input }, { default: select }] = await Promise.all([
+    import("@inquirer/confirm"),
     import("@inquirer/input"),
     import("@inquirer/select"),
   ]);
   const terminal = { input: world.stdin, output: world.stderr };
+  return {
+    text: ({ message, validate, suggested }) =>
+      input({ message, validate, ...(suggested === undefined ? {} : { default: suggested }) }, terminal),
+    choice: (message, names) => {
+      const choices = Object.entries(names).map(([value, name]) => ({ value, name }));
+      return select({ message, choices }, terminal);
+    },
+    confirm: (message) => confirmation({ message, default: false }, terminal),
+  };
+}
+
+async function plainQuestions(
+  world: World,
+): Promise<{ readonly questions: Questions; readonly end: () => void }> {
+  const { createInterface } = await import("node:readline");
+  const reader = createInterface({ input: world.stdin, terminal: false });
+  const lines = reader[Symbol.asyncIterator]();
+  const unsubscribe = world.onStop(() => reader.close());
+  const answerTo = async (question: string): Promise<string> => {
+    world.stderr.write(`? ${question} `);
+    const { value, done } = await lines.next();
+    if (done === true) throw Object.assign(new Error("no answer came"), { name: INTERRUPTED });
+    return value.trim();
+  };
+  const text = async ({ message, validate, suggested = "" }: TextQuestion): Promise<string> => {
+    for (;;) {
+      const answer = (await answerTo(suggested === "" ? message : `${message} (${suggested})`)) || suggested;
+      const verdict = validate(answer);
+      if (verdict === true) return answer;
+      world.stderr.write(`> ${printable(verdict)}\n`);
+    }
+  };
+  const questions: Questions = {
+    text,
+    choice: (message, names) => {
+      const values = Object.keys(names).join(" or ");
+      return text({
+        message: `${message}, ${values}`,
+        validate: (answer) => Object.hasOwn(names, answer) || `must be ${values}`,
+      });
+    },
+    confirm: async (message) => /^y(es)?$/i.test(await answerTo(`${message} (y/N)`)),
+  };
+  return {
+    questions,
+    end: () => {
+      unsubscribe();
+      reader.close();
+    },
+  };
+}
+
+async function ask(questions: Questions, fields: CreateFields): Promise<CreateFields> {
   const text = (field: "order_id" | "currency", message: string, suggested?: string): Promise<string> =>
-    input(
-      {
-        message,
-        validate: (value) => fieldFault(field, field === "currency" ? parseCurrency(value) : value) ?? true,
-        ...(suggested === undefined ? {} : { default: suggested }),
-      },
-      terminal,
-    );
+    questions.text({
+      message,
+      validate: (value) => fieldFault(field, field === "currency" ? parseCurrency(value) : value) ?? true,
+      ...(suggested === undefined ? {} : { suggested }),
+    });
   const orderId = fields.orderId ?? (await text("order_id", "Order id (yours, 1 to 32 characters)"));
   if (fields.priceId !== undefined) return { ...fields, orderId };
   const currency = fields.currency ?? parseCurrency(await text("currency", "Currency", "EUR"));
   const hint = currencyDecimals(currency) === 0 ? "" : ` (${formatAmount(1999, currency)} is 1999)`;
-  const amount = {
+  const amount: TextQuestion = {
     message: `Amount in minor units${hint}`,
-    validate: (value: string) => fieldFault("amount_minor", toNumber(value)) ?? true,
+    validate: (value) => fieldFault("amount_minor", toNumber(value)) ?? true,
   };
-  const amountMinor = fields.amountMinor ?? toNumber(await input(amount, terminal));
-  const choices = PAYMENT_METHODS.map((value) => ({ value, name: METHOD_NAMES[value] }));
-  const paymentMethod =
-    fields.paymentMethod ?? (await select({ message: "Payment method", choices }, terminal));
+  const amountMinor = fields.amountMinor ?? toNumber(await questions.text(amount));
+  const paymentMethod = fields.paymentMethod ?? (await questions.choice("Payment method", METHOD_NAMES));
   return { ...fields, orderId, amountMinor, currency, paymentMethod };
 }
 
-const METHOD_NAMES = { alipay_plus: "Alipay+", wechat_pay: "WeChat Pay" } as const;
+const METHOD_NAMES: Readonly<Record<PaymentMethod, string>> = {
+  alipay_plus: "Alipay+",
+  wechat_pay: "WeChat Pay",
+};
 
 /** Not a number where anything but digits stands: `Number` would take "1e3" and "" too. */
 function toNumber(text: string): number {
