@@ -251,7 +251,10 @@ test("every table gives back what it was given, each value in its own field", as
     [store.attempts.of(checkoutId), [attempt]],
     [store.attempts.lateResults(checkoutId), [{ checkoutId, attempt: 1, result: "failed", recordedAt: 7 }]],
     [store.pageViews.of(checkoutId), [view]],
-    [store.idempotencyKeys.ofCheckout(checkoutId), [{ key: "key-0001", requestId: uuid(6), body: "{}" }]],
+    [
+      store.idempotencyKeys.ofCheckout(checkoutId),
+      [{ key: "key-0001", fingerprint: "f".repeat(64), requestId: uuid(6), body: "{}" }],
+    ],
     [store.settlements.of(checkoutId), { checkoutId, outcome: "cancelled", dueAt: 8 }],
     [store.endpoints.find(endpointId), endpoint],
     [store.endpoints.of(storeId), [endpoint]],
