@@ -17,7 +17,12 @@ type Explained = {
   readonly expected: string | null;
   readonly received: string | null;
   readonly differences: readonly { readonly field: string; readonly first: string; readonly this: string }[];
-  readonly entries: readonly { readonly what: string; readonly text: string; readonly of: string | null }[];
+  readonly entries: readonly {
+    readonly what: string;
+    readonly id: string | null;
+    readonly text: string;
+    readonly of: string | null;
+  }[];
   readonly next: readonly string[];
 };
 
@@ -120,6 +125,27 @@ test("a conflict says field by field how the request differs from the first one"
     { field: "currency", first: null, this: "EUR" },
     { field: "payment_method", first: null, this: "alipay_plus" },
   ]);
+});
+
+test("each request on an order is told with one of its checkouts: the one that it came after, or the first", async () => {
+  const { harness, post, explain } = await open();
+  const later = async (body: object, key: string) => {
+    await harness.clock.sleep(1000);
+    return post(body, { "Idempotency-Key": key });
+  };
+  const refused = await later({ ...TERMS, currency: "eur" }, "key-of-first");
+  const first = await later(TERMS, "key-of-first");
+  await harness.run(["sandbox", "pay", first.id, "--outcome", "failed"]);
+  const reused = await later({ ...TERMS, amount_minor: 1 }, "key-of-first");
+  const second = await later(TERMS, "key-of-second");
+  const conflict = await later({ ...TERMS, amount_minor: 2 }, "key-of-third");
+  const requestsOf = async (id: string) =>
+    (await explain(id)).entries.filter(({ what }) => what === "request").map((entry) => entry.id);
+  const before = [refused, first, reused].map(({ requestId }) => requestId);
+  const after = [second, conflict].map(({ requestId }) => requestId);
+  expect(await requestsOf(first.id)).toEqual(before);
+  expect(await requestsOf(second.id)).toEqual(after);
+  expect(await requestsOf(TERMS.order_id)).toEqual([...before, ...after]);
 });
 
 test("the request_id of a create is that create's, however often its answer was replayed", async () => {

@@ -148,18 +148,24 @@ async function ofCheckout({ context, storeId, id }: Looking): Promise<Explanatio
 
 type Viewed = Pick<CheckoutView, "checkout" | "attempts" | "lateResults">;
 
-/** A checkout that was read, with its story; what was refused before it is told with the first one of its order. */
+/**
+ * A checkout that was read, with its story: the requests on its order until the next checkout of it was made; what was
+ * refused before the first one is told with that.
+ */
 export function tell(context: ExplainContext, viewed: Viewed): ReadCheckout {
   const { store } = context;
   const { checkout } = viewed;
   const { id, storeId, orderId } = checkout;
   const all = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
-  const isFirst = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_TOLD }).at(-1)?.id === id;
-  // The request that created it began before it was there, and ended after that.
-  const requests = all.filter(
-    ({ path, storeAt, durationMs }) =>
-      isFirst || storeAt + Math.ceil(durationMs) >= checkout.createdAt || path.endsWith(id),
-  );
+  const siblings = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_TOLD });
+  const at = siblings.findIndex((one) => one.id === id);
+  const from = at === siblings.length - 1 ? 0 : checkout.createdAt;
+  const next = siblings[at - 1]?.createdAt;
+  // The request that created a checkout began before it was there, and ended after that.
+  const requests = all.filter(({ path, storeAt, durationMs }) => {
+    const endedAt = storeAt + Math.ceil(durationMs);
+    return (endedAt >= from && (next === undefined || endedAt < next)) || path.endsWith(id);
+  });
   return withStory(context, viewed, requests);
 }
 
