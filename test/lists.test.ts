@@ -270,7 +270,7 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
   [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
   [/^SELECT 1 FROM deliveries/, "deliveries_of_event (event_id=?)"],
   [/^SELECT sum\(status BETWEEN.* @state /, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
-  [/^SELECT sum\(status BETWEEN.* 'due' /, "due_deliveries (endpoint_id=?)"],
+  [/^SELECT sum\(status BETWEEN.* 'due' /, "tried_deliveries (endpoint_id=?)"],
   [/^SELECT failed_event FROM/, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
   [/^SELECT failed_event FROM/, "deliveries_of_event (event_id=? AND rowid>?)"],
   [/^SELECT next_at FROM deliveries/, "due_deliveries (endpoint_id=?)"],

@@ -477,6 +477,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "4fb999c25cff6f50",
     "fe99a2891e4e4a41",
     "551741e8defb9031",
+    "7267d819e50cb0f4",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b", "26d044b90b6a8f9c"]);
 });

@@ -17,7 +17,7 @@ import { IDEMPOTENCY_USES_DDL } from "./readiness/idempotency-uses.ts";
 import { WAIVERS_DDL } from "./readiness/waivers.ts";
 import { STORES_DDL } from "./stores.ts";
 import { DELIVERY_FAULTS_DDL, FAULTS_DDL } from "./fault/faults.ts";
-import { DELIVERIES_DDL, DELIVERY_LISTS_DDL } from "./webhook/deliveries.ts";
+import { DELIVERIES_DDL, DELIVERY_LISTS_DDL, TRIED_DELIVERIES_DDL } from "./webhook/deliveries.ts";
 import { DELIVERY_ATTEMPTS_DDL } from "./webhook/delivery-attempts.ts";
 import { ALL_ENDPOINTS_DDL, ENDPOINTS_DDL, ENDPOINTS_IN_ORDER_DDL } from "./webhook/endpoints.ts";
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
@@ -83,6 +83,7 @@ export const SANDBOX_FILE: FileKind = {
     FAULTS_DDL,
     INSTANCE_DDL,
     PAGE_VIEWS_DDL,
+    TRIED_DELIVERIES_DDL,
   ],
   aside: "its folder",
 };

@@ -85,6 +85,11 @@ export const DELIVERY_LISTS_DDL = `
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
 `;
 
+/** The index of what has been tried and is tried again, which a backlog does not hide. Most deliveries are never in it. */
+export const TRIED_DELIVERIES_DDL = `
+CREATE INDEX tried_deliveries ON deliveries (endpoint_id) WHERE state = 'due' AND tries > 0;
+`;
+
 /** The queue of deliveries: rows, so that a crash loses nothing. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);

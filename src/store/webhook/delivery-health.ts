@@ -22,8 +22,6 @@ export type EndpointHealth = {
 const LOOK_FAILED = 10_000;
 /** How many tried deliveries of an endpoint in each state tell its health. */
 const LOOK_HEALTH = 100;
-/** How many that are due are looked at for those: the untried ones of a backlog tell nothing. */
-const LOOK_DUE = 1000;
 /** Sums of nothing are null. */
 type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
 
@@ -42,14 +40,14 @@ export function deliveryHealth(connection: Connection) {
     failedSince: (wanted: FailedSince): string[] => selectFailed.all({ ...wanted, look: LOOK_FAILED }),
 
     /**
-     * How the tries of an endpoint have ended since a moment, of its newest 100 deliveries in each state, of those that
-     * are due the ones whose next try is last; and what is due, counted up to 100.
+     * How the tries of an endpoint have ended since a moment, of its newest 100 tried deliveries in each state; and what
+     * is due, counted up to 100.
      */
     health: (endpointId: string, since: number): EndpointHealth => {
       const looked = { endpointId, since, look: LOOK_HEALTH };
       const answers = DELIVERY_STATES.flatMap((state) =>
         state === "due"
-          ? (selectAnswersOfDue.get({ ...looked, lookDue: LOOK_DUE }) ?? [])
+          ? (selectAnswersOfDue.get(looked) ?? [])
           : (selectAnswers.get({ ...looked, state }) ?? []),
       );
       const sum = (of: (one: Answers) => number | null): number =>
@@ -81,13 +79,10 @@ function prepare(connection: Connection) {
              WHERE endpoint_id = @endpointId AND state = @state ORDER BY rowid DESC LIMIT @look)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
     ),
-    // A try puts the next one off: those that have had one come last.
-    selectAnswersOfDue: connection.prepare<Omit<HealthOf, "state"> & { readonly lookDue: number }, Answers>(
+    selectAnswersOfDue: connection.prepare<Omit<HealthOf, "state">, Answers>(
       `SELECT ${ANSWERS}
-       FROM (SELECT newest FROM (
-               SELECT id AS newest, tries AS had FROM deliveries AS queued INDEXED BY due_deliveries
-               WHERE endpoint_id = @endpointId AND state = 'due' ORDER BY next_at DESC LIMIT @lookDue)
-             WHERE had > 0 LIMIT @look)
+       FROM (SELECT id AS newest FROM deliveries AS tried INDEXED BY tried_deliveries
+             WHERE endpoint_id = @endpointId AND state = 'due' AND tries > 0 ORDER BY rowid DESC LIMIT @look)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
     ),
     selectNextDue: connection

@@ -38,7 +38,10 @@ export async function endpointPage(context: PortalContext, view: View): Promise<
         [texts.eventTypes, typesOf(view, endpoint)],
         [texts.howMany, endpoint.inOrder ? texts.oneByOne : texts.severalAtOnce],
         [texts.lastDay, html`${healthBadges(view, health)} <span class="hint">${texts.healthHint}</span>`],
-        [texts.nextTryColumn, nextDue(view, health, storeTime(context, view.storeId))],
+        [
+          texts.nextTryColumn,
+          nextDue(view, health, { state: endpoint.state, now: storeTime(context, view.storeId) }),
+        ],
         [texts.added, dated(endpoint.createdAt)],
       ])}
       <div class="actions">${endpointActs(view, endpoint)}</div>

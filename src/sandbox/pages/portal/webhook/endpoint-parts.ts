@@ -24,7 +24,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
       </th>
       <td>${endpointState(view, endpoint)}</td>
       <td>${healthBadges(view, health)}</td>
-      <td>${named(texts.nextTryColumn, nextDue(view, health, storeTime(context, view.storeId)))}</td>
+      <td>${nextDue(view, health, { state: endpoint.state, now: storeTime(context, view.storeId) })}</td>
     </tr>`;
   });
   const columns = [texts.endpoint, texts.state, texts.lastDay, texts.nextTryColumn];
@@ -57,16 +57,17 @@ export function healthBadges({ language }: Pick<View, "language">, health: Endpo
   >`;
 }
 
-/** When the next delivery is due, and how many are. */
+/** When the next delivery is due, if its endpoint takes any, and how many are. */
 export function nextDue(
   { language }: Pick<View, "language">,
   { nextAt, due }: EndpointHealth,
-  now: number,
+  { state, now }: Pick<EndpointEntry, "state"> & { readonly now: number },
 ): Html {
   const texts = WEBHOOK_TEXTS[language];
   if (nextAt === null) return html`<span class="hint">${texts.nothingDue}</span>`;
-  return html`${timeOf(nextAt, now)}
-    <span class="hint">${texts.dueCount(due > 99 ? "99+" : String(due))}</span>`;
+  const when =
+    state === "enabled" ? named(texts.nextTryColumn, timeOf(nextAt, now)) : html`${texts.untilEnabled}`;
+  return html`${when} <span class="hint">${texts.dueCount(due > 99 ? "99+" : String(due))}</span>`;
 }
 
 /** The event types that it gets. */

@@ -57,6 +57,7 @@ const ENGLISH = {
   unanswered: "no answer",
   quiet: "nothing sent",
   nothingDue: "nothing is due",
+  untilEnabled: "waits until it is enabled",
   dueCount: (count: string) => `${count} due`,
   pausedBy: {
     drill: "by a drill",
@@ -204,6 +205,7 @@ const CHINESE: typeof ENGLISH = {
   unanswered: "无响应",
   quiet: "没有发送",
   nothingDue: "没有待发送",
+  untilEnabled: "启用后发送",
   dueCount: (count) => `${count} 个待发送`,
   pausedBy: {
     drill: "由演练暂停",
