@@ -72,6 +72,25 @@ async function payFor(shop: Shop, id: string): Promise<void> {
   expect((await shop.command("sandbox", "pay", id, "--outcome", "succeeded")).code).toBe(0);
 }
 
+test("p pays the checkout of the page, and r delivers its newest event again", async () => {
+  const { shop, page, home } = await openPortal();
+  const { id } = await shop.sell();
+  await page.goto(`${home}/checkouts/${id}`);
+  await page.keyboard.press("p");
+  await page.waitForSelector(".checkout-head .badge.succeeded");
+  expect((await shop.command("endpoints", "add", "http://127.0.0.1:9/hooks")).code).toBe(0);
+  await isLive(page);
+  // The first press shows what the second one does.
+  await page.keyboard.press("r");
+  await page.keyboard.press("r");
+  type Listed = { readonly deliveries: readonly { readonly cause: string; readonly type: string }[] };
+  await eventually("the event is delivered", async () => {
+    const { deliveries } = JSON.parse((await shop.command("deliveries", "list", "--json")).stdout) as Listed;
+    const causes = deliveries.map(({ cause, type }) => [cause, type]);
+    expect(causes).toEqual([["replay", "order.succeeded"]]);
+  });
+});
+
 test("a list says how many of its rows are new, and does not move", async () => {
   const { shop, page, home } = await openPortal();
   const first = await shop.sell();

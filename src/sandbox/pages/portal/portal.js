@@ -144,11 +144,10 @@ function moveTo(step) {
 /** Presses the button of an act of this page; one that is asked about first is only shown. */
 function press(ending) {
   // Not one that acts on many things at once.
-  const buttons = document.querySelectorAll(
-    `main form.act[action$="${ending}"]:not([action$="s${ending}"]) button`,
-  );
-  // Of several the newest.
-  const button = [...buttons].at(-1);
+  const acts = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;
+  const buttons = document.querySelectorAll(`${acts} button`);
+  // The one that the page offers first, or else of several the newest.
+  const button = document.querySelector(`${acts} button.primary`) ?? [...buttons].at(-1);
   const asked = button?.closest("details:not([open])");
   if (asked) {
     asked.open = true;
