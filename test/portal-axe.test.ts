@@ -65,12 +65,14 @@ async function filledShop(): Promise<{
     const { data } = (await answer.json()) as { readonly data: Value };
     return data;
   };
-  const closed = "http://127.0.0.1:9/hooks";
-  expect((await shop.command("endpoints", "add", closed)).code).toBe(0);
+  const closed = ["http://127.0.0.1:9/hooks", `http://127.0.0.1:9/${"of-a-long-address/".repeat(4)}`];
+  for (const url of closed) expect((await shop.command("endpoints", "add", url)).code).toBe(0);
   const sold = await shop.sell();
   await shop.sell({ description: "<b>夜の部</b> \u202e cab", payment_method: "wechat_pay" });
   const open = await shop.sell({ amount_minor: 100, currency: "EUR" });
   await shop.sell({ order_id: "order-1", amount_minor: 2999 }).catch(() => undefined);
+  await shop.sell({ order_id: "long-".repeat(12), amount_minor: 0 }).catch(() => undefined);
+  await shop.sell({ order_id: "long-".repeat(6) });
   const pays = [
     ["sandbox", "pay", sold.id, "--outcome", "succeeded"],
     ["faults", "add", "status", "--status", "500"],

@@ -5,7 +5,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
 import { newsOf } from "../live/list-news.ts";
-import { answerBadge, empty, linkedRow, named, nextPart, table, timeOf } from "../parts.ts";
+import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
@@ -136,7 +136,7 @@ function requestRow(view: View, request: LoggedRequest, now: number): Html {
     html`<code class="path">${path}</code>`,
     answerBadge(view, status),
     html`${code === null ? "" : html`<code>${code}</code>`}${mark}`,
-    named(texts.took, html`<span class="ms">${durationMs.toFixed(1)}</span>`),
+    html`<span class="ms">${durationMs.toFixed(1)} ms</span>`,
     orderId === null ? "" : html`<a href="${listAddress(view, "/checkouts", { q: orderId })}">${orderId}</a>`,
   ]);
 }
