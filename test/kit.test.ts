@@ -398,6 +398,39 @@ test("a close ends what waits and what is under way", async () => {
   for (const one of [port, new URL(receiver.url).port]) expect(await isOpen(Number(one))).toBe(false);
 });
 
+test("a receiver ends with its close, its store or its sandbox, whatever was closed, deleted or restored before", async () => {
+  const acts = ["close", "delete", "restore", "restore all", "dispose", "receiver"] as const;
+  const plans = fc.array(fc.constantFrom(...acts), { minLength: 1, maxLength: 6 });
+  for (const plan of fc.sample(plans, { numRuns: size(30, 300), seed: SEED })) {
+    const sandbox = await startSandbox({ port: null });
+    const store = await sandbox.createStore();
+    const [snapshot, whole] = [await store.snapshot(), await sandbox.snapshot()];
+    const receivers = [await store.receiver()];
+    for (const act of plan) {
+      // One of a store that is gone is refused, and leaves nothing.
+      if (act === "receiver") await store.receiver().then((one) => receivers.push(one), unlessNotFound);
+      if (act === "close") for (const one of receivers) await one.close();
+      if (act === "delete") await store.delete().catch(unlessNotFound);
+      if (act === "restore") await store.restore(snapshot);
+      if (act === "restore all") await sandbox.restore(whole);
+      if (act === "dispose") for (const one of receivers) await one[Symbol.asyncDispose]();
+      const isClosed = ["close", "dispose"].includes(act);
+      if (isClosed)
+        for (const { url } of receivers)
+          expect([plan, await isOpen(Number(new URL(url).port))]).toEqual([plan, false]);
+    }
+    await sandbox.close();
+    for (const receiver of receivers) {
+      expect([plan, await isOpen(Number(new URL(receiver.url).port))]).toEqual([plan, false]);
+      await receiver.close();
+    }
+  }
+});
+
+function unlessNotFound(error: unknown): void {
+  expect(error).toMatchObject({ name: "CheckoutError", code: "not_found" });
+}
+
 test("await using ends stores and sandboxes", async () => {
   const sandbox = await startSandbox({ port: null });
   const store = await sandbox.createStore();

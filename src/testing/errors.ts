@@ -24,6 +24,11 @@ export class CheckoutError extends Error {
   }
 }
 
+/** Passes over that something is not there; throws any other error. */
+export function unlessGone(error: unknown): void {
+  if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
+}
+
 /** Why a sandbox did not start: an option that cannot be, or a state that cannot be used. */
 export class StartError extends Error {
   override readonly name = "StartError";

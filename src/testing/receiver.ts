@@ -2,18 +2,42 @@ import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createArrivals } from "../sandbox/runtime/arrivals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
 import type { Calls } from "./calls.ts";
+import { unlessGone } from "./errors.ts";
 import { createLog } from "./store/log.ts";
 import type { Running } from "./running.ts";
 import type { Endpoints, Received, Receiver, ReceiverOptions } from "./types.ts";
 
-/** A receiver, and what its store does with it. */
-export type OwnReceiver = {
-  readonly receiver: Receiver;
+/** A receiver of a store, as the sandbox ends it. */
+type OwnReceiver = {
+  readonly storeId: string;
   /** Forgets what it got. */
   readonly forget: () => void;
   /** Ends it; its endpoint stays. */
   readonly end: () => Promise<void>;
 };
+
+/** The receivers of a sandbox that have not ended, whatever has become of their stores. */
+export type Receivers = {
+  readonly add: (own: OwnReceiver) => void;
+  readonly drop: (own: OwnReceiver) => void;
+  /** Forgets what those of a store got; default: all of them. */
+  readonly forget: (storeId?: string) => void;
+  /** Ends those of a store; default: all of them. */
+  readonly end: (storeId?: string) => Promise<void>;
+};
+
+/** Keeps the receivers of a sandbox. */
+export function createReceivers(): Receivers {
+  const open = new Set<OwnReceiver>();
+  const of = (storeId?: string): readonly OwnReceiver[] =>
+    [...open].filter((own) => storeId === undefined || own.storeId === storeId);
+  return {
+    add: (own) => void open.add(own),
+    drop: (own) => void open.delete(own),
+    forget: (storeId) => of(storeId).forEach((own) => own.forget()),
+    end: async (storeId) => void (await Promise.all(of(storeId).map((own) => own.end()))),
+  };
+}
 
 const ARRIVED = "arrived";
 /** How long an answer that is under way may take when a receiver ends. */
@@ -26,9 +50,15 @@ export async function startReceiver(
     calls,
     storeId,
     endpoints,
-  }: { readonly calls: Calls; readonly storeId: string; readonly endpoints: Endpoints },
+    receivers,
+  }: {
+    readonly calls: Calls;
+    readonly storeId: string;
+    readonly endpoints: Endpoints;
+    readonly receivers: Receivers;
+  },
   { answer = usualAnswer, events }: ReceiverOptions,
-): Promise<OwnReceiver> {
+): Promise<Receiver> {
   const { world, isClosed } = running;
   const received: Received[] = [];
   const arrivals = createArrivals(world);
@@ -45,11 +75,26 @@ export async function startReceiver(
   };
   const listener = await listen(running, take);
   const url = `http://127.0.0.1:${listener.port}/`;
-  const end = (): Promise<void> => listener.close(GRACE_MS);
-  const { id: endpointId } = await orElse(endpoints.add(url, events === undefined ? {} : { events }), end);
+  const own: OwnReceiver = {
+    storeId,
+    forget: () => void received.splice(0),
+    end: () => {
+      receivers.drop(own);
+      return listener.close(GRACE_MS);
+    },
+  };
+  receivers.add(own);
+  const { id: endpointId } = await orElse(
+    endpoints.add(url, events === undefined ? {} : { events }),
+    own.end,
+  );
   const close = async (): Promise<void> => {
-    if (!isClosed()) await endpoints.remove(endpointId);
-    await end();
+    try {
+      // A restore, or an earlier close, may have removed its endpoint.
+      if (!isClosed()) await endpoints.remove(endpointId).catch(unlessGone);
+    } finally {
+      await own.end();
+    }
   };
   const { waitFor } = createLog({
     world,
@@ -60,8 +105,7 @@ export async function startReceiver(
     names: ({ type, event }) => [type, event?.event_id ?? null],
     line: ({ type, problem }) => type ?? `refused: ${problem ?? ""}`,
   });
-  const receiver = { url, endpointId, received, waitFor, close, [Symbol.asyncDispose]: close };
-  return { receiver, forget: () => void received.splice(0), end };
+  return { url, endpointId, received, waitFor, close, [Symbol.asyncDispose]: close };
 }
 
 /** A result; where there is none, what was begun is ended. */

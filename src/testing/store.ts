@@ -1,11 +1,11 @@
 import { checkoutResponse } from "../core/checkout/wire.ts";
 import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
 import type { Calls } from "./calls.ts";
-import { CheckoutError } from "./errors.ts";
+import { CheckoutError, unlessGone } from "./errors.ts";
 import { faultsOf } from "./store/faults.ts";
 import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
 import { momentOf, spanOf } from "./moments.ts";
-import { startReceiver, type OwnReceiver } from "./receiver.ts";
+import { startReceiver, type Receivers } from "./receiver.ts";
 import type { Running } from "./running.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
 import { timelineFrom } from "./store/timeline.ts";
@@ -14,23 +14,17 @@ import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store } from "./t
 /** Who a store is, with its secrets. */
 export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" | "signingSecret">;
 
-/** A store as its user has it, and as the sandbox ends it. */
-export type OwnStore = {
-  readonly store: Store;
-  /** Forgets what its receivers got. */
-  readonly forget: () => void;
-  /** Ends its receivers. */
-  readonly end: () => Promise<void>;
-};
-
-/** Makes the handle of a store that is there; `gone` hears of its deletion. The first store is emptied in place of that. */
+/** Makes the handle of a store that is there. The first store is emptied in place of a deletion. */
 export function storeOf(
   running: Running,
   calls: Calls,
-  { isFirst, gone, ...identity }: StoreIdentity & { readonly isFirst: boolean; readonly gone: () => void },
-): OwnStore {
+  {
+    isFirst,
+    receivers,
+    ...identity
+  }: StoreIdentity & { readonly isFirst: boolean; readonly receivers: Receivers },
+): Store {
   const { id: storeId } = identity;
-  const receivers = new Set<OwnReceiver>();
   const ofStore = { calls, storeId };
   const endpoints = endpointsOf(calls, storeId);
   const get = async (id: string): Promise<Checkout> =>
@@ -39,21 +33,16 @@ export function storeOf(
     create: creator(running, { ...identity, calls, path }),
     get,
   });
-  const forget = (): void => receivers.forEach((one) => one.forget());
-  const end = async (): Promise<void> => {
-    await Promise.all([...receivers].map((one) => one.end()));
-    receivers.clear();
-  };
+  const forget = (): void => receivers.forget(storeId);
   const reset = async (): Promise<void> => {
     await calls.control({ name: "reset", body: { store: storeId } });
     forget();
   };
   const remove = async (): Promise<void> => {
     await calls.control({ name: "deleteStore", storeId, body: {} });
-    gone();
-    await end();
+    await receivers.end(storeId);
   };
-  const store: Store = {
+  return {
     ...identity,
     env: envOf(running, identity),
     orders: checkouts("/v1/orders"),
@@ -68,11 +57,7 @@ export function storeOf(
     events: eventLog(running, ofStore),
     deliveries: deliveryLog(running, ofStore),
     requests: requestLog(running, ofStore),
-    receiver: async (options = {}) => {
-      const own = await startReceiver(running, { ...ofStore, endpoints }, options);
-      receivers.add(own);
-      return own.receiver;
-    },
+    receiver: (options = {}) => startReceiver(running, { ...ofStore, endpoints, receivers }, options),
     timeline: async (id) => timelineFrom(await calls.control({ name: "explain", storeId, body: { id } })),
     snapshot: () => snapshotOf(running, { storeId }),
     restore: (snapshot) => restoreInto(running, { storeId }, { snapshot, forget }),
@@ -80,15 +65,9 @@ export function storeOf(
     delete: remove,
     [Symbol.asyncDispose]: async () => {
       if (!running.isClosed()) await (isFirst ? reset() : remove().catch(unlessGone));
-      await end();
+      await receivers.end(storeId);
     },
   };
-  return { store, forget, end };
-}
-
-/** A store that its test has deleted is as it should be. */
-function unlessGone(error: unknown): void {
-  if (!(error instanceof CheckoutError) || error.code !== "not_found") throw error;
 }
 
 function envOf(

@@ -5,10 +5,11 @@
 import { guestWorld } from "../real-world.ts";
 import { createCalls, type Calls } from "./calls.ts";
 import { readOptions } from "./options.ts";
+import { createReceivers } from "./receiver.ts";
 import { run, type Running } from "./running.ts";
 import { createFetch } from "./fetch.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
-import { storeOf, type OwnStore, type StoreIdentity } from "./store.ts";
+import { storeOf, type StoreIdentity } from "./store.ts";
 import type { Sandbox, SandboxOptions } from "./types.ts";
 
 export { CheckoutError, StartError, WaitError } from "./errors.ts";
@@ -67,28 +68,23 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbox {
   const { ready } = running;
-  const own = new Set<OwnStore>();
-  const add = (identity: StoreIdentity, isFirst: boolean): OwnStore["store"] => {
-    const made = storeOf(running, calls, { ...identity, isFirst, gone: () => own.delete(made) });
-    own.add(made);
-    return made.store;
-  };
-  const forget = (): void => own.forEach((one) => one.forget());
+  const receivers = createReceivers();
+  const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(running);
   const close = async (): Promise<void> => {
     // First the sandbox: what it sends just now is still taken.
     await running.close();
-    await Promise.all([...own].map((one) => one.end()));
+    await receivers.end();
     running.end();
   };
   return {
     baseUrl: running.baseUrl,
     origin: new URL(ready.base_url).origin,
     controlToken: ready.control_token,
-    store: add(first, true),
+    store: storeOf(running, calls, { ...first, isFirst: true, receivers }),
     createStore: async (wanted = {}) => {
       const { storeId: id, ...made } = await calls.createStore(wanted);
-      return add({ id, ...made }, false);
+      return storeOf(running, calls, { id, ...made, isFirst: false, receivers });
     },
     fetch: send,
     handler,
