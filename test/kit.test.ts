@@ -398,6 +398,37 @@ test("a close ends what waits and what is under way", async () => {
   for (const one of [port, new URL(receiver.url).port]) expect(await isOpen(Number(one))).toBe(false);
 });
 
+test("each call of a sandbox that was closed, or is being closed, says so", async () => {
+  const calls: Readonly<Record<string, (sandbox: Sandbox) => Promise<unknown>>> = {
+    instanceId: async (sandbox) => sandbox.instanceId,
+    createStore: (sandbox) => sandbox.createStore(),
+    snapshot: (sandbox) => sandbox.snapshot(),
+    restore: async (sandbox) => sandbox.restore(whole),
+    reset: (sandbox) => sandbox.reset(),
+    create: ({ store }) => store.orders.create(ORDER),
+    get: ({ store }) => store.orders.get(store.id),
+    clock: ({ store }) => store.clock.now(),
+    "store.snapshot": ({ store }) => store.snapshot(),
+    "store.restore": ({ store }) => store.restore(whole),
+    "events.list": ({ store }) => store.events.list(),
+    "requests.waitFor": ({ store }) => store.requests.waitFor("GET /"),
+    receiver: ({ store }) => store.receiver(),
+    timeline: ({ store }) => store.timeline(store.id),
+  };
+  const config = { stores: [{ id: "01890000-0000-7000-8000-000000000001", name: "Coffee" }] };
+  const whole = await (await start({ port: null, config })).snapshot();
+  for (const [name, call] of Object.entries(calls)) {
+    const sandbox = await startSandbox({ port: null, config });
+    const ends = async (): Promise<string> => call(sandbox).then(() => "done", String);
+    // What has begun may still be done.
+    const begun = ends();
+    const closing = sandbox.close();
+    const ended = [await begun, await ends(), await closing.then(ends)];
+    const closed = expect.stringMatching(/^(Wait)?Error: the sandbox was closed/) as string;
+    expect([name, ended]).toEqual([name, [ended[0] === "done" ? "done" : closed, closed, closed]]);
+  }
+});
+
 test("a receiver ends with its close, its store or its sandbox, whatever was closed, deleted or restored before", async () => {
   const acts = ["close", "delete", "restore", "restore all", "dispose", "receiver"] as const;
   const plans = fc.array(fc.constantFrom(...acts), { minLength: 1, maxLength: 6 });

@@ -13,7 +13,7 @@ import { callControl, type ControlCall } from "../client/control/control.ts";
 import type { HttpBody, OutboundRequest, OutboundResult } from "../world.ts";
 import { storesHandlers } from "../sandbox/control/stores.ts";
 import { CheckoutError } from "./errors.ts";
-import type { Running } from "./running.ts";
+import { refuseClosed, whileOpen, type Running } from "./running.ts";
 import type { StoreOptions } from "./types.ts";
 
 /** Calls of the sandbox in this process; each throws a CheckoutError where it is refused. */
@@ -63,12 +63,13 @@ export function createCalls(running: Running): Calls {
       throw lost("message" in result ? result.message : result.end);
     },
     createStore: async (wanted) => {
-      refuseClosed(running);
       const requestId = running.world.uuid("control");
       const read = decodeRequest("createStore", wanted);
       const call = { storeId: "", id: "", requestId };
       const made = read.ok
-        ? await storesHandlers.createStore(running.context, { ...call, body: read.value })
+        ? await whileOpen(running, () =>
+            storesHandlers.createStore(running.context, { ...call, body: read.value }),
+          )
         : read;
       if (made.ok) return made.value;
       const { code, message } = made.refusal;
@@ -129,10 +130,6 @@ function refuseWrong<Name extends OperationName>(
   throw refusal(running, { ...refused, code, message, status: ERRORS[code].status });
 }
 
-function refuseClosed({ isClosed }: Running): void {
-  if (isClosed()) throw new Error("the sandbox was closed");
-}
-
 function lost(message: string): CheckoutError {
   return new CheckoutError({ status: 0, code: "connection_lost", message, requestId: "" });
 }
@@ -147,6 +144,8 @@ async function sendHere(running: Running, { method, url, headers, body }: Outbou
     rawHeaders: Object.entries({ Host: host, ...headers }).flat(),
     body: Buffer.from(body ?? ""),
   });
+  // What fails while its sandbox is closed fails for that.
+  if (answer.status === ERRORS.internal_error.status) refuseClosed(running);
   const named = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const lowerCase = Object.fromEntries(named);
   const requestId = lowerCase["x-request-id"] ?? "";

@@ -89,6 +89,25 @@ export async function run(
   };
 }
 
+/** Throws where the sandbox was closed: what is behind its context is then gone. */
+export function refuseClosed({ isClosed }: Running): void {
+  if (isClosed()) throw closed();
+}
+
+/** Does something by the context of a sandbox. Throws the same where it was closed before that, or meanwhile. */
+export async function whileOpen<Value>(running: Running, act: () => Promise<Value>): Promise<Value> {
+  refuseClosed(running);
+  try {
+    return await act();
+  } catch (error) {
+    throw running.isClosed() ? closed(error) : error;
+  }
+}
+
+function closed(cause?: unknown): Error {
+  return new Error("the sandbox was closed", cause === undefined ? {} : { cause });
+}
+
 const NOT_STARTED = { code: "internal_error", message: "it ended before it was ready", next: "report this" };
 
 /** The kit says nothing: what is wrong is thrown. */

@@ -6,7 +6,7 @@ import { guestWorld } from "../real-world.ts";
 import { createCalls, type Calls } from "./calls.ts";
 import { readOptions } from "./options.ts";
 import { createReceivers } from "./receiver.ts";
-import { run, type Running } from "./running.ts";
+import { refuseClosed, run, type Running } from "./running.ts";
 import { createFetch } from "./fetch.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
 import { storeOf, type StoreIdentity } from "./store.ts";
@@ -89,6 +89,7 @@ function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbo
     fetch: send,
     handler,
     get instanceId() {
+      refuseClosed(running);
       return running.context.store.instance.id() ?? "";
     },
     snapshot: () => snapshotOf(running, "all"),

@@ -1,12 +1,13 @@
 import { ERRORS } from "../../core/errors.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
 import { CheckoutError } from "../errors.ts";
-import type { Running } from "../running.ts";
+import { refuseClosed, whileOpen, type Running } from "../running.ts";
 
 type Scope = Parameters<typeof takeSnapshot>[1];
 
 /** The bytes of a snapshot of a store, or of the whole sandbox. */
 export async function snapshotOf(running: Running, scope: Scope): Promise<Uint8Array> {
+  refuseClosed(running);
   return takeSnapshot(running.context, scope);
 }
 
@@ -19,11 +20,12 @@ export async function restoreInto(
   scope: Scope,
   { snapshot, forget }: { readonly snapshot: Uint8Array; readonly forget: () => void },
 ): Promise<void> {
-  const restored = await restoreSnapshot(running.context, scope, snapshot);
+  const restored = await whileOpen(running, () => restoreSnapshot(running.context, scope, snapshot));
   if (!restored.ok) {
     const { code, message } = restored.refusal;
     throw new CheckoutError({ code, message, status: ERRORS[code].status, requestId: "" });
   }
+  refuseClosed(running);
   running.renewSeed(running.context.store.events.lastPosition());
   forget();
 }
