@@ -7,30 +7,28 @@ import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
 import { momentOf, spanOf } from "./moments.ts";
 import { startReceiver, type Receivers } from "./receiver.ts";
 import type { Running } from "./running.ts";
+import type { Identities, StoreIdentity } from "./store/identities.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
 import { timelineFrom } from "./store/timeline.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store } from "./types.ts";
 
-/** Who a store is, with its secrets. */
-export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" | "signingSecret">;
+/** What the handles of a sandbox's stores share. */
+export type Shared = {
+  readonly calls: Calls;
+  readonly receivers: Receivers;
+  readonly identities: Identities;
+};
 
-/** Makes the handle of a store that is there. The first store is emptied in place of a deletion. */
-export function storeOf(
-  running: Running,
-  calls: Calls,
-  {
-    isFirst,
-    receivers,
-    ...identity
-  }: StoreIdentity & { readonly isFirst: boolean; readonly receivers: Receivers },
-): Store {
-  const { id: storeId } = identity;
+/** Makes a handle of a store that is known. The first store is emptied in place of a deletion. */
+export function storeOf(running: Running, shared: Shared, storeId: string): Store {
+  const { calls, receivers, identities } = shared;
+  const identity = (): StoreIdentity => identities.of(storeId);
   const ofStore = { calls, storeId };
   const endpoints = endpointsOf(calls, storeId);
   const get = async (id: string): Promise<Checkout> =>
     wireOf(await calls.control({ name: "inspectCheckout", storeId, id, body: undefined }));
   const checkouts = (path: string): Checkouts => ({
-    create: creator(running, { ...identity, calls, path }),
+    create: creator(running, { identity, calls, path }),
     get,
   });
   const forget = (): void => receivers.forget(storeId);
@@ -43,8 +41,23 @@ export function storeOf(
     await receivers.end(storeId);
   };
   return {
-    ...identity,
-    env: envOf(running, identity),
+    id: storeId,
+    // A restore of another sandbox's snapshot changes them.
+    get merchantId() {
+      return identity().merchantId;
+    },
+    get name() {
+      return identity().name;
+    },
+    get apiKey() {
+      return identity().apiKey;
+    },
+    get signingSecret() {
+      return identity().signingSecret;
+    },
+    get env() {
+      return envOf(running, identity());
+    },
     orders: checkouts("/v1/orders"),
     sessions: checkouts("/v1/checkout-sessions"),
     pay: async (id, outcome = "succeeded") => {
@@ -60,14 +73,20 @@ export function storeOf(
     receiver: (options = {}) => startReceiver(running, { ...ofStore, endpoints, receivers }, options),
     timeline: async (id) => timelineFrom(await calls.control({ name: "explain", storeId, body: { id } })),
     snapshot: () => snapshotOf(running, { storeId }),
-    restore: (snapshot) => restoreInto(running, { storeId }, { snapshot, forget }),
+    restore: async (snapshot) => {
+      await restoreInto(running, { storeId }, { snapshot, forget, identities });
+    },
     reset,
     delete: remove,
     [Symbol.asyncDispose]: async () => {
-      if (!running.isClosed()) await (isFirst ? reset() : remove().catch(unlessGone));
+      if (!running.isClosed()) await (isFirst(running, storeId) ? reset() : remove().catch(unlessGone));
       await receivers.end(storeId);
     },
   };
+}
+
+function isFirst({ context }: Running, storeId: string): boolean {
+  return context.store.stores.first()?.id === storeId;
 }
 
 function envOf(
@@ -84,9 +103,14 @@ function envOf(
 
 function creator(
   { world }: Running,
-  { id, apiKey, calls, path }: StoreIdentity & { readonly calls: Calls; readonly path: string },
+  {
+    identity,
+    calls,
+    path,
+  }: { readonly identity: () => StoreIdentity; readonly calls: Calls; readonly path: string },
 ): Checkouts["create"] {
   return async (body, options = {}) => {
+    const { id, apiKey } = identity();
     const { idempotencyKey = world.uuid(`${id} keys`) } = options;
     const answer = checkoutResponse.safeParse(await calls.create({ path, apiKey, idempotencyKey, body }));
     if (answer.success) return answer.data.data;

@@ -9,8 +9,9 @@ import { createReceivers } from "./receiver.ts";
 import { refuseClosed, run, type Running } from "./running.ts";
 import { createFetch } from "./fetch.ts";
 import { restoreInto, snapshotOf } from "./store/snapshots.ts";
-import { storeOf, type StoreIdentity } from "./store.ts";
-import type { Sandbox, SandboxOptions } from "./types.ts";
+import { createIdentities, type StoreIdentity } from "./store/identities.ts";
+import { storeOf } from "./store.ts";
+import type { Sandbox, SandboxOptions, Store } from "./types.ts";
 
 export { CheckoutError, StartError, WaitError } from "./errors.ts";
 export type {
@@ -66,9 +67,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbox {
+function sandboxOf(running: Running, calls: Calls, identity: StoreIdentity): Sandbox {
   const { ready } = running;
   const receivers = createReceivers();
+  const identities = createIdentities(running, calls);
+  const shared = { calls, receivers, identities };
+  const add = (added: StoreIdentity): Store => {
+    identities.add(added);
+    return storeOf(running, shared, added.id);
+  };
+  let first = add(identity);
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(running);
   const close = async (): Promise<void> => {
@@ -81,10 +89,12 @@ function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbo
     baseUrl: running.baseUrl,
     origin: new URL(ready.base_url).origin,
     controlToken: ready.control_token,
-    store: storeOf(running, calls, { ...first, isFirst: true, receivers }),
+    get store() {
+      return first;
+    },
     createStore: async (wanted = {}) => {
       const { storeId: id, ...made } = await calls.createStore(wanted);
-      return storeOf(running, calls, { id, ...made, isFirst: false, receivers });
+      return add({ id, ...made });
     },
     fetch: send,
     handler,
@@ -93,7 +103,12 @@ function sandboxOf(running: Running, calls: Calls, first: StoreIdentity): Sandbo
       return running.context.store.instance.id() ?? "";
     },
     snapshot: () => snapshotOf(running, "all"),
-    restore: (snapshot) => restoreInto(running, "all", { snapshot, forget }),
+    restore: async (snapshot) => {
+      const storeIds = await restoreInto(running, "all", { snapshot, forget, identities });
+      const stores = storeIds.map((id) => (id === first.id ? first : storeOf(running, shared, id)));
+      first = stores[0] ?? first;
+      return stores;
+    },
     reset: async () => {
       await calls.control({ name: "reset", body: {} });
       forget();

@@ -40,7 +40,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly controlToken: string;
   /** Another one after each start in memory, each reset and each restore, whatever the seed. */
   readonly instanceId: string;
-  /** The first store. */
+  /** The first store; after a restore of a snapshot that has another one, that one. */
   readonly store: Store;
   /** Makes a store of its own, with its key and its secret: one for each test. */
   createStore(options?: StoreOptions): Promise<Store>;
@@ -53,8 +53,11 @@ export interface Sandbox extends AsyncDisposable {
   handler(request: Request): Promise<Response>;
   /** The whole sandbox as bytes, which any sandbox can restore. */
   snapshot(): Promise<Uint8Array>;
-  /** Puts the stores of a snapshot in place of all that are here. Handles of stores that are in it go on. */
-  restore(snapshot: Uint8Array): Promise<void>;
+  /**
+   * Puts the stores of a snapshot in place of all that are here, and returns their handles, that of the first store first.
+   * Handles of stores that are in it go on; those of another sandbox's have its secrets from then on, and a new key.
+   */
+  restore(snapshot: Uint8Array): Promise<readonly Store[]>;
   /** Deletes what has happened in all stores, and keeps what was set up. */
   reset(): Promise<void>;
   /** Ends it with its receivers: no handle, timer, port or lock of it is left. */
@@ -97,7 +100,7 @@ export interface Store extends AsyncDisposable {
   timeline(id: string): Promise<Timeline>;
   /** The store as bytes. */
   snapshot(): Promise<Uint8Array>;
-  /** Puts back what a snapshot of this store holds. */
+  /** Puts back what a snapshot of this store holds; that of another sandbox's store of this id too, with its secrets. */
   restore(snapshot: Uint8Array): Promise<void>;
   /** Deletes what has happened in the store and what its receivers got; endpoints, keys and prices stay. */
   reset(): Promise<void>;

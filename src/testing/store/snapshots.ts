@@ -2,6 +2,7 @@ import { ERRORS } from "../../core/errors.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
 import { CheckoutError } from "../errors.ts";
 import { refuseClosed, whileOpen, type Running } from "../running.ts";
+import type { Identities } from "./identities.ts";
 
 type Scope = Parameters<typeof takeSnapshot>[1];
 
@@ -12,14 +13,19 @@ export async function snapshotOf(running: Running, scope: Scope): Promise<Uint8A
 }
 
 /**
- * Puts the state of a snapshot in place of that of a store, or of the whole sandbox; `forget` forgets what receivers got.
- * From then on ids come from another seed, because those of this one may be in the snapshot. Throws a CheckoutError.
+ * Puts the state of a snapshot in place of that of a store, or of the whole sandbox, and returns the ids of its stores;
+ * `forget` forgets what receivers got. From then on ids come from another seed, because those of this one may be in the
+ * snapshot. Throws a CheckoutError.
  */
 export async function restoreInto(
   running: Running,
   scope: Scope,
-  { snapshot, forget }: { readonly snapshot: Uint8Array; readonly forget: () => void },
-): Promise<void> {
+  {
+    snapshot,
+    forget,
+    identities,
+  }: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
+): Promise<readonly string[]> {
   const restored = await whileOpen(running, () => restoreSnapshot(running.context, scope, snapshot));
   if (!restored.ok) {
     const { code, message } = restored.refusal;
@@ -28,4 +34,7 @@ export async function restoreInto(
   refuseClosed(running);
   running.renewSeed(running.context.store.events.lastPosition());
   forget();
+  const storeIds = restored.value.map(({ storeId }) => storeId);
+  await identities.renew(storeIds);
+  return storeIds;
 }
