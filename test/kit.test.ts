@@ -104,7 +104,9 @@ test("a refusal is a CheckoutError with what v1 answered", async () => {
 });
 
 test("what a caller without types gets wrong is a CheckoutError that says what", async () => {
-  const { store } = await start({ port: null });
+  const sandbox = await start({ port: null });
+  const { store } = sandbox;
+  const bytes = await store.snapshot();
   const { id } = await store.orders.create(ORDER);
   const wrong: Readonly<Record<string, () => Promise<unknown>>> = {
     '"order-1" is no id': () => store.pay("order-1"),
@@ -119,6 +121,17 @@ test("what a caller without types gets wrong is a CheckoutError that says what",
       name: "CheckoutError",
       message: expect.stringContaining(said) as string,
     });
+  const none = [null, undefined, "bytes", 5, {}, [1, 2], bytes.buffer];
+  for (const one of none)
+    for (const restore of [
+      (what: Uint8Array) => store.restore(what),
+      (what: Uint8Array) => sandbox.restore(what),
+    ]) {
+      const refused = restore(one as Uint8Array);
+      const message = "the snapshot must be a Uint8Array, as snapshot() returns it";
+      await expect(refused).rejects.toMatchObject({ name: "CheckoutError", status: 400, message });
+    }
+  await store.restore(Buffer.from(bytes));
 });
 
 test("a wait sees what was there, is woken by what comes, and lists what came instead", async () => {

@@ -1,8 +1,11 @@
 import { ERRORS } from "../../core/errors.ts";
+import { refuse } from "../../core/outcome.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
 import { CheckoutError } from "../errors.ts";
 import { refuseClosed, whileOpen, type Running } from "../running.ts";
 import type { Identities } from "./identities.ts";
+
+const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
 
 type Scope = Parameters<typeof takeSnapshot>[1];
 
@@ -26,7 +29,10 @@ export async function restoreInto(
     identities,
   }: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
 ): Promise<readonly string[]> {
-  const restored = await whileOpen(running, () => restoreSnapshot(running.context, scope, snapshot));
+  const restored = await whileOpen(running, async () =>
+    // A caller without types can give anything. In jest a Uint8Array may be of another realm.
+    ArrayBuffer.isView(snapshot) ? restoreSnapshot(running.context, scope, snapshot) : NO_BYTES,
+  );
   if (!restored.ok) {
     const { code, message } = restored.refusal;
     throw new CheckoutError({ code, message, status: ERRORS[code].status, requestId: "" });
