@@ -100,7 +100,7 @@ export async function startReceiver(
     world,
     noun: "webhook",
     open: () => () => Promise.resolve(received),
-    next: (waitMs) => arrivals.next(ARRIVED, waitMs),
+    follow: (hear) => arrivals.follow(ARRIVED, hear),
     isClosed,
     names: ({ type, event }) => [type, event?.event_id ?? null],
     line: ({ type, problem }) => type ?? `refused: ${problem ?? ""}`,

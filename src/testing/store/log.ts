@@ -1,19 +1,13 @@
 import type { GuestWorld } from "../../world.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
+import { createNews, type News, type NewsSource } from "./news.ts";
 
 /** What a log reads, and how its items are named and shown. */
-export type LogSource<Item> = {
-  readonly world: Pick<GuestWorld, "monotonic">;
+export type LogSource<Item> = NewsSource<Item> & {
+  readonly world: Pick<GuestWorld, "sleep">;
   /** What its items are called, in the singular. */
   readonly noun: string;
-  /**
-   * Begins to read: the first call returns all items, each later one those that came since, and those that may have
-   * changed.
-   */
-  readonly open: () => () => Promise<readonly Item[]>;
-  /** Resolves when something was written, or time is up. */
-  readonly next: (waitMs: number) => Promise<void>;
   readonly isClosed: () => boolean;
   /** The texts that `waitFor` finds an item by. */
   readonly names: (item: Item) => readonly (string | null)[];
@@ -27,36 +21,49 @@ const MAX_LINES = 20;
 
 /** A log that is read when it is asked, and waited for without looking again before something is written. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
-  const { world, noun, open, next, isClosed, names, line } = source;
+  const { world, noun, open, isClosed, names, line } = source;
+  const news = createNews(source);
   const matcher = (match: Parameters<Log<Item>["waitFor"]>[0]): ((item: Item) => boolean) => {
     if (typeof match === "string") return (item) => names(item).includes(match);
     if (typeof match === "function") return match as (item: Item) => boolean;
     return (item) => fits(item, match);
   };
-  const failure = async (
-    match: Parameters<Log<Item>["waitFor"]>[0],
-    timeoutMs: number,
-  ): Promise<WaitError> => {
-    const came = await open()();
-    const wanted = typeof match === "function" ? "that matches" : JSON.stringify(match);
+  const instead = (came: readonly Item[]): string => {
     const what = came.length === 0 ? "none came" : `${came.length} came:`;
-    const shown = came.slice(-MAX_LINES).map((item) => `\n  ${line(item)}`);
-    return new WaitError(`no ${noun} ${wanted} within ${timeoutMs} ms; ${what}${shown.join("")}`);
+    return `${what}${came
+      .slice(-MAX_LINES)
+      .map((item) => `\n  ${line(item)}`)
+      .join("")}`;
   };
   return {
     list: async (filter) => (await open()()).filter((item) => filter === undefined || fits(item, filter)),
     waitFor: async (match, { timeoutMs = DEFAULT_TIMEOUT_MS } = {}) => {
       const matches = matcher(match);
-      const read = open();
-      const until = world.monotonic() + timeoutMs;
-      for (;;) {
-        const found = (await read()).find(matches);
+      const over = new AbortController();
+      const timeUp = world.sleep(timeoutMs, over.signal).then(() => undefined);
+      const { all, leave } = news.join();
+      try {
+        for (
+          let came: News<Item> | undefined = await all;
+          came;
+          came = await Promise.race([came.next, timeUp])
+        ) {
+          const found = came.items.find(matches);
+          if (found !== undefined) return found;
+        }
+        const came = await open()();
+        const found = came.find(matches);
         if (found !== undefined) return found;
-        const left = until - world.monotonic();
-        if (left <= 0) throw await failure(match, timeoutMs);
-        await next(left);
-        if (isClosed())
-          throw new WaitError(`the sandbox was closed before a ${noun} came that was waited for`);
+        const wanted = typeof match === "function" ? "that matches" : JSON.stringify(match);
+        throw new WaitError(`no ${noun} ${wanted} within ${timeoutMs} ms; ${instead(came)}`);
+      } catch (error) {
+        if (!isClosed()) throw error;
+        throw new WaitError(`the sandbox was closed before the ${noun} came that was waited for`, {
+          cause: error,
+        });
+      } finally {
+        leave();
+        over.abort();
       }
     },
   };

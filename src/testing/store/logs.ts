@@ -62,7 +62,7 @@ export function requestLog(running: Running, { calls, storeId }: OfStore): Log<L
     ...waiting(running, storeId),
     noun: "request",
     // Woken when the log writes what it has collected, a tenth of a second after the request at the latest.
-    next: (waitMs) => running.context.requests.next(storeId, waitMs),
+    follow: (hear) => running.context.requests.follow(storeId, hear),
     open: () => async () => {
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
       return requests.map(requestOf);
@@ -75,8 +75,8 @@ export function requestLog(running: Running, { calls, storeId }: OfStore): Log<L
 function waiting(
   { world, context, isClosed }: Running,
   storeId: string,
-): Pick<LogSource<unknown>, "world" | "next" | "isClosed"> {
-  return { world, isClosed, next: (waitMs) => context.eventArrivals.next(storeId, waitMs) };
+): Pick<LogSource<unknown>, "world" | "follow" | "isClosed"> {
+  return { world, isClosed, follow: (hear) => context.eventArrivals.follow(storeId, hear) };
 }
 
 function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
