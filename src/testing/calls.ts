@@ -2,6 +2,7 @@ import { errorResponse } from "../core/checkout/wire.ts";
 import {
   checkRequest,
   decodeRequest,
+  refusalInDomain,
   type AnswerOf,
   type OperationName,
 } from "../core/control/operations.ts";
@@ -58,8 +59,11 @@ export function createCalls(running: Running): Calls {
         call,
       );
       if (result.end === "success") return result.value;
-      if (result.end === "refusal")
-        throw refusal(running, { ...result.error, status: result.status, requestId });
+      if (result.end === "refusal") {
+        const { status, error } = result;
+        const message = refusalInDomain(call.name, error.message);
+        throw refusal(running, { ...error, message, status, requestId });
+      }
       throw lost("message" in result ? result.message : result.end);
     },
     createStore: async (wanted) => {

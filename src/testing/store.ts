@@ -151,8 +151,9 @@ function clockOf(calls: Calls, storeId: string): Clock {
 
 function endpointsOf(calls: Calls, storeId: string): Endpoints {
   return {
-    add: async (url, { events } = {}) => {
-      const body = events === undefined ? { url } : { url, eventTypes: events };
+    // An option that is not known goes along, and is refused.
+    add: async (url, { events, ...options } = {}) => {
+      const body = { url, ...(events === undefined ? {} : { eventTypes: events }), ...options };
       const added = await calls.control({ name: "addEndpoint", storeId, body });
       return { ...endpointOf(added), signingSecret: added.signingSecret };
     },
@@ -166,6 +167,6 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
   };
 }
 
-function endpointOf({ id, url, eventTypes, state, reason }: AnswerOf<"showEndpoint">): Endpoint {
-  return { id, url, events: eventTypes, state, reason };
+function endpointOf({ id, url, eventTypes, inOrder, state, reason }: AnswerOf<"showEndpoint">): Endpoint {
+  return { id, url, events: eventTypes, inOrder, state, reason };
 }

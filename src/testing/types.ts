@@ -173,20 +173,26 @@ export type Fault = {
   /** How many it hits. Default: 1, or all until its end. */
   readonly times?: number;
   readonly until?: string | Date;
+  /** What its probability is decided by: the same seed hits the same ones. Default: a new one. */
+  readonly seed?: string;
 };
 
 /** All faults of a name; the first one's id is returned. */
 export type FaultProfile = {
   readonly profile: "lost-response" | "flaky-network" | "rate-limited" | "webhook-storm" | "slow";
+  /** As that of a fault. */
+  readonly seed?: string;
 };
 
-/** Which requests of v1 (`method`, `path`), or which deliveries (`eventType`). */
+/** Which requests of v1 (`method`, `path`), or which deliveries (`eventType`, `eventId`, `endpointId`). */
 export type FaultMatch = {
   readonly storeId?: string;
   readonly method?: "GET" | "POST";
   /** `*` stands for any text, as in `orderId`. */
   readonly path?: string;
   readonly eventType?: string;
+  readonly eventId?: string;
+  readonly endpointId?: string;
   readonly orderId?: string;
   /** The matching one that it begins with. Default: 1. */
   readonly nth?: number;
@@ -215,15 +221,32 @@ export type FaultAction =
   | "changed_body"
   | "old_secret";
 
-/** A fault that was added. */
+/** A fault that was added; what it does not need is null. */
 export type AddedFault = {
   readonly id: string;
   readonly action: FaultAction;
+  /** What is null here does not matter. */
+  readonly match: {
+    readonly method: "GET" | "POST" | null;
+    readonly path: string | null;
+    readonly eventType: string | null;
+    readonly eventId: string | null;
+    readonly endpointId: string | null;
+    readonly orderId: string | null;
+    readonly nth: number;
+    readonly probability: number | null;
+  };
+  readonly status: number | null;
+  readonly latencyMs: number | null;
+  readonly retryAfterS: number | null;
   readonly times: number | null;
   readonly until: Date | null;
+  readonly seed: string;
   /** How many have matched, and how many of them it has hit. */
   readonly matched: number;
   readonly applied: number;
+  /** By the clock of the store. */
+  readonly createdAt: Date;
 };
 
 /** Where the events of a store are delivered. */
@@ -233,6 +256,8 @@ export type Endpoints = {
     options?: {
       /** Types or patterns, such as `order.*`. Default: all. */
       readonly events?: readonly string[];
+      /** One event after the other, each with all its tries; otherwise several at once. */
+      readonly inOrder?: boolean;
     },
   ) => Promise<Endpoint & { readonly signingSecret: string }>;
   readonly list: () => Promise<readonly Endpoint[]>;
@@ -244,6 +269,7 @@ export type Endpoint = {
   readonly id: string;
   readonly url: string;
   readonly events: readonly string[];
+  readonly inOrder: boolean;
   readonly state: "enabled" | "paused" | "disabled";
   /** Why it is paused or disabled. */
   readonly reason: string | null;
@@ -311,6 +337,10 @@ export type LoggedRequest = {
   readonly orderId: string | null;
   /** Measured, so it differs from run to run. */
   readonly durationMs: number;
+  /** The fault that it has met. */
+  readonly fault: { readonly id: string; readonly action: FaultAction } | null;
+  /** The decisions (DECISIONS.md) that its answer relied on. */
+  readonly decisions: readonly number[];
 };
 
 /** How a receiver answers. */

@@ -14,7 +14,7 @@ import { sandboxOperations } from "./sandbox.ts";
 import { requestOperations } from "./requests.ts";
 import { storesOperations } from "./stores.ts";
 import { webhookOperations } from "./webhook.ts";
-import { wireSchema } from "./wire-names.ts";
+import { inDomainNames, wireSchema } from "./wire-names.ts";
 
 const operations = {
   ...checkoutOperations,
@@ -116,13 +116,21 @@ export function decodeAnswer<Name extends OperationName>(
   return wireSchema(answer).safeParse(said).data as AnswerOf<Name> | undefined;
 }
 
-/** Refuses what no request of an operation can be, as the sandbox would: for who is called without types. */
+/**
+ * Refuses what no request of an operation can be, as the sandbox would, with the names that it has here: for who is called
+ * without types.
+ */
 export function checkRequest<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
 ): Outcome<RequestOf<Name>> {
-  const encoded = z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body);
+  const encoded = z.safeEncode(CONTROL_OPERATIONS[name].request, body);
   return encoded.success ? accept(body) : refuseIssue(name, encoded.error, body);
+}
+
+/** The message of an operation's refusal with the names that its request has here, not on the wire. */
+export function refusalInDomain(name: OperationName, message: string): string {
+  return inDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
 /** What an operation answered as it goes over the wire, without the envelope; so it is also printed as JSON. */

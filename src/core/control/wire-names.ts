@@ -98,6 +98,19 @@ function renamed(
   return result;
 }
 
+/** A text that names a schema's fields as on the wire, with the names that they have here. What is quoted stays. */
+export function inDomainNames(schema: z.ZodMiniType, text: string): string {
+  const names = new Map(fieldNames(schema).map((name) => [wireName(name), name]));
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => names.get(word) ?? word);
+}
+
+function fieldNames(schema: z.ZodMiniType): readonly string[] {
+  if (schema instanceof z.ZodMiniOptional) return fieldNames(schema.def.innerType as z.ZodMiniType);
+  if (!(schema instanceof z.ZodMiniObject)) return [];
+  const below = Object.values(schema.shape).flatMap((field) => fieldNames(field as z.ZodMiniType));
+  return Object.keys(schema.shape).concat(below);
+}
+
 /** A field's name on the wire: `bodySha256` is `body_sha256` on the wire. */
 export function wireName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -30,6 +30,6 @@ function requestOf({ match, until, ...wanted }: Fault, ownId: string): RequestOf
   };
 }
 
-function addedOf({ id, action, times, until, matched, applied }: AnswerOf<"addFault">["fault"]): AddedFault {
-  return { id, action, times, until: until === null ? null : new Date(until), matched, applied };
+function addedOf({ createdAt, until, ...fault }: AnswerOf<"addFault">["fault"]): AddedFault {
+  return { ...fault, createdAt: new Date(createdAt), until: until === null ? null : new Date(until) };
 }

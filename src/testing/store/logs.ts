@@ -104,8 +104,8 @@ function deliveryOf(entry: AnswerOf<"listDeliveries">["deliveries"][number]): De
 }
 
 function requestOf(entry: AnswerOf<"listRequests">["requests"][number]): LoggedRequest {
-  const { requestId, at, method, path, status, code, orderId, durationMs } = entry;
-  return { requestId, at: new Date(at), method, path, status, code, orderId, durationMs };
+  const { requestId, at, method, path, status, code, orderId, durationMs, fault, decisions } = entry;
+  return { requestId, at: new Date(at), method, path, status, code, orderId, durationMs, fault, decisions };
 }
 
 function dateOrNull(milliseconds: number | null): Date | null {
