@@ -28,6 +28,21 @@ test("a lost answer leaves one order, which the same key finds", async () => {
   expect(await store.orders.get(order.id)).toEqual(order);
 });
 
+test("an answer that is none of the service's is told as it came, under the id that the log has", async () => {
+  const store = await newStore();
+  for (const [fault, status] of [
+    [{ action: "empty" }, 201],
+    [{ action: "status", status: 502 }, 502],
+  ] as const) {
+    await store.faults.add(fault);
+    const failed = await store.orders
+      .create({ ...ORDER, order_id: `order-${status}` })
+      .catch((error: unknown) => error);
+    const logged = await store.requests.waitFor({ orderId: `order-${status}` });
+    expect(failed).toMatchObject({ code: "bad_answer", status, requestId: logged.requestId });
+  }
+});
+
 test("faults are removed and cleared, and are one store's", async () => {
   const store = await newStore();
   const { id } = await store.faults.add({

@@ -1,4 +1,4 @@
-import { errorResponse } from "../core/checkout/wire.ts";
+import { checkoutResponse, errorResponse, type CheckoutWire } from "../core/checkout/wire.ts";
 import {
   checkRequest,
   decodeRequest,
@@ -25,13 +25,13 @@ export type Calls = {
   ) => Promise<AnswerOf<Name>>;
   /** Makes a store without the way through HTTP and JSON, which takes as long: a suite makes one for each test. */
   readonly createStore: (wanted: StoreOptions) => Promise<AnswerOf<"createStore">>;
-  /** A create of v1: the bytes of its answer, parsed. */
+  /** A create of v1. */
   readonly create: (request: {
     readonly path: string;
     readonly apiKey: string;
     readonly idempotencyKey: string;
     readonly body: unknown;
-  }) => Promise<unknown>;
+  }) => Promise<CheckoutWire>;
 };
 
 /** Long enough for any answer: nothing here goes over a network. */
@@ -95,12 +95,13 @@ export function createCalls(running: Running): Calls {
         maxResponseBytes: Number.MAX_SAFE_INTEGER,
       });
       if (!sent.ok) throw lost(sent.message);
-      const answer = parseJson(sent.body);
-      const refused = errorResponse.safeParse(answer).data;
       const { status, requestId } = sent;
-      if (refused !== undefined) throw refusal(running, { ...refused.error, status, requestId });
-      if (status >= 300) throw lost(`status ${status} came without an envelope`);
-      return answer;
+      const answer = parseJson(sent.body);
+      const made = checkoutResponse.safeParse(answer).data;
+      if (made !== undefined) return made.data;
+      const refused = errorResponse.safeParse(answer).data?.error;
+      const message = `status ${status} came with neither a checkout nor a refusal`;
+      throw refusal(running, { ...(refused ?? { code: "bad_answer", message }), status, requestId });
     },
   };
 }

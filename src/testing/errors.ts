@@ -3,9 +3,12 @@ export class CheckoutError extends Error {
   override readonly name = "CheckoutError";
   /** The HTTP status; 0 where there was no answer. */
   readonly status: number;
-  /** A code of the service's closed list; `connection_lost` where there was no answer. */
+  /**
+   * A code of the service's closed list; `connection_lost` where there was no answer, `bad_answer` where it was none of
+   * the service's: both come of faults.
+   */
   readonly code: string;
-  /** The request's id, under which the log has it; empty where there was no answer. */
+  /** The request's id, under which the log has it; empty where there was no answer, or nothing was asked. */
   readonly requestId: string;
 
   constructor(

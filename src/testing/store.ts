@@ -1,4 +1,3 @@
-import { checkoutResponse } from "../core/checkout/wire.ts";
 import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
 import type { Calls } from "./calls.ts";
 import { CheckoutError, unlessGone } from "./errors.ts";
@@ -112,14 +111,7 @@ function creator(
   return async (body, options = {}) => {
     const { id, apiKey } = identity();
     const { idempotencyKey = world.uuid(`${id} keys`) } = options;
-    const answer = checkoutResponse.safeParse(await calls.create({ path, apiKey, idempotencyKey, body }));
-    if (answer.success) return answer.data.data;
-    throw new CheckoutError({
-      status: 201,
-      code: "bad_answer",
-      message: "the answer holds no checkout",
-      requestId: "",
-    });
+    return calls.create({ path, apiKey, idempotencyKey, body });
   };
 }
 
