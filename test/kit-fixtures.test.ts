@@ -91,12 +91,16 @@ test("vitest: a store for each test, and what happened in it when the test fails
 test("node:test: the same with import and require", async () => {
   const timeout = { options: "{ timeout: 500 }," };
   const name = `"hosted-checkout/testing/node"`;
-  const cwd = projectOf({
-    "esm.mjs": suiteOf(`import { createStoreTest } from ${name};\nconst test = createStoreTest();`, timeout),
-    "cjs.cjs": suiteOf(`const test = require(${name}).createStoreTest();`, timeout),
-  });
+  const todo = `
+test("is to do", { todo: "later" }, async ({ store }) => {
+  await store.orders.create(ORDER);
+  throw new Error("not yet");
+});`;
+  const esm = suiteOf(`import { createStoreTest } from ${name};\nconst test = createStoreTest();`, timeout);
+  const cjs = suiteOf(`const test = require(${name}).createStoreTest();`, timeout);
+  const cwd = projectOf({ "esm.mjs": esm + todo, "cjs.cjs": cjs + todo });
   const output = await printed(cwd, ["--test", "--test-reporter=spec", "esm.mjs", "cjs.cjs"]);
-  for (const count of ["pass 8", "fail 2", "cancelled 2"]) expect(output).toContain(count);
+  for (const count of ["pass 8", "fail 2", "cancelled 2", "todo 2"]) expect(output).toContain(count);
   expectStories(output, 2);
 });
 
