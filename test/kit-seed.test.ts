@@ -83,3 +83,36 @@ test("a folder that has a state gets new ids, because those of the seed are in i
   }
   expect(new Set(ids).size).toBe(2);
 });
+
+test("with a seed a delayed delivery waits for the clock, and an endpoint gets one at a time", async () => {
+  const { store } = await seeded();
+  const answers = Promise.withResolvers<number>();
+  const receiver = await store.receiver({ answer: () => answers.promise });
+  await store.faults.add({ action: "delay", latencyMs: 1000 });
+  await store.orders.create(ORDER);
+  expect(await store.deliveries.waitFor(({ nextAt }) => nextAt !== null)).toMatchObject({
+    tries: 0,
+    state: "due",
+  });
+  expect(receiver.received).toEqual([]);
+  await store.orders.create({ ...ORDER, order_id: "order-2" });
+  const moved = store.clock.advance("1s");
+  await receiver.waitFor("order.created");
+  expect((await store.deliveries.list()).flatMap(({ attempts }) => attempts).length).toBe(1);
+  answers.resolve(200);
+  await moved;
+  expect((await store.deliveries.list()).map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
+});
+
+test("the first store's log has what came without a known key, another one's only what is its own", async () => {
+  const sandbox = await seeded();
+  const other = await sandbox.createStore();
+  await sandbox.fetch(`${sandbox.baseUrl}/orders`, { method: "POST" });
+  await sandbox.fetch("/v1/checkout-sessions/x", { headers: { Authorization: "Bearer unknown" } });
+  await other.orders.create(ORDER);
+  const [ofFirst, ofOther] = [await sandbox.store.requests.list(), await other.requests.list()];
+  expect([ofFirst.map(({ status }) => status), ofOther.map(({ status }) => status)]).toEqual([
+    [401, 401],
+    [201],
+  ]);
+});

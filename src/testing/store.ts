@@ -1,6 +1,6 @@
 import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
 import type { Calls } from "./calls.ts";
-import { CheckoutError, unlessGone } from "./errors.ts";
+import { unlessGone } from "./errors.ts";
 import { faultsOf } from "./store/faults.ts";
 import { deliveryLog, eventLog, requestLog } from "./store/logs.ts";
 import { momentOf, spanOf } from "./moments.ts";

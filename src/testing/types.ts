@@ -11,7 +11,11 @@ export type SandboxOptions = {
    * it. Default: 0; with a seed null, because a free port is another one in each run.
    */
   readonly port?: number | null;
-  /** The same seed and the same sequence of calls give the same ids, secrets, times and bytes. */
+  /**
+   * The same seed and the same sequence of calls give the same ids, secrets, times and bytes, but for those of a snapshot,
+   * which tells when it was taken. An endpoint gets one delivery at a time (more with `deliveries_in_flight` of a
+   * configuration), because which of several is answered first is a matter of time.
+   */
   readonly seed?: string;
   /**
    * When the clock of every store stands still, ISO 8601; `real`: it runs. Default: `real`; with a seed
@@ -92,11 +96,17 @@ export interface Store extends AsyncDisposable {
   readonly events: Log<Event>;
   /** Each event to each endpoint that wants it, with its tries. */
   readonly deliveries: Log<Delivery>;
-  /** What v1 was asked with a key of the store: its newest 1,000 requests. */
+  /**
+   * What v1 was asked with a key of the store, and in the first store also without a key that is known: the newest 1,000
+   * requests.
+   */
   readonly requests: Log<LoggedRequest>;
   /** Starts a receiver on a free loopback port, and adds it as an endpoint of the store. */
   receiver(options?: ReceiverOptions): Promise<Receiver>;
-  /** What happened to a request, a checkout, an event, a delivery or an order_id, in time order. */
+  /**
+   * What happened to a request, a checkout, an event, a delivery or an order_id, as `checkout explain` tells it: in time
+   * order, but each delivery stands under its event with all its tries.
+   */
   timeline(id: string): Promise<Timeline>;
   /** The store as bytes. */
   snapshot(): Promise<Uint8Array>;
@@ -165,7 +175,10 @@ export type Fault = {
   readonly action: FaultAction;
   /** What `status` answers. Default: 500. */
   readonly status?: number;
-  /** How long `latency`, `slow_body`, `delay` and `reorder` take, in milliseconds. Default: 2000. */
+  /**
+   * How long `latency`, `slow_body`, `delay` and `reorder` take, in milliseconds. Default: 2000. The first two take real
+   * time; a delivery is held back by the clock of the store, so where that stands still until it is advanced.
+   */
   readonly latencyMs?: number;
   /** What `rate_limit` answers as Retry-After. Default: 1. */
   readonly retryAfterS?: number;
@@ -177,7 +190,7 @@ export type Fault = {
   readonly seed?: string;
 };
 
-/** All faults of a name; the first one's id is returned. */
+/** All faults of a name; the first one's id is returned. `webhook-storm` and `slow` hold deliveries back, as `delay` does. */
 export type FaultProfile = {
   readonly profile: "lost-response" | "flaky-network" | "rate-limited" | "webhook-storm" | "slow";
   /** As that of a fault. */
