@@ -148,6 +148,31 @@ test("each request on an order is told with one of its checkouts: the one that i
   expect(await requestsOf(TERMS.order_id)).toEqual([...before, ...after]);
 });
 
+test("a conflict is compared with what it met, whatever came after it", async () => {
+  const { harness, post, explain } = await open();
+  const [first, other] = [await post(TERMS), { "Idempotency-Key": "another-key" }];
+  const reused = await post({ ...TERMS, amount_minor: 2999 });
+  const conflict = await post({ ...TERMS, amount_minor: 2999 }, other);
+  const differences = [{ field: "amount_minor", first: "1999", this: "2999" }];
+  const next = [`checkout explain ${first.id}`];
+  const check = async () => {
+    for (const { requestId } of [reused, conflict])
+      expect(await explain(requestId)).toMatchObject({ differences, next });
+    expect((await explain(first.id)).entries.filter(({ text }) => text.endsWith("1999 → 2999"))).toHaveLength(
+      2,
+    );
+  };
+  await check();
+  // It expires, its order has a new one, and its key is forgotten and used for another order.
+  expect((await harness.run(["sandbox", "clock", "advance", "2d"])).code).toBe(0);
+  await check();
+  expect((await post({ ...TERMS, amount_minor: 2999 }, other)).status).toBe(201);
+  await check();
+  expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
+  expect((await post({ ...TERMS, order_id: "order-2" })).status).toBe(201);
+  await check();
+});
+
 test("the request_id of a create is that create's, however often its answer was replayed", async () => {
   const { harness, post, explain } = await open();
   const { requestId, id } = await post(TERMS);

@@ -11,6 +11,8 @@ export type Refusal = {
   readonly retryAfterSeconds?: number;
   /** Methods that the resource has; sent as `Allow`. */
   readonly allow?: string;
+  /** The id of the checkout that a create was in conflict with; only the request log keeps it. */
+  readonly met?: string | undefined;
 };
 
 /** A value, or the reason why there is none. Expected refusals are values; only unexpected failures are thrown. */
@@ -27,7 +29,7 @@ export function accept<Value>(value: Value): { readonly ok: true; readonly value
 export function refuse(
   code: ErrorCode,
   message: string,
-  hints: Pick<Refusal, "retryAfterSeconds" | "allow"> = {},
+  hints: Omit<Refusal, "code" | "message"> = {},
 ): { readonly ok: false; readonly refusal: Refusal } {
   return { ok: false, refusal: { code, message, ...hints } };
 }

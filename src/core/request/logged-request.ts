@@ -40,6 +40,8 @@ export type RefusedRequest = {
   /** Names and values alternating, in their order. */
   readonly headers: readonly string[];
   readonly body: string;
+  /** The id of the checkout that it was in conflict with. */
+  readonly met?: string | undefined;
 };
 
 /** Which requests are wanted; what is null does not matter. */

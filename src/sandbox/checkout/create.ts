@@ -120,7 +120,10 @@ function answerUsed(
   const answer = replay(used.stored, { key, fingerprint: used.digest });
   const kind = answer.ok ? "replayed" : "refused";
   if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: used.now });
-  if (!answer.ok) return answer;
+  if (!answer.ok) {
+    const met = store.idempotencyKeys.checkoutOf(storeId, key);
+    return { ok: false, refusal: { ...answer.refusal, met } };
+  }
   const { requestId: first, body } = answer.value;
   return accept({ requestId: first, body, replayed: true });
 }

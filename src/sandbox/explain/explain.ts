@@ -124,12 +124,16 @@ function metBy(context: ExplainContext, storeId: string, request: LoggedRequest)
   return met && { ...met, fingerprint: keysOf(context, met.id)[0]?.fingerprint ?? null };
 }
 
-/** That of its key, else the one that its order has open or paid, else its own. */
+/**
+ * The one that its refusal names; of rows before there were names that of its key, else the one that its order has open or
+ * paid; of what was not refused its own.
+ */
 function checkoutMet(
   store: Store,
   storeId: string,
   { orderId, code, refused }: LoggedRequest,
 ): Checkout | undefined {
+  if (refused?.met !== undefined) return store.checkouts.find(storeId, refused.met);
   const key =
     code === "idempotency_key_reused" && refused !== null
       ? keptHeader(refused.headers, "idempotency-key")

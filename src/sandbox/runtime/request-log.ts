@@ -246,6 +246,7 @@ function asKept(
       message: hide(refusal.message),
       headers: keptHeaders(rawHeaders.map(hide)),
       body: keptBody(text),
+      met: refusal.met,
     },
   };
 }
