@@ -117,10 +117,15 @@ async function runExport(context: Context, options: CommonOptions): Promise<Endi
   const shown = await callSandbox(context, options, { name: "showConfig", body: undefined });
   if (!shown.ok) return shown;
   const { exportedConfig } = await import("../../core/config/export.ts");
-  const text = exportedConfig(shown.value);
+  const exported = exportedConfig(shown.value);
+  if (!exported.ok) return fail({ ...exported.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
+  const { value: text } = exported;
   // As one line, like every result; as a file otherwise.
   return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
 }
+
+const DELETE_STORES =
+  "checkout stores delete <id> deletes one; checkout snapshots create <name> --all takes them all along";
 
 function planAndSettings(
   { printer }: Context,

@@ -140,7 +140,7 @@ const MAX_LOCKED_TRIES = 5;
 const MAX_PORT_MOVES = 20;
 
 /** Only a configuration is larger than what a merchant sends (decision 6). */
-const LIMITS = { larger: { path: CONFIG_PATH, bodyBytes: 512 * 1024 } };
+const LIMITS = { larger: { path: CONFIG_PATH, bodyBytes: 2 * 1024 * 1024 } };
 
 /** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is given back. */
 export async function serveSandbox(

@@ -4,12 +4,11 @@ import type { WantedStore } from "./schema.ts";
 type Store = Omit<WantedStore, "apiKeys" | "signingSecret">;
 type Named = readonly [path: FieldPath, name: string];
 
-/** What each field allows, and the fields together do not: a name that stands for two things. */
+/** What each field allows, and the fields together do not: an id that stands for two things. Stores may share a name. */
 export function conflictsIn(stores: readonly Store[]): FieldFault[] {
   const inStores = stores.map((store, at) => ({ store, path: ["stores", at] }));
   return [
     ...repeated(inStores.map(({ store, path }) => [[...path, "id"], store.id])),
-    ...repeated(inStores.map(({ store, path }) => [[...path, "name"], store.name])),
     ...merchantConflicts(stores),
     ...inStores.flatMap(({ store, path }) => conflictsInStore(store, path)),
   ];

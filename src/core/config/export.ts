@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
 import type { AnswerOf } from "../control/operations.ts";
 import { wireSchema } from "../control/wire-names.ts";
+import { accept, refuse, type Outcome } from "../outcome.ts";
 import { ALL_EVENTS } from "../webhook/endpoint.ts";
-import { configFile, paymentMethodsOf, type ConfigFile } from "./schema.ts";
+import { configFile, MAX_FILE_LENGTH, MAX_STORES, paymentMethodsOf, type ConfigFile } from "./schema.ts";
 import { changedSettings } from "./settings.ts";
 
 /** Where the schema is in a project that has this package. */
@@ -10,9 +11,11 @@ const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
 
 /**
  * A live sandbox as the text of a `checkout.config.json` (decision 85): without secrets, without what is so by default,
- * and without the port, which is this process's.
+ * and without the port, which is this process's. Refuses more stores than a file may have.
  */
-export function exportedConfig({ settings, stores }: AnswerOf<"showConfig">): string {
+export function exportedConfig({ settings, stores }: AnswerOf<"showConfig">): Outcome<string> {
+  if (stores.length > MAX_STORES)
+    return tooLarge(`${MAX_STORES} stores, and this sandbox has ${stores.length}`);
   const sandbox = changedSettings(settings);
   const config: ConfigFile = {
     $schema: SCHEMA,
@@ -37,5 +40,12 @@ export function exportedConfig({ settings, stores }: AnswerOf<"showConfig">): st
       })),
     })),
   };
-  return `${JSON.stringify(z.encode(wireSchema(configFile), config), null, 2)}\n`;
+  const text = `${JSON.stringify(z.encode(wireSchema(configFile), config), null, 2)}\n`;
+  return text.length > MAX_FILE_LENGTH
+    ? tooLarge(`${MAX_FILE_LENGTH} characters, and this one would have ${text.length}`)
+    : accept(text);
+}
+
+function tooLarge(why: string): Outcome<never> {
+  return refuse("state_conflict", `a checkout.config.json may have ${why}`);
 }

@@ -13,7 +13,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { A_SECRET, holdsSecret, printableLiteral } from "../text.ts";
 import { conflictsIn } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
-import { configFile, type ConfigFile } from "./schema.ts";
+import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
 /** Something wrong with the file: the field, and its place in the text; line and column count from 1. */
 export type ConfigFault = {
@@ -29,8 +29,6 @@ export type ReadConfig = {
   readonly locate: (fault: FieldFault) => ConfigFault;
 };
 
-/** Maximum size of the file, in characters. */
-const MAX_LENGTH = 200_000;
 const MAX_DEPTH = 16;
 /** A name further away than this is no misspelling. */
 const MAX_TYPING_ERRORS = 3;
@@ -98,8 +96,8 @@ const TOKENS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, e
 
 /** What a parser that calls itself for each level could not take. */
 function limitFault(text: string): ConfigFault | undefined {
-  if (text.length > MAX_LENGTH)
-    return { field: "", line: 1, column: 1, message: `the file may have ${MAX_LENGTH} characters` };
+  if (text.length > MAX_FILE_LENGTH)
+    return { field: "", line: 1, column: 1, message: `the file may have ${MAX_FILE_LENGTH} characters` };
   const scanner = createScanner(text, true);
   let depth = 0;
   for (let token: number = scanner.scan(); token !== TOKENS.end; token = scanner.scan()) {

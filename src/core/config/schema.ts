@@ -30,7 +30,10 @@ import { parseEventTypes } from "../webhook/endpoint.ts";
 import { parseTargetHost } from "../webhook/target.ts";
 
 const DAY_MS = 86_400_000;
-const MAX_STORES = 50;
+/** Maximum size of the file, in characters. */
+export const MAX_FILE_LENGTH = 2_000_000;
+/** Most stores of a file. */
+export const MAX_STORES = 1000;
 const MAX_RETRIES = 100;
 
 /** A UUID of a version that exists. */
