@@ -14,6 +14,7 @@ type Explained = {
   readonly check: string | null;
   readonly rule: number | null;
   readonly decision: number | null;
+  readonly field: string | null;
   readonly expected: string | null;
   readonly received: string | null;
   readonly differences: readonly { readonly field: string; readonly first: string; readonly this: string }[];
@@ -72,7 +73,7 @@ const REFUSALS = [
     headers: { "Idempotency-Key": "another-key" },
     check: "store and capability",
     rule: 10,
-    received: null,
+    received: "XXX",
     next: "checkout admin enable-capability <name>",
   },
 ] as const;
@@ -91,6 +92,164 @@ test.each(REFUSALS)("a refusal is explained: $name", async (row) => {
   if ("expected" in row) expect(explained.expected).toBe(row.expected);
   if ("decision" in row) expect(explained.decision).toBe(row.decision);
   if ("next" in row) expect(explained.next).toContain(row.next);
+});
+
+test("every refusal says the field, what was expected and what came, each by itself, and what helps", async () => {
+  const { harness, ready, sandbox, post, explain } = await open();
+  const { api_key: reader = "" } = JSON.parse(
+    (await harness.run(["keys", "create", "--scopes", "checkout_sessions:read", "--json"])).stdout,
+  ) as Record<string, string>;
+  await post(TERMS);
+  const unknown = `Bearer svc_test_${"A".repeat(33)}`;
+  const other = { "Idempotency-Key": "another-key" };
+  const right = "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run";
+  const posts = [
+    [
+      TERMS,
+      { Authorization: unknown },
+      "Authorization",
+      "an API key of this sandbox that is in force",
+      "authorization: Bearer …",
+      "checkout whoami",
+    ],
+    [
+      TERMS,
+      { Authorization: "Bearer svc_live_x" },
+      "Authorization",
+      "a test key",
+      "authorization: Bearer …",
+      "checkout env",
+    ],
+    [
+      TERMS,
+      { Authorization: `Bearer ${reader}` },
+      "Authorization",
+      "the scope orders:write",
+      "the API key has: checkout_sessions:read",
+      "checkout keys create --scopes orders:write",
+    ],
+    [
+      TERMS,
+      { Host: "evil.example" },
+      "Host",
+      "allowed: 127.0.0.1",
+      "host: evil.example",
+      "checkout sandbox start --allow-host <host>",
+    ],
+    [
+      TERMS,
+      { Origin: "http://x.example" },
+      "Origin",
+      "a request of a server",
+      'Origin "http://x.example"',
+      "checkout env",
+    ],
+    [
+      TERMS,
+      { "Content-Type": "text/plain" },
+      "Content-Type",
+      "Content-Type must be application/json",
+      '"text/plain"',
+      right,
+    ],
+    [TERMS, { "Content-Encoding": "gzip" }, "Content-Type", "the body must be sent plain", '"gzip"', right],
+    [TERMS, { "Idempotency-Key": "" }, "Idempotency-Key", "Idempotency-Key must have 8", '0: ""', right],
+    [{}, {}, "order_id", "order_id is required", null, right],
+    [{ ...TERMS, x: 1 }, {}, "x", "fields: order_id", '"x"', right],
+    [
+      { ...TERMS, amount_minor: 2 ** 60 },
+      {},
+      "amount_minor",
+      "integers may reach",
+      "1152921504606847000",
+      right,
+    ],
+    [{ ...TERMS, price_id: "p" }, {}, "price_id", "leave out amount_minor", null, right],
+    [
+      { order_id: "o", price_id: "p" },
+      other,
+      "price_id",
+      "price_id must name an approved price",
+      '"p", which is not in its catalog',
+      "checkout prices list",
+    ],
+    [{ ...TERMS, currency: "XXX" }, other, "currency", "active: CNY", "XXX", "checkout capabilities list"],
+    [
+      TERMS,
+      other,
+      "order_id",
+      "an order_id without",
+      "the order ",
+      expect.stringContaining("checkout explain "),
+    ],
+    [
+      { ...TERMS, amount_minor: 2 },
+      {},
+      "Idempotency-Key",
+      "the path and the body",
+      "idempotency-key: the-first-key",
+      expect.stringContaining("checkout explain "),
+    ],
+  ] as const;
+  const check = async (
+    id: string,
+    [field, expected, received, next]: readonly [string | null, string, string | null, string],
+  ) => {
+    const told = await explain(id);
+    const begins = (text: string | null, beginning: string | null) =>
+      text?.startsWith(beginning ?? "?") ?? beginning === null;
+    const shown = [told.field, told.expected, told.received, told.next];
+    expect([shown, begins(told.expected, expected), begins(told.received, received)]).toEqual([
+      shown,
+      true,
+      true,
+    ]);
+    expect([shown, told.field, told.next[0]]).toEqual([shown, field, next]);
+    expect([told.received, told.expected].join()).not.toMatch(/: see |checkout (?!sess)/);
+  };
+  for (const [body, headers, ...parts] of posts) await check((await post(body, headers)).requestId, parts);
+  const unknownId = "0199a3c4-5d00-7000-8000-000000000001";
+  const raws = [
+    ["POST", "/v1/orders", "{", "body", "strict JSON in UTF-8", "Expected property name", right],
+    ["GET", "/v1/nope", "", null, "POST /v1/orders, ", '"/v1/nope"', "checkout assumptions"],
+    ["GET", "/v1/orders", "", null, '"/v1/orders" takes POST', '"GET"', "checkout assumptions"],
+    [
+      "GET",
+      "/v1/checkout-sessions/x",
+      "",
+      "session_id",
+      "the session id must be a UUID",
+      '"x"',
+      "checkout orders list",
+    ],
+    [
+      "GET",
+      `/v1/checkout-sessions/${unknownId}`,
+      "",
+      "session_id",
+      "the id of an order",
+      unknownId,
+      "checkout orders list",
+    ],
+  ] as const;
+  for (const [method, path, body, ...parts] of raws) {
+    const headers = { ...sandbox.auth, "Content-Type": "application/json", ...other };
+    const answer = await sandbox.request({ method, path, headers, body });
+    await check(answer.headers["X-Request-Id"] ?? "", parts);
+  }
+  expect((await harness.run(["admin", "deactivate"])).code).toBe(0);
+  const inactive = [
+    null,
+    "an active store",
+    `store ${ready.store_id} is not active`,
+    "checkout admin activate",
+  ] as const;
+  await check((await post({ ...TERMS, order_id: "order-2" }, other)).requestId, inactive);
+  for (const code of ERROR_CODES)
+    expect([code, checkOf(code).next.length > 0 || /conflict|reused|progress/.test(code)]).toEqual([
+      code,
+      true,
+    ]);
 });
 
 test("a conflict says field by field how the request differs from the first one", async () => {

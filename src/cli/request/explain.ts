@@ -72,9 +72,11 @@ const NEXT_AFTER = {
 } as const;
 
 async function explanationText(explanation: AnswerOf<"explain">, width: number): Promise<string> {
-  const { summary, check, rule, decision, expected, received, differences, entries, next } = explanation;
+  const { summary, check, rule, decision, field, expected, received } = explanation;
+  const { differences, entries, next } = explanation;
   const reasons = [
     ["check", check],
+    ["field", field],
     ["expected", expected],
     ["received", received],
     ["stated by", rule === null ? null : `interface ${rule}`],
@@ -88,7 +90,7 @@ async function explanationText(explanation: AnswerOf<"explain">, width: number):
       ? ""
       : await table(
           ["DIFFERENCE", "FIRST REQUEST", "THIS REQUEST"],
-          differences.map(({ field, first, this: now }) => [field, first, now]),
+          differences.map((one) => [one.field, one.first, one.this]),
           { width, wrap: true },
         ),
     entries.map(entryLine).join("\n"),

@@ -106,6 +106,7 @@ export const requestOperations = {
       check: z.nullable(z.string()),
       rule: z.nullable(z.int()),
       decision: z.nullable(z.int()),
+      field: z.nullable(z.string()),
       expected: z.nullable(z.string()),
       received: z.nullable(z.string()),
       differences: z.array(difference),

@@ -9,6 +9,7 @@ const REFUSES_NOTHING = {
   check: null,
   rule: null,
   decision: null,
+  field: null,
   expected: null,
   received: null,
   differences: [],

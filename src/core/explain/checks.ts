@@ -8,75 +8,170 @@ export type Check = {
   readonly rule: number | null;
   /** The entry of DECISIONS.md. */
   readonly decision: number;
-  /** What it expects, where the message of the refusal does not say so. */
+  /** The field or the header that it is about, where the message of the refusal does not begin with it. */
+  readonly field: string | null;
+  /** What it expects, where the message does not say so before its "; got". */
   readonly expected: string | null;
-  /** Commands that help. */
+  /** Where the message says field, expected and received, where it has no "; got". */
+  readonly message: RegExp | null;
+  /** Commands that help; `<scope>` is the one that the message names. */
   readonly next: readonly string[];
 };
 
-type Row = Omit<Check, "decision" | "expected" | "next" | "rule"> & Partial<Check>;
+type Row = Pick<Check, "name"> & Partial<Check>;
 
 const [TRANSPORT, HOST, CREDENTIAL] = ["transport", "host and origin", "credential"];
 const [RATE, SCOPE, CONTENT] = ["rate", "environment and scope", "content"];
 const [KEY, STORE, ORDER] = ["idempotency key", "store and capability", "state of the order"];
 const SAME_AGAIN = "the path and the body of the first request with this key";
+const OWN_FAILURE = "an answer: the failure is the service's own, not the request's";
+const TEST_KEY = "a test key: Authorization: Bearer svc_test_…";
+const KEYS = ["checkout whoami", "checkout env"] as const;
+const LISTS = ["checkout orders list", "checkout sessions list"] as const;
+/** Shows a create that is right, headers and body, and sends nothing. */
+const RIGHT_CREATE = [
+  "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run",
+] as const;
 
 const ROWS: Readonly<Record<ErrorCode, Row>> = {
-  invalid_request: { name: TRANSPORT },
-  request_timeout: { name: TRANSPORT, expected: "the whole request within its time" },
-  headers_too_large: { name: TRANSPORT },
-  body_too_large: { name: TRANSPORT, decision: 6 },
-  host_not_allowed: { name: HOST, next: ["checkout sandbox start --allow-host <host>"] },
-  origin_not_allowed: { name: HOST, expected: "a request of a server: the API key must not be in a browser" },
-  not_found: { name: "route", next: ["checkout assumptions"] },
+  invalid_request: { name: TRANSPORT, next: RIGHT_CREATE },
+  request_timeout: { name: TRANSPORT, expected: "the whole request within its time", next: RIGHT_CREATE },
+  headers_too_large: { name: TRANSPORT, field: "headers", next: RIGHT_CREATE },
+  body_too_large: { name: TRANSPORT, field: "body", decision: 6, next: RIGHT_CREATE },
+  host_not_allowed: {
+    name: HOST,
+    field: "Host",
+    message: /; (?<expected>allowed: .+?); --/,
+    next: ["checkout sandbox start --allow-host <host>"],
+  },
+  origin_not_allowed: {
+    name: HOST,
+    field: "Origin",
+    expected: "a request of a server: the API key must not be in a browser",
+    next: ["checkout env"],
+  },
+  not_found: {
+    name: "route",
+    expected: "POST /v1/orders, POST /v1/checkout-sessions or GET /v1/checkout-sessions/<id>",
+    message: /^v1 has no (?<received>.+)$/,
+    next: ["checkout assumptions"],
+  },
   method_not_allowed: { name: "route", next: ["checkout assumptions"] },
-  credential_missing: { name: CREDENTIAL, rule: 22, next: ["checkout whoami", "checkout env"] },
-  credential_invalid: { name: CREDENTIAL, rule: 27, next: ["checkout whoami", "checkout env"] },
+  credential_missing: {
+    name: CREDENTIAL,
+    rule: 22,
+    field: "Authorization",
+    expected: "the header Authorization: Bearer <API key>",
+    next: KEYS,
+  },
+  credential_invalid: {
+    name: CREDENTIAL,
+    rule: 27,
+    field: "Authorization",
+    expected: "an API key of this sandbox that is in force: Authorization: Bearer svc_test_…",
+    next: KEYS,
+  },
   rate_limited: {
     name: RATE,
     rule: 33,
     expected: "a new try after the seconds of Retry-After",
     next: ["checkout sandbox start --rate-limit <rate>"],
   },
-  environment_not_allowed: { name: SCOPE, rule: 25, next: ["checkout env"] },
-  production_approval_missing: { name: SCOPE, rule: 26, next: ["checkout production request"] },
-  scope_missing: { name: SCOPE, rule: 27 },
-  unsupported_content_type: { name: CONTENT, expected: "Content-Type: application/json" },
-  invalid_json: { name: CONTENT },
-  missing_parameter: { name: CONTENT, rule: 9 },
-  invalid_parameter: { name: CONTENT, rule: 9 },
-  unknown_parameter: { name: CONTENT, rule: 9 },
-  conflicting_parameters: { name: CONTENT, rule: 10 },
-  idempotency_key_missing: { name: CONTENT, rule: 19 },
-  idempotency_key_invalid: { name: CONTENT, rule: 19 },
-  invalid_session_id: { name: CONTENT, rule: 16 },
-  idempotency_key_reused: { name: KEY, rule: 21, expected: SAME_AGAIN },
+  environment_not_allowed: {
+    name: SCOPE,
+    rule: 25,
+    field: "Authorization",
+    expected: TEST_KEY,
+    next: ["checkout env"],
+  },
+  production_approval_missing: {
+    name: SCOPE,
+    rule: 26,
+    field: "Authorization",
+    expected: TEST_KEY,
+    next: ["checkout env", "checkout production request"],
+  },
+  scope_missing: {
+    name: SCOPE,
+    rule: 27,
+    field: "Authorization",
+    message: /needs (?<expected>the scope \S+); (?<received>the API key has: .+)$/,
+    next: ["checkout keys create --scopes <scope>"],
+  },
+  unsupported_content_type: { name: CONTENT, field: "Content-Type", next: RIGHT_CREATE },
+  invalid_json: {
+    name: CONTENT,
+    field: "body",
+    expected: "strict JSON in UTF-8, one object",
+    message: /^the body is not strict JSON: (?<received>.+)$/,
+    next: RIGHT_CREATE,
+  },
+  missing_parameter: { name: CONTENT, rule: 9, next: RIGHT_CREATE },
+  invalid_parameter: {
+    name: CONTENT,
+    rule: 9,
+    message:
+      /^"(?<field>\w+)" has the number (?<received>.+), which cannot be kept exactly; (?<expected>.+)$/,
+    next: RIGHT_CREATE,
+  },
+  unknown_parameter: {
+    name: CONTENT,
+    rule: 9,
+    message: /^(?<received>"(?<field>.*)") is not a field of this request; (?<expected>fields: .+)$/,
+    next: RIGHT_CREATE,
+  },
+  conflicting_parameters: {
+    name: CONTENT,
+    rule: 10,
+    message: /^(?<field>\w+) already sets .+?; (?<expected>leave out .+)$/,
+    next: RIGHT_CREATE,
+  },
+  idempotency_key_missing: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: RIGHT_CREATE },
+  idempotency_key_invalid: { name: CONTENT, rule: 19, field: "Idempotency-Key", next: RIGHT_CREATE },
+  invalid_session_id: { name: CONTENT, rule: 16, field: "session_id", next: LISTS },
+  idempotency_key_reused: { name: KEY, rule: 21, field: "Idempotency-Key", expected: SAME_AGAIN },
   idempotency_in_progress: {
     name: KEY,
     rule: 21,
+    field: "Idempotency-Key",
     expected: "a new try when the first request of this key has its answer",
   },
-  store_inactive: { name: STORE, rule: 6, next: ["checkout admin activate"] },
+  store_inactive: {
+    name: STORE,
+    rule: 6,
+    expected: "an active store",
+    message: /^(?<received>store \S+ is not active)/,
+    next: ["checkout admin activate"],
+  },
   capability_missing: {
     name: STORE,
     rule: 10,
+    message: /^(?<field>\w+) (?<received>\S+) is not active for this store; (?<expected>active: .+)$/,
     next: ["checkout capabilities list", "checkout admin enable-capability <name>"],
   },
   order_conflict: {
     name: ORDER,
     rule: 21,
+    field: "order_id",
     expected: "an order_id without an open or paid checkout, or the Idempotency-Key of its first request",
+    message: /already has (?<received>the \w+ \S+ with status \w+)/,
   },
   state_conflict: { name: ORDER, rule: 21 },
-  session_not_found: { name: "session" },
-  internal_error: { name: "the service itself", next: ["checkout sandbox logs"] },
-  storage_unavailable: { name: "the service itself", next: ["checkout doctor"] },
+  session_not_found: {
+    name: "session",
+    field: "session_id",
+    expected: "the id of an order or a checkout session of this store",
+    message: /with the id (?<received>.+)$/,
+    next: LISTS,
+  },
+  internal_error: { name: "the service itself", expected: OWN_FAILURE, next: ["checkout sandbox logs"] },
+  storage_unavailable: { name: "the service itself", expected: OWN_FAILURE, next: ["checkout doctor"] },
 };
 
 /** What refuses with a code. */
 export function checkOf(code: ErrorCode): Check {
   const decision = errorRow(code)?.decision ?? LIST_OF_CODES;
-  return { rule: null, decision, expected: null, next: [], ...ROWS[code] };
+  return { rule: null, decision, field: null, expected: null, message: null, next: [], ...ROWS[code] };
 }
 
 /** The decision that has the list of codes. */

@@ -36,6 +36,8 @@ export type Explanation = {
   readonly rule: number | null;
   /** The entry of DECISIONS.md that it follows from. */
   readonly decision: number | null;
+  /** The field of the body, or the header, that was refused. */
+  readonly field: string | null;
   readonly expected: string | null;
   readonly received: string | null;
   readonly differences: readonly Difference[];

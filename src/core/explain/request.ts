@@ -5,7 +5,7 @@ import { faultText, type MetFault } from "../fault/fault.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
 import { printable } from "../text.ts";
-import { checkOf } from "./checks.ts";
+import { checkOf, type Check } from "./checks.ts";
 import type { Difference, Explanation } from "./explanation.ts";
 import { requestEntry, type ToldRequest } from "./timeline.ts";
 
@@ -48,16 +48,18 @@ export function explainRequest(
       next,
     };
   }
-  const { name, rule, decision, expected, next } = checkOf(code);
-  const [wanted, got = null] = partsOf(refused.message);
+  const check = checkOf(code);
+  const { name, rule, decision } = check;
+  const { field, expected, received, next } = partsOf(refused, check);
   return {
     ...rest,
     summary: `${line} (${code}): ${refused.message}`,
     check: name,
     rule,
     decision,
-    expected: expected ?? wanted,
-    received: got ?? receivedOf(code, refused),
+    field,
+    expected,
+    received: received ?? receivedOf(code, refused),
     differences,
     next: met === undefined ? next : [`checkout explain ${met.id}`, ...next],
   };
@@ -66,6 +68,7 @@ export function explainRequest(
 const NOTHING_REFUSED = {
   check: null,
   rule: null,
+  field: null,
   expected: null,
   received: null,
   differences: [],
@@ -98,10 +101,25 @@ function lineOf({ method, path, status, fault }: LoggedRequest): string {
 const REPLAY = ", with the bytes of the first answer of its key: nothing was created";
 const REPLAYED = "; later requests with its key were answered with the same bytes, and created nothing";
 
-/** Our messages say what was expected, and after "; got" what came (decision 4). */
-function partsOf(message: string): readonly [string, string?] {
-  const at = message.lastIndexOf(GOT);
-  return at < 0 ? [message] : [message.slice(0, at), message.slice(at + GOT.length)];
+type Parts = Pick<Explanation, "field" | "expected" | "received" | "next">;
+
+/**
+ * What a refusal says: our messages have what was expected, and after "; got" what came (decision 4), or are read as
+ * their check says. A command in them helps more than those of the check.
+ */
+function partsOf({ message }: RefusedRequest, check: Check): Parts {
+  const [said = "", advice] = message.split(/: see (?=checkout )/);
+  const at = said.lastIndexOf(GOT);
+  const [expected, received] = at < 0 ? [said, null] : [said.slice(0, at), said.slice(at + GOT.length)];
+  const [, field = null] = /^([\w-]+) (?:must|is required)\b/.exec(said) ?? [];
+  const read = check.message?.exec(said)?.groups ?? {};
+  const [, scope = "<scope>"] = /the scope ([\w:]+)/.exec(said) ?? [];
+  return {
+    field: read["field"] ?? field ?? check.field,
+    expected: read["expected"] ?? check.expected ?? expected,
+    received: read["received"] ?? received,
+    next: advice === undefined ? check.next.map((line) => line.replace("<scope>", scope)) : [advice],
+  };
 }
 
 const GOT = "; got ";

@@ -70,7 +70,7 @@ function requestFacts(view: View, request: ToldRequest, checkout: Checkout | und
 function whyPart(
   view: View,
   { method, code, fault }: ToldRequest,
-  { summary, check, expected, received, rule, decision, next }: Explanation,
+  { summary, check, field, expected, received, rule, decision, next }: Explanation,
 ): Html {
   const texts = REQUEST_TEXTS[view.language];
   const stated = [
@@ -81,6 +81,7 @@ function whyPart(
     <h2>${texts.why}</h2>
     <p lang="en">${summary}</p>
     ${facts([
+      ...(field === null ? [] : ([[texts.field, html`<code>${field}</code>`]] as const)),
       ...(expected === null ? [] : ([[texts.expected, html`<span lang="en">${expected}</span>`]] as const)),
       ...(received === null ? [] : ([[texts.got, html`<code>${received}</code>`]] as const)),
       ...stated.flatMap(([label, number, name, words]) =>
