@@ -554,7 +554,7 @@ test("whatever is broken, there is a whole report, nothing is changed, and nothi
           HTTPS_PROXY: "http://proxy.example:3128",
         },
       });
-      expect([name, how, report.checks.length]).toEqual([name, how, 18]);
+      expect([name, how, report.checks.length]).toEqual([name, how, 19]);
       expect([name, how, treeOf(one.harness.cwd)]).toEqual([name, how, before]);
     }
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -241,14 +241,46 @@ test("a log that cannot be used is told once, and costs no request", async () =>
   writeFileSync(join(harness.cwd, ".checkout/requests.db"), "something else, long enough to be read", {
     mode: 0o600,
   });
-  const { sandbox, post, list } = await open(harness);
+  const { sandbox, post } = await open(harness);
   expect((await post({ order_id: "order-1" })).status).toBe(201);
   harness.clock.advance(1000);
   expect((await post({ order_id: "order-2" }, { "Idempotency-Key": "second-key" })).status).toBe(201);
-  expect(await list()).toEqual([]);
+  const remedy = /requests are not logged: .*requests\.db.*; to log them again: .*restart the sandbox/;
+  const words = ["requests", "list", "--json"];
+  const listed = await harness.run(words);
+  expect(listed.stderr).toMatch(remedy);
+  expect(JSON.parse(listed.stdout)).toEqual({
+    requests: [],
+    failure: expect.stringMatching(remedy) as string,
+  });
+  const explained = await harness.run(["explain", "0199a3c4-5d00-7000-8000-000000000001"]);
+  expect([explained.code, explained.stderr]).toEqual([1, expect.stringMatching(remedy)]);
+  expect((await harness.run(["doctor"])).stdout).toMatch(/problem +requests\.db /);
   const { stderr } = await sandbox.stop();
   expect(stderr.split("requests are not logged")).toHaveLength(2);
   expect(readFileSync(join(harness.cwd, ".checkout/requests.db"), "utf8")).toContain("something else");
+});
+
+test("a log that is deleted while it is written begins anew, also when nobody was there to notice it", async () => {
+  const { harness, sandbox, post, list } = await open();
+  const path = join(harness.cwd, ".checkout/requests.db");
+  const orders = async (): Promise<unknown> => (await list()).map(({ order_id: orderId }) => orderId);
+  await post({ order_id: "order-1" });
+  expect(await orders()).toEqual(["order-1"]);
+  const following = await harness.launch(["requests", "list", "-f", "--json"]);
+  const seen = (): number => following.text().stdout.split("\n").filter(Boolean).length;
+  await eventually("it follows", () => expect(seen()).toBe(1));
+  rmSync(path);
+  await post({ order_id: "order-2" }, { "Idempotency-Key": "second-key" });
+  expect(await orders()).toEqual(["order-2"]);
+  await eventually("it is shown", () => expect(seen()).toBe(2));
+  expect((await following.stop()).code).toBe(0);
+  await sandbox.stop();
+  rmSync(path, { force: true });
+  writeFileSync(`${path}-wal`, "what a killed one left", { mode: 0o600 });
+  const later = await harness.start();
+  await later.request({ path: "/v1/x" });
+  expect(await list()).toHaveLength(1);
 });
 
 test("of each store the newest requests are kept, and who waits is woken by its own store alone", async () => {

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { SANDBOX_FILE } from "../../store/schema.ts";
 import { JOURNAL_FILE } from "../../store/journal/journal.ts";
+import { REQUESTS_FILE } from "../../store/request/request-file.ts";
 import { checkDatabase } from "../../store/connection/database-check.ts";
 import type { World } from "../../world.ts";
 import { ownerOfName, stateFile } from "../folder/files.ts";
@@ -72,11 +73,12 @@ export function lookAtFiles({ context: { world }, folder, trusted }: Scene): Fin
 export const DATABASES: readonly Check[] = [
   { name: "sandbox.db", look: (scene) => lookAtDatabase(scene, "database", SANDBOX_FILE) },
   { name: "journal.db", look: (scene) => lookAtDatabase(scene, "journal", JOURNAL_FILE) },
+  { name: "requests.db", look: (scene) => lookAtDatabase(scene, "requests", REQUESTS_FILE) },
 ];
 
 function lookAtDatabase(
   { context: { world }, folder, trusted }: Scene,
-  file: "database" | "journal",
+  file: "database" | "journal" | "requests",
   kind: typeof SANDBOX_FILE,
 ): Finding {
   if (!trusted().ok) return unknown(NOT_READ);

@@ -75,9 +75,10 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   if (options.follow === true) return follow(context, options, query);
   const listed = await callSandbox(context, options, { name: "listRequests", body: query });
   if (!listed.ok) return listed;
-  const { requests } = listed.value;
+  const { requests, failure } = listed.value;
   const { requests: shown } = encodeAnswer("listRequests", listed.value);
-  return context.printer.result({ requests: shown }, () =>
+  if (failure !== null) context.printer.trace(failure);
+  return context.printer.result({ requests: shown, failure }, () =>
     requests.length === 0 ? "no matching requests" : requestLines(requests, widthOf(context.world.stdout)),
   );
 }
@@ -103,8 +104,9 @@ async function follow(
       );
       if (signal.aborted) return DONE;
       if (!listed.ok) return listed;
+      if (listed.value.failure !== null) printer.traceOnce(listed.value.failure);
       for (const request of listed.value.requests) {
-        const entry = { requests: [request], position: 0 };
+        const entry = { requests: [request], position: 0, failure: null };
         const [shown] = encodeAnswer("listRequests", entry)["requests"] as readonly unknown[];
         printer.line(shown, () => requestLine(request));
       }

@@ -77,8 +77,11 @@ export const requestOperations = {
     entersStore: false,
     summary: "Lists the store's newest v1 requests, oldest first; waits for one where there is none",
     request: query,
-    /** `position` is that of the newest one seen: what comes later is after it. */
-    answer: z.object({ requests: z.array(logged), position: z.int() }),
+    /**
+     * `position` is that of the newest one seen: what comes later is after it. `failure`: why nothing is logged, and what
+     * helps.
+     */
+    answer: z.object({ requests: z.array(logged), position: z.int(), failure: z.nullable(z.string()) }),
   }),
   showRequest: storeOperation({
     method: "GET",

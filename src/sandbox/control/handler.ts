@@ -24,7 +24,7 @@ export type ControlActs = ClockContext &
   NamedSnapshotsContext & {
     readonly eventArrivals: Arrivals;
     readonly webhookWatch: WebhookWatch;
-    readonly requests: Pick<RequestLog, "list" | "before" | "find" | "last" | "next" | "follow" | "forget">;
+    readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic">;
     /** Does what is due in these stores: their clocks were moved. */
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;

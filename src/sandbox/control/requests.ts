@@ -12,11 +12,11 @@ export const requestHandlers = {
   listRequests: async (context, { storeId, body }) => {
     const requests = await awaitRequests(context, storeId, body);
     const position = requests.at(-1)?.position ?? body.after ?? 0;
-    return accept({ requests, position });
+    return accept({ requests, position, failure: context.requests.failure() ?? null });
   },
   showRequest: async ({ requests }, { storeId, id }) => {
     const found = requests.find(storeId, id);
-    if (found === undefined) return noRequest(id);
+    if (found === undefined) return noRequest(requests, id);
     return accept({ ...found, replayedAt: found.replays.map(({ at }) => at) });
   },
   explain: (context, { storeId, body }) => explain(context, storeId, body),

@@ -21,7 +21,9 @@ import type { RequestLog } from "../runtime/request-log.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
 /** What explaining reads: the state, and the log of requests. */
-export type ExplainContext = ServiceContext & { readonly requests: Pick<RequestLog, "find" | "list"> };
+export type ExplainContext = ServiceContext & {
+  readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
+};
 
 /** A delivery with its tries, as the state has them. */
 type ReadDelivery = Omit<Delivery, "tries"> & { readonly tries: readonly DeliveryAttempt[] };
@@ -61,7 +63,9 @@ export async function explain(
     if (found !== undefined) return accept(found);
   }
   const what = as ?? "request, checkout, event, delivery or order_id";
-  return refuse("not_found", `this store has no ${what} ${printableLiteral(typed)}`);
+  const failure = context.requests.failure();
+  const why = failure === undefined ? "" : `; ${failure}`;
+  return refuse("not_found", `this store has no ${what} ${printableLiteral(typed)}${why}`);
 }
 
 function ofRequest({ context, storeId, id }: Looking): Explanation | undefined {
@@ -83,7 +87,7 @@ type ReadRequest = {
 /** A request of the log, with what the state knows of it. Refuses with `not_found`. */
 export function tellRequest(context: ExplainContext, storeId: string, id: string): Outcome<ReadRequest> {
   const found = context.requests.find(storeId, id);
-  if (found === undefined) return noRequest(id);
+  if (found === undefined) return noRequest(context.requests, id);
   const { replays, ...request } = found;
   const met = metBy(context, storeId, request);
   const keys = met === undefined ? [] : keysOf(context, met.id);
@@ -97,8 +101,9 @@ export function tellRequest(context: ExplainContext, storeId: string, id: string
 type MetCheckout = Checkout & Met;
 
 /** The refusal of a request that the log does not have. */
-export function noRequest(id: string): Outcome<never> {
-  return refuse("not_found", `the request log of this store has no request ${id}; it keeps the newest ones`);
+export function noRequest(log: Pick<RequestLog, "failure">, id: string): Outcome<never> {
+  const why = log.failure() ?? "it keeps the newest ones";
+  return refuse("not_found", `the request log of this store has no request ${id}; ${why}`);
 }
 
 /** A request as its line tells it: `keys` are those of the checkouts that it can have created. */

@@ -37,6 +37,8 @@ export type RequestLog = {
   /** The newest before a position, newest first; default: of all. */
   readonly before: (storeId: string, position: number | undefined, limit: number) => readonly LoggedRequest[];
   readonly find: (storeId: string, requestId: string) => FoundRequest | undefined;
+  /** Why nothing is logged, and what helps; undefined where it is. */
+  readonly failure: () => string | undefined;
   /** The position of a store's newest request; 0 if it has none. */
   readonly last: (storeId: string) => number;
   /** Resolves when a request of a store was logged, its requests were forgotten, or time is up. */
@@ -53,7 +55,7 @@ export type RequestLog = {
 type Owner = Pick<Logged, "storeId"> & { readonly clock?: StoreClock | undefined };
 
 type RequestLogOptions = {
-  readonly open: () => Outcome<RequestFile, { readonly message: string }>;
+  readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;
   /** Whose a refused request is where its answer does not say so: by its key, else the first store's. */
   readonly ownerOf: (request: Asked) => Owner;
   /** How many requests of a store are kept; 0: none is noted, and what was kept before stays. */
@@ -83,39 +85,35 @@ export function createRequestLog(
 ): RequestLog {
   const arrivals = createArrivals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
-  let file: RequestFile | "unusable" | undefined;
+  const file = createLogFile(options);
   let noted: Noted[] = [];
 
-  const opened = (): RequestFile | undefined => {
-    if (file === undefined) {
-      const result = options.open();
-      file = result.ok ? result.value : "unusable";
-      if (!result.ok) options.report(`requests are not logged: ${result.refusal.message}`);
-    }
-    return file === "unusable" ? undefined : file;
-  };
   const write = (): void => {
     const batch = noted;
     noted = [];
-    const requests = batch.length === 0 ? undefined : opened();
+    file.leaveDeleted();
+    const requests = batch.length === 0 ? undefined : file.opened();
     if (requests === undefined) return;
     reporting(options, () => {
       const lastOf = (storeId: string): number => positions.last(requests, storeId);
       const batches = batchesOf(batch, { ...options, lastOf });
       requests.append(batches, options.kept);
-      for (const { storeId, requests: logged } of batches) arrivals.tell(storeId, logged);
+      for (const { storeId, requests: logged } of batches) {
+        positions.note(storeId, logged.at(-1)?.position ?? 0);
+        arrivals.tell(storeId, logged);
+      }
     });
   };
 
   /** The file with everything that was answered until now. */
   const written = (): RequestFile | undefined => {
     write();
-    return opened();
+    return file.opened();
   };
 
   return {
     note: (request, answer, times) => {
-      if (options.kept === 0 || file === "unusable" || !request.target.startsWith(V1)) return;
+      if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
       noted.push({ request, answer, times });
       if (noted.length >= WRITE_AT) write();
       else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
@@ -129,7 +127,8 @@ export function createRequestLog(
       return log?.between({ storeId, after: forgottenTo(log, storeId, options), before }, limit) ?? [];
     },
     find: (storeId, requestId) => written()?.find(storeId, requestId),
-    last: (storeId) => positions.last(opened(), storeId),
+    failure: file.failure,
+    last: (storeId) => positions.last(file.opened(), storeId),
     next: arrivals.next,
     follow: arrivals.follow,
     forget: (storeId) => {
@@ -138,10 +137,44 @@ export function createRequestLog(
     },
     close: () => {
       write();
-      const last = file;
-      reporting(options, () => last !== undefined && last !== "unusable" && last.close());
-      file = "unusable";
+      file.close();
     },
+  };
+}
+
+/** The file of a log, which is opened when it is first asked for. */
+function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "report">) {
+  let file: RequestFile | "unusable" | undefined;
+  let failure: string | undefined;
+  const opened = (): RequestFile | undefined => {
+    if (file === undefined) {
+      const result = options.open();
+      file = result.ok ? result.value : "unusable";
+      if (!result.ok) {
+        const { message, remedy } = result.refusal;
+        failure = `requests are not logged: ${message}; to log them again: ${remedy}, and restart the sandbox`;
+        options.report(failure);
+      }
+    }
+    return file === "unusable" ? undefined : file;
+  };
+  const leave = (next: "unusable" | undefined): void => {
+    const last = file;
+    file = next;
+    reporting(options, () => last !== undefined && last !== "unusable" && last.close());
+  };
+  return {
+    opened,
+    /** Somebody has deleted or replaced it: the next one begins anew. */
+    leaveDeleted: (): void => {
+      if (file !== undefined && file !== "unusable" && !file.isThere()) leave(undefined);
+    },
+    isUnusable: (): boolean => file === "unusable",
+    failure: (): string | undefined => {
+      if (options.kept > 0) opened();
+      return failure;
+    },
+    close: (): void => leave("unusable"),
   };
 }
 
@@ -157,16 +190,17 @@ function forgottenTo(
   return kept === 0 ? 0 : requests.last(storeId) - kept;
 }
 
-/** The positions of each store's requests. They only grow, also where the file has forgotten them. */
+/** The positions of each store's requests. They only grow, also where the file has forgotten them, or is another one. */
 function createPositions() {
-  const forgotten = new Map<string, number>();
+  const highest = new Map<string, number>();
   /** The last one that was written, also by another process. */
   const last = (requests: RequestFile | undefined, storeId: string): number =>
-    Math.max(forgotten.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
+    Math.max(highest.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
   return {
     last,
+    note: (storeId: string, position: number): void => void highest.set(storeId, position),
     forget: (requests: RequestFile | undefined, storeId: string): void => {
-      forgotten.set(storeId, last(requests, storeId));
+      highest.set(storeId, last(requests, storeId));
       requests?.forget(storeId);
     },
   };
