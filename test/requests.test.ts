@@ -147,6 +147,42 @@ test("no secret is in the log, wherever it was sent, and a refused request is sh
     for (const secret of secrets) expect(text).not.toContain(secret.slice(10));
 });
 
+test("a secret is no less a secret where its characters are escaped", async () => {
+  const env = { CHECKOUT_SANDBOX_CONTROL_TOKEN: "a-token-of-no-known-form" };
+  const { harness, sandbox, ready, list, send } = await open(createHarness(), [], { env });
+  const escape = (text: string): string =>
+    Array.from(text, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+  const key = ready.api_key ?? "";
+  const secrets = [key, ready.signing_secret, env.CHECKOUT_SANDBOX_CONTROL_TOKEN];
+  const hidden = [
+    ...secrets.map(escape),
+    ...secrets.map((secret) => escape(secret).toUpperCase().replaceAll("U00", "u00")),
+    ...secrets.map((secret) => `${escape(secret[0] ?? "")}${secret.slice(1)}`),
+    String.raw`http:\/\/me:pass-word@shop.example`,
+  ];
+  for (const text of hidden) expect(await send(`{"order_id":"o","description":"${text}","x":1}`)).toBe(400);
+  expect(await send(String.raw`{"order_id":"o","description":"\u4e2d \\u0041 \"\u0022","x":1}`)).toBe(400);
+  const bodies = await Promise.all(
+    (await list()).map(async ({ request_id: id }) => {
+      const shown = JSON.parse((await harness.run(["requests", "get", id, "--json"])).stdout) as {
+        readonly refused: { readonly body: string };
+      };
+      return shown.refused.body;
+    }),
+  );
+  expect(bodies).toHaveLength(hidden.length + 1);
+  expect(bodies.at(-1)).toContain(String.raw`\u4e2d \\u0041 \"\u0022`);
+  await sandbox.stop();
+  const file = readFileSync(join(harness.cwd, ".checkout/requests.db"), "latin1");
+  for (const body of [...bodies.slice(0, -1), file])
+    for (const secret of [...secrets, "pass-word"]) {
+      const plain = body.replaceAll(/\\+u00([\da-f]{2})/gi, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      );
+      expect(plain).not.toContain(secret.slice(-8));
+    }
+});
+
 test("a refused request keeps its order_id, however its client escaped it", async () => {
   const { harness, list, send } = await open();
   const escaped = [

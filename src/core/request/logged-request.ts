@@ -127,9 +127,29 @@ export function keptHeader(headers: readonly string[], name: string): string | u
   return at < 0 ? undefined : headers[at + 1];
 }
 
-/** A body as it is kept: redacted and cut. */
+/**
+ * A body without secrets, as `hide` and its form know them: as it was sent, or, where its escapes hide one, without these
+ * escapes.
+ */
+export function withoutSecrets(body: string, hide: (text: string) => string): string {
+  const plain = unescaped(body);
+  const redacted = redactSecrets(hide(plain));
+  return redacted === plain ? redactSecrets(hide(body)) : redacted;
+}
+
+/** A JSON text with the characters of secrets and addresses as themselves, whichever way they were escaped. */
+function unescaped(json: string): string {
+  if (!json.includes("\\")) return json;
+  return json.replace(/\\(?:u00([2-7][\da-f])|.)/gis, (escape, hex?: string) => {
+    const character = hex === undefined ? escape.slice(1) : String.fromCharCode(Number.parseInt(hex, 16));
+    const isPlain = hex === undefined ? character === "/" : !/["\\]/.test(character);
+    return isPlain ? character : escape;
+  });
+}
+
+/** A body as it is kept: without its secrets, and cut. */
 export function keptBody(body: string): string {
-  return cut(redactSecrets(body), MAX_BODY_CODE_POINTS);
+  return cut(body, MAX_BODY_CODE_POINTS);
 }
 
 /** The `order_id` of a body, whatever else is wrong with it; null if it has none, or one that is too long for a row. */

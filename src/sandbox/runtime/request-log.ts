@@ -2,6 +2,7 @@ import {
   keptBody,
   keptHeaders,
   orderIdIn,
+  withoutSecrets,
   type FoundRequest,
   type LoggedRequest,
   type RequestFilter,
@@ -271,7 +272,7 @@ function asKept(
   };
   const ordered = orderId === null ? null : hide(orderId);
   if (refusal === undefined) return { ...summary, code: null, orderId: ordered, refused: null };
-  const text = hide(Buffer.from(body).toString("utf8"));
+  const text = withoutSecrets(Buffer.from(body).toString("utf8"), hide);
   return {
     ...summary,
     code: refusal.code,
