@@ -6,6 +6,7 @@ import { likelyCause } from "../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../src/core/webhook/delivery.ts";
 import type { Service } from "../src/world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
+import { tempFolder } from "./support/temp-folder.ts";
 
 type Explained = {
   readonly kind: string;
@@ -509,6 +510,11 @@ test("an event and a delivery say why they did not arrive, and what to type", as
     "delivery of order.created: due after 1 try; nothing answers at this address",
   );
   expect(told.next).toContain("checkout endpoints list");
+  expect(told.next).not.toContain(`checkout explain ${delivery?.id ?? ""}`);
+  expect((await explain(delivery?.id.slice(-8) ?? "")).id).toBe(delivery?.id);
+  const none = await harness.run(["explain", "0123abcd"]);
+  const message = "no request, order, session, event or delivery among the newest 1000";
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining(message)]);
   const event = await explain(delivery?.event_id ?? "");
   expect([event.kind, event.rule, event.summary]).toEqual([
     "event",
@@ -552,6 +558,25 @@ test("a command that the sandbox refused names the command that explains it", as
   const [, explains = ""] = /checkout (explain \S+) says why/.exec(stderr) ?? [];
   const explained = await harness.run(explains.split(" "));
   expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
+});
+
+test("within exec a refusal names the command that explains it too, and that one works there", async () => {
+  const { ready, harness } = await open();
+  const env = {
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: ready.api_key ?? "",
+    CHECKOUT_STORE_ID: ready.store_id,
+    CHECKOUT_CONTROL_TOKEN: ready.control_token,
+  };
+  const there = { env, cwd: tempFolder() };
+  const create = "orders create --order-id o --amount-minor 1 --payment-method alipay_plus --currency XXX";
+  const { stderr } = await harness.run(create.split(" "), there);
+  const [, explains = ""] = /checkout (explain \S+) says why/.exec(stderr) ?? [];
+  const explained = await harness.run(explains.split(" "), there);
+  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
+  const { CHECKOUT_CONTROL_TOKEN: _token, ...merchants } = env;
+  const other = await harness.run(create.split(" "), { ...there, env: merchants });
+  expect([other.code, other.stderr]).toEqual([4, expect.not.stringContaining("says why")]);
 });
 
 test("what is named after a command with --store is about that store too", async () => {

@@ -58,6 +58,8 @@ export type Settings = {
   readonly locate?: () => string | undefined;
   /** The live sandbox of the folder, if it is the service. */
   readonly sandbox: Run | undefined;
+  /** Whether `checkout explain` reaches the service: the sandbox of the folder, or that of the environment. */
+  readonly isExplained: boolean;
   /** The base URL of the live sandbox of the folder, if another service is named. */
   readonly otherSandbox?: string | undefined;
   /** The name of the service in the configuration, if it was named by that. */
@@ -129,6 +131,7 @@ export function resolveSettings(world: World, options: ServiceOptions): Outcome<
     baseUrl: baseUrl.value,
     ...(!named || apiKey.source === stateFile(folder, "credentials") ? { locate } : {}),
     sandbox: isSandbox(running) ? run : undefined,
+    isExplained: isSandbox(running) || (local && isControlled(world, baseUrl.value)),
     otherSandbox: isSandbox(running) ? undefined : running,
     lacksSandbox: running === undefined ? lackOf({ world, folder, address, isKeyKept }) : undefined,
     ...identity.value,
@@ -161,6 +164,7 @@ function settingsOfTarget(
     folder: given(world, "dir", options.dir && folder) ?? byDefault(folder),
     baseUrl: { value: address, source: target.source },
     sandbox: undefined,
+    isExplained: false,
     target: options.target,
     lacksSandbox: undefined,
     apiKey: target.apiKey,
@@ -173,6 +177,11 @@ function settingsOfTarget(
     timeoutMs: given(world, "timeout", options.timeout) ?? from(target.timeoutMs) ?? byDefault(timeoutMs),
     retries: given(world, "retries", options.retries) ?? from(target.retries) ?? byDefault(retries),
   });
+}
+
+/** Whether the environment has the control token for the service that it names, as it has within `checkout exec`. */
+function isControlled({ env }: World, { source }: Sourced<string | null>): boolean {
+  return source === "CHECKOUT_BASE_URL" && (env["CHECKOUT_CONTROL_TOKEN"] ?? "") !== "";
 }
 
 type Lack = {

@@ -24,25 +24,25 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
 }
 
 /**
- * The same refusal of the folder's sandbox, with the command that explains it in the store that was named; of a service
+ * The same refusal of a sandbox that can be asked, with the command that explains it in the store that was named; of a service
  * that does not answer, where its address comes from, and how a sandbox is started there; of an address that has no such
  * path, that it ends with /v1.
  */
 export function withExplanation(
   problem: Problem,
   {
-    sandbox,
+    isExplained,
     baseUrl,
     apiKey,
     storeId: { value, source },
-  }: Pick<Settings, "sandbox" | "baseUrl" | "apiKey" | "storeId">,
+  }: Pick<Settings, "isExplained" | "baseUrl" | "apiKey" | "storeId">,
 ): Problem {
   if (problem.code === "unreachable" && baseUrl.value !== null)
     return { ...problem, message: `${problem.message}; ${originOf(baseUrl.value, baseUrl.source)}` };
   if (problem.code === "not_found" && baseUrl.value !== null && !/\/v1\/?$/.test(baseUrl.value))
     return { ...problem, next: `correct ${baseUrl.source}: the address of the API ends with /v1` };
   const id = problem.details?.["request_id"];
-  if (sandbox === undefined || id === undefined) return problem;
+  if (!isExplained || id === undefined) return problem;
   // Whose log it is in is known only of a key that the sandbox knows, as those that the folder keeps.
   const isOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSED.has(problem.code);
   if (value !== null && isOfNoStore) return problem;

@@ -109,11 +109,13 @@ const SCHEDULE = 13;
 export function explainDelivery(event: CheckoutStory["events"][number], delivery: ToldDelivery): Explanation {
   const last = delivery.tries.at(-1);
   const cause = last && likelyCause(last)?.cause;
+  const told = explainEvent(event, [delivery]);
   const tries = `${delivery.tries.length} ${delivery.tries.length === 1 ? "try" : "tries"}`;
   return {
-    ...explainEvent(event, [delivery]),
+    ...told,
     kind: "delivery",
     id: delivery.id,
+    next: told.next.filter((command) => command !== `checkout explain ${delivery.id}`),
     summary: `delivery of ${event.type}: ${delivery.state} after ${tries}${cause === undefined ? "" : `; ${cause}`}`,
   };
 }
