@@ -451,6 +451,22 @@ test("--open opens the page of what was created, or found again, and nothing els
   expect([asked.code, harness.opened.length, new Set(harness.opened).size]).toEqual([0, 4, 3]);
 });
 
+test("what is waited for is told before its end, with where it is paid", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const told: string[] = [];
+  for (const noun of ["orders", "sessions"]) {
+    const create = [noun, "create", "--order-id", `${noun}-1`, "--price-id", "price_coffee", "--wait"];
+    const { code, stdout, stderr } = await harness.run([...create, "--timeout", "1s"]);
+    const [, id = "", page = ""] = /^(\S+) is paid at (\S+)\n✗/.exec(stderr) ?? [];
+    expect([noun, code, stdout, new URL(page).pathname]).toEqual([noun, 7, "", `/pay/${id}`]);
+    const asJson = await harness.run([...create, "--timeout", "1s", "--json"]);
+    expect(JSON.parse(asJson.stderr)).toMatchObject({ id });
+    told.push(page);
+  }
+  expect(new Set(told).size).toBe(2);
+});
+
 test("with --wait the page is open while the command waits", async () => {
   const harness = createHarness();
   await harness.start();
@@ -477,9 +493,9 @@ test("a browser that does not open is a warning with the address, and the order 
     const result = await harness.run(argv);
     expect([result.code, result.stdout]).toEqual([0, expect.stringContaining("o-1") as string]);
     const [page = ""] = harness.opened;
-    expect(result.stderr).toBe(
-      `warning: no browser was opened (no browser\\u{1b}[2J); open ${page} by hand\n`,
-    );
+    const warning = `warning: no browser was opened (no browser\\u{1b}[2J); open ${page} by hand\n`;
+    const waits = argv.includes("--wait") ? `${page.replace(/.*\//, "")} is paid at ${page}\n` : "";
+    expect(result.stderr).toBe(warning + waits);
   };
   await check(...createOrder("o-1~succeeded", "--open"));
   await check(...createOrder("o-1~succeeded", "--open", "--json"));

@@ -10,6 +10,7 @@ import { parseCreateRequest, type CreateRequest } from "../../core/checkout/crea
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, valueOption, type Context, type Registry } from "../command.ts";
 import { ORDER, SESSION, showCreated, type Created, type Noun } from "./create-report.ts";
@@ -114,6 +115,7 @@ async function printCreated(
   // Before the wait: the person pays meanwhile.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return DONE;
+  context.printer.talk(printable(`${id} is paid at ${page}`));
   const ended = await waitForEnd(context, options, { target, settings, id });
   if (!ended.ok) return fail(afterCreate(ended.refusal, { id, page, key: created.key }));
   return showCreated(context, { ...created, response: ended.value });
