@@ -573,6 +573,22 @@ test("what does not answer is told with where its address comes from, and a wron
   }
 });
 
+test("in the folder of a stopped sandbox its own environment leads to its start", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--port", "4321"]);
+  const printed = await harness.run(["env", "--format", "json"]);
+  await sandbox.stop();
+  const env = { ...(JSON.parse(printed.stdout) as Record<string, string>), CHECKOUT_RETRIES: "0" };
+  for (const line of ["orders list", "endpoints list", "sandbox clock show", "admin log", "env --control"]) {
+    const { code, stdout, stderr } = await harness.run(line.split(" "), { env });
+    expect([line, code, stdout]).toEqual([line, 7, ""]);
+    expect(stderr, line).toMatch(/→ checkout sandbox start/);
+  }
+  const again = await harness.start(["--port", "4321"]);
+  expect((await harness.run(["orders", "list"], { env })).code).toBe(0);
+  await again.stop();
+});
+
 test("an order that is another one than the journal's is told", async () => {
   const harness = createHarness();
   await harness.start();

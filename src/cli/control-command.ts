@@ -144,14 +144,30 @@ export async function sandboxTarget(
   if (named.ok && named.value !== undefined) {
     const { value, source } = named.value;
     const why = `for ${value} (${source}) there is no token (${TOKEN_VARIABLES[role]})`;
-    const next = `set ${TOKEN_VARIABLES[role]} to the token of that sandbox: the line that it printed when it was ready, or checkout env --control in its folder, has it`;
     return fail({
       ...noSandbox(folder, why),
-      next: role === "control" ? next : `set ${TOKEN_VARIABLES[role]}`,
+      next: nextWithoutToken(context.world, value, { folder, role }),
     });
   }
   const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]})`;
   return fail(noSandbox(folder, `${why}${stateFolderWithin(context.world, folder)}`));
+}
+
+/** What to do where a sandbox is named and its token is not. It may be the folder's own, which was stopped. */
+function nextWithoutToken(
+  { files }: World,
+  url: string,
+  { folder, role }: { readonly folder: string; readonly role: ControlRole },
+): string {
+  const { port } = new URL(url);
+  const start = `checkout sandbox start --port ${port} starts this folder's there`;
+  const isOwn = files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
+  const has =
+    role === "control"
+      ? " to its token: the line that it printed when it was ready, or checkout env --control in its folder, has it"
+      : "";
+  const set = `set ${TOKEN_VARIABLES[role]}${has}`;
+  return isOwn ? `${start}; for another one ${set}` : set;
 }
 
 /**
