@@ -589,6 +589,35 @@ test("in the folder of a stopped sandbox its own environment leads to its start"
   await again.stop();
 });
 
+test("a token of the control API that is refused is told by the name of its variable", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const at = { CHECKOUT_BASE_URL: ready.base_url };
+  const wrong = {
+    CHECKOUT_CONTROL_TOKEN: "a-token-of-yesterday",
+    CHECKOUT_ADMIN_TOKEN: "another-of-yesterday",
+  };
+  const swapped = {
+    CHECKOUT_CONTROL_TOKEN: wrong.CHECKOUT_CONTROL_TOKEN,
+    CHECKOUT_ADMIN_TOKEN: ready.control_token,
+  };
+  for (const [line, env, name] of [
+    ["orders list", wrong, "CHECKOUT_CONTROL_TOKEN"],
+    ["config export", wrong, "CHECKOUT_CONTROL_TOKEN"],
+    ["events list --wait", wrong, "CHECKOUT_CONTROL_TOKEN"],
+    ["listen", wrong, "CHECKOUT_CONTROL_TOKEN"],
+    ["admin log", wrong, "CHECKOUT_ADMIN_TOKEN"],
+    ["admin log", swapped, "CHECKOUT_ADMIN_TOKEN"],
+  ] as const) {
+    const { code, stderr } = await harness.run(line.split(" "), {
+      cwd: tempFolder(),
+      env: { ...at, ...env },
+    });
+    expect([line, code]).toEqual([line, 4]);
+    expect(stderr, line).toMatch(new RegExp(`→ .*${name}`));
+  }
+});
+
 test("an order that is another one than the journal's is told", async () => {
   const harness = createHarness();
   await harness.start();

@@ -321,13 +321,21 @@ export function controlOutcome<Value>(
   return fail(refusedProblem(result.error, nextAfter, result.status));
 }
 
+const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right one`;
+/** What to do after a token of the control API was refused. */
+const NEXT_AFTER_TOKEN: NextAfter = {
+  credential_missing: CHECK_TOKEN,
+  credential_invalid: CHECK_TOKEN,
+  scope_missing: CHECK_TOKEN,
+};
+
 /** A refusal of the sandbox, or of its verbs on a folder whose sandbox does not run. */
 export function refusedProblem(
   { code, message }: { readonly code: string; readonly message: string },
   nextAfter: NextAfter = {},
   status = errorRow(code)?.status,
 ): Problem {
-  const hints: Readonly<Record<string, string | undefined>> = nextAfter;
+  const hints: Readonly<Record<string, string | undefined>> = { ...NEXT_AFTER_TOKEN, ...nextAfter };
   const hint = message.startsWith(NO_STORE) ? STORES : hints[code];
   const next = hint ?? "correct it and run it again";
   return { exitCode: exitCodeOfStatus(status), code, message, next };

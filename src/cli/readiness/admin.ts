@@ -91,10 +91,12 @@ const ACTS: readonly Act[] = [
   },
 ];
 
+const CHECK_TOKEN =
+  "check CHECKOUT_ADMIN_TOKEN: the token is that of admin.json, or of CHECKOUT_SANDBOX_ADMIN_TOKEN at the start";
 const NEXT_AFTER: NextAfter = {
   state_conflict: "checkout checklist shows the status, checkout admin log what was done",
-  credential_invalid: "the token is that of admin.json, or of CHECKOUT_SANDBOX_ADMIN_TOKEN at the start",
-  scope_missing: "the token is that of admin.json, or of CHECKOUT_SANDBOX_ADMIN_TOKEN at the start",
+  credential_invalid: CHECK_TOKEN,
+  scope_missing: CHECK_TOKEN,
 };
 
 /** `checkout admin …`: what only the service's administrator can do, with a token of its own (decision 49). */
