@@ -38,27 +38,35 @@ const NO_DOUBT = new Set([
   "env",
 ]);
 
-test("with the environment of one project in the folder of another, every command says which one it is about", async () => {
-  const { own, other, type } = await openTwo();
-  const lines = [...COMMANDS, ...ALONE].filter((line) => !NO_DOUBT.has(line));
-  // At the end, because it stops what is asked about.
-  const ordered = [...lines.filter((line) => line !== "sandbox stop"), "sandbox stop"];
-  for (const line of ordered.map((each) => (each === "sandbox reset" ? `${each} --yes` : each))) {
-    const { code, stdout, stderr: said, reached } = await type(`${line} --json`);
-    // What the doctor says is one report, to be pasted.
-    const stderr = line === "doctor" ? stdout.replaceAll("/v1", "") : said;
-    const message = `${line} → ${code}\n${stdout}${stderr}`;
-    for (const { base_url } of [own, other]) expect(stderr, message).toContain(new URL(base_url).origin);
-    expect(stderr, message).toContain("CHECKOUT_BASE_URL");
-    // What it says that it is about is stopped.
-    const acted =
-      line === "sandbox stop" ? [`POST ${new URL(own.base_url).origin}/__sandbox/sandbox/stop`] : [];
-    expect(
-      reached.filter((request) => !request.startsWith("GET ")),
-      message,
-    ).toEqual(acted);
-  }
-});
+const ADDRESS_ALONE = { CHECKOUT_API_KEY: "", CHECKOUT_STORE_ID: "", CHECKOUT_SIGNING_SECRET: "" };
+
+test.each([
+  ["the environment", {}],
+  ["the address alone", ADDRESS_ALONE],
+])(
+  "with %s of one project in the folder of another, every command says which one it is about",
+  async (_what, more) => {
+    const { own, other, type } = await openTwo();
+    const lines = [...COMMANDS, ...ALONE].filter((line) => !NO_DOUBT.has(line));
+    // At the end, because it stops what is asked about.
+    const ordered = [...lines.filter((line) => line !== "sandbox stop"), "sandbox stop"];
+    for (const line of ordered.map((each) => (each === "sandbox reset" ? `${each} --yes` : each))) {
+      const { code, stdout, stderr: said, reached } = await type(`${line} --json`, more);
+      // What the doctor says is one report, to be pasted.
+      const stderr = line === "doctor" ? stdout.replaceAll("/v1", "") : said;
+      const message = `${line} → ${code}\n${stdout}${stderr}`;
+      for (const { base_url } of [own, other]) expect(stderr, message).toContain(new URL(base_url).origin);
+      expect(stderr, message).toContain("CHECKOUT_BASE_URL");
+      // What it says that it is about is stopped.
+      const acted =
+        line === "sandbox stop" ? [`POST ${new URL(own.base_url).origin}/__sandbox/sandbox/stop`] : [];
+      expect(
+        reached.filter((request) => !request.startsWith("GET ")),
+        message,
+      ).toEqual(acted);
+    }
+  },
+);
 
 test("what acts on a sandbox by its control API does so with its own token, or not at all", async () => {
   const { own, other, type } = await openTwo();

@@ -368,7 +368,7 @@ export function namedBaseUrl(
 /** The service of these settings; refuses where there is none, and where there is no API key for it. */
 export function targetOf(settings: Settings): Outcome<Target, Problem> {
   const { apiKey, baseUrl, service, storeId, locate, folder, proxy, lacksSandbox = "" } = settings;
-  const { contradiction, lacksStore } = settings;
+  const { contradiction, lacksStore, otherSandbox } = settings;
   if (contradiction !== undefined) return fail(contradiction);
   if (baseUrl.value === null || lacksSandbox !== "") return fail(noSandbox(folder.value, lacksSandbox));
   if (lacksStore !== undefined) return fail(lacksStore);
@@ -390,7 +390,7 @@ export function targetOf(settings: Settings): Outcome<Target, Problem> {
     code: "credential_missing",
     message:
       apiKey.value === null
-        ? `there is no API key for ${baseUrl.value}`
+        ? `there is no API key for ${baseUrl.value} (${baseUrl.source})${otherSandbox === undefined ? "" : `; the sandbox of ${folder.value} is ${otherSandbox}`}`
         : `the API key of ${apiKey.source} (${redactKey(apiKey.value)}) has characters that a key cannot have${ending}`,
     next: local
       ? "set CHECKOUT_API_KEY; a key that the state folder keeps goes only to its own sandbox, while that runs"

@@ -25,10 +25,13 @@ export function lookAtService(scene: Scene): Finding {
   if (baseUrl.value === null || lacksSandbox !== undefined)
     return warning(`commands have no service: ${lacksSandbox ?? baseUrl.source}`, "checkout sandbox start");
   const where = `${new URL(baseUrl.value).origin} (${baseUrl.source})`;
-  if (apiKey.value === null) return problem(`${where}; there is no API key for it`, "set CHECKOUT_API_KEY");
-  if (otherSandbox !== undefined)
+  const other =
+    otherSandbox === undefined ? "" : `; the sandbox of this folder is another one: ${otherSandbox}`;
+  if (apiKey.value === null)
+    return problem(`${where}; there is no API key for it${other}`, "set CHECKOUT_API_KEY");
+  if (other !== "")
     return warning(
-      `${where}; the sandbox of this folder is another one: ${otherSandbox}`,
+      `${where}${other}`,
       `where that is meant, unset ${baseUrl.source}, or eval "$(checkout env)"`,
     );
   return ok(`${where}; API key of ${apiKey.source}`);
