@@ -91,7 +91,9 @@ test("a cookie opens the rows of its role and no others, and changes nothing els
   for (const row of rows.filter(({ role }) => role !== PUBLIC)) {
     for (const [who, headers] of Object.entries(keys)) {
       if (row.role === `portal ${who}`) continue;
-      const { status, body } = await send(row, headers);
+      const { status, body, headers: got } = await send(row, headers);
+      // RFC 9110, section 15.5.2: never without one; and no browser asks for a password by itself.
+      expect([row.path, got["WWW-Authenticate"]]).toEqual([row.path, 'Cookie realm="checkout portal"']);
       const hasForm = String(body).includes('id="sign-in"');
       expect([row.method, row.path, who, status, hasForm]).toEqual([row.method, row.path, who, 401, true]);
     }

@@ -50,6 +50,8 @@ export function pageResponse(
     Vary: "Accept-Language",
     "Cache-Control": "no-store",
     "X-Request-Id": requestId,
+    // RFC 9110, section 15.5.2: a 401 says how to authenticate. A browser asks nothing for a scheme that it does not know.
+    ...(page.status === 401 ? { "WWW-Authenticate": 'Cookie realm="checkout portal"' } : {}),
     ...(page.allow === undefined ? {} : { Allow: page.allow }),
     ...(page.retryAfterSeconds === undefined ? {} : { "Retry-After": String(page.retryAfterSeconds) }),
   };
