@@ -285,6 +285,31 @@ test("the portal has a name of its own: a page that is asked for at another is a
   expect(stored()).toBe(before);
 });
 
+test("the page at the root leads to the portal where who asks reaches one, and nowhere else", async () => {
+  const linkOf = async (args: readonly string[], ask: { Host?: string; fromOutside?: boolean } = {}) => {
+    const sandbox = await createHarness().start(args);
+    const { Host = new URL(sandbox.ready.base_url).host, fromOutside = false } = ask;
+    const { status, body } = await sandbox.request({ path: "/", headers: { Host }, fromOutside });
+    expect(status).toBe(200);
+    const [link, ...others] = Array.from(String(body).matchAll(/href="([^"]*portal)"/g), ([, to = ""]) => to);
+    expect(others).toEqual([]);
+    if (link === undefined) return undefined;
+    const { pathname, host } = new URL(link);
+    const led = await sandbox.request({ path: pathname, headers: { Host: host }, fromOutside });
+    expect([link, led.status, String(led.body).includes('id="sign-in"')]).toEqual([link, 401, true]);
+    return link;
+  };
+  const open = ["--listen", "0.0.0.0", "--allow-host", "app"];
+  const named = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
+  expect(await linkOf(["--port", "4250"])).toBe("http://localhost:4250/portal");
+  expect(await linkOf(["--port", "4250", ...open])).toBe("http://localhost:4250/portal");
+  expect(await linkOf(open, { Host: "app", fromOutside: true })).toBeUndefined();
+  expect(await linkOf(named.slice(0, 2), { Host: "pay.example" })).toBeUndefined();
+  expect(await linkOf([...open, ...named], { Host: "app", fromOutside: true })).toBe(
+    "https://portal.example/portal",
+  );
+});
+
 test("beside a public URL there is a portal only under another name, and else nothing of it answers", async () => {
   const off = createHarness();
   const without = await off.start(["--public-url", "https://pay.example"]);

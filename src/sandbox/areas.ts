@@ -34,16 +34,16 @@ type MountedArea = {
 };
 
 /** What the routes outside of the areas need. */
-type RestContext = ServiceContext & Pick<PagesContext, "localOrigin">;
+type RestContext = ServiceContext & Pick<PagesContext, "localOrigin"> & Pick<PortalContext, "portal">;
 
 const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
   {
     methods: ["GET"],
     path: "/",
     role: "anyone",
-    answer: async ({ localOrigin }, call) => {
+    answer: async (context, call) => {
       const { homeAnswer } = await import("./pages/shared/home-page.ts");
-      return accept(homeAnswer(call, localOrigin));
+      return accept(homeAnswer(call, context));
     },
   },
   {

@@ -23,6 +23,7 @@ const ENGLISH = {
   homeControl: "Control API, with its token",
   homeTry: "Create an order",
   homeHelp: "All commands",
+  homePortal: "Open the portal",
   homeHealth: "Is it ready?",
 };
 
@@ -48,6 +49,7 @@ const CHINESE: typeof ENGLISH = {
   homeControl: "控制 API（需要令牌）",
   homeTry: "创建订单",
   homeHelp: "所有命令",
+  homePortal: "打开控制台",
   homeHealth: "是否就绪？",
 };
 
