@@ -1,6 +1,6 @@
 import { iso, isoOrNull } from "../../core/clock.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import type { DeliveryResult, HandledDelivery } from "../../client/listen/listener.ts";
+import type { DeliveryResult, HandledDelivery, NextTry } from "../../client/listen/listener.ts";
 import { faultText } from "../../core/fault/fault.ts";
 import { ALL_EVENTS } from "../../core/webhook/endpoint.ts";
 import { parseStrictJson } from "../../core/json.ts";
@@ -129,10 +129,10 @@ export function deliveryLine(delivery: HandledDelivery, look: Look): string {
   return [line, ...strange, ...why].join("\n");
 }
 
-function resultParts({ result, milliseconds, next, at }: HandledDelivery, { style, plan }: Look): string[] {
+function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: Look): string[] {
   const where = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
   const took = style.dim(`${milliseconds} ms`);
-  const again = next === undefined ? [] : [style.red(nextText(next.at, at))];
+  const again = next === undefined ? [] : [style.red(nextText(next))];
   switch (result.kind) {
     case "not_verified":
       return [style.red("not forwarded"), ...again];
@@ -152,11 +152,18 @@ function resultParts({ result, milliseconds, next, at }: HandledDelivery, { styl
   }
 }
 
-function nextText(next: number | null, now: number): string {
-  if (next === null) return "given up";
-  const [text, today] = [iso(next), iso(now).slice(0, 10)];
-  return `next try ${text.startsWith(today) ? "" : `${text.slice(0, 10)} `}${text.slice(11, 19)}Z`;
+/** A span, not a moment: that would be one of the store's clock, beside those of this machine. */
+function nextText({ waitMs }: NextTry): string {
+  if (waitMs === null) return "given up";
+  const [size, unit] = SPAN_UNITS.find(([unitMs]) => waitMs >= 2 * unitMs) ?? [SECOND_MS, "s"];
+  return `next try in ${Math.round(waitMs / size)} ${unit}`;
 }
+
+const SECOND_MS = 1000;
+const SPAN_UNITS = [
+  [3600 * SECOND_MS, "h"],
+  [60 * SECOND_MS, "min"],
+] as const;
 
 /** Everything about a delivery: its headers without the whole signature, its body, and what the target answered. */
 export function detailLines({ request, result, answered }: HandledDelivery): string {

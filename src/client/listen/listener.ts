@@ -26,8 +26,8 @@ export type Underway = {
   readonly cause: DeliveryCause;
 };
 
-/** When a failed delivery is tried again, in milliseconds, or null if it is given up. */
-export type NextTry = { readonly at: number | null };
+/** When a failed delivery is tried again, by the store's clock, and how long after this try; null if it is given up. */
+export type NextTry = { readonly at: number | null; readonly waitMs: number | null };
 
 /** The sender of the deliveries, as far as it can be asked. */
 export type DeliverySource = {

@@ -143,7 +143,9 @@ async function nextTry(place: Place, tried: Underway): Promise<NextTry | undefin
     if (shown.end !== "success") return undefined;
     const delivery = shown.value.deliveries.find(({ id }) => id === tried.deliveryId);
     const attempt = delivery?.attempts.find(({ number }) => number === tried.attempt);
-    if (attempt !== undefined && attempt.finishedAt !== null) return { at: attempt.nextAt };
+    if (attempt === undefined || attempt.finishedAt === null) continue;
+    const { nextAt: at, finishedAt } = attempt;
+    return { at, waitMs: at === null ? null : at - finishedAt };
   }
   return undefined;
 }
