@@ -199,6 +199,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["endpoints remove nonsense", 2, /expected the id of an endpoint/],
   ["endpoints remove ffffffff", 1, /endpoints list/],
   ["endpoints delete ENDPOINT", 2, /unknown command 'delete'/],
+  ["env", 0, /CHECKOUT_BASE_URL=/],
   ["endpoints rotate-secret ENDPOINT", 0, /signing_secret +whsec_/],
   ["endpoints secret ENDPOINT", 0, /^whsec_/],
   ["endpoints secret", 2, /so name one/],
@@ -257,7 +258,6 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["checklist waive webhooks", 2, /missing: --reason/],
   ["checklist run", 2, /a command is missing/],
   ["assumptions", 0, /./],
-  ["env", 0, /CHECKOUT_BASE_URL=/],
   ["env --format yaml", 2, /sh or/],
   ["sandbox status", 0, /./],
   ["sandbox wait", 0, /./],
@@ -661,6 +661,29 @@ test("after rotate-secret the banner says whose secret it shows", async () => {
   const whose =
     / {2}Signing secret {2}whsec_\S+\n {18}the store's; an endpoint has its own: checkout endpoints secret\n {2}State/;
   for (const shown of [reused.stdout, await banner()]) expect(shown).toMatch(whose);
+});
+
+const WHOSE_SECRET =
+  "note: CHECKOUT_SIGNING_SECRET is the store's; an endpoint has its own: checkout endpoints secret <id>\n";
+
+test("after rotate-secret the variables of a store come with whose secret they have", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const typed = async (line: string) => harness.run(line.split(" "));
+  await typed("stores create --name Tea");
+  for (const store of ["", " --store Tea"]) {
+    const add = `endpoints add http://localhost:3000/hooks --json${store}`;
+    const { id } = JSON.parse((await typed(add)).stdout) as { id: string };
+    const before = await typed(`env${store}`);
+    expect([before.code, before.stderr]).toEqual([0, ""]);
+    expect((await typed(`endpoints rotate-secret ${id}${store}`)).code).toBe(0);
+    for (const form of ["", " --json", " --format dotenv"]) {
+      const after = await typed(`env${store}${form}`);
+      expect([store, form, after.code, after.stdout.includes("whsec_")]).toEqual([store, form, 0, true]);
+      expect(after.stderr).toBe(WHOSE_SECRET);
+    }
+    if (store !== "") expect((await typed(`exec${store} -- true`)).stderr).toContain(WHOSE_SECRET);
+  }
 });
 
 /** A sandbox with an order that is paid, one that has expired, an open one, and an endpoint that answers 200. */

@@ -12,7 +12,7 @@ import { parseChoice } from "../parsers.ts";
 import { fail, notRunning, type Ending, type Problem } from "../problem.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { variablesOf, type StoreAccess } from "../store/variables.ts";
+import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
 
 const FORMATS = ["sh", "fish", "powershell", "dotenv", "json", "github"] as const;
@@ -68,6 +68,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<Ending> {
   };
   if (apiKey === null)
     printer.trace(`warning: CHECKOUT_API_KEY is left out: ${isRevoked ? KEPT_IS_REVOKED : NONE_IS_KEPT}`);
+  noteOwnSecrets(context, access.value);
   return printer.result(variables, () => environmentText(variables, options.format ?? "sh"));
 }
 
@@ -86,8 +87,8 @@ async function accessTo(
     const ready = readyOfLive(world, folder, live);
     if (!ready.ok) return ready;
     const { api_key: apiKey, store_id: storeId, signing_secret: signingSecret } = ready.value;
-    const { revokedKeyEnds: revoked = [] } = live.description;
-    return accept({ baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, revoked });
+    const { revokedKeyEnds: revoked = [], ownSecrets } = live.description;
+    return accept({ baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked });
   }
   const { accessIn, revokedKeyEnds } = await import("../store/access.ts");
   // What the environment says is what this command replaces.

@@ -8,7 +8,7 @@ import { callSandbox, sandboxTarget } from "../control-command.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, setting } from "../option-rules.ts";
 import { accessIn } from "../store/access.ts";
-import { variablesOf, type StoreAccess } from "../store/variables.ts";
+import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
 import { parseWhole } from "../parsers.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
@@ -138,6 +138,7 @@ async function runInStore(
     if (!added.ok) return added;
     const stopped = stop.signal();
     if (stopped !== undefined) return accept(KILLED_BY + SIGNAL_NUMBERS[stopped]);
+    noteOwnSecrets(context, access.value);
     const env = { ...cleared(), ...variablesOf(access.value), CHECKOUT_CONTROL_TOKEN: target.value.token };
     return endingOf(program, await world.runProgram({ program, args, env }));
   };

@@ -123,7 +123,7 @@ export function banner(
 }
 
 /** Whose the shown secret is, where endpoints have others. */
-function ownSecretsText(count: number): string {
+export function ownSecretsText(count: number): string {
   const others = count === 1 ? "an endpoint has its own" : `${count} have their own`;
   return `the store's; ${others}: checkout endpoints secret`;
 }

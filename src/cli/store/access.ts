@@ -37,10 +37,10 @@ async function accessOf(
 ): Promise<Outcome<StoreAccess, Problem>> {
   const told = await callSandbox(context, target, { name: "storeAccess", body: undefined });
   if (!told.ok) return told;
-  const { storeId, signingSecret } = told.value;
+  const { storeId, signingSecret, ownSecrets } = told.value;
   const apiKey = keptKeyOf(context, options, { target, storeId });
   if (!apiKey.ok) return apiKey;
-  return accept({ baseUrl: `${target.origin}/v1`, apiKey: apiKey.value, storeId, signingSecret });
+  return accept({ baseUrl: `${target.origin}/v1`, apiKey: apiKey.value, storeId, signingSecret, ownSecrets });
 }
 
 /** The keys that a folder keeps are those of its own sandbox. */

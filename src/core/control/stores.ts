@@ -84,6 +84,8 @@ export const storesOperations = {
       merchantId: z.uuid(),
       name: z.string(),
       signingSecret: z.string(),
+      /** How many of its endpoints sign with a secret of their own, after a rotation. */
+      ownSecrets: z.optional(z.int()),
     }),
     refusals: ["state_conflict"],
   }),

@@ -8,6 +8,7 @@ import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../
 import { createStore } from "../runtime/seed.ts";
 import type { RestoredStore } from "../runtime/snapshots.ts";
 import type { ControlActs, Handlers } from "./handler.ts";
+import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
 
 /** What each operation on the stores of a sandbox does. */
 export const storesHandlers = {
@@ -28,7 +29,7 @@ export const storesHandlers = {
     if (signingSecret === undefined)
       return refuse("state_conflict", `the master key cannot decrypt the signing secret of store ${storeId}`);
     const { merchantId, store: name } = details;
-    return accept({ storeId, merchantId, name, signingSecret });
+    return accept({ storeId, merchantId, name, signingSecret, ownSecrets: ownSecretsOf(store, storeId) });
   },
   reset: async (context, { body }) => {
     const done = await resetStores(context, body.store);
