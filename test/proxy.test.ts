@@ -184,3 +184,20 @@ test("through a proxy that works the service answers, http and https, and its ce
   const plain = await send("http://pay.example/v1?a=1", url);
   expect(plain).toMatchObject({ ok: true, body: "plain http://pay.example/v1?a=1 for pay.example" });
 });
+
+test("what speaks no TLS is told in words, without a place in OpenSSL's sources", async () => {
+  const plain = createHttpServer((_request, response) => void response.end("plain"));
+  const port = await listenUntilEnd(plain);
+  const url = `https://127.0.0.1:${port}/v1`;
+  const sent = await REAL.send({
+    method: "GET",
+    url,
+    headers: {},
+    timeoutMs: 10_000,
+    maxResponseBytes: 1000,
+  });
+  expect(sent).toMatchObject({
+    ok: false,
+    message: "no TLS connection: wrong version number; the server there may speak http, not https",
+  });
+});

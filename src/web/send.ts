@@ -207,9 +207,18 @@ function collect(
 }
 
 function describe(error: NodeJS.ErrnoException, connected: boolean): Failure {
-  const message = error.message === "" ? (error.code ?? error.name) : error.message;
+  const message =
+    error.message === "" ? (error.code ?? error.name) : (tlsFault(error.message) ?? error.message);
   if (error.name === "AbortError") return { ok: false, failure: "aborted", message };
   if (!connected) return { ok: false, failure: "unreachable", message };
   const failure = error.code?.startsWith("HPE_") === true ? "bad_answer" : "connection_lost";
   return { ok: false, failure, message };
+}
+
+/** What OpenSSL found wrong with what was no TLS, without the place in its sources; undefined for all other texts. */
+function tlsFault(message: string): string | undefined {
+  const [, reason] = /:SSL routines:[^:]*:([^:]+):/.exec(message) ?? [];
+  if (reason === undefined) return undefined;
+  const hint = reason === "wrong version number" ? "; the server there may speak http, not https" : "";
+  return `no TLS connection: ${reason}${hint}`;
 }
