@@ -367,3 +367,27 @@ test("patterns of event types match what they say, and what nothing matches is r
   ];
   expect(wrong.filter((patterns) => !refused(patterns))).toEqual([]);
 });
+
+test("an address that lacks its scheme alone is told with it", () => {
+  const refusalOf = (text: string): string => {
+    const parsed = parseTarget(text, POLICY);
+    return parsed.ok ? "" : parsed.refusal.message;
+  };
+  for (const text of [
+    "localhost:3000",
+    "localhost:3000/hooks",
+    "127.0.0.1:3000/",
+    "shop.test",
+    "[::1]:3000/h",
+  ])
+    expect([text, refusalOf(text).split("; write ")[1]]).toEqual([text, `"http://${text}"`]);
+  for (const text of [
+    "javascript:alert(1)",
+    "ftp://localhost/",
+    "/hooks",
+    "mailto:me",
+    "",
+    "//localhost:3000",
+  ])
+    expect([text, refusalOf(text)]).toEqual([text, expect.not.stringContaining("write")]);
+});

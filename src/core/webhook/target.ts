@@ -58,6 +58,14 @@ export type Target = {
   readonly addresses: readonly string[] | null;
 };
 
+/** The same address with what lacks in front of it, where that is all. */
+function withScheme(text: string): string {
+  const meant = `http://${text}`;
+  if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(meant) === undefined)
+    return "";
+  return URL.canParse(meant) ? `; write ${printableLiteral(meant)}` : "";
+}
+
 /**
  * Reads the address of an endpoint. It must be in canonical form, because a URL parser silently turns `0x7f.1` or
  * `①27.0.0.1` into another address, which bypasses filters. Refuses with `invalid_parameter`.
@@ -73,7 +81,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
   if (url === undefined || spelled === undefined) {
     return refuse(
       "invalid_parameter",
-      `the address must be an http or https URL; got ${printableLiteral(text)}`,
+      `the address must be an http or https URL; got ${printableLiteral(text)}${withScheme(text)}`,
     );
   }
   if (text.includes("#")) {
