@@ -28,7 +28,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { dirname, isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 } from "uuid";
@@ -849,7 +849,16 @@ function portOwner(port: number): string | undefined {
   const inode = listening?.[9];
   const pid =
     inode === undefined ? undefined : readdirSync("/proc").find((entry) => holdsSocket(entry, inode));
-  return pid && `${files.read(`/proc/${pid}/comm`)?.trim() ?? "process"} (pid ${pid})`;
+  return pid && `${programOf(pid)} (pid ${pid})`;
+}
+
+/** The program of a process by its file: Node names its main thread otherwise. */
+function programOf(pid: string): string {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, "");
+  } catch {
+    return files.read(`/proc/${pid}/comm`)?.trim() ?? "process";
+  }
 }
 
 function holdsSocket(pid: string, inode: string): boolean {

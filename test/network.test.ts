@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest } from "node:http";
-import { expect, test } from "vitest";
+import { basename } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { hostOf, listenAddresses, parseListenAddress } from "../src/core/network/address.ts";
 import { parsePublicUrl } from "../src/core/network/public-url.ts";
 import { REAL } from "./support/real.ts";
@@ -216,3 +217,17 @@ test("a name that leads to a private address gets webhooks with --allow-target, 
   await sandbox.request({ path: "/v1/orders", headers: { "Idempotency-Key": "key-12345" }, body: ORDER });
   await eventually("the event came", () => expect(sent).toEqual([["172.18.0.3"]]));
 });
+
+test.runIf(process.platform === "linux")(
+  "who holds a port is told by its program, not by its thread",
+  async () => {
+    const service = {
+      answer: () => Promise.reject(new Error("unused")),
+      refuse: () => ({ status: 400, headers: {}, body: "" }),
+    };
+    const listening = await REAL.listen(() => service, { port: 0 });
+    if (!listening.ok) throw new Error(listening.refusal.message);
+    onTestFinished(() => listening.value.close(0));
+    expect(REAL.portOwner(listening.value.port)).toBe(`${basename(process.execPath)} (pid ${process.pid})`);
+  },
+);
