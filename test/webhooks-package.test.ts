@@ -44,6 +44,7 @@ export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
 
 /** What the package has beside the program, for people and for tests in other languages. */
 const DOCUMENTS = [
+  "ARCHITECTURE.md",
   "CHANGELOG.md",
   "DECISIONS.md",
   "INTERFACE.md",
@@ -94,6 +95,8 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
     mkdirSync(dirname(join(source, file)), { recursive: true });
     copyFileSync(join(ROOT, file), join(source, file));
   }
+  for (const copied of ["fixtures/ci", "fixtures/pictures"])
+    cpSync(join(ROOT, copied), join(source, copied), { recursive: true });
   const isBuilt = (path: string): boolean => !path.endsWith("compile-cache");
   cpSync(join(ROOT, "dist"), join(source, "dist"), { recursive: true, filter: isBuilt });
   // It is built already.
@@ -133,6 +136,14 @@ test("the packed package is imported, required, bundled and type-checked, its we
   expect(files).toEqual(expect.arrayContaining(shipped.map((name) => `dist/${name}`)));
   expect(files).toContain("dist/THIRD-PARTY-LICENSES.txt");
   expect(files).toEqual(expect.arrayContaining([...DOCUMENTS]));
+  // Whatever its README points at comes with it.
+  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+  const named = Array.from(
+    readme.matchAll(/\]\(([\w./-]+)\)|`(fixtures\/[\w./-]+)`/g),
+    ([, link, file]) => link ?? file ?? "",
+  );
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !files.some((file) => file === name || file.startsWith(name)))).toEqual([]);
   const manifest = readFileSync(join(project, "node_modules/hosted-checkout/package.json"), "utf8");
   const installed = JSON.stringify(join(project, "node_modules/hosted-checkout/bin/checkout.cjs"));
   const script = `Object.defineProperty(process.versions, "node", { value: "20.20.2" }); require(${installed});`;
