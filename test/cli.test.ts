@@ -206,7 +206,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
   const rows: readonly (readonly [argv: string[], next: string])[] = [
     [["refund"], "checkout --help"],
     [["orders", "crate", "--order-id", "x"], "checkout orders --help"],
-    [["orders", "create", "--api-key", "x"], "checkout orders create --help"],
+    [["orders", "create", "--api-key", "x"], "set CHECKOUT_API_KEY"],
     [["return-origins", "ad", "https://shop.example"], "checkout return-origins --help"],
     [["sandbox", "clock", "stop"], "checkout sandbox clock --help"],
     [

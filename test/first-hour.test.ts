@@ -58,6 +58,25 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["webhooks sign --data x", 2, /Did you mean --payload-file\?/],
   ["webhooks verify --headers x", 2, /Did you mean one of --timestamp, --signature\?/],
   ["webhooks verify --secret x", 2, /Did you mean --secret-file\?/],
+  ["orders list --json=true", 2, /--json takes no value/],
+  ["orders list --no-color=1", 2, /--no-color takes no value/],
+  ["sandbox run", 2, /unknown command 'run' \(Did you mean sandbox start\?\)/],
+  ["config set x", 2, /unknown command 'set'(?!.*clock).*\n.*checkout config --help/],
+  ["clock freze", 2, /Did you mean sandbox clock freeze\?/],
+  ["clock advnace 2h", 2, /Did you mean sandbox clock advance\?/],
+  ["set 2027-01-01T00:00:00Z", 2, /Did you mean sandbox clock set\?/],
+  ["--dir", 2, /option '--dir <folder>' argument missing/],
+  ["orders --dir", 2, /option '--dir <folder>' argument missing/],
+  ["--store", 2, /option '--store <id\|name>' argument missing/],
+  ["--store x orders list --retries 0", 2, /unknown option '--retries'/],
+  ["orders list --api-key svc_test_abc", 2, /'--api-key': a secret is not typed\n.*set CHECKOUT_API_KEY\b/],
+  ["orders list --api-key=svc_test_abc", 2, /set CHECKOUT_API_KEY\b/],
+  ["sandbox start --control-token x", 2, /set CHECKOUT_SANDBOX_CONTROL_TOKEN\b/],
+  ["admin log --admin-token x", 2, /set CHECKOUT_ADMIN_TOKEN\b/],
+  ["sandbox clock advance 2 hours", 2, /Did you mean 2h\?/],
+  ["sandbox clock advance 30 min", 2, /Did you mean 30m\?/],
+  ["faults add lost_answer", 2, /Did you mean lose_answer\?/],
+  ["faults add nonsense", 2, /got "nonsense"\n/],
   ["--version", 0, /^\d+\.\d+\.\d+\n$/],
   ["-v", 0, /^\d+\.\d+\.\d+\n$/],
   ["-V", 0, /^\d+\.\d+\.\d+\n$/],
@@ -430,7 +449,7 @@ test("each command line of a first hour without a sandbox says what to do, on th
 
 test("what belongs to every command is also taken before it, and between its words", async () => {
   const harness = createHarness();
-  await harness.start();
+  const { ready } = await harness.start();
   const cwd = tempFolder();
   const shown = async (line: string): Promise<Result> => harness.run(line.split(" "), { cwd });
   const folder = `${harness.cwd}/.checkout`;
@@ -443,6 +462,8 @@ test("what belongs to every command is also taken before it, and between its wor
     `--json --dir ${folder} orders list`,
     `--dir ${folder} orders --json list`,
     `--dir=${folder} orders list --json`,
+    `--store ${ready.store_id} --dir ${folder} orders list --json`,
+    `orders --store=${ready.store_id} --dir ${folder} list --json`,
     `orders --dir ${folder} list --json`,
     `--no-color --trust-folder --json orders --dir ${folder} list`,
   ])

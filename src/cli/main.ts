@@ -25,9 +25,9 @@ export async function main(world: World, version = VERSION): Promise<number> {
   try {
     program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
     typed = arranged(program, argv);
-    const lacking = optionWithoutValue(program, typed);
+    const lacking = optionWithoutValue(program, typed)?.flags ?? commonWithoutValue(argv, typed);
     if (lacking !== undefined) {
-      const message = `error: option '${lacking.flags}' argument missing`;
+      const message = `error: option '${lacking}' argument missing`;
       throw new CommanderError(EXIT.usage, "checkout.missingValue", message);
     }
     await program.parseAsync(typed, { from: "user" });
@@ -59,7 +59,11 @@ function usageOf(
   const [, negative] = /^unknown option '(-\d)/.exec(message) ?? [];
   if (negative !== undefined)
     return usageProblem(`no value here is negative, and ${negative}… is read as an option`, next);
+  const variable = variableFor(message, words);
+  if (variable !== undefined) return usageProblem(`${message}: a secret is not typed`, `set ${variable}`);
   const [only, ...others] = meant;
+  if (`unknown option '${only}'` === message.replace(/\n.*/s, ""))
+    return usageProblem(`${only} takes no value`, next);
   // What commander guesses from the letters of one word is worse than a command of these words.
   if (only === undefined) return usageProblem(message.replace(/\s*\n\s*/g, " "), next);
   const said = `${message.replace(/\n.*/s, "")} (Did you mean ${others.length === 0 ? "" : "one of "}${meant.join(", ")}?)`;
@@ -67,7 +71,18 @@ function usageOf(
   return usageProblem(said, isCommand ? `checkout ${only} --help` : next);
 }
 
+/** What holds the secret that somebody has given as an option; undefined where it is no such option. */
+function variableFor(message: string, words: readonly string[]): string | undefined {
+  const [, name = ""] =
+    /^unknown option '--(api-key|control-token|admin-token|signing-secret)'/.exec(message) ?? [];
+  if (name === "") return undefined;
+  const own = words[0] === "sandbox" || words[0] === "exec" ? "CHECKOUT_SANDBOX" : "CHECKOUT";
+  return `${own}_${name.toUpperCase().replace("-", "_")}`;
+}
+
 const UNKNOWN_COMMAND = "commander.unknownCommand";
+/** How many letters a word has for each that may be mistyped. */
+const LETTERS_FOR_AN_ERROR = 3;
 /** More commands than this are no hint. */
 const MAX_MEANT = 3;
 
@@ -82,17 +97,22 @@ async function meantBy(
   const { words: known, command } = typedCommand(program, argv);
   if (code === UNKNOWN_COMMAND) {
     const { commandPaths } = await import("./program.ts");
+    const { default: leven } = await import("leven");
     const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
-    return commandsMeant(
-      paths,
-      argv.filter((word) => !word.startsWith("-")),
-      known.length,
-    );
+    return commandsMeant(paths, {
+      words: argv.filter((word) => !word.startsWith("-")),
+      known: known.length,
+      isNear: (one, other) => leven(one, other) <= one.length / LETTERS_FOR_AN_ERROR,
+    });
   }
   const longs = command.options.flatMap(({ long }) => long ?? []);
-  if (code === "commander.excessArguments") return longs.filter((long) => long === "--order-id");
+  if (code === "commander.excessArguments") {
+    const [, number, unit] = /\b(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(ownWords(argv).join(" ")) ?? [];
+    return unit === undefined ? longs.filter((long) => long === "--order-id") : [`${number}${unit}`];
+  }
   if (code !== "commander.unknownOption") return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
+  if (longs.includes(typed)) return [typed];
   const meant = typed.startsWith("--")
     ? optionsMeant(longs, typed.slice(2))
     : longs.filter((long) => argv.includes(long.slice(1)));
@@ -131,14 +151,24 @@ const OTHER_VERBS: Readonly<Record<string, readonly string[] | undefined>> = {
   create: ["add"],
   delete: ["remove", "revoke", "retire"],
   rm: ["remove", "delete"],
+  run: ["start"],
 };
 
 type Paths = readonly (readonly string[])[];
 
+type Same = (one: string, other: string) => boolean;
+
 /** Of the paths of all commands those that typed words stand for, the first `known` of which are a group. */
-function commandsMeant(paths: Paths, words: readonly string[], known: number): readonly string[] {
+function commandsMeant(
+  paths: Paths,
+  {
+    words,
+    known,
+    isNear,
+  }: { readonly words: readonly string[]; readonly known: number; readonly isNear: Same },
+): readonly string[] {
   const rest = words.slice(known);
-  const isAt = (path: readonly string[], typed: readonly string[], same = isSame): boolean =>
+  const isAt = (path: readonly string[], typed: readonly string[], same: Same = isSame): boolean =>
     path.every((word, at) => same(word, typed[at] ?? ""));
   // Another verb stands behind the thing, `orders show`, or before it, `show orders`.
   const thing = known > 0 ? words.slice(0, known) : rest.slice(1);
@@ -148,6 +178,13 @@ function commandsMeant(paths: Paths, words: readonly string[], known: number): r
       const isWhole = known === 0 || before.length === known;
       return path.at(-1) === verb && before.length > 0 && isWhole && isAt(before, thing);
     });
+  // Of a group that was typed, and not of another one.
+  const within = paths.filter((path) => isAt(words.slice(0, known), path, Object.is));
+  const below = (depth: number, same: Same, fits: (path: readonly string[]) => boolean = () => true): Paths =>
+    within.filter((path) => path.length > depth && fits(path) && isAt(path.slice(depth), rest, same));
+  const isEnough = (path: readonly string[]): boolean =>
+    path.length > rest.length ||
+    !paths.some((other) => other.length > path.length && isAt(path, other, Object.is));
   const attempts: readonly Paths[] = [
     // The words in another order, or in the singular: `create order`.
     paths.filter((path) => {
@@ -155,11 +192,12 @@ function commandsMeant(paths: Paths, words: readonly string[], known: number): r
       return path.length > 1 && path.every((word) => typed.some((one) => isSame(word, one)));
     }),
     ...(OTHER_VERBS[rest[0] ?? ""] ?? []).map(ofVerb),
-    // Without its group: `start` for `sandbox start`.
-    ...[Object.is, isSame].map((same) =>
-      paths.filter((path) => path.length > 1 && isAt(path.slice(1), rest, same)),
-    ),
-    paths.filter((path) => path.length > 2 && isAt(path.slice(2), rest)),
+    // Without its group: `start` for `sandbox start`. A group stands for no more words than it has.
+    ...[Object.is, isSame].map((same) => below(1, same, isEnough)),
+    below(2, isSame),
+    // Behind a group commander guesses itself.
+    ...(known === 0 ? [below(1, isNear, isEnough)] : []),
+    below(1, isSame),
   ];
   const found = attempts.find((matching) => matching.length > 0) ?? [];
   const longest = Math.max(...found.map((path) => path.length));
@@ -194,6 +232,14 @@ function optionWithoutValue(program: Command, argv: readonly string[]): Option |
     at += 1;
   }
   return undefined;
+}
+
+/** The same of an option that stands before its command, or behind a group of them. */
+function commonWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
+  const last = ownWords(argv).at(-1) ?? "";
+  const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;
+  if (last !== "--dir" && last !== "--store") return undefined;
+  return arrangedWords.includes(last) ? undefined : flags[last];
 }
 
 /** The groups and the command that were typed, as far as there are such: a hint does not repeat a mistyped word. */

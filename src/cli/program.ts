@@ -253,7 +253,7 @@ export async function createProgram(registry: Registry): Promise<Command> {
 
 /**
  * A command line as commander takes it: what stands before or between the words of a command and belongs to every one
- * (`--json`, `--dir`) comes behind them, and `help` at any of these places is `--help`.
+ * (`--json`, `--dir`, `--store`) comes behind them, and `help` at any of these places is `--help`.
  */
 export function arranged(program: Command, argv: readonly string[]): readonly string[] {
   const [words, common]: [string[], string[]] = [[], []];
@@ -263,7 +263,7 @@ export function arranged(program: Command, argv: readonly string[]): readonly st
   while (at < argv.length && (group === program || group.commands.length > 0)) {
     const word = argv[at] ?? "";
     const found = group.commands.find((command) => command.name() === word);
-    const length = PLACES[word] ?? Number(word.startsWith("--dir="));
+    const length = PLACES[word] ?? Number(/^--(dir|store)=/.test(word));
     if (HELP.has(word)) helps = true;
     else if (length > 0) common.push(...argv.slice(at, at + length));
     else if (found === undefined) break;
@@ -281,12 +281,13 @@ export function arranged(program: Command, argv: readonly string[]): readonly st
 }
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
-/** The options that every command has, and how many words each takes. */
+/** The options of every command, and of those that are about a store; and how many words each takes. */
 const PLACES: Readonly<Record<string, number | undefined>> = {
   "--json": 1,
   "--no-color": 1,
   "--trust-folder": 1,
   "--dir": 2,
+  "--store": 2,
 };
 
 /** The words of every group and command. Loads all of them, each group alone, as `knownVariables` does. */

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { closestMatch } from "leven";
 import { iso } from "../../core/clock.ts";
 import { durationText, type SpanOrMoment } from "../../core/config/setting-text.ts";
 import { encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
@@ -50,6 +51,7 @@ type AddOptions = CommonOptions & {
 };
 
 const MAX_TIMES = 1_000_000;
+const MAX_TYPING_ERRORS = 3;
 
 /** `checkout faults add|list|remove|clear`. */
 export function registerFaults(parent: Command, registry: Registry): void {
@@ -146,6 +148,11 @@ async function runAdd(context: Context, options: AddOptions, text?: string): Pro
   );
 }
 
+function gotAction(text: string): string {
+  const near = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
+  return `${printableLiteral(text)}${near === undefined ? "" : ` (Did you mean ${near}?)`}`;
+}
+
 async function requestOf(
   context: Context,
   options: AddOptions,
@@ -155,7 +162,7 @@ async function requestOf(
   const { profile, event, until, status, latency: latencyMs, retryAfter: retryAfterS, times, seed } = options;
   if (action === undefined && (text !== undefined || profile === undefined))
     return failUsage(
-      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : printableLiteral(text)}`,
+      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : gotAction(text)}`,
       "checkout faults add --help says what each is for",
     );
   const { method, path, endpoint: endpointId, orderId, nth, probability } = options;
