@@ -685,7 +685,7 @@ test("after rotate-secret the banner says whose secret it shows", async () => {
 });
 
 const WHOSE_SECRET =
-  "note: CHECKOUT_SIGNING_SECRET is the store's; an endpoint has its own: checkout endpoints secret <id>\n";
+  "note: CHECKOUT_SIGNING_SECRET is the store's; an endpoint has its own: checkout endpoints secret\n";
 
 test("after rotate-secret the variables of a store come with whose secret they have", async () => {
   const harness = createHarness();

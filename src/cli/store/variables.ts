@@ -31,5 +31,5 @@ export function noteOwnSecrets(
   { printer }: Context,
   { ownSecrets = 0 }: Pick<StoreAccess, "ownSecrets">,
 ): void {
-  if (ownSecrets > 0) printer.trace(`note: CHECKOUT_SIGNING_SECRET ${ownSecretsText(ownSecrets)}`);
+  if (ownSecrets > 0) printer.trace(`note: CHECKOUT_SIGNING_SECRET is ${ownSecretsText(ownSecrets)}`);
 }
