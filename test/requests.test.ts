@@ -15,6 +15,7 @@ import { REQUESTS_DDL } from "../src/store/request/requests.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness, type RunningSandbox } from "./support/harness.ts";
 import { tempFolder } from "./support/temp-folder.ts";
+import type { OutboundResult } from "../src/world.ts";
 
 type Entry = Readonly<Record<string, unknown>> & { readonly request_id: string };
 
@@ -269,6 +270,31 @@ test("-f leaves none out, however many come at once", async () => {
   }
   expect(seen()).toEqual(["/v1/first", ...paths, ...paths]);
   expect((await following.stop()).code).toBe(0);
+});
+
+test("-f goes on after a restart of the sandbox, wherever that is then", async () => {
+  const { harness, sandbox, post } = await open();
+  await post({ order_id: "first" });
+  const cut = Promise.withResolvers<OutboundResult>();
+  harness.setFault((_request, deliver) => Promise.race([cut.promise, deliver()]));
+  const following = await harness.launch(["requests", "list", "-f"]);
+  const shown = (): number => following.text().stdout.split("\n").filter(Boolean).length;
+  await eventually("it follows", () => expect(shown()).toBe(1));
+  cut.resolve({ ok: false, failure: "connection_lost", message: "socket hang up" });
+  await eventually("it says so", () => expect(following.text().stderr).toContain("disconnected"));
+  await sandbox.stop();
+  harness.setFault((_request, deliver) => deliver());
+  const later = await harness.start(["--port", "0"]);
+  expect(later.ready.base_url).not.toBe(sandbox.ready.base_url);
+  await later.request({ path: "/v1/second" });
+  await eventually("it goes on", () => {
+    harness.clock.advance(1000);
+    expect(shown()).toBe(2);
+  });
+  const { code, stdout, stderr } = await following.stop();
+  expect([code, stdout.split("\n")[1]]).toEqual([0, expect.stringContaining("GET /v1/second")]);
+  expect(stderr.split("disconnected")).toHaveLength(2);
+  expect(stderr).toContain(`the sandbox is back at ${new URL(later.ready.base_url).origin}`);
 });
 
 test("a log that cannot be used is told once, and costs no request", async () => {

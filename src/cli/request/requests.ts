@@ -16,7 +16,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget } from "../control-command.ts";
+import { callSandbox, controlOutcome, controlTarget, controlTargetNow } from "../control-command.ts";
 import { requestIdOf } from "../order/short-id.ts";
 import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { fieldLines, widthOf } from "../printer.ts";
@@ -83,38 +83,61 @@ async function runList(context: Context, options: ListOptions): Promise<Ending> 
   );
 }
 
-/** Shows what there is, and then one line for each request that comes, until Ctrl-C. */
+/**
+ * Shows what there is, and then one line for each request that comes, until Ctrl-C: also those after a restart of the
+ * sandbox, which may have another port and another token then.
+ */
 async function follow(
   context: Context,
   options: CommonOptions,
   query: RequestOf<"listRequests">,
 ): Promise<Ending> {
   const { world, printer } = context;
-  const target = await controlTarget(context, options);
-  if (!target.ok) return target;
+  const found = await controlTarget(context, options);
+  if (!found.ok) return found;
   const interruption = new AbortController();
   const unsubscribe = world.onStop(() => interruption.abort());
   const { signal } = interruption;
   try {
+    let target = found.value;
+    const inStore = target.storeId === undefined ? {} : { storeId: target.storeId };
     let waitMs = 0;
+    let isLost = false;
     for (let { after } = query; ;) {
-      const body = { ...query, after, waitMs };
-      const listed = controlOutcome(
-        await callControl(world, target.value, { name: "listRequests", body, signal }),
-      );
+      const body = { ...query, after, waitMs: isLost ? 0 : waitMs };
+      const listed = controlOutcome(await callControl(world, target, { name: "listRequests", body, signal }));
       if (signal.aborted) return DONE;
-      if (!listed.ok) return listed;
-      if (listed.value.failure !== null) printer.traceOnce(listed.value.failure);
-      for (const request of listed.value.requests) {
-        const entry = { requests: [request], position: 0, failure: null };
-        const [shown] = encodeAnswer("listRequests", entry)["requests"] as readonly unknown[];
-        printer.line(shown, () => requestLine(request));
+      if (!listed.ok) {
+        // Only one that was there can come back.
+        if (waitMs === 0 || listed.refusal.code !== "unreachable") return listed;
+        if (!isLost) printer.talk("the sandbox is disconnected; its requests go on when it is back");
+        isLost = true;
+        await world.sleep(LOOK_AGAIN_MS, signal);
+        const now = controlTargetNow(context, options);
+        if (now.ok && now.value !== undefined) target = { ...now.value, ...inStore };
+        continue;
       }
+      if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
+      isLost = false;
+      showCome(context, listed.value);
       after = Math.max(after ?? 0, listed.value.position);
       waitMs = MAX_REQUEST_WAIT_MS;
     }
   } finally {
     unsubscribe();
+  }
+}
+
+/** How long a sandbox that is away is left alone. */
+const LOOK_AGAIN_MS = 1000;
+
+/** A line for each request. */
+function showCome({ printer }: Context, { requests, failure }: AnswerOf<"listRequests">): void {
+  if (failure !== null) printer.traceOnce(failure);
+  for (const request of requests) {
+    const entry = { requests: [request], position: 0, failure: null };
+    const [shown] = encodeAnswer("listRequests", entry)["requests"] as readonly unknown[];
+    printer.line(shown, () => requestLine(request));
   }
 }
 
