@@ -2,7 +2,7 @@ import { inNamedStore } from "../src/cli/request/explain.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../src/core/errors.ts";
 import { checkOf } from "../src/core/explain/checks.ts";
-import { likelyCause } from "../src/core/explain/delivery.ts";
+import { deliveryLines, likelyCause, type ToldDelivery } from "../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../src/core/webhook/delivery.ts";
 import type { Service } from "../src/world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
@@ -28,6 +28,15 @@ type Explained = {
   readonly next: readonly string[];
 };
 
+const DUE: ToldDelivery = {
+  id: "delivery",
+  eventId: "event",
+  endpointId: "endpoint",
+  cause: "event",
+  state: "due",
+  nextAt: 0,
+  tries: [],
+};
 const TERMS = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
 const REFUSALS = [
@@ -505,6 +514,10 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   const { deliveries } = JSON.parse(stdout) as { deliveries: { id: string; event_id: string }[] };
   const [delivery] = deliveries;
   const told = await explain(delivery?.id ?? "");
+  // A line that is before the first try says where it goes.
+  expect(deliveryLines({ ...DUE, endpointId }).map(({ entry }) => entry.text)).toEqual([
+    `delivery to endpoint ${endpointId} waits, for earlier events or its time; it is due then`,
+  ]);
   expect(told.kind).toBe("delivery");
   expect(told.summary).toContain(
     "delivery of order.created: due after 1 try; nothing answers at this address",
@@ -528,6 +541,14 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   );
   await harness.clock.sleep(10_000);
   expect((await explain(delivery?.id ?? "")).next).toContain(`checkout endpoints secret ${endpointId}`);
+});
+
+test("an order that was only refused says how often", async () => {
+  const { post, explain } = await open();
+  for (const said of ["1 request was refused", "2 requests were refused"]) {
+    await post({ ...TERMS, amount_minor: 0 });
+    expect((await explain("order-1")).summary).toBe(`no checkout was made with this order_id; ${said}`);
+  }
 });
 
 test("what the store does not have is not explained, and --as keeps to its kind", async () => {

@@ -234,6 +234,27 @@ test("the table fits 80 columns, and its short ids are taken", async () => {
   expect((await harness.run(["explain", "0123abcd"])).code).toBe(1);
 });
 
+test("a long path is cut before the table leaves a column out", async () => {
+  const { harness, sandbox, post } = await open();
+  const { id } = await post({ order_id: "order-1" });
+  await post({ order_id: "order-1", amount_minor: 0 }, { "Idempotency-Key": "another-key" });
+  await sandbox.request({ path: `/v1/checkout-sessions/${id}`, headers: sandbox.auth });
+  const { stdout } = await harness.run(["requests", "list", "--status", "2xx"], { columns: 80 });
+  const [header, , got] = stdout.split("\n");
+  expect(header).toMatch(/^ID +AT +STATUS +REQUEST +ORDER ID +CODE$/);
+  expect(got).toMatch(/^\S{8}  \d{4}-\S+Z  200     GET \/v1\/check\S*…  order-1   –$/);
+  for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+});
+
+test("requests that were not answered are listed by the status 0", async () => {
+  const { harness, list, send } = await open();
+  expect((await harness.run(["faults", "add", "lose_request"])).code).toBe(0);
+  await send('{"order_id":"lost"}');
+  await send('{"order_id":"refused"}');
+  expect((await list("--status", "0")).map(({ order_id: orderId }) => orderId)).toEqual(["lost"]);
+  expect(await list()).toHaveLength(2);
+});
+
 test("-f shows what comes, each once, until it is stopped", async () => {
   const { harness, post } = await open();
   await post({ order_id: "first" });

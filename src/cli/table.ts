@@ -7,11 +7,15 @@ const GAP = "  ";
 const USUAL_WIDTH = 80;
 /** A column is not cut below this. */
 const MIN_CUT_WIDTH = 8;
+/** Nor one of `cut`, as long as another one can be left out. */
+const MIN_FIRST_CUT_WIDTH = 16;
 
 /** How a table is made to fit; what it does not show is in the JSON. */
 export type Fit = {
   /** The places of a line; 0 where they are not known. */
   readonly width: number;
+  /** The columns that are cut, a few places of each left, before one is left out. */
+  readonly cut?: readonly string[];
   /** The columns that are left out, one after the other, until the rest fits. If it never does, the widest are cut. */
   readonly drop?: readonly string[];
   /** The columns that are cut last, because a command takes what stands there. */
@@ -48,18 +52,21 @@ export function shortId(id: string): string {
 /** The lines of each row. */
 function fitted(
   cells: readonly Row[],
-  { width, drop = [], keep = [], wrap }: Fit,
+  { width, cut = [], drop = [], keep = [], wrap }: Fit,
   widthOf: WidthOf,
 ): readonly (readonly Row[])[] {
   const places = width === 0 ? USUAL_WIDTH : width;
   let left = cells;
+  const isCut = (column: number): boolean => cut.includes(left[0]?.[column] ?? "");
+  const leastOf = (one: number, column: number): number =>
+    isCut(column) ? Math.min(one, MIN_FIRST_CUT_WIDTH) : one;
   for (const name of drop) {
-    if (sumOf(widthsOf(left, widthOf)) <= places) break;
+    if (sumOf(widthsOf(left, widthOf).map(leastOf)) <= places) break;
     const column = left[0]?.indexOf(name) ?? -1;
     left = left.map((row) => row.filter((_, at) => at !== column));
   }
   const kept = new Set(keep.map((name) => left[0]?.indexOf(name) ?? -1));
-  const rooms = roomsIn(places, widthsOf(left, widthOf), kept);
+  const rooms = roomsIn(places, widthsOf(left, widthOf), { isCut, kept });
   return left.map((row) => {
     const columns = row.map((cell, at) => {
       const room = rooms[at] ?? 0;
@@ -94,14 +101,26 @@ function brokenTo(word: string, room: number, widthOf: WidthOf): readonly string
   return pieces;
 }
 
-/** How wide each column may be: the widest ones are cut to one width, those that are kept after the others. */
-function roomsIn(places: number, widths: readonly number[], kept: ReadonlySet<number>): readonly number[] {
+/**
+ * How wide each column may be: those that are cut first give way before the widest of the others are cut to one width,
+ * and those that are kept after all others.
+ */
+function roomsIn(
+  places: number,
+  widths: readonly number[],
+  { isCut, kept }: { readonly isCut: (column: number) => boolean; readonly kept: ReadonlySet<number> },
+): readonly number[] {
   const rooms = [...widths];
   const columns = [...rooms.keys()];
-  for (const some of [columns.filter((column) => !kept.has(column)), columns]) {
+  const rounds = [
+    [columns.filter(isCut), MIN_FIRST_CUT_WIDTH],
+    [columns.filter((column) => !kept.has(column)), MIN_CUT_WIDTH],
+    [columns, MIN_CUT_WIDTH],
+  ] as const;
+  for (const [some, least] of rounds) {
     while (sumOf(rooms) > places) {
       const widest = Math.max(...some.map((column) => rooms[column] ?? 0));
-      if (widest <= MIN_CUT_WIDTH) break;
+      if (widest <= least) break;
       rooms[some.find((column) => rooms[column] === widest) ?? 0] = widest - 1;
     }
   }

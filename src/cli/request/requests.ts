@@ -45,7 +45,11 @@ export function registerRequests(parent: Command, registry: Registry): void {
     ],
     options: [
       switchOption("-f, --follow", "go on with the requests that come, until Ctrl-C"),
-      valueOption("--status <status>", "only this status: 404, or 4xx", parseStatus),
+      valueOption(
+        "--status <status>",
+        "only this status: 404, 4xx, or 0 where no answer was sent",
+        parseStatus,
+      ),
       valueOption("--method <method>", "only this method"),
       valueOption("--path <path>", "only paths that begin with this"),
       valueOption("--order-id <id>", "only requests of this order_id"),
@@ -168,7 +172,7 @@ function requestLines(requests: readonly RequestEntry[], width: number): Promise
       request.code,
       ...(isAnyFaulty ? [request.fault?.action ?? null] : []),
     ]),
-    { width, drop: ["AT", "CODE"] },
+    { width, cut: ["REQUEST"], drop: ["AT", "CODE"] },
   );
 }
 
@@ -222,6 +226,6 @@ function requestText(request: AnswerOf<"showRequest">): string {
 }
 
 function parseStatus(text: string): string {
-  if (parseStatuses(text) === undefined) throw invalidOption("a status such as 404, or 4xx", text);
+  if (parseStatuses(text) === undefined) throw invalidOption("a status such as 404, 4xx, or 0", text);
   return text;
 }

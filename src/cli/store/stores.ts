@@ -75,7 +75,7 @@ async function runCreate(context: Context, options: CreateOptions): Promise<Endi
   const made = await callSandbox(context, options, {
     name: "createStore",
     body,
-    nextAfter: { not_found: "checkout stores list shows the merchants" },
+    nextAfter: { not_found: "checkout stores list --json shows the merchants" },
   });
   if (!made.ok) return made;
   const store = made.value;

@@ -51,11 +51,13 @@ const storyEntry = z.object({
 });
 
 const query = z.strictObject({
-  /** `404` or `4xx`. */
+  /** `404` or `4xx`; `0` where none was sent. */
   status: z.optional(
     z
       .string()
-      .check(z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, or 4xx")),
+      .check(
+        z.refine((text) => parseStatuses(text) !== undefined, "expected a status such as 404, 4xx, or 0"),
+      ),
   ),
   method: z.optional(z.string()),
   path: z.optional(z.string()),

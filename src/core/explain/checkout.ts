@@ -60,7 +60,7 @@ export function explainOrder(
     id: orderId,
     summary:
       last === undefined
-        ? `no checkout was made with this order_id; ${requests.length} requests were refused`
+        ? `no checkout was made with this order_id; ${requests.length === 1 ? "1 request was" : `${requests.length} requests were`} refused`
         : `${summaryOf(last.checkout)}${tries}`,
     decision: ONE_PURCHASE,
     entries: timelineOf(all),

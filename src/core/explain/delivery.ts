@@ -121,7 +121,7 @@ export type DeliveryLine = { readonly entry: StoryEntry; readonly attempt: ToldT
 
 /** The tries of a delivery, and the next one, below its event. */
 export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
-  const { id, eventId, cause, state, nextAt, tries } = delivery;
+  const { id, eventId, endpointId, cause, state, nextAt, tries } = delivery;
   const told = tries.map((attempt, index) => {
     const { startedAt: at, status, milliseconds: durationMs } = attempt;
     const text = tryText(cause, attempt, tries[index - 1]);
@@ -131,14 +131,17 @@ export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
     entry: { at: nextAt, what: "delivery", id, of: eventId, status: null, durationMs: null, text },
     attempt: undefined,
   });
-  if (state === "dropped") return [...told, line("dropped: it is not delivered")];
+  // Its tries say where it goes.
+  const name = tries.length === 0 ? `${NAMES[cause]} to endpoint ${endpointId}` : undefined;
+  if (state === "dropped")
+    return [...told, line(`${name === undefined ? "" : `${name} `}dropped: it is not delivered`)];
   if (state !== "due" || tries.some((one) => one.status === null && one.error === null)) return told;
   return [
     ...told,
     line(
-      tries.length === 0
-        ? "delivery waits, for earlier events or its time; it is due then"
-        : "the next try is due",
+      name === undefined
+        ? "the next try is due"
+        : `${name} waits, for earlier events or its time; it is due then`,
     ),
   ];
 }
