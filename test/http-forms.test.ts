@@ -76,6 +76,21 @@ test("a target in absolute form is ours by its host, whatever the header says", 
     /^HTTP\/1.1 201 /,
   );
   expect(await create("http://shop.example/v1/orders", host, "the-first-key")).toMatch(/^HTTP\/1.1 403 /);
+  // A user name and a password before the host: refused, and said back to nobody.
+  for (const path of ["/v1/orders", "/pay/x", "/portal", "/__sandbox/clock", "/"]) {
+    for (const lines of [
+      [`GET http://me:hunter2@shop.example${path} HTTP/1.1`, `Host: ${host}`],
+      [`GET http://me:hunter2@${host}${path} HTTP/1.1`, `Host: ${host}`],
+      [`GET ${path} HTTP/1.1`, `Host: me:hunter2@${host}`],
+    ]) {
+      const answer = await send(sandbox, lines);
+      expect([lines, /^HTTP\/1.1 40[03] /.test(answer), answer.includes("hunter2")]).toEqual([
+        lines,
+        true,
+        false,
+      ]);
+    }
+  }
   expect(await send(sandbox, [`GET http://${host}?a HTTP/1.1`, `Host: ${host}`])).toMatch(/^HTTP\/1.1 200 /);
   expect(await send(sandbox, [`GET http://${host}/healthz HTTP/1.1`, `Host: ${host}`])).toContain(
     '{"ok":true}',

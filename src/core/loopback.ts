@@ -33,7 +33,7 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   if (names.has(host.toLowerCase())) return accept(undefined);
   return refuse(
     "host_not_allowed",
-    `Host ${printableLiteral(host)} is not a name of this server; allowed: ${[...names].join(", ")}; ${flag} adds one at its start`,
+    `Host ${printableLiteral(host.replace(/^.*@/, "…@"))} is not a name of this server; allowed: ${[...names].join(", ")}; ${flag} adds one at its start`,
   );
 }
 
