@@ -40,9 +40,10 @@ export type Service = {
 export type Unreadable = {
   readonly code: "invalid_request" | "request_timeout" | "body_too_large" | "headers_too_large";
   readonly message: string;
-  /** Method and target, as far as they were read. */
+  /** Method, target and headers, as far as they were read. */
   readonly method: string;
   readonly target: string;
+  readonly rawHeaders?: readonly string[];
 };
 
 /** A request that the program sends. */

@@ -14,6 +14,7 @@ import { openRequestFile } from "../src/store/request/request-file.ts";
 import { REQUESTS_DDL } from "../src/store/request/requests.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness, type RunningSandbox } from "./support/harness.ts";
+import { run, startSandbox } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 import type { OutboundResult } from "../src/world.ts";
 
@@ -625,6 +626,26 @@ test("a start makes no log, and the first request does", async () => {
   await post({ order_id: "order-1" });
   harness.clock.advance(100);
   expect(existsSync(file)).toBe(true);
+});
+
+test("a request that is too large is in the log of its store, with its headers", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const ask = async (...words: string[]) =>
+    JSON.parse((await run([...words, "--json"], { cwd })).stdout) as Record<string, string>;
+  const { api_key: apiKey = "" } = await ask("stores", "create", "--name", "Tea");
+  const { status, headers } = await fetch(`http://127.0.0.1:${sandbox.port}${ORDERS}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${apiKey}`, "Idempotency-Key": "a-large-one" },
+    body: "x".repeat(20_000),
+  });
+  const explained = await ask("explain", headers.get("x-request-id") ?? "", "--store", "Tea");
+  expect([status, explained["summary"]]).toEqual([413, expect.stringContaining("body_too_large")]);
+  const { stdout } = await run(["requests", "get", headers.get("x-request-id") ?? "", "--store", "Tea"], {
+    cwd,
+  });
+  expect(stdout).toMatch(/> idempotency-key: a-large-one/i);
+  await sandbox.stop("SIGTERM");
 });
 
 /** A sandbox, its list of requests, and creates by its key. */

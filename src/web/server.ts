@@ -245,8 +245,8 @@ async function answer(
     await send(entry, sent, limits);
     return;
   }
-  const { method = "", url: target = "" } = incoming;
-  const refusal = service.refuse({ ...body, method, target });
+  const { method = "", url: target = "", rawHeaders } = incoming;
+  const refusal = service.refuse({ ...body, method, target, rawHeaders });
   if (!incoming.complete) return refuseUnread(incoming, refusal);
   response.shouldKeepAlive = false;
   await send(entry, refusal, limits);
