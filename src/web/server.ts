@@ -178,8 +178,7 @@ function attach(server: Server, { service, sockets, after, limits, isOpen }: Con
     if (!isServed) socket.destroy();
   });
   // The guard checks Expect and CONNECT too, so that a forbidden client learns nothing from them.
-  server.on("checkExpectation", (incoming, response: ServerResponse) => {
-    response.shouldKeepAlive = false;
+  server.on("checkExpectation", (incoming: IncomingMessage) => {
     void service
       .answer(requestOf(incoming, NO_BODY))
       .then((sent) => refuseUnread(incoming, sent))
