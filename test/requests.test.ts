@@ -11,7 +11,7 @@ import {
 import { createRequestLog } from "../src/sandbox/runtime/request-log.ts";
 import { IN_MEMORY, openDatabase } from "../src/store/connection/database.ts";
 import { openRequestFile } from "../src/store/request/request-file.ts";
-import { REQUESTS_DDL } from "../src/store/request/requests.ts";
+import { REQUEST_BATCHES_DDL, REQUESTS_DDL } from "../src/store/request/requests.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness, type RunningSandbox } from "./support/harness.ts";
 import { run, startSandbox } from "./support/program.ts";
@@ -508,6 +508,41 @@ test("a log with a row for each request is taken over", () => {
   ]);
   expect([opened.value.last("a"), opened.value.last("b")]).toEqual([8, 1]);
   expect(opened.value.find("b", "id-9")?.decisions).toEqual([9]);
+  opened.value.close();
+});
+
+test("a log with an array for each batch is taken over, in the order of its requests", () => {
+  const path = join(tempFolder(), "requests.db");
+  const kind = {
+    name: "log",
+    applicationId: 0x636b5251,
+    migrations: [REQUESTS_DDL, REQUEST_BATCHES_DDL],
+    aside: "the file",
+  } as const;
+  const before = openDatabase(path, { kind });
+  if (!before.ok) throw new Error(before.refusal.message);
+  const common = { fault: null, at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
+  const requests = Array.from({ length: 10 }, (_, index) => ({
+    ...common,
+    position: index + 1,
+    requestId: `id-${index + 1}`,
+    status: 400,
+    code: null,
+    orderId: index % 2 === 0 ? "a\nb \u{1f37a}" : null,
+    decisions: [index],
+    refused: { message: "no\n},{", headers: ["Host", "here"], body: '[{"position":1}]' },
+  }));
+  before.value
+    .prepare("INSERT INTO request_batches (store_id, last, requests) VALUES ('a', 10, ?)")
+    .run(JSON.stringify(requests, (name, value: unknown) => (name === "fault" ? undefined : value)));
+  before.value.close();
+  const opened = openRequestFile(path, {});
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const newest = requests.toReversed();
+  expect(opened.value.list("a", ALL)).toEqual(newest);
+  const ordered = newest.filter(({ orderId }) => orderId !== null);
+  expect(opened.value.list("a", { ...ALL, orderId: "a\nb \u{1f37a}" })).toEqual(ordered);
+  expect(opened.value.find("a", "id-4")).toMatchObject({ position: 4, replays: [] });
   opened.value.close();
 });
 

@@ -11,7 +11,10 @@ type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, 
  * Which batches of the log hold the requests on an order, in memory: in the file it would be a row for each create. It is
  * made when a store is first asked about, and reads what came since then at each question.
  */
-export function createOrderIndex(connection: Connection, parse: (batch: string) => readonly LoggedRequest[]) {
+export function createOrderIndex(
+  connection: Connection,
+  parse: (batch: string, text?: string) => readonly LoggedRequest[],
+) {
   const known = new Map<string, OrdersOfStore>();
   const range = connection.prepare<
     [string],
@@ -48,18 +51,19 @@ export function createOrderIndex(connection: Connection, parse: (batch: string) 
     return orders;
   };
 
-  function* requestsIn(storeId: string, lasts: readonly number[]): Generator<LoggedRequest> {
+  function* requestsIn(storeId: string, orderId: string, lasts: readonly number[]): Generator<LoggedRequest> {
     for (const last of lasts.toReversed()) {
       const batch = select.get(storeId, last);
-      if (batch !== undefined) yield* parse(batch).toReversed();
+      if (batch !== undefined) yield* parse(batch, orderId).toReversed();
     }
   }
 
   return {
     /** The requests on an order with others beside them, newest first; undefined where it is not known which batches have some. */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
-      const orders = orderId === null ? undefined : upToNow(storeId);
-      return orders && requestsIn(storeId, orders.lasts.get(orderId ?? "") ?? []);
+      if (orderId === null) return undefined;
+      const orders = upToNow(storeId);
+      return orders && requestsIn(storeId, orderId, orders.lasts.get(orderId) ?? []);
     },
 
     forget: (storeId: string): void => void known.delete(storeId),

@@ -7,7 +7,7 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "../connection/database.ts";
-import { REQUEST_BATCHES_DDL, REQUESTS_DDL, requestsTable } from "./requests.ts";
+import { REQUEST_BATCHES_DDL, REQUEST_LINES_DDL, REQUESTS_DDL, requestsTable } from "./requests.ts";
 
 /**
  * The kind of `requests.db`: "ckRQ" in its header. It is beside `sandbox.db`, so that this stays small and a full or
@@ -16,7 +16,7 @@ import { REQUEST_BATCHES_DDL, REQUESTS_DDL, requestsTable } from "./requests.ts"
 export const REQUESTS_FILE: FileKind = {
   name: "checkout request log",
   applicationId: 0x636b5251,
-  migrations: [REQUESTS_DDL, REQUEST_BATCHES_DDL],
+  migrations: [REQUESTS_DDL, REQUEST_BATCHES_DDL, REQUEST_LINES_DDL],
   aside: "the file",
 };
 

@@ -49,6 +49,15 @@ INSERT INTO request_batches (store_id, last, requests)
 DROP TABLE requests;
 `;
 
+/**
+ * The migration to a line for each request of a batch: a search parses no more than the lines that hold what it looks for.
+ * A batch of a busy moment has hundreds, of which a checkout's page needs one.
+ */
+export const REQUEST_LINES_DDL = `
+UPDATE request_batches SET requests = (
+  SELECT group_concat(value, char(10) ORDER BY key) FROM json_each(requests));
+`;
+
 const HOLDING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
@@ -69,20 +78,21 @@ export function requestsTable(connection: Connection) {
   const append = connection.transaction((batches: readonly RequestBatch[], kept: number) => {
     for (const { storeId, requests } of batches) {
       const newest = requests.at(-1)?.position ?? 0;
-      insert.run(storeId, newest, JSON.stringify(requests.slice(-kept)));
+      insert.run(storeId, newest, asLines(requests.slice(-kept)));
       trim.run(storeId, newest - kept);
     }
   });
 
-  /** The requests of a store, newest first; with a text, those of batches that hold it as a JSON string. */
+  /** The requests of a store, newest first; with a text, those that hold it as a JSON string. */
   function* newestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
     for (const batch of newestHolding.iterate({ storeId, after, holds: asHeld(text) }))
-      yield* parsed(batch).toReversed();
+      yield* parsed(batch, text).toReversed();
   }
 
   /** The same, oldest first. */
   function* oldestFirst(storeId: string, after: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of oldestHolding.iterate({ storeId, after, holds: asHeld(text) })) yield* parsed(batch);
+    for (const batch of oldestHolding.iterate({ storeId, after, holds: asHeld(text) }))
+      yield* parsed(batch, text);
   }
 
   return {
@@ -127,10 +137,18 @@ function asHeld(text: string | null): string | null {
   return text === null ? null : JSON.stringify(text);
 }
 
-/** Written by us. */
-function parsed(batch: string): LoggedRequest[] {
-  const written = JSON.parse(batch) as WrittenRequest[];
-  return written.map((request) => Object.assign(request, { fault: request.fault ?? null }));
+/** A line of JSON for each request: JSON has no line breaks within. */
+function asLines(requests: readonly LoggedRequest[]): string {
+  return requests.map((request) => JSON.stringify(request)).join("\n");
+}
+
+/** The requests of a batch that we wrote; with a text, those that hold it as a JSON string. */
+function parsed(batch: string, text: string | null = null): LoggedRequest[] {
+  const [lines, held] = [batch.split("\n"), asHeld(text)];
+  return (held === null ? lines : lines.filter((line) => line.includes(held))).map((line) => {
+    const request = JSON.parse(line) as WrittenRequest;
+    return Object.assign(request, { fault: request.fault ?? null });
+  });
 }
 
 type Held = { readonly storeId: string; readonly after: number; readonly holds: string | null };
