@@ -7,6 +7,8 @@ export type Html = ReturnType<typeof raw>;
 /** The values that markup may contain; a string always becomes text. */
 type Content = Html | string | readonly Html[];
 
+/** Most texts: nothing in them is invisible. */
+const PLAIN = /^[ -~]*$/;
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
 /** The zero-width joiners in Persian, Indian scripts and emoji, where they join two such characters. */
 const JOINER =
@@ -32,6 +34,7 @@ export function trusted(markup: string): Html {
 }
 
 function visible(text: string): string {
+  if (PLAIN.test(text)) return text;
   const pieces = text.replace(LINE_BREAK, " ").split(JOINER);
   // Every second piece is a joiner, because the expression captures it.
   return pieces.map((piece, index) => (index % 2 === 0 ? printable(piece) : piece)).join("");

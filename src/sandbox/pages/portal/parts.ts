@@ -2,7 +2,7 @@ import type { Status } from "../../../core/checkout/checkout.ts";
 import { iso } from "../../../core/clock.ts";
 import { formatPrice } from "../../../core/money.ts";
 import { html, type Html } from "../../../web/html.ts";
-import { LANGUAGE_TAGS } from "../../../web/language.ts";
+import { LANGUAGE_TAGS, type Language } from "../../../web/language.ts";
 import type { View } from "./view.ts";
 import { PART_TEXTS } from "./texts.ts";
 
@@ -161,6 +161,8 @@ function lines(text: string): Html {
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {
+  // An error for every text that is no JSON would cost a page with many of them a tenth of its time.
+  if (!/^\s*[[{]/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     const isPretty = typeof value === "object" && depthOf(value) <= MAX_PRETTY_DEPTH;
@@ -186,9 +188,21 @@ export function timeOf(time: number, now: number): Html {
 export function ago({ language }: Pick<View, "language">, at: number, now: number): Html {
   const seconds = Math.round((at - now) / 1000);
   const [unit, size] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (["second", 1] as const);
-  const format = new Intl.RelativeTimeFormat(LANGUAGE_TAGS[language], { numeric: "auto", style: "narrow" });
   // Not a time element: the script would show the moment in its place.
-  return html`<span class="ago" title="${iso(at)}">${format.format(Math.trunc(seconds / size), unit)}</span>`;
+  return html`<span class="ago" title="${iso(at)}"
+    >${ageFormat(language).format(Math.trunc(seconds / size), unit)}</span
+  >`;
+}
+
+/** Making one takes longer than a row of a list. */
+const ageFormats = new Map<Language, Intl.RelativeTimeFormat>();
+
+function ageFormat(language: Language): Intl.RelativeTimeFormat {
+  const known = ageFormats.get(language);
+  if (known !== undefined) return known;
+  const made = new Intl.RelativeTimeFormat(LANGUAGE_TAGS[language], { numeric: "auto", style: "narrow" });
+  ageFormats.set(language, made);
+  return made;
 }
 
 /** The units of an age with their seconds, largest first. */
