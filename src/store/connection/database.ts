@@ -4,6 +4,7 @@ import { readSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isError, accept, type Outcome } from "../../core/outcome.ts";
 import { causeOf } from "./cause.ts";
+import { compileOnce } from "./compile-once.ts";
 import { hasForeignLog, LOG_MARK_DDL, marker, renewMark } from "./log-mark.ts";
 import { failureInVerdict, storageFailure, storageFailureOf } from "./storage-failure.ts";
 import type { StorageFailure, StorageFailureCode } from "./storage-failure.ts";
@@ -219,6 +220,7 @@ function openAnd(
     ...(nativeBinding === undefined ? {} : { nativeBinding }),
   });
   try {
+    compileOnce(connection);
     connection.pragma("foreign_keys = ON");
     // Without it, INSERT OR REPLACE deletes a row without running the triggers that forbid it.
     connection.pragma("recursive_triggers = ON");
