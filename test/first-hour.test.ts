@@ -74,6 +74,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["sandbox start --control-token x", 2, /set CHECKOUT_SANDBOX_CONTROL_TOKEN\b/],
   ["admin log --admin-token x", 2, /set CHECKOUT_ADMIN_TOKEN\b/],
   ["sandbox clock advance 2 hours", 2, /Did you mean 2h\?/],
+  ["sandbox start 4300", 2, /Did you mean --port 4300\?/],
   ["sandbox clock advance 30 min", 2, /Did you mean 30m\?/],
   ["faults add lost_answer", 2, /Did you mean lose_answer\?/],
   ["faults add nonsense", 2, /got "nonsense"\n/],

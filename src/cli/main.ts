@@ -107,8 +107,12 @@ async function meantBy(
   }
   const longs = command.options.flatMap(({ long }) => long ?? []);
   if (code === "commander.excessArguments") {
-    const [, number, unit] = /\b(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(ownWords(argv).join(" ")) ?? [];
-    return unit === undefined ? longs.filter((long) => long === "--order-id") : [`${number}${unit}`];
+    const typed = ownWords(argv).join(" ");
+    const [, number, unit] = /\b(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
+    if (unit !== undefined) return [`${number}${unit}`];
+    const [, port] = / (\d{2,5})$/.exec(typed) ?? [];
+    if (port !== undefined && longs.includes("--port")) return [`--port ${port}`];
+    return longs.filter((long) => long === "--order-id");
   }
   if (code !== "commander.unknownOption") return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
