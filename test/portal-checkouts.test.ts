@@ -62,6 +62,20 @@ async function tellView(sandbox: RunningSandbox, id: string, kind: string): Prom
   expect(status).toBe(204);
 }
 
+test("the page of each checkout of an order leads to the others", async () => {
+  const { harness, portal, create, show } = await openShop();
+  const first = await create(TERMS);
+  expect((await show(first)).text).not.toContain("of this order");
+  await harness.run(["sandbox", "pay", first, "--outcome", "expired"]);
+  const second = await create(TERMS, "the-second-key");
+  for (const id of [first, second]) {
+    const [, address = ""] =
+      /<a href="([^"]+)"\s*>All 2 checkouts of this order</.exec((await show(id)).html) ?? [];
+    const { html } = await portal.get(address.replaceAll("&amp;", "&"));
+    expect([html.includes(`checkouts/${first}`), html.includes(`checkouts/${second}`)]).toEqual([true, true]);
+  }
+});
+
 test("a checkout's page tells its whole story, line for line as checkout explain does", async () => {
   const { harness, sandbox, answer, create, show, explain } = await openShop();
   await harness.run(["return-origins", "add", "https://shop.example", "--path", "/thanks"]);

@@ -6,11 +6,15 @@ import { html, type Html } from "../../../../web/html.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { tell } from "../../../explain/explain.ts";
 import { TEXTS } from "../../payment/texts.ts";
+import { listAddress } from "../forms.ts";
 import { amount, copyable, dated, facts, inWords, statusBadge } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { payerActs } from "./acts.ts";
 import { STORY_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
+
+/** So many checkouts of an order are counted at most. */
+const MAX_COUNTED = 1000;
 
 /** The whole story of a checkout: the same data, order and words as `checkout explain`. */
 export async function showCheckout(context: PortalContext, view: View): Promise<Outcome<Content>> {
@@ -20,14 +24,15 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
   const { checkout } = told;
   const { summary, next } = explainCheckout(told);
   const texts = STORY_TEXTS[view.language];
-  const command = explainCommand(context, checkout);
+  const ofOrder = context.store.checkouts.ofOrder({ ...checkout, limit: MAX_COUNTED }).length;
+  const command = explainCommand(context, checkout, ofOrder);
   const main = html`<section class="checkout-head">
       <p class="row sum">
         ${amount(view, checkout)} <span>${TEXTS[view.language].method[checkout.paymentMethod]}</span>
         ${statusBadge(view, checkout.status)}
       </p>
       <p class="hint" lang="en">${inWords(summary)}</p>
-      ${facts(terms(context, view, { checkout, command }))}
+      ${facts(terms(context, view, { checkout, command, ofOrder }))}
     </section>
     ${payerActs(view, viewed.value)} ${timeline(context, view, { told, command })}
     ${
@@ -45,15 +50,26 @@ export async function showCheckout(context: PortalContext, view: View): Promise<
 
 function terms(
   { checkoutOrigin }: PortalContext,
-  { language }: View,
-  { checkout, command }: { readonly checkout: Checkout; readonly command: string },
+  view: View,
+  told: { readonly checkout: Checkout; readonly command: string; readonly ofOrder: number },
 ): readonly (readonly [string, Html | string])[] {
-  const texts = STORY_TEXTS[language];
-  const { id, object, description, priceId, createdAt, expiresAt } = checkout;
+  const texts = STORY_TEXTS[view.language];
+  const { checkout, command, ofOrder } = told;
+  const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
   const address = checkoutUrl(checkout, checkoutOrigin);
   return [
     [texts.id, copyable(id)],
     [texts.kind, texts.kinds[object]],
+    ...(ofOrder === 1
+      ? []
+      : [
+          [
+            texts.order,
+            html`<a href="${listAddress(view, "/checkouts", { q: orderId })}"
+              >${texts.ofOrder(String(ofOrder))}</a
+            >`,
+          ] as const,
+        ]),
     ...(description === null ? [] : [[texts.description, html`<bdi>${description}</bdi>`] as const]),
     ...(priceId === null ? [] : [[texts.price, html`<code>${priceId}</code>`] as const]),
     [texts.created, dated(createdAt)],
@@ -69,9 +85,12 @@ function terms(
 }
 
 /** The command that tells the same: by the order_id where a shell takes it as it is. */
-function explainCommand({ store }: PortalContext, { id, orderId, storeId }: Checkout): string {
-  const isPlain =
-    /^[\w.:@-]+$/.test(orderId) && store.checkouts.ofOrder({ storeId, orderId, limit: 2 }).length === 1;
+function explainCommand(
+  { store }: PortalContext,
+  { id, orderId, storeId }: Checkout,
+  ofOrder: number,
+): string {
+  const isPlain = /^[\w.:@-]+$/.test(orderId) && ofOrder === 1;
   const named = store.stores.first()?.id === storeId ? "" : ` --store ${storeId}`;
   return `checkout explain ${isPlain && !orderId.startsWith("-") ? orderId : id}${named}`;
 }
