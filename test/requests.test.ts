@@ -10,7 +10,7 @@ import {
 } from "../src/core/request/logged-request.ts";
 import { createRequestLog } from "../src/sandbox/runtime/request-log.ts";
 import { IN_MEMORY, openDatabase } from "../src/store/connection/database.ts";
-import { openRequestFile } from "../src/store/request/request-file.ts";
+import { openRequestFile, REQUESTS_FILE } from "../src/store/request/request-file.ts";
 import { REQUEST_BATCHES_DDL, REQUESTS_DDL } from "../src/store/request/requests.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type Harness, type RunningSandbox } from "./support/harness.ts";
@@ -467,12 +467,7 @@ test("a log with a row for each request is taken over", () => {
     ["a", 8, "id-8", 409, "order_conflict", "order-1", "4,8", JSON.stringify(refused)],
     ["b", 1, "id-9", 200, null, "order-2", "9", null],
   ];
-  const kind = {
-    name: "log",
-    applicationId: 0x636b5251,
-    migrations: [REQUESTS_DDL],
-    aside: "the file",
-  } as const;
+  const kind = { ...REQUESTS_FILE, migrations: [REQUESTS_DDL] };
   const before = openDatabase(path, { kind });
   if (!before.ok) throw new Error(before.refusal.message);
   const insert = before.value.prepare(
@@ -513,12 +508,7 @@ test("a log with a row for each request is taken over", () => {
 
 test("a log with an array for each batch is taken over, in the order of its requests", () => {
   const path = join(tempFolder(), "requests.db");
-  const kind = {
-    name: "log",
-    applicationId: 0x636b5251,
-    migrations: [REQUESTS_DDL, REQUEST_BATCHES_DDL],
-    aside: "the file",
-  } as const;
+  const kind = { ...REQUESTS_FILE, migrations: [REQUESTS_DDL, REQUEST_BATCHES_DDL] };
   const before = openDatabase(path, { kind });
   if (!before.ok) throw new Error(before.refusal.message);
   const common = { fault: null, at: 5, storeAt: 6, method: "GET", path: "/v1/x", durationMs: 1.5 };
