@@ -161,7 +161,13 @@ type Viewed = Pick<CheckoutView, "checkout" | "attempts" | "lateResults">;
  * A checkout that was read, with its story: the requests on its order until the next checkout of it was made; what was
  * refused before the first one is told with that.
  */
-export function tell(context: ExplainContext, viewed: Viewed): ReadCheckout {
+export function tell(
+  context: ExplainContext,
+  viewed: Viewed,
+): ReadCheckout & {
+  /** How many checkouts the order has, up to as many as a story tells. */
+  readonly ofOrder: number;
+} {
   const { store } = context;
   const { checkout } = viewed;
   const { id, storeId, orderId } = checkout;
@@ -175,7 +181,7 @@ export function tell(context: ExplainContext, viewed: Viewed): ReadCheckout {
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= from && (next === undefined || endedAt < next)) || path.endsWith(id);
   });
-  return withStory(context, viewed, requests);
+  return { ...withStory(context, viewed, requests), ofOrder: siblings.length };
 }
 
 function withStory(

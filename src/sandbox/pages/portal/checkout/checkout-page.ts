@@ -13,18 +13,14 @@ import { payerActs } from "./acts.ts";
 import { STORY_TEXTS } from "./texts.ts";
 import { timeline } from "./timeline.ts";
 
-/** So many checkouts of an order are counted at most. */
-const MAX_COUNTED = 1000;
-
 /** The whole story of a checkout: the same data, order and words as `checkout explain`. */
 export async function showCheckout(context: PortalContext, view: View): Promise<Outcome<Content>> {
   const viewed = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!viewed.ok) return viewed;
   const told = tell(context, viewed.value);
-  const { checkout } = told;
+  const { checkout, ofOrder } = told;
   const { summary, next } = explainCheckout(told);
   const texts = STORY_TEXTS[view.language];
-  const ofOrder = context.store.checkouts.ofOrder({ ...checkout, limit: MAX_COUNTED }).length;
   const command = explainCommand(context, checkout, ofOrder);
   const main = html`<section class="checkout-head">
       <p class="row sum">
