@@ -92,17 +92,18 @@ function mount<Caller>(
   audience: Audience,
   load: () => Area<AreasContext, Caller> | Promise<Area<AreasContext, Caller>>,
 ): MountedArea {
+  // Kept, because in the bundle each import copies what its module exports.
+  let area: Area<AreasContext, Caller> | undefined;
+  const loaded = async (): Promise<Area<AreasContext, Caller>> => (area ??= await load());
   return {
     prefix,
     audience,
-    routes: async () => (await load()).routes,
-    answer: (context, request) => {
-      const area = load();
-      // v1 is there from the start, and none of its requests waits for a promise here.
-      if (!(area instanceof Promise)) return answerIn(area, context, request);
-      return area.then((loaded) => answerIn(loaded, context, request));
-    },
-    fail: async (request, requestId, refusal) => (await load()).fail(request, requestId, refusal),
+    routes: async () => (await loaded()).routes,
+    answer: (context, request) =>
+      area === undefined
+        ? loaded().then((first) => answerIn(first, context, request))
+        : answerIn(area, context, request),
+    fail: async (request, requestId, refusal) => (await loaded()).fail(request, requestId, refusal),
   };
 }
 
