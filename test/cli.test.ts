@@ -399,6 +399,26 @@ test("settings come from flag, environment, state folder and default, in this or
   expect(foreign.stderr).toContain("CHECKOUT_API_KEY");
 });
 
+test("whoami says what cannot be a key, and where the state folder of a project is", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const warned = async (argv: readonly string[], apiKey: string): Promise<string> =>
+    (await harness.run(["whoami", ...argv], { env: { CHECKOUT_API_KEY: apiKey } })).stderr;
+  const key = ready.api_key ?? "";
+  expect(await warned([], key)).toBe("");
+  expect(await warned([], "svc_live_1")).toBe("");
+  expect(await warned([], "hello")).toMatch(
+    /the API key of CHECKOUT_API_KEY does not have the form svc_test_/,
+  );
+  expect(await warned([], `${key.slice(0, -1)}${key.endsWith("a") ? "b" : "a"}`)).toMatch(
+    /has a wrong checksum/,
+  );
+  const project = await warned(["--dir", harness.cwd], key);
+  expect(project).toContain(
+    `the state folder there is ${join(harness.cwd, ".checkout")}: name that with --dir`,
+  );
+});
+
 test("missing values are asked for where someone is there, and only there", async () => {
   const harness = createHarness();
   await harness.start();

@@ -250,7 +250,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "an event",
     withShop((shop) => (shop["endpoints"] = [{ url: "http://localhost/", events: ["paid"] }])),
     "stores[0].endpoints[0].events[0]:30:13",
-    /an event type is one of/,
+    /an event type is order\.<status> or/,
   ],
   [
     "an address twice",

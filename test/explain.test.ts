@@ -84,7 +84,7 @@ const REFUSALS = [
     check: "store and capability",
     rule: 10,
     received: "XXX",
-    next: "checkout admin enable-capability <name>",
+    next: "checkout admin enable-capability XXX",
   },
 ] as const;
 

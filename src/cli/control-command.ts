@@ -25,7 +25,7 @@ import {
 } from "./problem.ts";
 import { noteTarget, noteVersion, shownVersion } from "./folder/notes.ts";
 import { onceThere, patienceIn } from "./service-command.ts";
-import { namedBaseUrl, type ServiceOptions, type Sourced } from "./settings.ts";
+import { misspelt, namedBaseUrl, type ServiceOptions, type Sourced } from "./settings.ts";
 import {
   findStateFolder,
   liveRun,
@@ -143,13 +143,15 @@ export async function sandboxTarget(
   const named = namedBaseUrl(context.world, options);
   if (named.ok && named.value !== undefined) {
     const { value, source } = named.value;
-    const why = `for ${value} (${source}) there is no token (${TOKEN_VARIABLES[role]})`;
+    const token = TOKEN_VARIABLES[role];
+    const why = `for ${value} (${source}) there is no token (${token}${misspelt(context.world, token)})`;
     return fail({
       ...noSandbox(folder, why),
       next: nextWithoutToken(context.world, value, { folder, role }),
     });
   }
-  const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]})`;
+  const unread = misspelt(context.world, "CHECKOUT_BASE_URL");
+  const why = `no other one is named (CHECKOUT_BASE_URL and ${TOKEN_VARIABLES[role]}${unread})`;
   return fail(noSandbox(folder, `${why}${stateFolderWithin(context.world, folder)}`));
 }
 

@@ -117,15 +117,25 @@ async function meantBy(
   if (code !== "commander.unknownOption") return [];
   const [, typed = ""] = /unknown option '(--?[^'=]+)/.exec(message) ?? [];
   if (longs.includes(typed)) return [typed];
-  const meant = typed.startsWith("--")
-    ? optionsMeant(longs, typed.slice(2))
-    : longs.filter((long) => argv.includes(long.slice(1)));
+  const meant = typed.startsWith("--") ? optionsMeant(longs, typed.slice(2)) : longsOf(longs, typed, argv);
   return meant.length <= MAX_MEANT ? meant : [];
+}
+
+/** Of all options the one that was typed with one dash, or those that begin with the one letter of `-d`. */
+function longsOf(longs: readonly string[], typed: string, argv: readonly string[]): readonly string[] {
+  const others = OTHER_NAMES[typed.slice(1)] ?? [];
+  const attempts = [
+    longs.filter((long) => argv.includes(long.slice(1))),
+    longs.filter((long) => others.includes(long.slice(2))),
+    longs.filter((long) => long.startsWith(`-${typed}`)),
+  ];
+  return attempts.find((found) => found.length > 0) ?? [];
 }
 
 /** Names that other tools have for a word of these options. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
   body: ["payload"],
+  d: ["detach"],
   data: ["payload"],
   header: ["timestamp", "signature"],
   headers: ["timestamp", "signature"],
@@ -158,6 +168,17 @@ const OTHER_VERBS: Readonly<Record<string, readonly string[] | undefined>> = {
   run: ["start"],
 };
 
+/** Where what other tools have in a group of theirs is here. */
+const ELSEWHERE: Readonly<Record<string, readonly string[] | undefined>> = {
+  "orders pay": ["sandbox pay"],
+  "orders cancel": ["sandbox pay"],
+  "sessions pay": ["sandbox pay"],
+  "sessions cancel": ["sandbox pay"],
+  "webhooks list": ["endpoints list", "events list", "deliveries list"],
+  "webhooks add": ["endpoints add"],
+  "webhooks create": ["endpoints add"],
+};
+
 type Paths = readonly (readonly string[])[];
 
 type Same = (one: string, other: string) => boolean;
@@ -171,6 +192,8 @@ function commandsMeant(
     isNear,
   }: { readonly words: readonly string[]; readonly known: number; readonly isNear: Same },
 ): readonly string[] {
+  const elsewhere = ELSEWHERE[words.slice(0, 2).join(" ")];
+  if (elsewhere !== undefined) return elsewhere;
   const rest = words.slice(known);
   const isAt = (path: readonly string[], typed: readonly string[], same: Same = isSame): boolean =>
     path.every((word, at) => same(word, typed[at] ?? ""));

@@ -113,10 +113,13 @@ export function parseCurrency(text: string): string {
 }
 
 /** One of a few words. */
-export function parseChoice<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice {
+export function parseChoice<Choice extends string>(
+  choices: readonly Choice[],
+  said = choices.join(" or "),
+): (text: string) => Choice {
   return (text) => {
     const choice = choices.find((candidate) => candidate === text);
-    if (choice === undefined) throw invalidOption(choices.join(" or "), text);
+    if (choice === undefined) throw invalidOption(said, text);
     return choice;
   };
 }

@@ -193,8 +193,19 @@ type Lack = {
 
 /** What is missing where the folder has no live sandbox: an address, or a key that only that sandbox may get. */
 function lackOf({ world, folder, address, isKeyKept }: Lack): string | undefined {
-  if (address === null) return `no other one is named (CHECKOUT_BASE_URL)${stateFolderWithin(world, folder)}`;
-  return isKeyKept ? `there is no other API key for ${address} (CHECKOUT_API_KEY)` : undefined;
+  const url = "CHECKOUT_BASE_URL";
+  if (address === null)
+    return `no other one is named (${url}${misspelt(world, url)})${stateFolderWithin(world, folder)}`;
+  const key = "CHECKOUT_API_KEY";
+  return isKeyKept ? `there is no other API key for ${address} (${key}${misspelt(world, key)})` : undefined;
+}
+
+/** Says of variables that have the letters of this one that nothing reads them; empty where none is set. */
+export function misspelt({ env }: Pick<World, "env">, variable: string): string {
+  const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
+  const set = Object.keys(env).filter((name) => (env[name] ?? "") !== "" && name !== variable);
+  const near = set.filter((name) => letters(name) === letters(variable));
+  return near.map((name) => `; nothing reads ${name}`).join("");
 }
 
 /** The live sandbox of the folder, and where it is; undefined while it is not there. */

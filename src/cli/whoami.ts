@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { redactKey } from "../core/credential.ts";
+import { keyFault, redactKey } from "../core/credential.ts";
 import { shownProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "./config/find.ts";
 import { register, type Context, type Registry } from "./command.ts";
@@ -7,7 +7,7 @@ import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
 import { readTarget, targetOptions } from "./service-command.ts";
 import { noteTarget } from "./folder/notes.ts";
-import { shortPath } from "./folder/state-folder.ts";
+import { shortPath, stateFolderWithin } from "./folder/state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
 
 /** `checkout whoami`. */
@@ -33,6 +33,10 @@ async function runWhoami(context: Context, options: ServiceOptions): Promise<End
   if (baseUrl.value !== null) noteTarget(context, options, { url: baseUrl.value });
   const wrong = contradiction ?? lacksStore;
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
+  const within = baseUrl.value === null ? stateFolderWithin(world, folder.value) : "";
+  if (within !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${within}`);
+  const fault = apiKey.value === null ? undefined : keyFault(apiKey.value);
+  if (fault !== undefined) printer.trace(`warning: the API key of ${apiKey.source} ${fault}; correct it`);
   const shown: Record<string, Sourced<string | number | null>> = {
     base_url: baseUrl,
     api_key: { ...apiKey, value: apiKey.value === null ? null : redactKey(apiKey.value) },

@@ -23,6 +23,8 @@ const CHECKSUM_LENGTH = 6;
 const TEST_KEY = new RegExp(
   `^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
+const NO_KEY = `does not have the form ${TEST_PREFIX}… of a test key`;
+const MISTYPED_KEY = "has a wrong checksum: it was cut off or mistyped";
 const BEARER = /^bearer +([\x21-\x7e]+)$/i;
 
 /** Formats 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
@@ -66,7 +68,7 @@ export function parseAuthorization(values: readonly string[]): Outcome<Presented
   }
   if (apiKey.startsWith(LIVE_PREFIX)) return accept({ kind: "live" });
   if (TEST_KEY.test(apiKey)) return accept({ kind: "test", apiKey });
-  return refuse("credential_invalid", `the API key does not have the form ${TEST_PREFIX}… of a test key`);
+  return refuse("credential_invalid", `the API key ${NO_KEY}`);
 }
 
 /** Whether a text is a test key, with the right checksum (decision 15). */
@@ -75,11 +77,17 @@ export function isTestKey(text: string): boolean {
   return digits !== undefined && checksum(secret) === digits;
 }
 
+/** What is wrong with a text as an API key, to follow on what it is; undefined for one that may be a key somewhere. */
+export function keyFault(text: string): string | undefined {
+  if (text.startsWith(LIVE_PREFIX) || isTestKey(text)) return undefined;
+  return TEST_KEY.test(text) ? MISTYPED_KEY : NO_KEY;
+}
+
 /** Why a well-formed key is unknown: its checksum tells a mistyped key from one that was not made here. */
 export function refuseUnknownKey(apiKey: string): Outcome<never> {
   return isTestKey(apiKey)
     ? refuse("credential_invalid", "the API key is unknown here, or was revoked")
-    : refuse("credential_invalid", "the API key has a wrong checksum: it was cut off or mistyped");
+    : refuse("credential_invalid", `the API key ${MISTYPED_KEY}`);
 }
 
 /** Refuses with `scope_missing` unless the credential has the scope (interface 27). */

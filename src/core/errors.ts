@@ -128,6 +128,18 @@ export function errorRow(code: string): ErrorRow | undefined {
   return isErrorCode(code) ? ERRORS[code] : undefined;
 }
 
+/** What to do next after a refusal of the service, with what its message names; undefined where its row has nothing. */
+export function nextAfterError({
+  code,
+  message,
+}: {
+  readonly code: string;
+  readonly message: string;
+}): string | undefined {
+  const [, name = "<name>"] = /^\w+ (\S+) is not active for this store;/.exec(message) ?? [];
+  return errorRow(code)?.next?.replace("<name>", name);
+}
+
 function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }

@@ -1,5 +1,5 @@
 import { iso } from "../../core/clock.ts";
-import { errorRow } from "../../core/errors.ts";
+import { nextAfterError } from "../../core/errors.ts";
 import type { CreateResult } from "../../client/api/client.ts";
 import type { Exchange } from "../../client/api/exchange.ts";
 import type { CreateRequest } from "../../core/checkout/create-request.ts";
@@ -116,7 +116,7 @@ function createProblem(
     };
   }
   if (exchange.end === "refusal")
-    return { ...problem, details, next: nextAfterRefusal(problem.code, report, sent.entry) };
+    return { ...problem, details, next: nextAfterRefusal(problem, report, sent.entry) };
   return {
     ...problem,
     details,
@@ -125,7 +125,12 @@ function createProblem(
   };
 }
 
-function nextAfterRefusal(code: string, { noun, request }: CreateReport, entry: JournalEntry): string {
+function nextAfterRefusal(
+  problem: Pick<Problem, "code" | "message">,
+  { noun, request }: CreateReport,
+  entry: JournalEntry,
+): string {
+  const { code } = problem;
   const orderId = shellWord(request.order_id);
   if (code === "idempotency_key_reused") {
     return entry.attempt === null
@@ -135,7 +140,7 @@ function nextAfterRefusal(code: string, { noun, request }: CreateReport, entry: 
   if (code === "order_conflict") {
     return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
   }
-  return errorRow(code)?.next ?? `correct it and run checkout ${noun.command} create again`;
+  return nextAfterError(problem) ?? `correct it and run checkout ${noun.command} create again`;
 }
 
 /** The command that asks the service what became of this create: same service, same body, same key. */

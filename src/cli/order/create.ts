@@ -142,7 +142,7 @@ function afterCreate(
   { id, page, key }: { readonly id: string; readonly page: string; readonly key: string },
 ): Problem {
   const details = { ...problem.details, id, checkout_url: page, idempotency_key: key };
-  const message = `${id} was created, but ${problem.message}`;
+  const message = `${id} was created, but ${problem.message.replace(id, "it")}`;
   return { ...problem, message, details, next: `checkout sessions get ${id} --wait` };
 }
 
@@ -162,14 +162,23 @@ async function completeRequest(
 ): Promise<Outcome<CreateRequest, Problem>> {
   const missing = missingFlags(options);
   if (missing.length > 0 && !world.interactive) {
-    return failUsage(
-      `missing: ${missing.join(", ")}`,
-      "add what is missing, or give --order-id and --price-id",
-    );
+    const next =
+      options.priceId === undefined ? "add what is missing, or give --order-id and --price-id" : "add it";
+    return failUsage(`missing: ${missing.join(", ")}${unreadOf(missing, world)}`, next);
   }
   if (missing.length === 0) return parseFields(options);
   const completed = await askForMissing(world, options);
   return completed.ok ? parseFields(completed.value) : completed;
+}
+
+/** Says of variables that are named like options that nothing reads them: an order is named where it is made. */
+function unreadOf(flags: readonly string[], { env }: World): string {
+  const unread = flags
+    .map((flag) => `CHECKOUT_${flag.slice(2).toUpperCase().replaceAll("-", "_")}`)
+    .filter((name) => (env[name] ?? "") !== "");
+  return unread.length === 0
+    ? ""
+    : `; ${unread.join(", ")} is not read here: what one order is has no variable`;
 }
 
 function missingFlags(options: CreateFields): string[] {

@@ -1,4 +1,4 @@
-import { errorRow } from "../../core/errors.ts";
+import { nextAfterError } from "../../core/errors.ts";
 import type { Command } from "commander";
 import { retrieve } from "../../client/api/client.ts";
 import { register, type Context, type Registry } from "../command.ts";
@@ -52,7 +52,6 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
   const next = known
     ? "check the id; checkout whoami shows which service and store were asked"
-    : (errorRow(problem.code)?.next ??
-      "run the command again; checkout whoami shows which service was asked");
+    : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked");
   return fail(withExplanation({ ...problem, next }, settings));
 }

@@ -1,4 +1,4 @@
-import { errorRow } from "../../core/errors.ts";
+import { nextAfterError } from "../../core/errors.ts";
 import type { Option } from "commander";
 import type { Target } from "../../client/api/client.ts";
 import { DEFAULT_WAIT_MS, waitFor, type Goal, type WaitResult } from "../../client/api/wait.ts";
@@ -64,8 +64,7 @@ function report(
   if (result.end === "reached") return accept(result.response);
   if (result.end === "failed") {
     const problem = exchangeProblem(result.exchange);
-    const next =
-      errorRow(problem.code)?.next ?? "run it again; checkout whoami shows which service was asked";
+    const next = nextAfterError(problem) ?? "run it again; checkout whoami shows which service was asked";
     return fail(withExplanation({ ...problem, next }, settings));
   }
   if (result.end === "unreachable_goal") {
@@ -83,7 +82,9 @@ function report(
   const next = `continue to wait: checkout sessions get ${id} --wait`;
   const found = result.response?.data;
   const message =
-    found === undefined ? "time is up, and no answer came" : `${id} is still ${found.status}; time is up`;
+    found === undefined
+      ? "time is up, and no answer came"
+      : `${id} still has the status ${found.status}; time is up`;
   const details = {
     id,
     ...(found === undefined ? {} : { status: found.status, checkout_url: found.checkout_url }),

@@ -3,7 +3,7 @@ import { waitForEvents } from "../../client/control/webhook-wait.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
-import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
+import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import {
   invalidOption,
@@ -59,7 +59,7 @@ export function registerEvents(parent: Command, registry: Registry): void {
       "checkout events list --checkout <id> --type order.succeeded --since 0 --wait",
     ],
     options: [
-      valueOption("--type <type>", "only this event type", parseChoice(EVENT_TYPES)),
+      valueOption("--type <type>", "only this event type", parseChoice(EVENT_TYPES, AN_EVENT_TYPE)),
       valueOption("--checkout <id>", "only events of this order or session", parseAnyId),
       valueOption("--since <event>", "only events after this one: an event_id or a position", parseSince),
       valueOption("--limit <n>", "maximum number, 1 to 1000 (default: 100)", parseWhole(1, 1000)),

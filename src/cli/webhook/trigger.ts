@@ -3,7 +3,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { STATUSES, type Status } from "../../core/checkout/checkout.ts";
 import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
-import { EVENT_TYPES } from "../../core/webhook/endpoint.ts";
+import { AN_EVENT_TYPE, EVENT_TYPES } from "../../core/webhook/endpoint.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
@@ -88,7 +88,7 @@ function goalOf(type: string): Outcome<Goal, Problem> {
   const status = STATUSES.find((candidate) => candidate === name);
   if (EVENT_TYPES.includes(type) && status !== undefined)
     return accept({ type, status, noun: object === "order" ? ORDER : SESSION });
-  const message = `expected an event type: ${EVENT_TYPES.join(", ")}; got ${printableLiteral(type)}`;
+  const message = `expected an event type: ${AN_EVENT_TYPE}; got ${printableLiteral(type)}`;
   return failUsage(message, "checkout trigger order.succeeded");
 }
 

@@ -114,11 +114,13 @@ function partsOf({ message }: RefusedRequest, check: Check): Parts {
   const [, field = null] = /^([\w-]+) (?:must|is required)\b/.exec(said) ?? [];
   const read = check.message?.exec(said)?.groups ?? {};
   const [, scope = "<scope>"] = /the scope ([\w:]+)/.exec(said) ?? [];
+  const named = (line: string): string =>
+    line.replace("<scope>", scope).replace("<name>", read["received"] ?? "<name>");
   return {
     field: read["field"] ?? field ?? check.field,
     expected: read["expected"] ?? check.expected ?? expected,
     received: read["received"] ?? received,
-    next: advice === undefined ? check.next.map((line) => line.replace("<scope>", scope)) : [advice],
+    next: advice === undefined ? check.next.map(named) : [advice],
   };
 }
 

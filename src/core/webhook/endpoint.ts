@@ -9,6 +9,9 @@ export const EVENT_TYPES: readonly string[] = [
   "webhook.test",
 ];
 
+/** What all event types are, for whoever gave none of them. */
+export const AN_EVENT_TYPE = `order.<status> or checkout_session.<status> (${STATUSES.join(", ")}) or webhook.test`;
+
 /** The pattern for all event types. */
 export const ALL_EVENTS = "*";
 
@@ -72,7 +75,7 @@ export function parseEventTypes(patterns: readonly string[]): Outcome<readonly s
   const got = unknown === undefined ? "none" : printableLiteral(unknown);
   return refuse(
     "invalid_parameter",
-    `an event type is one of ${EVENT_TYPES.join(", ")}, or a pattern: order.*, *; got ${got}`,
+    `an event type is ${AN_EVENT_TYPE}, or a pattern: order.*, *; got ${got}`,
   );
 }
 
