@@ -57,6 +57,9 @@ function stored(disk: Map<string, string>, name: string, value: string): string 
 /** Keeps a random key for each order. */
 export const rightClient = keyedBy(({ disk, orderId, random }) => stored(disk, orderId, random()));
 
+/** Names each key after its order, as long as a key can be. */
+export const longKeysClient = keyedBy(({ orderId }) => `purchase-of-${orderId}-`.padEnd(128, "x"));
+
 /** Clients that repeat a create with its key, each in a way of its own. */
 export const GOOD_CLIENTS: readonly NamedClient[] = [
   { name: "a random key, stored for each order", client: rightClient },
