@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { REAL } from "../support/real.ts";
 import { FIRST_FORMAT, openDatabase, type FileKind } from "../../src/store/connection/database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
-import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
 import { openControl } from "../support/control.ts";
 import { faultsOf, HAS_STRACE, inject, noteCalls, runTraced, type Fault } from "../support/disk-faults.ts";
 import { NEXT_FORMATS } from "../support/migrate.ts";
@@ -59,6 +59,7 @@ test("whatever call fails, the folder opens again with all that was acknowledged
     if (found.hit) counts.hit += 1;
     counts.acknowledged += found.acknowledged;
     wrong.push(...found.wrong);
+    tell(found.wrong);
   }
   expect(wrong, `seed ${SEED}`).toEqual([]);
   expect(await shop.stop("SIGTERM")).toBe(0);

@@ -9,6 +9,11 @@ export function size(small: number, full: number): number {
 /** The seed of this run, printed so that a failure can be run again: CAMPAIGN_SEED=… npm run campaign. */
 export const SEED = Number(process.env["CAMPAIGN_SEED"] ?? 20_260_101);
 
+/** Tells at once what a campaign finds wrong: a run that is ended early would take it along. */
+export function tell(found: readonly string[]): void {
+  for (const one of found) process.stderr.write(`seed ${SEED}: ${one}\n`);
+}
+
 /** All of these rows in a campaign, and in `npm test` one of `parts` parts of them: which one, the seed says. */
 export function part<Row>(rows: readonly Row[], parts: number, from = 0): readonly Row[] {
   return FULL ? rows : rows.filter((_, at) => (at + from + SEED) % parts === 0);
