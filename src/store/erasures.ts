@@ -67,6 +67,13 @@ export type Erasure = { readonly storeId: string; readonly kind: "reset" | "dele
 /** Rows of one table that go together with those that belong to them; each statement takes a store and a number. */
 type Step = { readonly parts: readonly string[]; readonly sql: string };
 
+/** Deletes what belongs to checkouts; where a table has no rows at all, they are not looked for once a checkout. */
+function ofCheckouts(table: string): string {
+  return `DELETE FROM ${table} WHERE checkout_id IN
+    (SELECT id FROM checkouts WHERE store_id = ? AND EXISTS (SELECT 1 FROM ${table} WHERE checkout_id >= '')
+     ORDER BY rowid LIMIT ?)`;
+}
+
 /**
  * What has happened in a store, each table before those that it refers to. A statement deletes at most the given
  * number of rows, or the rows that belong to them.
@@ -86,14 +93,7 @@ export const HAPPENED: readonly Step[] = [
   },
   { parts: [], sql: "DELETE FROM events WHERE store_id = ? LIMIT ?" },
   {
-    parts: [
-      `DELETE FROM late_results WHERE checkout_id IN
-         (SELECT id FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
-      `DELETE FROM page_views WHERE checkout_id IN
-         (SELECT id FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
-      `DELETE FROM attempts WHERE checkout_id IN
-         (SELECT id FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?)`,
-    ],
+    parts: ["late_results", "page_views", "attempts"].map(ofCheckouts),
     sql: "DELETE FROM checkouts WHERE store_id = ? ORDER BY rowid LIMIT ?",
   },
   { parts: [], sql: "DELETE FROM drills WHERE store_id = ? LIMIT ?" },
