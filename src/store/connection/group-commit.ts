@@ -78,12 +78,12 @@ export function createGroupCommit(connection: Connection, scheduler: Scheduler &
     queue = queue.slice(batch.length);
     scheduled = queue.length > 0;
     if (scheduled) scheduler.soon(flush);
-    const locked = { ok: false, error: lockFailure() } as const;
     let failure: StorageUnavailable | undefined;
     for (const [index, job] of batch.entries()) {
-      const result = results === "locked" ? locked : (results[index] ?? locked);
-      failure ??= unavailableIn(result);
-      job.settle(result);
+      const result = results === "locked" ? undefined : results[index];
+      const told = result ?? { ok: false, error: lockFailure() };
+      failure ??= unavailableIn(told);
+      job.settle(told);
     }
     ended?.(failure);
   }
