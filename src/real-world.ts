@@ -505,9 +505,12 @@ function writeNew(path: string, content: string | Uint8Array): void {
   }
 }
 
+/** Loaded with the first request. In the bundle each import copies what its module exports. */
+let sender: Promise<typeof import("./web/send.ts")> | undefined;
+
 /** Sends a request within its timeout. */
 async function send(request: OutboundRequest): Promise<OutboundResult> {
-  const { sendHttp, timedOut } = await import("./web/send.ts");
+  const { sendHttp, timedOut } = await (sender ??= import("./web/send.ts"));
   const { timeoutMs, signal } = request;
   // A timer of its own, which goes with the answer: that of AbortSignal.timeout would be kept until its time is up.
   const timeout = new AbortController();
