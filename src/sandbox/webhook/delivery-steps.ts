@@ -277,8 +277,8 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched | 
   const { delivery, event, number, milliseconds, result } = ended;
   const { id: deliveryId, storeId } = delivery;
   const clock = store.clocks.of(storeId);
-  const found = clock && store.deliveries.find(deliveryId);
-  if (clock === undefined || found === undefined) return undefined;
+  const state = clock && store.deliveries.stateOf(deliveryId);
+  if (clock === undefined || state === undefined) return undefined;
   const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
   const now = storeNow(clock, world.now());
   const outcome = outcomeOf(result, world.now());
@@ -299,7 +299,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched | 
         now,
       });
   // It may have been dropped with its endpoint since.
-  const isWanted = found.state === "due";
+  const isWanted = state === "due";
   const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
   const error = "error" in outcome ? outcome.error : null;
@@ -307,7 +307,7 @@ export function recordEnd(context: DispatchContext, ended: Ended): Dispatched | 
     result === "forbidden" ? [null, null] : [result.address ?? null, answerOf(result)];
   const end = { finishedAt: now, milliseconds, address, status, error, answer, nextAt };
   if (!store.deliveryAttempts.finish({ deliveryId, number }, end)) return undefined;
-  context.eventArrivals.tell(storeId, { checkoutId: found.checkoutId });
+  context.eventArrivals.tell(storeId, { checkoutId: delivery.checkoutId });
   if (verdict.state === "succeeded")
     context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
   if (isWanted) {

@@ -108,6 +108,9 @@ export function deliveriesTable(connection: Connection) {
 
     find: (id: string): Delivery | undefined => fromRow(sql.select.get(id)),
 
+    /** The state that a delivery is in; undefined where it is gone. */
+    stateOf: (id: string): Delivery["state"] | undefined => sql.selectState.get(id),
+
     /** The next deliveries to an endpoint, due or not, each of which waits for no other of its checkout (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
       sql.selectNext.all({ endpointId, limit }).map(fromNextRow),
@@ -189,6 +192,9 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     select: connection.prepare<[string], Row>(`SELECT ${COLUMNS} FROM deliveries WHERE id = ?`),
+    selectState: connection
+      .prepare<[string], Delivery["state"]>("SELECT state FROM deliveries WHERE id = ?")
+      .pluck(),
     selectNext: prepareNext(connection),
     countDue: connection
       .prepare<EndpointAt, number>(
