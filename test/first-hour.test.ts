@@ -14,6 +14,14 @@ type Ids = Readonly<Record<string, string>>;
 
 /** What is typed before there is a sandbox, and where none is needed. */
 const WITHOUT_SANDBOX: readonly Row[] = [
+  // What every object has is no command, and no word of one.
+  ["constructor", 2, /unknown command 'constructor'\n/],
+  ["checklist run constructor", 2, /unknown command 'constructor'\n/],
+  ["orders constructor", 2, /unknown command 'constructor'\n/],
+  ["sandbox toString valueOf", 2, /unknown command 'toString'\n/],
+  ["orders list --constructor", 2, /unknown option '--constructor'\n/],
+  ["orders list -constructor", 2, /unknown option '-c'\n/],
+  ["__proto__ list", 2, /unknown command '__proto__'\n/],
   // Help and version, however they are asked for.
   ["help", 0, /^Usage: checkout \[options\] \[command\]\n/],
   ["--help", 0, /^Usage: checkout \[options\] \[command\]\n/],
@@ -770,11 +778,16 @@ async function openShop(): Promise<Scene> {
 /** Where rows are typed. */
 type Scene = { readonly run: (argv: readonly string[]) => Promise<Result>; readonly ids: Ids };
 
+/** The id that a word stands for, and not what every object has of that name. */
+function known(ids: Ids, word: string): string | undefined {
+  return Object.hasOwn(ids, word) ? ids[word] : undefined;
+}
+
 /** The rows that say another thing, or not as a program reads it, in one scene for people and another one for JSON. */
 async function wrongRows(rows: readonly Row[], open: () => Promise<Scene>): Promise<readonly object[]> {
   const [people, programs] = [await open(), await open()];
   const type = (line: string, { run, ids }: Scene, ...before: string[]): Promise<Result> =>
-    run([...before, ...line.split(" ").map((word) => ids[word] ?? word.replaceAll("␣", " "))]);
+    run([...before, ...line.split(" ").map((word) => known(ids, word) ?? word.replaceAll("␣", " "))]);
   const wrong: object[] = [];
   for (const [line, code, says] of rows) {
     const shown = await type(line, people);

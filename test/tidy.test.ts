@@ -159,6 +159,15 @@ test("what a test suite loads takes no error by its class, which is another one 
   expect(found).toEqual([]);
 });
 
+test("what is looked up by any text is a Map, because an object has what is called constructor", () => {
+  const lookups = sources.flatMap(({ name: file, text }) =>
+    Array.from(text.matchAll(/const (\w+): Readonly<Record<string, /g), ([, name = ""]) => name)
+      .filter((name) => text.includes(`${name}[`))
+      .map((name) => `${file}: ${name}`),
+  );
+  expect(lookups).toEqual([]);
+});
+
 test("every export says what it promises, and is used outside its file", () => {
   const everything = [
     ...sources.map(({ text }) => text),

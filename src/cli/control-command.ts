@@ -337,8 +337,8 @@ export function refusedProblem(
   nextAfter: NextAfter = {},
   status = errorRow(code)?.status,
 ): Problem {
-  const hints: Readonly<Record<string, string | undefined>> = { ...NEXT_AFTER_TOKEN, ...nextAfter };
-  const hint = message.startsWith(NO_STORE) ? STORES : hints[code];
+  const hints = new Map(Object.entries({ ...NEXT_AFTER_TOKEN, ...nextAfter }));
+  const hint = message.startsWith(NO_STORE) ? STORES : hints.get(code);
   const next = hint ?? "correct it and run it again";
   return { exitCode: exitCodeOfStatus(status), code, message, next };
 }

@@ -99,7 +99,9 @@ async function meantBy(
     const { commandPaths } = await import("./program.ts");
     const { default: leven } = await import("leven");
     const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
-    return commandsMeant(paths, {
+    // Not the group that was typed.
+    const others = paths.filter((path) => path.join(" ") !== known.join(" "));
+    return commandsMeant(others, {
       words: argv.filter((word) => !word.startsWith("-")),
       known: known.length,
       isNear: (one, other) => leven(one, other) <= one.length / LETTERS_FOR_AN_ERROR,
@@ -123,7 +125,7 @@ async function meantBy(
 
 /** Of all options the one that was typed with one dash, or those that begin with the one letter of `-d`. */
 function longsOf(longs: readonly string[], typed: string, argv: readonly string[]): readonly string[] {
-  const others = OTHER_NAMES[typed.slice(1)] ?? [];
+  const others = OTHER_NAMES.get(typed.slice(1)) ?? [];
   const attempts = [
     longs.filter((long) => argv.includes(long.slice(1))),
     longs.filter((long) => others.includes(long.slice(2))),
@@ -133,17 +135,19 @@ function longsOf(longs: readonly string[], typed: string, argv: readonly string[
 }
 
 /** Names that other tools have for a word of these options. */
-const OTHER_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
-  body: ["payload"],
-  d: ["detach"],
-  data: ["payload"],
-  header: ["timestamp", "signature"],
-  headers: ["timestamp", "signature"],
-};
+const OTHER_NAMES: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    body: ["payload"],
+    d: ["detach"],
+    data: ["payload"],
+    header: ["timestamp", "signature"],
+    headers: ["timestamp", "signature"],
+  }),
+);
 
 /** Of all options those that begin with what was typed, or have it as a word, by this name or another. */
 function optionsMeant(longs: readonly string[], typed: string): readonly string[] {
-  const names = new Set([typed, ...(OTHER_NAMES[typed] ?? [])]);
+  const names = new Set([typed, ...(OTHER_NAMES.get(typed) ?? [])]);
   return longs.filter(
     (long) =>
       long.startsWith(`--${typed}-`) ||
@@ -155,29 +159,33 @@ function optionsMeant(longs: readonly string[], typed: string): readonly string[
 }
 
 /** Verbs that other tools have for those of this one. */
-const OTHER_VERBS: Readonly<Record<string, readonly string[] | undefined>> = {
-  show: ["get", "list"],
-  view: ["get", "show", "list"],
-  ls: ["list"],
-  new: ["create", "add"],
-  make: ["create", "add"],
-  add: ["create"],
-  create: ["add"],
-  delete: ["remove", "revoke", "retire"],
-  rm: ["remove", "delete"],
-  run: ["start"],
-};
+const OTHER_VERBS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    show: ["get", "list"],
+    view: ["get", "show", "list"],
+    ls: ["list"],
+    new: ["create", "add"],
+    make: ["create", "add"],
+    add: ["create"],
+    create: ["add"],
+    delete: ["remove", "revoke", "retire"],
+    rm: ["remove", "delete"],
+    run: ["start"],
+  }),
+);
 
 /** Where what other tools have in a group of theirs is here. */
-const ELSEWHERE: Readonly<Record<string, readonly string[] | undefined>> = {
-  "orders pay": ["sandbox pay"],
-  "orders cancel": ["sandbox pay"],
-  "sessions pay": ["sandbox pay"],
-  "sessions cancel": ["sandbox pay"],
-  "webhooks list": ["endpoints list", "events list", "deliveries list"],
-  "webhooks add": ["endpoints add"],
-  "webhooks create": ["endpoints add"],
-};
+const ELSEWHERE: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    "orders pay": ["sandbox pay"],
+    "orders cancel": ["sandbox pay"],
+    "sessions pay": ["sandbox pay"],
+    "sessions cancel": ["sandbox pay"],
+    "webhooks list": ["endpoints list", "events list", "deliveries list"],
+    "webhooks add": ["endpoints add"],
+    "webhooks create": ["endpoints add"],
+  }),
+);
 
 type Paths = readonly (readonly string[])[];
 
@@ -192,7 +200,7 @@ function commandsMeant(
     isNear,
   }: { readonly words: readonly string[]; readonly known: number; readonly isNear: Same },
 ): readonly string[] {
-  const elsewhere = ELSEWHERE[words.slice(0, 2).join(" ")];
+  const elsewhere = ELSEWHERE.get(words.slice(0, 2).join(" "));
   if (elsewhere !== undefined) return elsewhere;
   const rest = words.slice(known);
   const isAt = (path: readonly string[], typed: readonly string[], same: Same = isSame): boolean =>
@@ -218,7 +226,7 @@ function commandsMeant(
       const typed = words.slice(0, path.length);
       return path.length > 1 && path.every((word) => typed.some((one) => isSame(word, one)));
     }),
-    ...(OTHER_VERBS[rest[0] ?? ""] ?? []).map(ofVerb),
+    ...(OTHER_VERBS.get(rest[0] ?? "") ?? []).map(ofVerb),
     // Without its group: `start` for `sandbox start`. A group stands for no more words than it has.
     ...[Object.is, isSame].map((same) => below(1, same, isEnough)),
     below(2, isSame),

@@ -263,7 +263,7 @@ export function arranged(program: Command, argv: readonly string[]): readonly st
   while (at < argv.length && (group === program || group.commands.length > 0)) {
     const word = argv[at] ?? "";
     const found = group.commands.find((command) => command.name() === word);
-    const length = PLACES[word] ?? Number(/^--(dir|store)=/.test(word));
+    const length = PLACES.get(word) ?? Number(/^--(dir|store)=/.test(word));
     if (HELP.has(word)) helps = true;
     else if (length > 0) common.push(...argv.slice(at, at + length));
     else if (found === undefined) break;
@@ -282,13 +282,15 @@ export function arranged(program: Command, argv: readonly string[]): readonly st
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
 /** The options of every command, and of those that are about a store; and how many words each takes. */
-const PLACES: Readonly<Record<string, number | undefined>> = {
-  "--json": 1,
-  "--no-color": 1,
-  "--trust-folder": 1,
-  "--dir": 2,
-  "--store": 2,
-};
+const PLACES: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    "--json": 1,
+    "--no-color": 1,
+    "--trust-folder": 1,
+    "--dir": 2,
+    "--store": 2,
+  }),
+);
 
 /** The words of every group and command. Loads all of them, each group alone, as `knownVariables` does. */
 export async function commandPaths(registry: Registry): Promise<readonly (readonly string[])[]> {

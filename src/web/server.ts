@@ -45,16 +45,18 @@ const LIMITS = {
 } as const;
 
 /** Node's parser errors that have a code of their own; all others are `invalid_request`. */
-const PARSER_REFUSALS: Readonly<Record<string, Fault>> = {
-  HPE_HEADER_OVERFLOW: {
-    code: "headers_too_large",
-    message: `the request line and headers may have ${LIMITS.headerBytes} bytes`,
-  },
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    code: "request_timeout",
-    message: `the whole request must arrive within ${LIMITS.requestMs / 1000} s, its headers within ${LIMITS.headersMs / 1000} s`,
-  },
-};
+const PARSER_REFUSALS: ReadonlyMap<string, Fault> = new Map(
+  Object.entries({
+    HPE_HEADER_OVERFLOW: {
+      code: "headers_too_large",
+      message: `the request line and headers may have ${LIMITS.headerBytes} bytes`,
+    },
+    ERR_HTTP_REQUEST_TIMEOUT: {
+      code: "request_timeout",
+      message: `the whole request must arrive within ${LIMITS.requestMs / 1000} s, its headers within ${LIMITS.headersMs / 1000} s`,
+    },
+  }),
+);
 
 /** What is wrong with a request that could not be read. */
 export type Fault = Pick<Unreadable, "code" | "message">;
@@ -339,7 +341,7 @@ async function send(
 
 /** What Node's parser says is wrong. */
 function parserFault(error: NodeJS.ErrnoException): Fault {
-  const known = PARSER_REFUSALS[error.code ?? ""];
+  const known = PARSER_REFUSALS.get(error.code ?? "");
   return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
 }
 

@@ -190,20 +190,22 @@ async function requestOf(
 }
 
 /** The options by the fields that a refusal begins with. */
-const FLAGS: Readonly<Record<string, string>> = {
-  "match.method": "--method",
-  "match.path": "--path",
-  "match.event_type": "--event",
-  "match.event_id": "--event",
-  "match.endpoint_id": "--endpoint",
-  latency_ms: "--latency",
-  retry_after_s: "--retry-after",
-  status: "--status",
-};
+const FLAGS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "match.method": "--method",
+    "match.path": "--path",
+    "match.event_type": "--event",
+    "match.event_id": "--event",
+    "match.endpoint_id": "--endpoint",
+    latency_ms: "--latency",
+    retry_after_s: "--retry-after",
+    status: "--status",
+  }),
+);
 
 function withFlag(message: string): string {
   const [field = "", ...rest] = message.split(": ");
-  return [FLAGS[field] ?? field, ...rest].join(": ");
+  return [FLAGS.get(field) ?? field, ...rest].join(": ");
 }
 
 async function endOf(

@@ -58,50 +58,52 @@ const ERRORS: Readonly<Record<DeliveryError, LikelyCause>> = {
 };
 
 /** What an answer most likely means, the exact status before its hundreds. */
-const STATUSES: Readonly<Record<string, LikelyCause>> = {
-  "3xx": {
-    cause: "redirects are not followed: give the endpoint the address that it leads to",
-    next: "checkout endpoints add <url>",
-  },
-  "400": {
-    cause:
-      "the receiver refused it: most often its check of the signature, with another secret or a parsed body",
-    next: "checkout endpoints secret <endpoint_id>",
-  },
-  "401": {
-    cause: "the receiver refused the signature, or asks for a login that webhooks do not have",
-    next: "checkout endpoints secret <endpoint_id>",
-  },
-  "403": {
-    cause:
-      "the receiver refused the signature, or its protection against forged forms (CSRF) is on for this route",
-    next: "checkout endpoints secret <endpoint_id>",
-  },
-  "404": { cause: "the receiver has no such path", next: "checkout endpoints list" },
-  "405": { cause: "the path is there, but not for POST", next: "checkout endpoints list" },
-  "410": {
-    cause: "the receiver says that it is gone, so the endpoint was disabled",
-    next: "checkout endpoints enable <endpoint_id>",
-  },
-  "413": {
-    cause: "the receiver limits bodies to less than an event has",
-    next: "checkout events get <event_id>",
-  },
-  "415": {
-    cause: "the receiver does not take application/json on this route",
-    next: "checkout events get <event_id>",
-  },
-  "429": {
-    cause: "the receiver limits its rate; its Retry-After is honoured",
-    next: "checkout deliveries list",
-  },
-  "4xx": { cause: "the receiver refused it; its answer says why", next: "checkout deliveries list" },
-  "5xx": {
-    cause: "the receiver failed: look at its own log, and at the answer that it gave",
-    next: "checkout deliveries list",
-  },
-  other: { cause: "only a 2xx counts as taken", next: "checkout deliveries list" },
-};
+const STATUSES: ReadonlyMap<string, LikelyCause> = new Map(
+  Object.entries({
+    "3xx": {
+      cause: "redirects are not followed: give the endpoint the address that it leads to",
+      next: "checkout endpoints add <url>",
+    },
+    "400": {
+      cause:
+        "the receiver refused it: most often its check of the signature, with another secret or a parsed body",
+      next: "checkout endpoints secret <endpoint_id>",
+    },
+    "401": {
+      cause: "the receiver refused the signature, or asks for a login that webhooks do not have",
+      next: "checkout endpoints secret <endpoint_id>",
+    },
+    "403": {
+      cause:
+        "the receiver refused the signature, or its protection against forged forms (CSRF) is on for this route",
+      next: "checkout endpoints secret <endpoint_id>",
+    },
+    "404": { cause: "the receiver has no such path", next: "checkout endpoints list" },
+    "405": { cause: "the path is there, but not for POST", next: "checkout endpoints list" },
+    "410": {
+      cause: "the receiver says that it is gone, so the endpoint was disabled",
+      next: "checkout endpoints enable <endpoint_id>",
+    },
+    "413": {
+      cause: "the receiver limits bodies to less than an event has",
+      next: "checkout events get <event_id>",
+    },
+    "415": {
+      cause: "the receiver does not take application/json on this route",
+      next: "checkout events get <event_id>",
+    },
+    "429": {
+      cause: "the receiver limits its rate; its Retry-After is honoured",
+      next: "checkout deliveries list",
+    },
+    "4xx": { cause: "the receiver refused it; its answer says why", next: "checkout deliveries list" },
+    "5xx": {
+      cause: "the receiver failed: look at its own log, and at the answer that it gave",
+      next: "checkout deliveries list",
+    },
+    other: { cause: "only a 2xx counts as taken", next: "checkout deliveries list" },
+  }),
+);
 
 /** Why a try most likely failed; undefined where it did not, or has not ended. */
 export function likelyCause({
@@ -113,7 +115,9 @@ export function likelyCause({
     return { cause: `the injected fault ${fault}`, next: "checkout faults list" };
   if (error !== null) return ERRORS[error];
   if (status === null || isSuccess(status)) return undefined;
-  return STATUSES[status] ?? STATUSES[`${String(status)[0] ?? ""}xx`] ?? STATUSES["other"];
+  return (
+    STATUSES.get(String(status)) ?? STATUSES.get(`${String(status)[0] ?? ""}xx`) ?? STATUSES.get("other")
+  );
 }
 
 /** A line on a delivery: one of its tries, or, without one, what becomes of it. */

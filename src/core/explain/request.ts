@@ -128,24 +128,26 @@ const GOT = "; got ";
 
 /** The header that a check reads, as it came; null where there is none. */
 function receivedOf(code: string, { headers }: RefusedRequest): string | null {
-  const name = HEADER_OF[code];
+  const name = HEADER_OF.get(code);
   if (name === undefined) return null;
   const value = keptHeader(headers, name);
   return value === undefined ? `no ${name} header` : `${name}: ${value}`;
 }
 
-const HEADER_OF: Readonly<Record<string, string>> = {
-  credential_missing: "authorization",
-  credential_invalid: "authorization",
-  environment_not_allowed: "authorization",
-  production_approval_missing: "authorization",
-  host_not_allowed: "host",
-  origin_not_allowed: "origin",
-  unsupported_content_type: "content-type",
-  idempotency_key_missing: "idempotency-key",
-  idempotency_key_invalid: "idempotency-key",
-  idempotency_key_reused: "idempotency-key",
-};
+const HEADER_OF: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    credential_missing: "authorization",
+    credential_invalid: "authorization",
+    environment_not_allowed: "authorization",
+    production_approval_missing: "authorization",
+    host_not_allowed: "host",
+    origin_not_allowed: "origin",
+    unsupported_content_type: "content-type",
+    idempotency_key_missing: "idempotency-key",
+    idempotency_key_invalid: "idempotency-key",
+    idempotency_key_reused: "idempotency-key",
+  }),
+);
 
 /** The Idempotency-Key that a refused request is kept with; null where it had none. */
 export function refusedKey({ refused }: Pick<LoggedRequest, "refused">): string | null {

@@ -164,17 +164,19 @@ function markdownItem(item: ChecklistItem): string[] {
   ];
 }
 
-const XML_NAMES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&apos;",
-};
+const XML_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "'": "&apos;",
+  }),
+);
 
 /** Text in XML: no markup, no secret, and no character that XML does not have. */
 function xml(text: string): string {
-  return shown(text).replace(/[&<>"']/g, (character) => XML_NAMES[character] ?? "");
+  return shown(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
 }
 
 /** Text between backticks; the text may hold backticks too. */

@@ -33,20 +33,24 @@ const OF_NO_STORE: ReadonlySet<string> = new Set([
 ]);
 
 /** How the rows of a store are found where they do not name it themselves. */
-const OF_STORE: Readonly<Record<string, string>> = {
-  merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
-  stores: "id = ?",
-  attempts: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
-  page_views: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
-  late_results: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
-  delivery_attempts: "delivery_id IN (SELECT id FROM deliveries WHERE store_id = ?)",
-};
+const OF_STORE: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    merchants: "id = (SELECT merchant_id FROM stores WHERE id = ?)",
+    stores: "id = ?",
+    attempts: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
+    page_views: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
+    late_results: "checkout_id IN (SELECT id FROM checkouts WHERE store_id = ?)",
+    delivery_attempts: "delivery_id IN (SELECT id FROM deliveries WHERE store_id = ?)",
+  }),
+);
 
 /** Rows that are no state to come back to: keys that end with their drill, and tries that are under way. */
-const KEPT: Readonly<Record<string, string>> = {
-  credentials: "for_drill = 0",
-  delivery_attempts: "finished_at IS NOT NULL",
-};
+const KEPT: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    credentials: "for_drill = 0",
+    delivery_attempts: "finished_at IS NOT NULL",
+  }),
+);
 
 /** The tables whose rows belong to stores, with their columns as they are now. */
 export function copiedTables(connection: Connection): readonly CopiedTable[] {
@@ -102,9 +106,10 @@ export function selectRows(
   { name, columns, isOrdered }: CopiedTable,
   of: RowsOf,
 ): IterableIterator<Row> {
-  const conditions = [KEPT[name], of === "all" ? undefined : (OF_STORE[name] ?? "store_id = ?")].filter(
-    Boolean,
-  );
+  const conditions = [
+    KEPT.get(name),
+    of === "all" ? undefined : (OF_STORE.get(name) ?? "store_id = ?"),
+  ].filter(Boolean);
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const order = isOrdered ? "ORDER BY rowid" : "";
   const select = statementOf(connection, `SELECT ${columns.join(", ")} FROM ${name} ${where} ${order}`);

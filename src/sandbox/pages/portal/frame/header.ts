@@ -36,7 +36,7 @@ export function menu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const texts = FRAME_TEXTS[view.language];
   const { open, failing, launch } = menuCounts(context, view.storeId);
-  const counts: Readonly<Record<string, Html>> = {
+  const counts: Readonly<Partial<Record<Place, Html>>> = {
     "/checkouts": open === "0" ? html`` : count(open, texts.open),
     "/webhooks":
       failing === 0
@@ -55,6 +55,8 @@ export function menu(context: PortalContext, view: View): Html {
     </ul>
   </nav>`;
 }
+
+type Place = (typeof ENTRIES)[number][0];
 
 const ENTRIES = [
   ["/start", "start"],
