@@ -42,7 +42,7 @@ test(`a page of another origin changes nothing, reads nothing and writes no row,
   await own.click("form.act button:has-text('Freeze')");
   await own.waitForLoadState();
   expect(changedTables(before, stored())).toContain("stores");
-}, 240_000);
+});
 
 /** A real sandbox, a browser that is signed in to it in both roles, and servers of an attacker beside it. */
 async function openSite() {

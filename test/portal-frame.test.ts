@@ -68,7 +68,7 @@ test("the code leaves the address at once, and goes to nobody in a Referer, a hi
   expect(await page.evaluate("document.referrer + document.title + location.href")).not.toContain(code);
   expect(await page.evaluate("document.cookie")).toBe("");
   expect(complaints).toEqual([]);
-}, 60_000);
+});
 
 test("without JavaScript the link is pasted into the form, and everything of the frame works", async () => {
   const { visit, link, home } = await openSite();
@@ -85,7 +85,7 @@ test("without JavaScript the link is pasted into the form, and everything of the
   expect(page.url()).toMatch(/\/portal\/sign-in$/);
   await page.goto(`${home}/clock`);
   expect(await page.textContent("h1")).toBe("Sign in");
-}, 60_000);
+});
 
 /** A browser leaves the focus in a closed dialog until it draws the page again. */
 const KEY_IN_CLOSED_DIALOG = `
@@ -146,7 +146,7 @@ test("keys lead, and none does while something is typed, or where they are switc
   expect(await page.evaluate("document.activeElement.id")).not.toBe("search");
   expect(await page.locator("dialog").count()).toBe(0);
   expect(complaints).toEqual([]);
-}, 60_000);
+});
 
 test("times are in the browser's zone, the store's clock goes on, and a command can be copied", async () => {
   const { cwd, visit, link, home } = await openSite();
@@ -166,7 +166,7 @@ test("times are in the browser's zone, the store's clock goes on, and a command 
   await closed.click("button.copier");
   await closed.waitForSelector("button.copier:has-text('Copied')");
   expect(await closed.evaluate("navigator.clipboard.readText()")).toBe("checkout open");
-}, 60_000);
+});
 
 test("a row of a list has its date, and a line of a story stands below it, in the browser's zone, and in UTC without JavaScript", async () => {
   const { cwd, visit, link, home, complaints } = await openSite();
@@ -209,7 +209,7 @@ test("a row of a list has its date, and a line of a story stands below it, in th
     expect(days.size).toBeGreaterThan(1);
   }
   expect(complaints).toEqual([]);
-}, 60_000);
+});
 
 test("the frame, the pages for signing in and refusals have no failing of accessibility, from 320 px on", async () => {
   const { cwd, sandbox, visit, link, home, complaints } = await openSite();
@@ -253,7 +253,7 @@ test("the frame, the pages for signing in and refusals have no failing of access
     await check("doubled text");
   }
   expect(complaints).toEqual([]);
-}, 120_000);
+});
 
 function adminTokenIn(cwd: string): string {
   const text = readFileSync(join(cwd, ".checkout", "admin.json"), "utf8");

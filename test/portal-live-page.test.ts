@@ -205,7 +205,7 @@ test("eight windows side by side, and a ninth page loads", async () => {
   const states = await Promise.all(pages.map((one) => one.getAttribute("#live", "data-state")));
   expect(states).toEqual([...Array<string>(4).fill("crowded"), ...Array<string>(4).fill("live")]);
   const ninth = await page.context().newPage();
-  const answer = await ninth.goto(`${home}/clock`, { timeout: 5000 });
+  const answer = await ninth.goto(`${home}/clock`);
   expect(answer?.status()).toBe(200);
   expect(shop.complaints).toEqual([]);
 });
