@@ -90,6 +90,11 @@ test("a refused request names the field as the wire has it", () => {
     ["recordBrowserReturn", { return_url: "http://localhost", steps: [{}] }, /^steps\.0\.name: /],
     ["listEvents", { wait_ms: "soon" }, /^wait_ms: .*NaN/],
     ["listEvents", { limit: "1001" }, /^limit: Too big/],
+    [
+      "listEvents",
+      { type: "order.paid" },
+      /^type: expected order\.<status> or .*webhook\.test; got "order\.paid"/,
+    ],
     ["listEvents", { checkoutId: ID }, /^the query: Unrecognized key: "checkoutId"/],
   ] as const;
   for (const [name, body, message] of rows) {

@@ -89,8 +89,16 @@ function refuseIssue(
   const field = issue === undefined || issue.path.length === 0 ? whole : issue.path.join(".");
   return refuse(
     "invalid_parameter",
-    `${field}: ${issue?.message ?? "is invalid"}; got ${printableLiteral(body)}`,
+    `${field}: ${issue?.message ?? "is invalid"}; got ${printableLiteral(valueAt(body, issue?.path ?? []) ?? body)}`,
   );
+}
+
+/** What stands at a place of a body; undefined where nothing does. */
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => {
+    const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+    return isThere ? (value as Readonly<Record<PropertyKey, unknown>>)[key] : undefined;
+  }, body);
 }
 
 /** The body or the query of an operation as it goes over the wire; undefined where it reads nothing. */

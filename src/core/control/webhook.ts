@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { DELIVERY_ERRORS, DELIVERY_STATES } from "../webhook/delivery.ts";
-import { PAUSED_BY } from "../webhook/endpoint.ts";
+import { AN_EVENT_TYPE, EVENT_TYPES, PAUSED_BY } from "../webhook/endpoint.ts";
 import { DELIVERY_ACTIONS } from "../fault/fault.ts";
 import { metFault } from "../fault/operations.ts";
 import { moment, namedMoment, storeOperation, wholeInQuery, type DomainOf } from "./operation.ts";
@@ -126,7 +126,9 @@ const endpointQuery = z.strictObject({
 /** Without `since` the newest ones are meant. */
 const eventsQuery = z.strictObject({
   since: z.optional(wholeInQuery(0)),
-  type: z.optional(z.string()),
+  type: z.optional(
+    z.string().check(z.refine((type) => EVENT_TYPES.includes(type), `expected ${AN_EVENT_TYPE}`)),
+  ),
   checkoutId: z.optional(z.uuid()),
   limit: z.optional(wholeInQuery(1, MAX_PAGE)),
   waitMs: z.optional(wholeInQuery(0, MAX_EVENT_WAIT_MS)),
