@@ -57,9 +57,13 @@ function rowsOf(database: Database.Database, storeId: string, which: "own" | "ot
         const isOwn = own.has(row["store_id"] ?? row["checkout_id"] ?? row["delivery_id"] ?? row["id"]);
         return table === "merchants" || isOwn === (which === "own");
       });
-      const shown = mine.map((row) =>
-        JSON.stringify(row, (name, value: unknown) => (SEALED.has(name) ? 0 : value)),
-      );
+      // Where a place was taken since, all rows of the store go behind it together; events have a floor in place of that.
+      const first = table === "events" || which === "others" ? 0 : Number(mine[0]?.["position"]);
+      const shownAs = (name: string, value: unknown): unknown => {
+        if (SEALED.has(name)) return 0;
+        return name === "position" ? Number(value) - first : value;
+      };
+      const shown = mine.map((row) => JSON.stringify(row, shownAs));
       // A restore puts rows of a store behind those of others; their order among themselves stays.
       return [table, which === "own" ? shown : shown.toSorted()];
     }),
