@@ -35,6 +35,7 @@ const DUE: ToldDelivery = {
   cause: "event",
   state: "due",
   nextAt: 0,
+  isHeld: false,
   tries: [],
 };
 const TERMS = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
@@ -518,6 +519,9 @@ test("an event and a delivery say why they did not arrive, and what to type", as
   expect(deliveryLines({ ...DUE, endpointId }).map(({ entry }) => entry.text)).toEqual([
     `delivery to endpoint ${endpointId} waits, for earlier events or its time; it is due then`,
   ]);
+  expect(deliveryLines({ ...DUE, endpointId, isHeld: true }).map(({ entry }) => entry.text)).toEqual([
+    `delivery to endpoint ${endpointId} waits: its endpoint is paused (checkout endpoints list says why)`,
+  ]);
   expect(told.kind).toBe("delivery");
   expect(told.summary).toContain(
     "delivery of order.created: due after 1 try; nothing answers at this address",
@@ -613,7 +617,9 @@ test("what is named after a command with --store is about that store too", async
   const named = JSON.parse((await harness.run(["explain", "o-2", ...inTea, "--json"])).stdout) as {
     readonly next: readonly string[];
   };
-  expect(named.next).toEqual([expect.stringMatching(/^checkout sandbox pay \S+ --store "Tea Shop"$/)]);
+  expect(named.next).toEqual([
+    expect.stringMatching(/^checkout sandbox pay \S+ --outcome succeeded --store "Tea Shop"$/),
+  ]);
   const [next = ""] = named.next;
   const [, ...words] = next.replace(' --store "Tea Shop"', "").split(" ");
   expect((await harness.run([...words, "--outcome", "succeeded", ...inTea])).code).toBe(0);

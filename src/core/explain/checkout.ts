@@ -147,7 +147,7 @@ const MEANING: Readonly<Record<Status, (expires: string) => string>> = {
 
 function nextOf({ id, status }: Checkout, deliveries: readonly ToldDelivery[]): readonly string[] {
   const pays = status === "created" || status === "pending";
-  return [...(pays ? [`checkout sandbox pay ${id}`] : []), ...helpOf(deliveries)];
+  return [...(pays ? [`checkout sandbox pay ${id} --outcome succeeded`] : []), ...helpOf(deliveries)];
 }
 
 /** What helps the first delivery that failed. */

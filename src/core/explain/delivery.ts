@@ -24,6 +24,8 @@ export type ToldDelivery = {
   readonly cause: DeliveryCause;
   readonly state: DeliveryState;
   readonly nextAt: number;
+  /** Whether it waits for its endpoint, which is paused. */
+  readonly isHeld: boolean;
   readonly tries: readonly ToldTry[];
 };
 
@@ -125,7 +127,7 @@ export type DeliveryLine = { readonly entry: StoryEntry; readonly attempt: ToldT
 
 /** The tries of a delivery, and the next one, below its event. */
 export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
-  const { id, eventId, endpointId, cause, state, nextAt, tries } = delivery;
+  const { id, eventId, endpointId, cause, state, nextAt, isHeld, tries } = delivery;
   const told = tries.map((attempt, index) => {
     const { startedAt: at, status, milliseconds: durationMs } = attempt;
     const text = tryText(cause, attempt, tries[index - 1]);
@@ -140,6 +142,10 @@ export function deliveryLines(delivery: ToldDelivery): readonly DeliveryLine[] {
   if (state === "dropped")
     return [...told, line(`${name === undefined ? "" : `${name} `}dropped: it is not delivered`)];
   if (state !== "due" || tries.some((one) => one.status === null && one.error === null)) return told;
+  if (isHeld) {
+    const what = name ?? "the next try";
+    return [...told, line(`${what} waits: its endpoint is paused (checkout endpoints list says why)`)];
+  }
   return [
     ...told,
     line(

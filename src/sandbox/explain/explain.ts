@@ -7,6 +7,7 @@ import {
   type ToldCheckout,
 } from "../../core/explain/checkout.ts";
 import { differencesOf, explainRequest, refusedKey, type Met } from "../../core/explain/request.ts";
+import type { ToldDelivery } from "../../core/explain/delivery.ts";
 import type { CheckoutStory, ToldRequest } from "../../core/explain/timeline.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
@@ -26,7 +27,8 @@ export type ExplainContext = ServiceContext & {
 };
 
 /** A delivery with its tries, as the state has them. */
-type ReadDelivery = Omit<Delivery, "tries"> & { readonly tries: readonly DeliveryAttempt[] };
+type ReadDelivery = Omit<Delivery, "tries"> &
+  Pick<ToldDelivery, "isHeld"> & { readonly tries: readonly DeliveryAttempt[] };
 
 /** A checkout with its story, whose deliveries are whole. */
 export type ReadCheckout = Pick<ToldCheckout, "checkout"> & {
@@ -242,5 +244,6 @@ function ofDelivery({ context: { store }, storeId, id }: Looking): Explanation |
 }
 
 function readDelivery(store: Store, delivery: Delivery): ReadDelivery {
-  return { ...delivery, tries: store.deliveryAttempts.of(delivery.id) };
+  const isHeld = store.endpoints.find(delivery.endpointId)?.state === "paused";
+  return { ...delivery, isHeld, tries: store.deliveryAttempts.of(delivery.id) };
 }
