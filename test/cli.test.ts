@@ -234,7 +234,7 @@ test("a hint is what to type next, also where npx was used, and repeats no mista
     const plain = await harness.run([...argv, "--json"]);
     expect([argv, json(plain.stderr)["next"]]).toEqual([argv, next]);
     const npx = await harness.run(argv, { env: { npm_command: "exec" } });
-    const typed = next.replace(/^checkout /, "npx checkout ");
+    const typed = next.replace(/(^|and )checkout /g, "$1npx checkout ");
     expect([argv, npx.stderr.trimEnd().split("\n").at(-1)]).toEqual([argv, `  → ${typed}`]);
   }
 });
@@ -292,7 +292,33 @@ test("npx stands before our commands in a hint, and before nothing that somebody
     "run npx checkout orders create",
   );
   expect(check("check the id; checkout whoami shows it")).toBe("check the id; npx checkout whoami shows it");
+  expect(check("checkout requests list and checkout events list show ids (checkout whoami)")).toBe(
+    "npx checkout requests list and npx checkout events list show ids (npx checkout whoami)",
+  );
+  expect(check("an order or checkout session")).toBe("an order or checkout session");
   expect(check("use that checkout, or another")).toBe("use that checkout, or another");
+});
+
+test("what is shown has its hints as they are typed, and nothing else", async () => {
+  const stdout = new PassThrough({ encoding: "utf8" });
+  const printer = createPrinter(
+    { stdout, stderr: stdout, env: { npm_command: "exec", FORCE_COLOR: "1" } },
+    { json: false },
+  );
+  const { cyan } = printer.style;
+  const text = `checkout of order-1\n  → checkout explain x\n  ${cyan("→")} see checkout doctor\nnote  → checkout y`;
+  await printer.result({}, () => text);
+  expect(stdout.read()).toBe(
+    `checkout of order-1\n  → npx checkout explain x\n  ${cyan("→")} see npx checkout doctor\nnote  → checkout y\n`,
+  );
+});
+
+test("one wait within another has no spinner of its own", async () => {
+  const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns: 80 });
+  const world = { ...REAL, interactive: true, stderr, onStop: () => () => undefined };
+  const context = { world, printer: createPrinter({ stdout: stderr, stderr, env: {} }, { json: false }) };
+  await whileWaiting(context, {}, () => whileWaiting(context, {}, () => Promise.resolve()));
+  expect(stderr.read()).not.toContain("Multiple concurrent spinners");
 });
 
 test("a terminal that says that it is 0 wide gets no spinner", async () => {

@@ -171,6 +171,8 @@ const OTHER_VERBS: ReadonlyMap<string, readonly string[]> = new Map(
     delete: ["remove", "revoke", "retire"],
     rm: ["remove", "delete"],
     run: ["start"],
+    resend: ["replay"],
+    retry: ["replay"],
   }),
 );
 
@@ -184,6 +186,10 @@ const ELSEWHERE: ReadonlyMap<string, readonly string[]> = new Map(
     "webhooks list": ["endpoints list", "events list", "deliveries list"],
     "webhooks add": ["endpoints add"],
     "webhooks create": ["endpoints add"],
+    up: ["sandbox start"],
+    serve: ["sandbox start"],
+    down: ["sandbox stop"],
+    ps: ["sandbox status"],
   }),
 );
 
@@ -200,7 +206,7 @@ function commandsMeant(
     isNear,
   }: { readonly words: readonly string[]; readonly known: number; readonly isNear: Same },
 ): readonly string[] {
-  const elsewhere = ELSEWHERE.get(words.slice(0, 2).join(" "));
+  const elsewhere = ELSEWHERE.get(words.slice(0, 2).join(" ")) ?? ELSEWHERE.get(words[0] ?? "");
   if (elsewhere !== undefined) return elsewhere;
   const rest = words.slice(known);
   const isAt = (path: readonly string[], typed: readonly string[], same: Same = isSame): boolean =>

@@ -60,21 +60,22 @@ export function createPrinter(
   const style = styles(!json && hasColour(world.stdout, world));
   const talkStyle = styles(!json && hasColour(world.stderr, world));
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
+  const shown = (text: string): string => hintsAsTyped(text, world);
   const errorLine = (text: string): void => void world.stderr.write(`${redactSecrets(hide(text))}\n`);
   return {
     style,
     width: widthOf(world.stdout) || USUAL_WIDTH,
     result: async (value, text) => {
-      resultLine(json ? jsonLine(value) : await text());
+      resultLine(json ? jsonLine(value) : shown(await text()));
       return DONE;
     },
-    line: (value, text) => resultLine(json ? jsonLine(value) : text()),
+    line: (value, text) => resultLine(json ? jsonLine(value) : shown(text())),
     exact: (text) => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return DONE;
     },
     talk: (text) => {
-      if (!json) errorLine(text);
+      if (!json) errorLine(shown(text));
     },
     trace: errorLine,
     traceOnce: (text) => {
@@ -104,9 +105,17 @@ export function calledAs({ env }: Pick<World, "env">): string {
 /** A hint with its commands as they have to be typed. What stands behind a quotation mark is not ours. */
 export function asTyped(next: string, world: Pick<World, "env">): string {
   const [ours = ""] = /^[^'"]*/.exec(next) ?? [];
-  const command = /(?<=^|[:;] |\brun )checkout (?=[a-z-])/g;
+  const command = /(?<=^|[:;(] ?|\b(?:run|and|or|see) )checkout (?=[a-z-])(?!session\b)/g;
   return ours.replace(command, `${calledAs(world)} `) + next.slice(ours.length);
 }
+
+/** The hints of a text, each behind an arrow at the beginning of its line, with their commands as they have to be typed. */
+function hintsAsTyped(text: string, world: Pick<World, "env">): string {
+  return text.replace(HINT, (_all, arrow: string, next: string) => arrow + asTyped(next, world));
+}
+
+/** The arrow may be coloured. */
+const HINT = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
 
 /** Fields one below the other, their values aligned, everything from outside escaped. Labels are ours, and ASCII. */
 export function fieldLines(fields: readonly Field[]): string {

@@ -165,6 +165,9 @@ export async function onceThere<Seen>(
 /** What an exchange is given while a command waits for it. */
 export type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
 
+/** The terminals that have a spinner: one is enough for all that is waited for. */
+const SPINNING = new WeakSet<NodeJS.WritableStream>();
+
 /** Runs an exchange with a spinner where someone looks on; Ctrl-C aborts it. */
 export async function whileWaiting<Result>(
   { world, printer }: Pick<Context, "world" | "printer">,
@@ -175,7 +178,8 @@ export async function whileWaiting<Result>(
   const unsubscribe = world.onStop(() => interruption.abort());
   // Where a terminal says that it is 0 wide, ora divides by that and never ends.
   const spins = world.interactive && options.json !== true && widthOf(world.stderr) > 0 && !isPlain(world);
-  const spinner = spins ? await startSpinner(world.stderr) : undefined;
+  const spinner = spins && !SPINNING.has(world.stderr) ? await startSpinner(world.stderr) : undefined;
+  if (spinner !== undefined) SPINNING.add(world.stderr);
   const above = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
     write(text);
@@ -193,6 +197,7 @@ export async function whileWaiting<Result>(
   try {
     return await run({ signal: interruption.signal, observer });
   } finally {
+    if (spinner !== undefined) SPINNING.delete(world.stderr);
     spinner?.stop();
     unsubscribe();
   }

@@ -160,6 +160,8 @@ async function requestOf(
 ): Promise<Outcome<RequestOf<"addFault">, Problem>> {
   const action = FAULT_ACTIONS.find((known) => known === text);
   const { profile, event, until, status, latency: latencyMs, retryAfter: retryAfterS, times, seed } = options;
+  if (FAULT_PROFILES.some((known) => known === text))
+    return failUsage(`${text} is a profile, and no action`, `checkout faults add --profile ${text}`);
   if (action === undefined && (text !== undefined || profile === undefined))
     return failUsage(
       `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : gotAction(text)}`,

@@ -51,7 +51,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
   const problem = exchangeProblem(exchange);
   const known = problem.code === "session_not_found" || problem.code === "invalid_session_id";
   const next = known
-    ? "check the id; checkout whoami shows which service and store were asked"
+    ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show them" : ""}; checkout whoami shows which service and store were asked`
     : (nextAfterError(problem) ?? "run the command again; checkout whoami shows which service was asked");
   return fail(withExplanation({ ...problem, next }, settings));
 }

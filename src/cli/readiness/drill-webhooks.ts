@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { fillIn } from "../../client/drills/order-view.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { callControl, type ControlTarget } from "../../client/control/control.ts";
 import { whileLeased } from "../../client/control/lease.ts";
@@ -111,5 +112,5 @@ function orderLine(order: EndpointDrill["order"], orderView: string | undefined)
     return "Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.";
   if (order === null)
     return "Only webhook.test was sent: the endpoint has not accepted an event of an order yet. Let your shop create one, and run this again.";
-  return `Forged events of order ${printableLiteral(order.orderId)} (${order.id}) were sent. See that it has not changed: ${printable(orderView)}`;
+  return `Forged events of order ${printableLiteral(order.orderId)} (${order.id}) were sent. See that it has not changed: ${printable(fillIn(orderView, order, encodeURIComponent))}`;
 }

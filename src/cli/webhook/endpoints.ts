@@ -207,7 +207,7 @@ function notTaken({ eventId }: AnswerOf<"showEvent">, delivery: DeliveryEntry): 
     exitCode: EXIT.failed,
     code: "not_delivered",
     message: `webhook.test was not accepted: ${result}`,
-    next: `check your receiver, then: checkout events replay ${eventId}`,
+    next: `checkout explain ${delivery.id} shows its answer and the likely cause; then: checkout events replay ${eventId}`,
     details: { event_id: eventId, state: delivery.state, result },
   };
 }

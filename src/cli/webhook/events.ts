@@ -241,7 +241,9 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
     ? "more have failed: the same command goes on"
     : "checkout deliveries list shows how they end";
   return context.printer.result(encodeAnswer("replayFailed", replayed.value), () =>
-    count === 0 ? "nothing has failed since then" : `delivering ${count} again\n${next}`,
+    count === 0
+      ? `nothing has failed for good since ${iso(from.value)}; checkout deliveries list --state due shows what is tried again`
+      : `delivering ${count} again\n${next}`,
   );
 }
 

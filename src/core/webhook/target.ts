@@ -60,7 +60,7 @@ export type Target = {
 
 /** The same address with what lacks in front of it, where that is all. */
 function withScheme(text: string): string {
-  const meant = `http://${text}`;
+  const meant = /^\d{1,5}$/.test(text) ? `http://localhost:${text}` : `http://${text}`;
   if (!/^[\w.[\]:-]+(\/|$)/.test(text) || text.includes("//") || hostSpelledIn(meant) === undefined)
     return "";
   return URL.canParse(meant) ? `; write ${printableLiteral(meant)}` : "";

@@ -38,7 +38,7 @@ export const RETURN_CAUSES = {
   paid_from_the_start:
     "The view says paid before anybody has come back: --paid-when also matches an unpaid order (does paid match unpaid?), or the view shows another order.",
   never_paid:
-    "The order was paid and the view does not say so, so its earlier answers prove nothing. The webhook was not accepted (see checkout deliveries list), --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
+    "The order was paid and the view does not say so, so its earlier answers prove nothing. The webhook, checkout_session.succeeded, was not sent (does checkout endpoints list show an endpoint that takes it?) or not accepted (see checkout deliveries list), your shop acts on order.succeeded alone, --paid-when does not match, or your shop does not know orders that it has not created: create one there, and name it with --checkout.",
   view_unreadable:
     "The view of the order could not be read: it must answer 2xx, or 404 for an unknown order; a command must exit with 0.",
   page_unreachable: "The page did not open: --return-url must be the page that customers return to.",
