@@ -231,7 +231,9 @@ async function buildTesting(): Promise<void> {
   );
   const esm = `import testing from "./testing.cjs";\nexport const { ${names.join(", ")} } = testing;\n`;
   writeFileSync(join(UNFINISHED, "testing.mjs"), esm);
-  for (const letter of ["m", "c"]) writeFileSync(join(UNFINISHED, `testing.d.${letter}ts`), shown);
+  // What `await using` ends is in no library that a target before ESNext has.
+  const declared = `/// <reference lib="esnext.disposable" />\n${shown}`;
+  for (const letter of ["m", "c"]) writeFileSync(join(UNFINISHED, `testing.d.${letter}ts`), declared);
 }
 
 /** The fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */

@@ -175,22 +175,15 @@ test("the packed package is imported, required, bundled and type-checked, its we
   expect(await node("node_modules/hosted-checkout/bin/checkout.cjs", "--version")).toBe(VERSION);
 
   for (const name of ["typed.ts", "typed.mts", "typed.cts"]) write(name, TYPED);
-  const strict = [
-    "--noEmit",
-    "--strict",
-    "--exactOptionalPropertyTypes",
-    "--target",
-    "es2022",
-    "--lib",
-    "es2022",
-  ];
+  const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022"];
   let types = ["--types", ""];
-  const check = (module: string, resolution: string, ...names: string[]): Promise<unknown> =>
-    runFile(
-      process.execPath,
-      [TSC, ...strict, ...types, "--module", module, "--moduleResolution", resolution, ...names],
-      { cwd: project },
-    ).catch((error: { readonly stdout: string }) => Promise.reject(new Error(error.stdout)));
+  let libraries = ["--lib", "es2022"];
+  const check = (module: string, resolution: string, ...names: string[]): Promise<unknown> => {
+    const modules = ["--module", module, "--moduleResolution", resolution];
+    return runFile(process.execPath, [TSC, ...strict, ...libraries, ...types, ...modules, ...names], {
+      cwd: project,
+    }).catch((error: { readonly stdout: string }) => Promise.reject(new Error(error.stdout)));
+  };
   await check("nodenext", "nodenext", "typed.mts", "typed.cts");
   await check("esnext", "bundler", "typed.ts");
 
@@ -200,6 +193,10 @@ test("the packed package is imported, required, bundled and type-checked, its we
   const [imported, required] = [await node("suite.mjs"), await node("suite.cjs")];
   expect([required, imported.slice(38)]).toEqual([imported, '",true,true,"invalid_parameter"]']);
   for (const name of ["suite.ts", "suite.mts", "suite.cts"]) write(name, TYPED_SUITE);
+  // As in a project without @types/node, or with TypeScript 7, which takes in none by itself.
+  libraries = [];
+  await check("nodenext", "nodenext", "suite.mts", "suite.cts");
+  libraries = ["--lib", "es2022"];
   types = ["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")];
   await check("nodenext", "nodenext", "suite.mts", "suite.cts");
   await check("esnext", "bundler", "suite.ts");
