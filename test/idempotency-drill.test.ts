@@ -215,6 +215,9 @@ test("a command that creates nothing shows nothing, and takes no evidence away",
     "creates an order that wa",
   );
   expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry repeats its key"]);
+  expect((await run(DRILL, options)).stdout).toMatch(
+    /\n {2}Nothing was run now; --client-command CMD runs your client/,
+  );
 
   // This program's own command repeats its key, which shows nothing of a client of the merchant's.
   const own = await drill(`"${process.execPath}" "${PROGRAM}" ${create.join(" ")}`);

@@ -96,6 +96,9 @@ test("a secret is printed alone, for the environment, and not for one of several
   expect(third).toMatchObject({ endpoint_id: id, retired: [second, first] });
   expect((await shop.type("endpoints secret")).stdout).toBe(`${String(third["signing_secret"])}\n`);
 
+  // What `listen` left behind is no server of the shop's.
+  await shop.control("/listener", { url: "http://localhost:3002/hooks" });
+  expect((await shop.type("endpoints secret")).stdout).toBe(`${String(third["signing_secret"])}\n`);
   const other = await shop.add("http://localhost:3001/");
   const several = await shop.type("endpoints secret");
   expect([several.code, several.stdout]).toEqual([2, ""]);

@@ -145,7 +145,10 @@ async function evidence(context: Context, control: ControlTarget): Promise<Outco
     json: { ...item, evidence: item.evidence.map(evidenceJson) },
     text: ({ style }) => {
       const lines = item.evidence.map((one) => `  ${printable(evidenceLine(one))}`);
-      const next = verdict === "passed" ? [] : [`  ${style.cyan("→")} ${EXAMPLE}`];
+      const next =
+        verdict === "passed"
+          ? ["  Nothing was run now; --client-command CMD runs your client again."]
+          : [`  ${style.cyan("→")} ${EXAMPLE}`];
       return [`${verdictMark(verdict, style)} ${item.reason}`, ...lines, ...next].join("\n");
     },
   });

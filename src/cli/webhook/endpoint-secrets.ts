@@ -103,11 +103,13 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
-/** The one endpoint that there is. Refuses where there is none, and names them where there are several. */
+/** The one endpoint that there is, beside those of `listen`. Refuses where there is none, and names them where there are several. */
 async function onlyEndpoint(context: Context, options: CommonOptions): Promise<Outcome<string, Problem>> {
   const listed = await callSandbox(context, options, { name: "listEndpoints", body: undefined });
   if (!listed.ok) return listed;
-  const [only, ...more] = listed.value.endpoints;
+  const { endpoints } = listed.value;
+  const servers = endpoints.filter(({ kind }) => kind === "url");
+  const [only, ...more] = servers.length === 0 ? endpoints : servers;
   if (only === undefined) {
     const next = "add one: checkout endpoints add http://localhost:3000/hooks";
     return fail({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });
