@@ -136,7 +136,7 @@ export function nextAfterError({
   readonly code: string;
   readonly message: string;
 }): string | undefined {
-  const [, name = "<name>"] = /^\w+ (\S+) is not active for this store;/.exec(message) ?? [];
+  const [, name = "<name>"] = /^\w+ (\w+) is not active for this store;/.exec(message) ?? [];
   return errorRow(code)?.next?.replace("<name>", name);
 }
 
