@@ -7,9 +7,7 @@ import { median, medianRatio, type Figure } from "./figures.ts";
 import type { Bench } from "./processes.ts";
 
 /** Each order has a row of four tables. */
-const ORDERS = 500;
-const ORDERS_BESIDE = 25_000;
-const ROUNDS = 15;
+const SIZES = { orders: 500, ordersBeside: 25_000, rounds: 15 };
 /** Beside the bare work: triggers that let nothing else go, references that are followed, slices, and two commits. */
 const MAX_RATIO = 2.5;
 const STORES = {
@@ -29,22 +27,25 @@ type Subject = {
  * A reset of 2,000 rows against a bare transaction that deletes the same rows without triggers and references, on disk and
  * in memory, alone and beside 100,000 rows of another store.
  */
-export async function measureErasure({ newPath }: Bench): Promise<Figure[]> {
+export async function measureErasure(
+  { newPath }: Pick<Bench, "newPath">,
+  { orders: erased, ordersBeside, rounds } = SIZES,
+): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const place of ["on disk", "in memory"])
-    for (const orders of [0, ORDERS_BESIDE]) {
+    for (const orders of [0, ordersBeside]) {
       const path = (): string => (place === "on disk" ? newPath("erasure.db") : IN_MEMORY);
       const subjects = [openOurs(path()), openBare(path())] as const;
       for (const { fill } of subjects) await fill(STORES.beside, orders);
       const [ours, bare]: [number[], number[]] = [[], []];
-      for (let round = 0; round < ROUNDS; round += 1) {
-        for (const { fill } of subjects) await fill(STORES.erased, ORDERS);
+      for (let round = 0; round < rounds; round += 1) {
+        for (const { fill } of subjects) await fill(STORES.erased, erased);
         ours.push(await subjects[0].reset());
         bare.push(await subjects[1].reset());
       }
       const beside = orders === 0 ? "" : `, beside ${(orders * 4).toLocaleString("en")}`;
       figures.push({
-        name: `reset of ${(ORDERS * 4).toLocaleString("en")} rows, ${place}${beside}`,
+        name: `reset of ${(erased * 4).toLocaleString("en")} rows, ${place}${beside}`,
         value: median(ours),
         unit: "ms",
         baseline: `${median(bare).toFixed(2)} ms of bare SQLite`,
@@ -164,11 +165,16 @@ function openBare(path: string): Subject {
   database.pragma("foreign_keys = OFF");
   for (const table of ["checkouts", "events", "deliveries"]) database.exec(`DROP TRIGGER ${table}_are_kept`);
   const inserts = [
-    "INSERT INTO checkouts VALUES (@id, @storeId, 'order', @key, 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2)",
-    "INSERT INTO idempotency_keys VALUES (@storeId, @key, @fingerprint, 201, @id, @body, @id, 1)",
+    `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, status, created_at,
+       expires_at)
+     VALUES (@id, @storeId, 'order', @key, 1, 'EUR', 'alipay_plus', 'created', 1, 2)`,
+    `INSERT INTO idempotency_keys (store_id, key, fingerprint, status, request_id, body, checkout_id, created_at)
+     VALUES (@storeId, @key, @fingerprint, 201, @id, @body, @id, 1)`,
     `INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES (@id, @storeId, @id, 'order.created', 1, @body, 1)`,
-    "INSERT INTO deliveries VALUES (@id, @storeId, @storeId, @id, @id, 1, 'event', 1, 'due', 0, 1, 1)",
+    `INSERT INTO deliveries (id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order, state, next_at,
+       created_at)
+     VALUES (@id, @storeId, @storeId, @id, @id, 1, 'event', 1, 'due', 1, 1)`,
   ].map((sql) => database.prepare(sql));
   const deletes = TABLES.map((table) => database.prepare(`DELETE FROM ${table} WHERE store_id = ?`));
   const fill = database.transaction((storeId: string, orders: number) => {
