@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
-import { ownWords } from "./option-rules.ts";
+import { ownWords, variableNamed } from "./option-rules.ts";
 import { EXIT, storageProblem, usageProblem, type Problem } from "./problem.ts";
 
 /**
@@ -77,7 +77,7 @@ function variableFor(message: string, words: readonly string[]): string | undefi
     /^unknown option '--(api-key|control-token|admin-token|signing-secret)'/.exec(message) ?? [];
   if (name === "") return undefined;
   const own = words[0] === "sandbox" || words[0] === "exec" ? "CHECKOUT_SANDBOX" : "CHECKOUT";
-  return `${own}_${name.toUpperCase().replace("-", "_")}`;
+  return variableNamed(own, name);
 }
 
 const UNKNOWN_COMMAND = "commander.unknownCommand";

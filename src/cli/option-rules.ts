@@ -67,10 +67,15 @@ export type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
  * called otherwise.
  */
 export function setting(owner: SettingOwner, option: Option, name = option.name()): Option {
-  const variable = `${owner}_${name.toUpperCase().replaceAll("-", "_")}`;
+  const variable = variableNamed(owner, name);
   VARIABLES.set(option, variable);
   option.description += ` [${variable}]`;
   return option;
+}
+
+/** The variable of a setting: of `CHECKOUT` and `base-url` it is CHECKOUT_BASE_URL. */
+export function variableNamed(owner: SettingOwner, name: string): string {
+  return `${owner}_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 
 /** The words of a command line that are ours: what follows `--` is for another program, or is no option. */

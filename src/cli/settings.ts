@@ -10,7 +10,7 @@ import { ownerOf, type Credentials, type Run } from "../core/state-files.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions } from "./command.ts";
 import { parseBaseUrl } from "../core/config/setting-text.ts";
-import { isTyped } from "./option-rules.ts";
+import { isTyped, variableNamed } from "./option-rules.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, usageProblem, type Problem } from "./problem.ts";
 import { isStoreId, namedStore, oneStore, STORE_VARIABLE, type NamedStore } from "./store/named-store.ts";
 import { stateFile } from "./folder/files.ts";
@@ -417,8 +417,7 @@ export function policyOf(settings: Settings): RetryPolicy {
 /** An option that was given, by flag or by environment: the flag's value has already won. */
 function given<Value>(world: World, name: string, value: Value | undefined): Sourced<Value> | undefined {
   if (value === undefined) return undefined;
-  const variable = `CHECKOUT_${name.toUpperCase().replace("-", "_")}`;
-  return { value, source: isTyped(world, name) ? `--${name}` : variable };
+  return { value, source: isTyped(world, name) ? `--${name}` : variableNamed("CHECKOUT", name) };
 }
 
 function byDefault<Value>(value: Value): Sourced<Value> {

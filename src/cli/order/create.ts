@@ -6,6 +6,7 @@ import {
   type CreateIntent,
   type Target,
 } from "../../client/api/client.ts";
+import { variableNamed } from "../option-rules.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
 import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { chooseKey, type Intent, type LatestAttempt } from "../../core/checkout/journal.ts";
@@ -174,7 +175,7 @@ async function completeRequest(
 /** Says of variables that are named like options that nothing reads them: an order is named where it is made. */
 function unreadOf(flags: readonly string[], { env }: World): string {
   const unread = flags
-    .map((flag) => `CHECKOUT_${flag.slice(2).toUpperCase().replaceAll("-", "_")}`)
+    .map((flag) => variableNamed("CHECKOUT", flag.slice(2)))
     .filter((name) => (env[name] ?? "") !== "");
   return unread.length === 0
     ? ""
