@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import { PAGES } from "../src/sandbox/pages/pages.ts";
 import { PORTAL } from "../src/sandbox/pages/portal/portal.ts";
 import { launchBrowser } from "./support/browser.ts";
 import { part, SEED } from "./support/campaign.ts";
+import { administratorSignedIn } from "./support/portal-browser.ts";
 import { runHere, startSandbox } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -65,11 +65,8 @@ async function openSite() {
   await page.waitForURL(/\/start$/);
   const home = `${ready.portal_url ?? ""}/${ready.store_id}`;
   const formToken = await page.getAttribute("[name=token]", "value");
-  const admin = await context.newPage();
-  await admin.goto(`${ready.portal_url ?? ""}/admin/sign-in`);
-  await admin.fill("[name=admin_token]", adminTokenIn(cwd));
-  await admin.click("#sign-in button");
-  await admin.close();
+  await administratorSignedIn(page, { sandbox });
+  await page.goto(home);
 
   const values: Readonly<Record<string, string>> = {
     store_id: ready.store_id,
@@ -134,11 +131,6 @@ async function openSite() {
       return told;
     },
   };
-}
-
-function adminTokenIn(cwd: string): string {
-  const text = readFileSync(join(cwd, ".checkout", "admin.json"), "utf8");
-  return (JSON.parse(text) as { readonly admin_token: string }).admin_token;
 }
 
 const ATTACKER = join(import.meta.dirname, "support/foreign-page.js");

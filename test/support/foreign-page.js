@@ -6,15 +6,16 @@ const PATIENCE_MS = 30_000;
 
 /**
  * Tries every way to send something to each address; returns what of the answers the page could read, or run. An attempt
- * that came to no end was not made: it is returned too, and none follows it.
+ * that came to no end was not made: it is returned too, and nothing is begun after it.
  */
 async function attack(attempts) {
   const found = [];
   const note = (how, url, what) => found.push(`${how} ${url}: ${what.slice(0, 80)}`);
   const left = [...attempts];
+  let isGivenUp = false;
   const giveUp = (how, url) => {
     note(how, url, `came to no end in ${PATIENCE_MS} ms`);
-    left.length = 0;
+    isGivenUp = true;
   };
   // At the page's own name the refusal of that name can be read, and nothing else.
   const isTold = (text) => text !== "" && !/host_not_allowed|the portal is at http/.test(text);
@@ -85,15 +86,20 @@ async function attack(attempts) {
     });
 
   const each = async (attempt) => {
-    for (const method of ["GET", "POST", "PUT", "DELETE"]) await fetched(attempt, method, "cors");
-    for (const method of ["GET", "POST"]) await fetched(attempt, method, "no-cors");
-    await fetched(attempt, "GET", "same-origin");
+    const steps = [
+      ...["GET", "POST", "PUT", "DELETE"].map((method) => () => fetched(attempt, method, "cors")),
+      ...["GET", "POST"].map((method) => () => fetched(attempt, method, "no-cors")),
+      () => fetched(attempt, "GET", "same-origin"),
+    ];
     if (!attempt.isForm) {
-      await loaded("img", "src", attempt.url);
-      await loaded("script", "src", attempt.url);
-      await loaded("link", "href", attempt.url);
+      steps.push(
+        () => loaded("img", "src", attempt.url),
+        () => loaded("script", "src", attempt.url),
+        () => loaded("link", "href", attempt.url),
+      );
     }
-    await framed(attempt);
+    steps.push(() => framed(attempt));
+    for (const step of steps) if (!isGivenUp) await step();
   };
 
   const work = async () => {
