@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { afterTry, DEFAULT_DELIVERY_SCHEDULE, isHopeless, jitterOf } from "../src/core/webhook/delivery.ts";
 import { DELIVERY_ACTIONS } from "../src/core/fault/fault.ts";
@@ -221,6 +222,30 @@ test("an endpoint that does not answer keeps no other from its deliveries, and h
     release();
     expect(stuck.got.map(({ event }) => event.event_id)).toEqual(created);
   }
+});
+
+test("tries that end within a few turns of the loop are recorded together, and the next ones are sent together", async () => {
+  const site = await openWebhookSite();
+  const shop = site.receiver(3000);
+  const waiting: (() => void)[] = [];
+  let answered = 0;
+  const answeredBefore: number[] = [];
+  shop.answers = async () => {
+    answeredBefore.push(answered);
+    await new Promise<void>((resolve) => void waiting.push(resolve));
+    answered += 1;
+    return { status: 200, headers: {}, body: "" };
+  };
+  await site.addEndpoint(shop.url);
+  for (let count = 0; count < 16; count += 1) await site.order();
+  await eventually("as many are in flight as are allowed", () => expect(waiting).toHaveLength(8));
+  for (const answer of waiting.splice(0)) {
+    answer();
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  }
+  await eventually("the others are in flight", () => expect(waiting).toHaveLength(8));
+  expect(answeredBefore).toEqual([0, 8].flatMap((before) => Array.from({ length: 8 }, () => before)));
+  waiting.splice(0).forEach((answer) => answer());
 });
 
 test("tries of one checkout never overlap at an endpoint: neither its next event, nor a duplicate, nor a replay", async () => {

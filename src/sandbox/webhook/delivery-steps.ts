@@ -29,7 +29,7 @@ import type { AccessLog, DeliveryTry } from "../runtime/access-log.ts";
 export type DispatchContext = ServiceContext &
   SecretsContext &
   PostContext & {
-    readonly world: Pick<World, "sleep" | "after">;
+    readonly world: Pick<World, "sleep" | "after" | "soon">;
     readonly leases: Pick<Leases, "webhooksHeldBy">;
     readonly deliveryScheduleMs: DeliverySchedule;
     /** Shows each try that was sent, or could not be. */
