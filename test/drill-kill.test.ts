@@ -12,6 +12,7 @@ import { openControl, type Control } from "./support/control.ts";
 import { eventually } from "./support/eventually.ts";
 import { begin, startSandbox, type Running, type SandboxProcess } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
+import { sideBySide } from "./support/side-by-side.ts";
 
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
@@ -118,28 +119,13 @@ const STEPS = [
   ["duplicates", "/hooks", 2],
 ] as const;
 
-type KilledAt = (typeof STEPS)[number];
-
 /** So many laboratories work side by side: what is waited for there leaves the processors alone. */
-const AT_ONCE = 4;
-
-/** Goes through kills, each one in one of several laboratories of their own. */
-async function sideBySide(
-  kills: readonly KilledAt[],
-  kill: (laboratory: Laboratory, at: KilledAt) => Promise<void>,
-): Promise<readonly Laboratory[]> {
-  const left = [...kills];
-  const work = async (): Promise<Laboratory> => {
-    const laboratory = await openLaboratory();
-    for (let next = left.shift(); next !== undefined; next = left.shift()) await kill(laboratory, next);
-    return laboratory;
-  };
-  return Promise.all(Array.from({ length: AT_ONCE }, work));
-}
+const openLaboratories = (): Promise<readonly Laboratory[]> =>
+  Promise.all([openLaboratory(), openLaboratory(), openLaboratory(), openLaboratory()]);
 
 test("a drill that is killed leaves nothing armed, paused or half shown", async () => {
-  const kills = part(STEPS, 2);
-  const laboratories = await sideBySide(kills, async ({ shop, cwd, current, drill }, [kind, path, nth]) => {
+  const laboratories = await openLaboratories();
+  await sideBySide(part(STEPS, 2), laboratories, async ([kind, path, nth], { shop, cwd, current, drill }) => {
     const label = `${kind} at ${path} ${nth}`;
     shop.pauseAt(path, nth);
     const running = drill(kind);
@@ -157,7 +143,8 @@ test("a drill that is killed leaves nothing armed, paused or half shown", async 
 
 test("a sandbox that is killed while a drill holds something forgets it", async () => {
   const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[13]];
-  await sideBySide(kills, async ({ shop, cwd, current, drill, restart }, [kind, path, nth]) => {
+  await sideBySide(kills, await openLaboratories(), async ([kind, path, nth], laboratory) => {
+    const { shop, cwd, current, drill, restart } = laboratory;
     const label = `the sandbox during ${kind}`;
     shop.pauseAt(path, nth);
     const running = drill(kind);

@@ -6,6 +6,7 @@ import { part } from "./support/campaign.ts";
 import { ALONE, COMMANDS, words } from "./support/commands.ts";
 import { begin, run, startSandbox } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
+import { sideBySide } from "./support/side-by-side.ts";
 
 type Note = {
   readonly what: "watched" | "connect" | "bind" | "lookup" | "udp" | "pipe";
@@ -28,7 +29,7 @@ const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
 };
 /** What goes on until it is stopped. */
 const GOES_ON = /^(sandbox start|listen$|checklist --watch)/;
-const AT_ONCE = 4;
+const PLACES = ["one", "two", "three", "four"];
 const LOOPBACK = new Set<unknown>(["127.0.0.1", "::1", "localhost"]);
 
 test("no command connects to, binds or looks up anything but this machine and what was named", async () => {
@@ -48,14 +49,10 @@ test("no command connects to, binds or looks up anything but this machine and wh
     4,
   );
   const env = watched("commands.log");
-  const left = [...lines];
-  const work = async (): Promise<void> => {
-    for (let line = left.shift(); line !== undefined; line = left.shift()) {
-      if (GOES_ON.test(line)) await untilItSays(line, { cwd, env });
-      else await run(words(line), { cwd, env });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await sideBySide(lines, PLACES, async (line) => {
+    if (GOES_ON.test(line)) await untilItSays(line, { cwd, env });
+    else await run(words(line), { cwd, env });
+  });
   await sandbox.stop("SIGTERM");
 
   const notes = notesOf(join(cwd, "commands.log"));

@@ -7,6 +7,7 @@ import { part, SEED } from "./support/campaign.ts";
 import { portalPages, type PortalIds, type PortalPage } from "./support/portal-addresses.ts";
 import { administratorSignedIn, signedInBrowser } from "./support/portal-browser.ts";
 import { openShop, type Customer, type Shop } from "./support/shop.ts";
+import { sideBySide } from "./support/side-by-side.ts";
 
 /** What a page costs before it is painted, without htmx and its extension, which are cached with the first one. */
 const MAX_FIRST_PAINT_BYTES = 30 * 1024;
@@ -166,23 +167,18 @@ test(`every page of the portal is accessible in both themes and languages, fits,
     const { page, home } = await signedInBrowser(shop, { locale });
     await administratorSignedIn(page, shop);
     const { origin } = new URL(home);
-    const left = [...part(pages, LANGUAGES.length, place)];
     const found: string[] = [];
-    const lookOn = async (tab: Page): Promise<void> => {
-      for (let next = left.shift(); next !== undefined; next = left.shift()) {
-        found.push(
-          ...(await faultsOf(tab, { origin, looks: LOOKS }, next)).map((fault) => `${locale} ${fault}`),
-        );
-        expect([next.path, await tab.getAttribute("html", "lang")]).toEqual([next.path, lang]);
-      }
-    };
     const tabs = [page];
     while (tabs.length < TABS) {
       const tab = await page.context().newPage();
       tab.on("console", (message) => message.type() === "error" && shop.complaints.push(message.text()));
       tabs.push(tab);
     }
-    await Promise.all(tabs.map(lookOn));
+    await sideBySide(part(pages, LANGUAGES.length, place), tabs, async (next, tab) => {
+      const faults = await faultsOf(tab, { origin, looks: LOOKS }, next);
+      found.push(...faults.map((fault) => `${locale} ${fault}`));
+      expect([next.path, await tab.getAttribute("html", "lang")]).toEqual([next.path, lang]);
+    });
     return found;
   };
   // One after the other: both would only share the processor.

@@ -4,6 +4,7 @@ import { FULL, SEED, seededRandom } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Finished } from "../support/program.ts";
 import { readmeSteps } from "../support/readme-steps.ts";
+import { sideBySide } from "../support/side-by-side.ts";
 import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
 import { BREAKAGES, type Breakage } from "../shops/breakages.ts";
 
@@ -23,8 +24,8 @@ type Report = {
 };
 
 const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
-/** How many shops are launched side by side: they mostly wait. */
-const AT_ONCE = 4;
+/** So many shops are launched side by side: they mostly wait. */
+const PLACES = ["one", "two", "three", "four"];
 
 const STEPS: readonly (readonly string[])[] = readmeSteps();
 const READY: Launch = { code: 0, verdict: "ready", open: [], causes: [] };
@@ -110,24 +111,15 @@ function chosen(rows: readonly Breakage[]): Breakage[] {
   return FULL ? own : own.slice(Math.floor(seededRandom(SEED)() * own.length)).slice(0, 1);
 }
 
-/** Does several things, a few at a time. */
-async function sideBySide<Found>(todo: readonly (() => Promise<Found>)[]): Promise<Found[]> {
-  const left = [...todo];
-  const found: Found[] = [];
-  const worker = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) found.push(await next());
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return found;
-}
-
 test("two shops get from nothing to ready by the README; broken ones do not, and are told why", async ({
   annotate,
 }) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
   const broken = chosen(BREAKAGES);
   const launches = [...MAKES.map((make) => () => refused(make)), ...broken.map((row) => () => missed(row))];
-  expect((await sideBySide(launches)).flat(), `seed ${SEED}`).toEqual([]);
+  const faults: string[] = [];
+  await sideBySide(launches, PLACES, async (begin) => void faults.push(...(await begin())));
+  expect(faults, `seed ${SEED}`).toEqual([]);
   const names = broken.map(({ make, name }) => `${make} ${name}`).join(", ");
   await annotate(`seed ${SEED}: ${MAKES.join(" and ")} ready; caught with their causes: ${names}`);
 });
