@@ -624,7 +624,7 @@ test("the text has 80 columns, no escapes, and says first what it is of", async 
   const long = stdout.split("\n").filter((line) => line.length > 80 && line.trim().includes(" "));
   expect(long).toEqual([]);
   expect(stdout).not.toMatch(/[[\p{Cc}]--[\n]]/v);
-  expect(stdout).toMatch(/\d+ problems, \d+ warnings, \d+ unknown\n$/);
+  expect(stdout).toMatch(/\b(1 problem|(?!1 )\d+ problems), (1 warning|(?!1 )\d+ warnings), \d+ unknown\n$/);
 });
 
 test("the real program reports beside a live sandbox, and of what a kill left, and changes nothing", async () => {

@@ -106,8 +106,15 @@ function reportText(head: string, rows: readonly Row[], style: Style): string {
       ...[...rest, ...remedy].map((line) => indent + line),
     ];
   });
-  const count = (status: Status): number => rows.filter((row) => row.status === status).length;
-  const foot = `${count("problem")} problems, ${count("warning")} warnings, ${count("unknown")} unknown`;
+  const counted = (status: Status, many: string): string => {
+    const count = rows.filter((row) => row.status === status).length;
+    return `${count} ${count === 1 ? status : many}`;
+  };
+  const foot = [
+    counted("problem", "problems"),
+    counted("warning", "warnings"),
+    counted("unknown", "unknown"),
+  ].join(", ");
   return [head, "", ...lines, "", foot].join("\n");
 }
 
