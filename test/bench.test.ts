@@ -6,6 +6,8 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { measureErasure } from "./bench/erasure.ts";
 import { openFilled } from "./bench/lists.ts";
+import { startFull } from "./bench/million.ts";
+import { addDeliveries } from "./bench/portal.ts";
 import { openBench } from "./bench/processes.ts";
 import { measureSnapshots } from "./bench/snapshots.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -28,7 +30,8 @@ test("the rows that the benchmarks delete, take and put back fit the tables", as
 test("the rows that the benchmarks list and deliver fit the tables", async () => {
   const bench = openBench();
   onTestFinished(bench.end);
-  expect((await openFilled(bench, 3)).ids).toHaveLength(3);
+  expect((await openFilled(bench, 3, addDeliveries)).ids).toHaveLength(3);
+  expect((await startFull(bench, 3)).ids).toHaveLength(3);
 
   let received = 0;
   const server = createServer((request, response) => {

@@ -22,7 +22,7 @@ type Name = "create, empty" | "create, full" | "retrieve, empty" | "retrieve, fu
 /** Latencies with a million checkouts in the file, against those of an empty file of the same run. */
 export async function measureMillion(bench: Bench): Promise<Figure[]> {
   const empty = await bench.startSandbox(bench.newPath("empty"));
-  const { full, ids } = await startFull(bench);
+  const { full, ids } = await startFull(bench, CHECKOUTS);
   const load = bench.startLoad();
   const subjects = [...(await warm(load, empty, "empty")), ...(await warm(load, full, "full", ids))];
   const results = await runRounds(load, subjects, ROUNDS);
@@ -47,10 +47,10 @@ export async function measureMillion(bench: Bench): Promise<Figure[]> {
 }
 
 /** A sandbox whose file was filled between its first start and its second. */
-async function startFull(bench: Bench): Promise<{ full: Sandbox; ids: string[] }> {
+export async function startFull(bench: Bench, count: number): Promise<{ full: Sandbox; ids: string[] }> {
   const first = await bench.startSandbox(bench.newPath("full"));
   await first.stop();
-  const ids = fill(join(first.folder, "sandbox.db"), first.storeId);
+  const ids = fill(join(first.folder, "sandbox.db"), first.storeId, count);
   return { full: await bench.startSandbox(first.folder), ids };
 }
 
@@ -70,8 +70,8 @@ async function warm(
   ];
 }
 
-/** Writes the rows of a million paid orders; returns a sample of their ids. */
-function fill(path: string, storeId: string): string[] {
+/** Writes the rows of paid orders; returns a sample of their ids. */
+function fill(path: string, storeId: string, count: number): string[] {
   const database = new Database(path);
   // Nothing reads this file before it is whole, so it need not survive a crash.
   for (const pragma of ["synchronous = OFF", "foreign_keys = OFF", "cache_size = -1000000"])
@@ -81,13 +81,13 @@ function fill(path: string, storeId: string): string[] {
   const newestAt = Date.now() - LIFETIME_MS;
   const ids: string[] = [];
   const insertMany = database.transaction((from: number) => {
-    for (let number = from; number < from + ROWS_PER_TRANSACTION; number += 1) {
-      const createdAt = newestAt - Math.floor(((CHECKOUTS - number) / CHECKOUTS) * OLDEST_MS);
+    for (let number = from; number < Math.min(count, from + ROWS_PER_TRANSACTION); number += 1) {
+      const createdAt = newestAt - Math.floor(((count - number) / count) * OLDEST_MS);
       const id = insert(number, createdAt, random);
-      if (random() < SAMPLED_IDS / CHECKOUTS) ids.push(id);
+      if (random() < SAMPLED_IDS / count) ids.push(id);
     }
   });
-  for (let from = 0; from < CHECKOUTS; from += ROWS_PER_TRANSACTION) insertMany(from);
+  for (let from = 0; from < count; from += ROWS_PER_TRANSACTION) insertMany(from);
   database.pragma("wal_checkpoint(TRUNCATE)");
   database.close();
   return ids.toSorted(() => random() - 0.5);

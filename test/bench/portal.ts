@@ -117,7 +117,7 @@ export async function signIn(
 }
 
 /** An endpoint, and of each checkout an event whose delivery failed once and then succeeded. */
-function addDeliveries(database: Database.Database, storeId: string, ids: readonly string[]): void {
+export function addDeliveries(database: Database.Database, storeId: string, ids: readonly string[]): void {
   const endpointId = v7();
   database
     .prepare(
