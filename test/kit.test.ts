@@ -115,12 +115,28 @@ test("what a caller without types gets wrong is a CheckoutError that says what",
     "outcome: Invalid option": () => store.pay(id, "paid" as "failed"),
     "action: Invalid option": () => store.faults.add({ action: "explode" as "status" }),
     "id: Invalid input": () => store.timeline(5 as unknown as string),
+    'create: "idempotency_key" is no option; known are idempotencyKey': () =>
+      store.orders.create(ORDER, { idempotency_key: "key-number-1" } as object),
+    "create: idempotencyKey must be a text; got 5": () =>
+      store.sessions.create(ORDER, { idempotencyKey: 5 as unknown as string }),
+    'create: the options must be an object with idempotencyKey; got "key-number-1"': () =>
+      store.orders.create(ORDER, "key-number-1" as unknown as object),
+    'receiver: "event" is no option; known are answer, events': () =>
+      store.receiver({ event: ["order.paid"] } as object),
+    "receiver: answer must be a function that returns a status; got 500": () =>
+      store.receiver({ answer: 500 as unknown as () => number }),
+    'waitFor: "timeout" is no option; known are timeoutMs': () =>
+      store.events.waitFor("order.paid", { timeout: 1 } as object),
+    "waitFor: timeoutMs must be milliseconds from 0 to 2147483647; got NaN": () =>
+      store.requests.waitFor("order.paid", { timeoutMs: Number.NaN }),
   };
   for (const [said, call] of Object.entries(wrong))
     await expect(call()).rejects.toMatchObject({
       name: "CheckoutError",
       message: expect.stringContaining(said) as string,
     });
+  // Nothing was sent, and no receiver started.
+  expect([await store.endpoints.list(), (await store.requests.list()).length]).toEqual([[], 1]);
   const none = [null, undefined, "bytes", 5, {}, [1, 2], bytes.buffer];
   for (const one of none)
     for (const restore of [

@@ -60,7 +60,9 @@ export function holdsSecret(text: string): boolean {
 /** A value from outside, safe for a message: quoted, escaped, redacted, at most 60 characters. */
 export function printableLiteral(value: unknown): string {
   const safe = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
-  const text = redactSecrets(printable(JSON.stringify(safe) ?? String(safe)));
+  // JSON has no NaN.
+  const literal = typeof safe === "number" ? String(safe) : (JSON.stringify(safe) ?? String(safe));
+  const text = redactSecrets(printable(literal));
   const codePoints = Array.from(text);
   if (codePoints.length <= MAX_LITERAL_CODE_POINTS) return text;
   return `${codePoints.slice(0, MAX_LITERAL_CODE_POINTS).join("")}… (${codePoints.length} characters)`;

@@ -1,6 +1,7 @@
 import { verifyWebhook } from "../core/webhook/verify.ts";
 import { createArrivals } from "../sandbox/runtime/arrivals.ts";
 import type { HttpRequest, Listener, Service } from "../world.ts";
+import { checkOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import { unlessGone } from "./errors.ts";
 import { createLog } from "./store/log.ts";
@@ -57,8 +58,10 @@ export async function startReceiver(
     readonly endpoints: Endpoints;
     readonly receivers: Receivers;
   },
-  { answer = usualAnswer, events }: ReceiverOptions,
+  options: ReceiverOptions,
 ): Promise<Receiver> {
+  checkOptions("receiver", options);
+  const { answer = usualAnswer, events } = options;
   const { world, isClosed } = running;
   const received: Received[] = [];
   const arrivals = createArrivals(world);

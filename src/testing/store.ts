@@ -1,4 +1,5 @@
 import type { AnswerOf, RequestOf } from "../core/control/operations.ts";
+import { checkOptions } from "./call-options.ts";
 import type { Calls } from "./calls.ts";
 import { unlessGone } from "./errors.ts";
 import { faultsOf } from "./store/faults.ts";
@@ -109,6 +110,7 @@ function creator(
   }: { readonly identity: () => StoreIdentity; readonly calls: Calls; readonly path: string },
 ): Checkouts["create"] {
   return async (body, options = {}) => {
+    checkOptions("create", options);
     const { id, apiKey } = identity();
     const { idempotencyKey = world.uuid(`${id} keys`) } = options;
     return calls.create({ path, apiKey, idempotencyKey, body });

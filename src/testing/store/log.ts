@@ -1,4 +1,5 @@
 import type { GuestWorld } from "../../world.ts";
+import { checkOptions } from "../call-options.ts";
 import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
 import { createNews, type News, type NewsSource } from "./news.ts";
@@ -37,7 +38,9 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   };
   return {
     list: async (filter) => (await open()()).filter((item) => filter === undefined || fits(item, filter)),
-    waitFor: async (match, { timeoutMs = DEFAULT_TIMEOUT_MS } = {}) => {
+    waitFor: async (match, options = {}) => {
+      checkOptions("waitFor", options);
+      const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
       const matches = matcher(match);
       const over = new AbortController();
       const timeUp = world.sleep(timeoutMs, over.signal).then(() => undefined);
