@@ -224,7 +224,7 @@ test("an endpoint that does not answer keeps no other from its deliveries, and h
   }
 });
 
-test("tries that end within a few turns of the loop are recorded together, and the next ones are sent together", async () => {
+test("tries that end within a few iterations of the event loop are recorded together, and the next ones are sent together", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   const waiting: (() => void)[] = [];

@@ -46,8 +46,8 @@ type Step = Taken & { readonly recorded: readonly EndedTry[]; readonly ended: nu
 
 /** Delay after a failure, such as a locked database. */
 const RETRY_MS = 1000;
-/** After so many turns of the loop in which no try ended, no other one is about to: some 0.2 ms. */
-const QUIET_TURNS = 50;
+/** Number of iterations of the event loop without the end of a try after which none is expected soon: about 0.2 ms. */
+const QUIET_ITERATIONS = 50;
 
 /**
  * Makes the lines. What is in flight stands in the rows of the tries; only how many there are, and the ends that are not
@@ -124,9 +124,9 @@ export function createLines(
   };
 }
 
-/** A commit takes longer than the tries that are about to end: with theirs in it, half as many are needed. */
+/** Waits for the tries that are about to end. A commit takes longer than they do; with theirs in it, half as many do. */
 async function letOthersEnd({ soon }: Pick<World, "soon">, { sending, ended }: Line): Promise<void> {
-  for (let quiet = 0; sending.size > 0 && quiet < QUIET_TURNS; quiet += 1) {
+  for (let quiet = 0; sending.size > 0 && quiet < QUIET_ITERATIONS; quiet += 1) {
     const before = ended.length;
     await new Promise<void>((resolve) => soon(resolve));
     if (ended.length > before) quiet = 0;
