@@ -66,7 +66,6 @@ async function openSite() {
   const home = `${ready.portal_url ?? ""}/${ready.store_id}`;
   const formToken = await page.getAttribute("[name=token]", "value");
   await administratorSignedIn(page, { sandbox });
-  await page.goto(home);
 
   const values: Readonly<Record<string, string>> = {
     store_id: ready.store_id,

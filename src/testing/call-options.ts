@@ -9,28 +9,31 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The options of each call that takes some, but for those that the control API checks. */
 const RULES = {
-  create: { idempotencyKey: ["a text", (value) => typeof value === "string"] },
-  receiver: {
-    answer: ["a function that returns a status", (value) => typeof value === "function"],
-    events: ["a list of types or patterns", Array.isArray],
-  },
-  waitFor: {
-    timeoutMs: [
-      `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
-      (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
+  create: new Map<string, Rule>([["idempotencyKey", ["a text", (value) => typeof value === "string"]]]),
+  receiver: new Map<string, Rule>([
+    ["answer", ["a function that returns a status", (value) => typeof value === "function"]],
+    ["events", ["a list of types or patterns", Array.isArray]],
+  ]),
+  waitFor: new Map<string, Rule>([
+    [
+      "timeoutMs",
+      [
+        `milliseconds from 0 to ${MAX_TIMEOUT_MS}`,
+        (value) => typeof value === "number" && value >= 0 && value <= MAX_TIMEOUT_MS,
+      ],
     ],
-  },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, Rule>>>>;
+  ]),
+} as const;
 
 /** Throws a CheckoutError where a caller without types gives a call what is no option of it. */
 export function checkOptions(call: keyof typeof RULES, options: unknown): void {
-  const rules = new Map<string, Rule>(Object.entries(RULES[call]));
-  const known = [...rules.keys()].join(", ");
+  const rules = RULES[call];
+  const known = (): string => [...rules.keys()].join(", ");
   if (typeof options !== "object" || options === null)
-    throw wrong(call, `the options must be an object with ${known}; got ${printableLiteral(options)}`);
+    throw wrong(call, `the options must be an object with ${known()}; got ${printableLiteral(options)}`);
   for (const [name, value] of Object.entries(options)) {
     const rule = rules.get(name);
-    if (rule === undefined) throw wrong(call, `${printableLiteral(name)} is no option; known are ${known}`);
+    if (rule === undefined) throw wrong(call, `${printableLiteral(name)} is no option; known are ${known()}`);
     const [expected, isRight] = rule;
     if (value !== undefined && !isRight(value))
       throw wrong(call, `${name} must be ${expected}; got ${printableLiteral(value)}`);
