@@ -5,6 +5,8 @@ import { parseJson } from "./json.ts";
 export const MASTER_KEY_BYTES = 32;
 
 const credentials = z.object({
+  /** False until the first start has its store in `sandbox.db`; absent from then on, and in older files. */
+  ready: z.optional(z.literal(false)),
   stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
 });
 /** The older form, with the key of the only store. */

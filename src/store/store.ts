@@ -16,6 +16,7 @@ import { waiversTable } from "./readiness/waivers.ts";
 import { endpointsTable } from "./webhook/endpoints.ts";
 import { eventsTable } from "./checkout/events.ts";
 import { marker } from "./connection/log-mark.ts";
+import { checkpoint } from "./connection/checkpoint.ts";
 import { createGroupCommit, filesLost } from "./connection/group-commit.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import type { StorageUnavailable } from "./connection/storage-failure.ts";
@@ -40,6 +41,11 @@ import { faultsTable } from "./fault/faults.ts";
 export type Store = ReturnType<typeof tables> & {
   /** Runs work in the next group commit; the promise settles when it is on disk. */
   readonly write: ReturnType<typeof createGroupCommit>;
+  /**
+   * Copies what is only in the log into the file of the database, and resolves when that is on disk. Rejects with
+   * StorageUnavailable if another process reads an older state for 2 s.
+   */
+  readonly checkpoint: () => Promise<void>;
   /** Why nothing can be written: as the last write failed, or the files are gone. Writes nothing. */
   readonly failure: () => StorageUnavailable | undefined;
   readonly close: () => void;
@@ -61,6 +67,7 @@ export function openStore(
   return accept({
     ...tables(connection, { scheduler, nativeBinding }),
     write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
+    checkpoint: () => checkpoint(connection, { ...scheduler, watch }),
     failure: () => (watch.isIntact() ? lastFailure : filesLost()),
     close,
   });

@@ -15,6 +15,8 @@ import {
 import type { World } from "../../world.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
+import { printable } from "../../core/text.ts";
+import { isWithoutLog } from "../../store/connection/database.ts";
 import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, serves } from "./owner-file.ts";
 
@@ -121,7 +123,44 @@ export function dropStore(world: Pick<World, "files">, folder: string, storeId: 
   const kept = readCredentials(world, folder);
   if (!kept.ok || kept.value?.stores[storeId] === undefined) return;
   const { [storeId]: _dropped, ...stores } = kept.value.stores;
-  writeCredentials(world, folder, { stores });
+  writeCredentials(world, folder, { ...kept.value, stores });
+}
+
+/** Records that the store of a first start is in `sandbox.db`: from then on a database without that store has lost it. */
+export function confirmCredentials(world: Pick<World, "files">, folder: string): Outcome<void, Problem> {
+  const kept = readCredentials(world, folder);
+  if (!kept.ok) return kept;
+  if (kept.value?.ready === false) writeCredentials(world, folder, { stores: kept.value.stores });
+  return accept(undefined);
+}
+
+/**
+ * Refuses a database without a store where `credentials.json` names one: the store has been lost with the log of the
+ * database. A start that was never ready lost nothing, and is finished by the next one.
+ */
+export function checkStoreIsThere(
+  folder: string,
+  credentials: Credentials | undefined,
+): Outcome<void, Problem> {
+  const [lost] = Object.keys(credentials?.stores ?? {});
+  if (lost === undefined || credentials?.ready === false) return accept(undefined);
+  const database = stateFile(folder, "database");
+  const message = `${database} does not hold store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was made and nothing overwritten`;
+  const next = `restore ${database} and ${database}-wal from one backup, or move the folder away and start again`;
+  return fail({ exitCode: EXIT.failed, code: "state_file_missing", message, next });
+}
+
+/**
+ * Says which log is missing beside the database of a sandbox that was killed; undefined if none is. To be asked before
+ * the folder is claimed and the database opened: both remove the traces.
+ */
+export function lostLog(world: Pick<World, "files" | "processStart">, folder: string): string | undefined {
+  const run = readWith(world, stateFile(folder, "run"), parseRun);
+  // A sandbox that has not told its port may have written nothing yet.
+  if (!run.ok || run.value === undefined || run.value.port === null) return undefined;
+  const database = stateFile(folder, "database");
+  if (serves(world, run.value, idOf(world, folder)) || !isWithoutLog(database)) return undefined;
+  return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing: changes that were only in that log are lost`;
 }
 
 /**

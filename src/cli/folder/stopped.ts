@@ -27,12 +27,16 @@ export async function inStoppedFolder<Value>(
   const folder = found.value;
   const path = stateFile(folder, "database");
   if (!world.files.exists(path)) return fail(nothingThere(folder));
+  const lostLog = state.lostLog(world, folder);
   const run = state.claimFolder(world, folder, { control_token: state.newToken(world, "control") });
   if (!run.ok) return run;
+  if (lostLog !== undefined) context.printer.trace(lostLog);
   try {
     const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world });
     if (!opened.ok) return fail(fileProblem("database", opened.refusal));
     try {
+      const isThere = storeIsThere(context, folder, opened.value);
+      if (!isThere.ok) return isThere;
       const stopped = stoppedIn(context, folder, opened.value);
       await finishErasures(stopped);
       return await work(stopped);
@@ -42,6 +46,13 @@ export async function inStoppedFolder<Value>(
   } finally {
     state.releaseFolder(world, folder, run.value);
   }
+}
+
+/** Refuses a database that has lost its store, as a start does. */
+function storeIsThere({ world }: Context, folder: string, store: Store): Outcome<void, Problem> {
+  if (store.stores.first() !== undefined) return accept(undefined);
+  const credentials = state.readCredentials(world, folder);
+  return credentials.ok ? state.checkStoreIsThere(folder, credentials.value) : credentials;
 }
 
 /** Nobody else uses the stores. */

@@ -9,7 +9,7 @@ import { isLoopbackAddress, type ListenAddress } from "../../core/network/addres
 import { portalOrigin } from "../../core/network/public-url.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../../core/rate-limit.ts";
-import { MASTER_KEY_BYTES, type Run } from "../../core/state-files.ts";
+import { MASTER_KEY_BYTES, type Credentials, type Run } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import {
   DEFAULT_DELIVERY_SCHEDULE,
@@ -166,8 +166,10 @@ export async function serveSandbox(
   }
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
+  const lostLog = state.lostLog(world, folder);
   const run = state.claimFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
   if (!run.ok) return run;
+  if (lostLog !== undefined) context.printer.trace(lostLog);
   const held = { path: folder, run: run.value };
   try {
     const adminToken = state.adminToken(world, folder, given.adminToken?.value);
@@ -205,28 +207,20 @@ async function serveFolder(
   // Looked at before anything is made: a new key must not replace a file that is not ours.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
-  const opened = openState(world, held);
+  const opened = openState(world, held, credentials.value);
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
   const { lines, failures, requests } = openLogs(world, options, { held, store, stream: place.log });
   const maker = storeMaker(world, options, { held, masterKey, given });
   try {
-    const { before, done } = await setUp(options, { ...maker, store });
     const forgetStore = (erasure: Erasure): void => {
       requests.forget(erasure.storeId);
       forgetInFolder(world, held, erasure);
     };
-    const made = await retryWhileLocked(async () => {
-      await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
-      return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
-    });
-    if (!made.ok) return made;
-    const [seeding, heldBack] = made.value;
-    if (!seeding.ok) return refusedSeed(seeding.refusal, { held, given, setup: options.setup });
-    done?.();
-    const seeded = seeding.value;
-    const kept = credentials.value?.stores[seeded.id]?.api_key ?? null;
-    const apiKey = seeded.apiKey ?? kept;
+    const found = { held, store, maker, given, credentials: credentials.value, forgetStore };
+    const first = await firstStore(context, options, found);
+    if (!first.ok) return first;
+    const { seeded, apiKey, heldBack } = first.value;
     const stop = Promise.withResolvers<void>();
     const run = runFile(context, held, { store, report: failures.report });
     const service = {
@@ -251,7 +245,12 @@ async function serveFolder(
     if (!awake.ok) return awake;
     const { controlToken } = tokens;
     const signInUrl = newSignInUrl(sandbox.context.portal);
-    const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
+    const ready = readyOf(description, {
+      apiKey,
+      controlToken,
+      alreadyRunning: false,
+      signInUrl,
+    });
     run.write(listener.port);
     try {
       return await use({ ready, description, heldBack, given, sandbox, stopRequested: stop.promise });
@@ -350,10 +349,54 @@ function unavailable({ failure, message }: StorageUnavailable): Problem {
   };
 }
 
-function openState(world: GuestWorld, held: Held): Outcome<{ store: Store; masterKey: Uint8Array }, Problem> {
+/** What the first store is made or read with. */
+type Found = {
+  readonly held: Held;
+  readonly store: Store;
+  readonly maker: StoreMaker;
+  readonly given: GivenSecrets;
+  readonly credentials: Credentials | undefined;
+  readonly forgetStore: (erasure: Erasure) => void;
+};
+
+/** The store that the sandbox shows, its API key (null where nobody has kept it), and why nothing is delivered. */
+async function firstStore(
+  context: Host,
+  options: ServeOptions,
+  { held, store, maker, given, credentials, forgetStore }: Found,
+) {
+  const { before, done } = await setUp(options, { ...maker, store });
+  const made = await retryWhileLocked(async () => {
+    await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
+    return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
+  });
+  if (!made.ok) return made;
+  const [seeding, heldBack] = made.value;
+  if (!seeding.ok) return refusedSeed(seeding.refusal, { held, given, setup: options.setup });
+  done?.();
+  const seeded = seeding.value;
+  const isNew = seeded.apiKey !== null || credentials?.ready === false;
+  const confirmed = isNew ? await confirmStore(context.world, held, store) : accept(undefined);
+  if (!confirmed.ok) return confirmed;
+  const apiKey = seeded.apiKey ?? credentials?.stores[seeded.id]?.api_key ?? null;
+  return accept({ seeded, apiKey, heldBack });
+}
+
+/** Puts a new store into `sandbox.db` itself before anything says ready: a lost log can never lose it (decision 54). */
+async function confirmStore(world: GuestWorld, held: Held, store: Store): Promise<Outcome<void, Problem>> {
+  if (held === undefined) return accept(undefined);
+  const copied = await retryWhileLocked(store.checkpoint);
+  return copied.ok ? state.confirmCredentials(world, held.path) : copied;
+}
+
+function openState(
+  world: GuestWorld,
+  held: Held,
+  credentials: Credentials | undefined,
+): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, Problem> {
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
-  const isThere = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
-  if (!isThere.ok) return isThere;
+  const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
+  if (!hasFile.ok) return hasFile;
   const opened = openStore(path, {
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
@@ -361,7 +404,10 @@ function openState(world: GuestWorld, held: Held): Outcome<{ store: Store; maste
   });
   if (!opened.ok) return fail(fileProblem("database", opened.refusal));
   const store = opened.value;
-  const masterKey = masterKeyOf(world, held, store);
+  const isEmpty = store.stores.first() === undefined;
+  const isThere =
+    held !== undefined && isEmpty ? state.checkStoreIsThere(held.path, credentials) : accept(undefined);
+  const masterKey = isThere.ok ? masterKeyOf(world, held, isEmpty ? "empty" : "filled") : isThere;
   if (masterKey.ok) return accept({ store, masterKey: masterKey.value });
   store.close();
   return masterKey;
@@ -408,9 +454,13 @@ function requestLogOf(
   });
 }
 
-function masterKeyOf(world: GuestWorld, held: Held, store: Store): Outcome<Uint8Array, Problem> {
+function masterKeyOf(
+  world: GuestWorld,
+  held: Held,
+  database: "empty" | "filled",
+): Outcome<Uint8Array, Problem> {
   if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
-  return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
+  return state.masterKey(world, held.path, database);
 }
 
 /** Why nothing may be delivered from this folder; undefined if all may, and always where nothing is kept. */

@@ -5,30 +5,34 @@ import { readCredentials, writeCredentials } from "../folder/state-folder.ts";
 
 type Stores = Credentials["stores"];
 
-/** Writes the merchant's copy of keys and names into a folder; undefined: nothing is kept. */
+/**
+ * Writes the merchant's copy of keys and names into a folder; undefined: nothing is kept. Until the store of a first
+ * start is in `sandbox.db`, the file says that the start was never ready (`confirmCredentials`).
+ */
 export function keptKeys(
   world: Pick<World, "files" | "soon">,
   folder: string | undefined,
 ): Pick<StoreMaker, "keepKey" | "keepKeySoon" | "keepName"> {
   if (folder === undefined)
     return { keepKey: () => undefined, keepKeySoon: () => Promise.resolve(), keepName: () => undefined };
-  const read = (): Stores => {
+  const read = (): Credentials => {
     const kept = readCredentials(world, folder);
     // Nothing is committed then: the keys of other stores must not be lost with what cannot be read.
     if (!kept.ok) throw new Error(kept.refusal.message);
-    return kept.value?.stores ?? {};
+    return kept.value ?? { stores: {} };
   };
-  const write = (stores: Stores): void => writeCredentials(world, folder, { stores });
+  const write = (before: Credentials, added: Stores): void =>
+    writeCredentials(world, folder, { ...before, stores: { ...before.stores, ...added } });
   return {
     keepKey: ({ id, name, apiKey }, isFirst) => {
-      // What was there before a first store is of none.
-      write({ ...(isFirst ? {} : read()), [id]: { name, api_key: apiKey } });
+      // Keys from before a first store are keys of no store: the start that wrote them was never ready.
+      write(isFirst ? { ready: false, stores: {} } : read(), { [id]: { name, api_key: apiKey } });
     },
-    keepKeySoon: together(world, (added) => write({ ...read(), ...added })),
+    keepKeySoon: together(world, (added) => write(read(), added)),
     keepName: ({ id, name }) => {
-      const stores = read();
-      const kept = stores[id];
-      if (kept !== undefined) write({ ...stores, [id]: { ...kept, name } });
+      const before = read();
+      const kept = before.stores[id];
+      if (kept !== undefined) write(before, { [id]: { ...kept, name } });
     },
   };
 }

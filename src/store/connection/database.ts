@@ -60,6 +60,9 @@ export const FIRST_FORMAT = 10;
 const SQLITE_MAGIC = "SQLite format 3\0";
 const HEADER_BYTES = 100;
 const APPLICATION_ID_OFFSET = 68;
+/** Where the header tells how the file is written, and the value that means with a write-ahead log. */
+const WRITE_VERSION_OFFSET = 18;
+const WITH_LOG = 2;
 const SYNCHRONOUS_FULL = 2;
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -91,6 +94,12 @@ export function orRefusal<Value>(
     if (cause === undefined) throw error;
     return { ok: false, refusal: unusable(path, cause.failure, cause.detail) };
   }
+}
+
+/** Whether a database that is kept with a log has none beside it: it was closed, or the log was removed. */
+export function isWithoutLog(path: string): boolean {
+  if (!existsSync(path) || existsSync(`${path}-wal`)) return false;
+  return readHeader(path)[WRITE_VERSION_OFFSET] === WITH_LOG;
 }
 
 /** A log without its file holds what was acknowledged: beside a new file it would be taken for that one's. */

@@ -29,8 +29,8 @@ export type Write = <Value>(work: () => Value) => Promise<Value>;
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
 /** The pause between tries while another process holds the lock, and their number. Reads go on meanwhile. */
-const LOCK_RETRY_MS = 5;
-const MAX_LOCK_RETRIES = 400;
+export const LOCK_RETRY_MS = 5;
+export const MAX_LOCK_RETRIES = 400;
 
 type Job = { readonly run: () => unknown; readonly settle: (result: Result) => void };
 type Result =
@@ -106,7 +106,8 @@ export function filesLost(): StorageUnavailable {
   return new StorageUnavailable(storageFailure("database_changed"));
 }
 
-function lockFailure(detail?: string): StorageUnavailable {
+/** What a caller gets when another process kept the lock to the end. */
+export function lockFailure(detail?: string): StorageUnavailable {
   return new StorageUnavailable(storageFailure("file_locked"), detail === undefined ? {} : { detail });
 }
 

@@ -1,0 +1,113 @@
+import { existsSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { begin, runHere, startSandbox, type Running } from "../support/program.ts";
+import { sideBySide } from "../support/side-by-side.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const STARTS = size(8, 500);
+/** A first start is killed up to this long after a moment of it: on an idle machine the next one has passed by then. */
+const KILL_WITHIN_MS = 12;
+/** The moments of a first start in their order: a file is there, or the start has said that it is ready. */
+const MOMENTS = ["sandbox.db", "master.key", "credentials.json", "ready"] as const;
+/** Looks for a moment, a millisecond or more apart. */
+const MAX_LOOKS = 60_000;
+/** How many starts run at once. */
+const PLACES = [1, 2, 3] as const;
+const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--json"];
+
+const LOSSES = ["nothing", "removed", "emptied"] as const;
+type Loss = (typeof LOSSES)[number];
+
+type Case = {
+  readonly at: number;
+  readonly moment: (typeof MOMENTS)[number];
+  readonly killAfterMs: number;
+  readonly loss: Loss;
+};
+
+test("of first starts that are killed at any time, none is refused afterwards, and none loses its store", async () => {
+  const random = seededRandom(SEED);
+  const cases: Case[] = Array.from({ length: STARTS }, (_item, at) => ({
+    at,
+    killAfterMs: random() * KILL_WITHIN_MS,
+    moment: MOMENTS[at % MOMENTS.length] ?? "ready",
+    loss: LOSSES[Math.floor(random() * LOSSES.length)] ?? "nothing",
+  }));
+  const wrong: string[] = [];
+  const ready = { before: 0, after: 0 };
+  await sideBySide(cases, PLACES, async (one) => {
+    const { told, found } = await startAndKill(one);
+    ready[told === undefined ? "before" : "after"] += 1;
+    if (found !== undefined) wrong.push(`start ${one.at}, ${JSON.stringify(one)}: ${found}`);
+  });
+  tell([...wrong, `first starts killed before they were ready: ${ready.before}, after: ${ready.after}`]);
+  expect(wrong).toEqual([]);
+});
+
+/** Kills a first start, loses its log, and starts again; returns what is wrong then. */
+async function startAndKill({ moment, killAfterMs, loss }: Case) {
+  const cwd = tempFolder();
+  const first = begin(["sandbox", "start", "--json", "--port", "0"], { cwd });
+  await reached(first, moment === "ready" ? undefined : join(cwd, ".checkout", moment));
+  await sleep(killAfterMs);
+  await first.stop("SIGKILL");
+  const told = readyOf(first);
+  const confirmed = confirmedKeys(cwd);
+  lose(join(cwd, ".checkout/sandbox.db-wal"), loss);
+  const again = await startSandbox({ cwd }).catch((error: unknown) => String(error));
+  if (typeof again === "string") return { told, found: again };
+  const created = await runHere(CREATE, { cwd });
+  await again.stop("SIGKILL");
+  const { store_id: storeId, api_key: apiKey } = again.ready;
+  if (created.code !== 0) return { told, found: `no order can be created: ${created.stderr}` };
+  const known = told === undefined ? confirmed : { [told.store_id]: told.api_key };
+  const isSame = known === undefined || known[storeId] === apiKey;
+  return {
+    told,
+    found: isSame ? undefined : `store ${storeId} in the place of ${Object.keys(known).join()}`,
+  };
+}
+
+/** Waits until a start has made a file, or, without one, until it has said that it is ready. */
+async function reached({ process: child, output }: Running, file: string | undefined): Promise<void> {
+  const isReached = (): boolean => (file === undefined ? output.stdout !== "" : existsSync(file));
+  for (let looks = 0; !isReached(); looks += 1) {
+    if (child.exitCode !== null || looks === MAX_LOOKS)
+      throw new Error(`the first start made no ${file ?? "ready line"}: ${output.stderr}`);
+    await sleep(1);
+  }
+}
+
+function readyOf({ output }: Running): Ready | undefined {
+  return output.stdout.endsWith("\n") ? (JSON.parse(output.stdout) as Ready) : undefined;
+}
+
+/** The keys that the file says belong to a start that was ready; undefined where it says of none. */
+function confirmedKeys(cwd: string): Readonly<Record<string, string>> | undefined {
+  try {
+    const text = readFileSync(join(cwd, ".checkout/credentials.json"), "utf8");
+    const { ready, stores } = JSON.parse(text) as {
+      readonly ready?: false;
+      readonly stores: Readonly<Record<string, { readonly api_key: string }>>;
+    };
+    if (ready === false) return undefined;
+    return Object.fromEntries(Object.entries(stores).map(([id, { api_key: key }]) => [id, key]));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function lose(log: string, loss: Loss): void {
+  if (loss === "removed") rmSync(log, { force: true });
+  if (loss !== "emptied") return;
+  try {
+    truncateSync(log);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
