@@ -1,15 +1,15 @@
 import type { ChildProcess } from "node:child_process";
-import type { BigIntStats } from "node:fs";
+import type { BigIntStats, Stats } from "node:fs";
 import {
   accessSync,
   constants,
   existsSync,
   fchmodSync,
   lstatSync,
+  statSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
 } from "node:fs";
@@ -40,6 +40,7 @@ import type {
   OutboundRequest,
   OutboundResult,
   PathFacts,
+  ReadOptions,
   ProgramCall,
   ProgramEnd,
   ShellCommand,
@@ -50,7 +51,7 @@ import type {
   GuestWorld,
   World,
 } from "./world.ts";
-import { isError } from "./core/outcome.ts";
+import { FileRefused, isError } from "./core/outcome.ts";
 
 /** Node modules that few commands need are loaded on demand, because loading them costs every command some ms. */
 const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
@@ -332,8 +333,9 @@ export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLos
 }
 
 const files: Files = {
-  read: (path) => readIfThere(path)?.toString("utf8"),
-  readBytes: readIfThere,
+  read: (path, options) => readOrdinary(path, options)?.bytes.toString("utf8"),
+  readBytes: (path, options) => readOrdinary(path, options)?.bytes,
+  size: (path) => readOrdinary(path, { from: Number.MAX_SAFE_INTEGER })?.size,
   write: (path, content) => writeNamed(path, content, (unfinished) => renameSync(unfinished, path)),
   createNew: (path, content) => {
     if (existsSync(path)) return false;
@@ -379,26 +381,90 @@ const files: Files = {
   },
   exists: (path) => existsSync(path),
   disk: diskOf,
-  readFrom,
+  readFrom: (path, from) => readOrdinary(path, { from }),
 };
 
-function readFrom(path: string, offset: number): ReturnType<Files["readFrom"]> {
-  if (!existsSync(path)) return undefined;
-  const file = openSync(path, constants.O_RDONLY | NO_FOLLOW);
-  try {
-    const { size } = fstatSync(file);
-    const bytes = new Uint8Array(Math.max(0, size - offset));
-    let done = 0;
-    for (let length = -1; done < bytes.length && length !== 0; done += length)
-      length = readSync(file, bytes, done, bytes.length - done, offset + done);
-    return { bytes: bytes.subarray(0, done), size };
-  } finally {
-    closeSync(file);
+type Read = { readonly bytes: Buffer; readonly size: number };
+
+/** The most that is read of a file, in bytes, unless its reader says otherwise. */
+const MAX_READ_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The only way in which a file is read: the file has to be an ordinary one, and not larger than its reader expects. A link
+ * is followed only where a person named it. Others read without end (`/dev/zero`) or wait for ever (a pipe). Undefined if
+ * there is nothing at the path.
+ */
+function readOrdinary(
+  path: string,
+  {
+    followsLinks = false,
+    maxBytes = MAX_READ_BYTES,
+    from = 0,
+  }: ReadOptions & { readonly from?: number } = {},
+): Read | undefined {
+  return ifThere(() => {
+    // Asked before it is opened, because opening a device can do something, and again for what was put there meanwhile.
+    requireOrdinary(path, followsLinks ? statSync(path) : lstatSync(path));
+    const file = openSync(path, constants.O_RDONLY | NO_WAIT | (followsLinks ? 0 : NO_FOLLOW));
+    try {
+      const stats = fstatSync(file);
+      requireOrdinary(path, stats);
+      return { bytes: readUpTo(file, { path, from, maxBytes, size: stats.size }), size: stats.size };
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+function requireOrdinary(path: string, stats: Stats): void {
+  if (stats.isFile()) return;
+  throw new FileRefused(path, `is ${nounOf(stats)}, not an ordinary file`);
+}
+
+function nounOf(stats: Stats): string {
+  if (stats.isDirectory()) return "a folder";
+  if (stats.isSymbolicLink()) return "a symbolic link";
+  if (stats.isFIFO()) return "a pipe";
+  return stats.isSocket() ? "a socket" : "a device";
+}
+
+/** Reads to the end, wherever that is: files of /proc have no size, and a log may grow meanwhile. */
+function readUpTo(
+  file: number,
+  {
+    path,
+    from,
+    maxBytes,
+    size,
+  }: Required<Pick<ReadOptions, "maxBytes">> & {
+    readonly path: string;
+    readonly from: number;
+    readonly size: number;
+  },
+): Buffer {
+  const tooLarge = (): FileRefused =>
+    new FileRefused(path, `is too large: more than the ${maxBytes} bytes that are read of it`);
+  if (size - from > maxBytes) throw tooLarge();
+  if (from > size) return Buffer.alloc(0);
+  let bytes = Buffer.allocUnsafe(Math.max(size - from, 0) + READ_AHEAD_BYTES);
+  let done = 0;
+  for (;;) {
+    const length = readSync(file, bytes, done, bytes.length - done, from + done);
+    if (length === 0) return bytes.subarray(0, done);
+    done += length;
+    if (done > maxBytes) throw tooLarge();
+    if (done === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(done)]);
   }
 }
 
-/** Windows has no such flag. */
-const NO_FOLLOW = (constants as Readonly<Record<string, number | undefined>>)["O_NOFOLLOW"] ?? 0;
+/** Room for the end of a file to be seen without another buffer. */
+const READ_AHEAD_BYTES = 4096;
+
+/** Windows has none of these flags. */
+const FLAGS = constants as Readonly<Record<string, number | undefined>>;
+const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
+/** Opening a pipe that nobody writes to does not wait. */
+const NO_WAIT = FLAGS["O_NONBLOCK"] ?? 0;
 
 /** File systems by the number that Linux gives them: those that people keep projects on. */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
@@ -445,10 +511,10 @@ function machine(): Machine {
 /** What a process has not finished, of ours or of the store's: the name it is to have, the process, a random end. */
 const UNFINISHED = /\.(\d+)\.new-\w+$/;
 
-/** The file's bytes; undefined if it is not there, or belonged to a process that ended. */
-function readIfThere(path: string): Buffer | undefined {
+/** Reads a file; undefined if it is not there, or belonged to a process that ended. */
+function ifThere<Value>(read: () => Value): Value | undefined {
   try {
-    return readFileSync(path);
+    return read();
   } catch (error) {
     if (MISSING.has(codeOf(error))) return undefined;
     throw error;
@@ -914,8 +980,12 @@ export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);
   if (!isAbsolute(folder) || !isOursAlone(folder, "folder")) throw new Error(`${folder} is not private`);
   const path = join(folder, `${crypto().hash("sha256", addon, "hex")}.node`);
-  if (!isOursAlone(path, "file") || Buffer.compare(readFileSync(path), addon) !== 0) files.write(path, addon);
+  if (!isOursAlone(path, "file") || !holds(path, addon)) files.write(path, addon);
   return path;
+}
+
+function holds(path: string, content: Uint8Array): boolean {
+  return files.size(path) === content.length && readOrdinary(path)?.bytes.equals(content) === true;
 }
 
 /** Whether it is there, ours, and other users can neither read nor write it. */

@@ -168,10 +168,22 @@ export type Machine = {
   readonly system: string;
 };
 
+/** Which files are read, and how much of them: a larger one is refused. */
+export type ReadOptions = {
+  /** Whether a symbolic link leads to the file that is meant: only where a person named the path. Default: no. */
+  readonly followsLinks?: boolean;
+  /** Default: 16 MiB. */
+  readonly maxBytes?: number;
+};
+
 /** The part of the file system that the program uses. Files that it writes are 0600, folders 0700. */
 export type Files = {
-  readonly read: (path: string) => string | undefined;
-  readonly readBytes: (path: string) => Uint8Array | undefined;
+  /** The text of an ordinary file; undefined if there is none. Throws FileRefused for anything else at the path. */
+  readonly read: (path: string, options?: ReadOptions) => string | undefined;
+  /** Its bytes, under the same rules. */
+  readonly readBytes: (path: string, options?: ReadOptions) => Uint8Array | undefined;
+  /** The size of an ordinary file in bytes; undefined if there is none. Follows no link. */
+  readonly size: (path: string) => number | undefined;
   /** Replaces a file atomically: readers and crashes see the old content or the new. */
   readonly write: (path: string, content: string | Uint8Array) => void;
   /** Makes a file; false if it is already there. */
@@ -191,7 +203,7 @@ export type Files = {
   /** Removes all rights to a folder except the owner's. Throws if there is a link at the path. */
   readonly makePrivate: (folder: string) => void;
   readonly exists: (path: string) => boolean;
-  /** The bytes of a file from a place on, and how long it is; undefined if it is not there. Follows no link. */
+  /** The bytes of an ordinary file from a place on, and its size; undefined if there is none. Follows no link. */
   readonly readFrom: (
     path: string,
     offset: number,

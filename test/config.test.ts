@@ -840,7 +840,7 @@ test("a folder in the place of the configuration is told as one", async () => {
   ] as const) {
     const { code, stderr } = await ask(harness, words);
     expect([words, code]).toEqual([words, 2]);
-    expect(stderr).toContain(`${path} is a folder, not a file`);
+    expect(stderr).toContain(`${path} is a folder, not an ordinary file`);
     expect(stderr).toContain(`such as ${join(path, "checkout.config.json")}`);
   }
 });

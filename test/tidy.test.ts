@@ -151,6 +151,17 @@ test("nothing but real-world.ts reaches outside, and no file escapes the types",
   expect(found).toEqual([]);
 });
 
+test("outside the store, which reads its own databases, one function reads files, and it looks at them first", () => {
+  const READS = /\b(?:readFileSync|readFile|createReadStream|openAsBlob)\(/;
+  const rest = sources.filter(({ name }) => !name.startsWith("store/"));
+  expect(rest.filter(({ text }) => READS.test(text)).map(({ name }) => name)).toEqual([]);
+  const opened = rest.flatMap(({ name, text }) =>
+    [...text.matchAll(/openSync\([^;]*O_RDONLY/g)].map(() => name),
+  );
+  // readOrdinary, and makePrivate, which opens a folder.
+  expect(opened).toEqual(["real-world.ts", "real-world.ts"]);
+});
+
 test("what a test suite loads takes no error by its class, which is another one in each realm of jest", () => {
   const found = sources
     .filter(({ name }) => IN_TEST_SUITES.test(name) && name !== "core/outcome.ts")

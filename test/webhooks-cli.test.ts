@@ -134,7 +134,7 @@ test("what is missing or makes no sense is a usage error that says where it can 
     ["--secret-file holds no signing secret", verify({ "secret-file": "empty.txt" })],
     ["--secret-file: nowhere.txt does not exist", verify({ "secret-file": "nowhere.txt" })],
     ["--payload-file: nowhere.json does not exist", verify({ "payload-file": "nowhere.json" })],
-    ["--payload-file: . cannot be read", verify({ "payload-file": "." })],
+    ["--payload-file: . is a folder, not an ordinary file", verify({ "payload-file": "." })],
     ["cannot both be standard input", verify({ "payload-file": "-", "secret-file": "-" })],
     ["a duration in whole seconds", verify({ tolerance: "500ms" })],
     ["a duration in whole seconds", verify({ tolerance: "-1s" })],

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
-import { accept, type Outcome } from "../core/outcome.ts";
+import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import type { World } from "../world.ts";
+import { storageFailureOf } from "../store/connection/storage-failure.ts";
 import { failUsage, type Problem } from "./problem.ts";
 
 /** Stands for standard input where a file is asked for. */
@@ -15,31 +16,61 @@ export async function readInput(
   path: string,
   flag: string,
 ): Promise<Outcome<Uint8Array, Problem>> {
-  const bytes = path === STDIN ? await readAll(world.stdin) : readFile(world, path);
-  if (typeof bytes !== "string" && bytes.length <= MAX_INPUT_BYTES) return accept(bytes);
-  const why = typeof bytes === "string" ? bytes : `is over ${MAX_INPUT_BYTES / 1024 / 1024} MiB`;
+  const read = path === STDIN ? await readAll(world.stdin) : readNamed(world, path);
+  if (read.ok) return read;
   const name = path === STDIN ? "standard input" : path;
-  return failUsage(`${flag}: ${name} ${why}`, `name a file that can be read, or ${STDIN}`);
+  return failUsage(
+    `${flag}: ${name} ${read.refusal.why}`,
+    `name an ordinary file, or ${STDIN} for standard input`,
+  );
 }
 
-async function readAll(stdin: World["stdin"]): Promise<Uint8Array> {
+async function readAll(stdin: World["stdin"]): Promise<Outcome<Uint8Array, Unread>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stdin) {
     const bytes = Buffer.from(chunk as Uint8Array);
     chunks.push(bytes);
     length += bytes.length;
-    if (length > MAX_INPUT_BYTES) break;
+    if (length > MAX_INPUT_BYTES)
+      return { ok: false, refusal: { isMissing: false, why: `has more than ${MAX_INPUT_BYTES} bytes` } };
   }
-  return Buffer.concat(chunks);
+  return accept(Buffer.concat(chunks));
 }
 
-/** The bytes, or why there are none. */
-function readFile({ cwd, files }: Pick<World, "cwd" | "files">, path: string): Uint8Array | string {
+/** Why there is nothing to read at a path that a person named: `why` goes on from the path. */
+export type Unread = { readonly isMissing: boolean; readonly why: string };
+
+/**
+ * The bytes of a file that a person named, a link to it included, or why there are none: it is missing, no ordinary file,
+ * too large, or cannot be read. `maxBytes` defaults to 16 MiB.
+ */
+export function readNamed(
+  { cwd, files }: Pick<World, "cwd" | "files">,
+  path: string,
+  { maxBytes = MAX_INPUT_BYTES }: { readonly maxBytes?: number } = {},
+): Outcome<Uint8Array, Unread> {
   try {
-    return files.readBytes(resolve(cwd, path)) ?? "does not exist";
+    const bytes = files.readBytes(resolve(cwd, path), { followsLinks: true, maxBytes });
+    if (bytes !== undefined) return accept(bytes);
+    return { ok: false, refusal: { isMissing: true, why: "does not exist" } };
   } catch (error) {
-    // A folder, or a file of somebody else: the person named it, so it is no defect of ours.
-    return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    return { ok: false, refusal: { isMissing: false, why: whyUnread(error) } };
   }
+}
+
+function whyUnread(error: unknown): string {
+  if (error instanceof FileRefused) return error.why;
+  const cause = storageFailureOf(error)?.sentence;
+  return `cannot be read: ${cause ?? (error instanceof Error ? error.message : String(error))}`;
+}
+
+/** The same as text. */
+export function readNamedText(
+  world: Pick<World, "cwd" | "files">,
+  path: string,
+  options?: { readonly maxBytes?: number },
+): Outcome<string, Unread> {
+  const read = readNamed(world, path, options);
+  return read.ok ? accept(Buffer.from(read.value).toString("utf8")) : read;
 }

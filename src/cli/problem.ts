@@ -1,4 +1,4 @@
-import { isError, type Outcome } from "../core/outcome.ts";
+import { FileRefused, isError, type Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 import {
   isStorageFailureCode,
@@ -83,12 +83,19 @@ export function fileProblem(what: "database" | "journal", { reason, message, rem
 
 /** A failure of the file system or the database that no command expects; undefined for every other error. */
 export function storageProblem(error: unknown): Problem | undefined {
+  if (error instanceof FileRefused) return refusedFile(error);
   const failure = storageFailureOf(error);
   if (failure === undefined || !isError(error)) return undefined;
   // That one begins with the sentence.
   const message =
     error instanceof StorageUnavailable ? error.message : `${failure.sentence} (${error.message})`;
   return { exitCode: EXIT.failed, code: failure.code, message, next: failure.next };
+}
+
+/** A file that no command reads, because it is no ordinary one or too large. */
+function refusedFile({ message }: FileRefused): Problem {
+  const next = "put an ordinary file there, or move what is there away, and try again";
+  return { exitCode: EXIT.failed, code: "file_refused", message, next };
 }
 
 /** A command that Ctrl-C ended; what it left behind follows the word "interrupted". */

@@ -38,3 +38,15 @@ export function refuse(
 export function isError(thrown: unknown): thrown is Error {
   return thrown instanceof Error || Object.prototype.toString.call(thrown) === "[object Error]";
 }
+/** A path that leads to something else than an ordinary file of a size that is read. Nothing of it was read. */
+export class FileRefused extends Error {
+  override readonly name = "FileRefused";
+
+  /** Goes on from the path: `is a pipe, not an ordinary file`. */
+  readonly why: string;
+
+  constructor(path: string, why: string) {
+    super(`${path} ${why}`);
+    this.why = why;
+  }
+}

@@ -16,6 +16,8 @@ export type RunOptions = {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** It is killed after this time; its exit code is null then. */
+  readonly timeoutMs?: number;
   /** A single executable to run in place of the binary of the package. */
   readonly executable?: string;
 };
@@ -26,7 +28,10 @@ export async function run(args: readonly string[], options: RunOptions): Promise
   const output = collect(child);
   // A program that ends, or is killed, before it reads is no failure of the test.
   child.stdin?.on("error", () => undefined).end(options.input ?? "");
+  const timer =
+    options.timeoutMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), options.timeoutMs);
   const [code] = (await once(child, "close")) as [number | null];
+  clearTimeout(timer);
   return { code, ...output };
 }
 

@@ -5,6 +5,7 @@ import type { ConfigFault, ReadConfig } from "../../core/config/read.ts";
 import type { ConfigFile, WantedStore } from "../../core/config/schema.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
+import { readNamedText } from "../input.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
 import { findConfig, type ConfigOptions } from "./find.ts";
@@ -21,6 +22,8 @@ export type LoadedConfig = {
   readonly refused: (refusal: Refusal) => Problem;
 };
 
+/** The most that a sandbox takes as a configuration, too. */
+const LARGEST_CONFIG_BYTES = 2 * 1024 * 1024;
 /** Maximum number of faults that are told beside the first. */
 const MAX_FURTHER = 9;
 
@@ -32,13 +35,13 @@ export async function loadConfig(
   const found = findConfig(world, options);
   if (!found.ok || found.value === undefined) return found.ok ? accept(undefined) : found;
   const path = found.value;
-  const { files } = world;
-  if (files.exists(path) && files.look(files.realPath(path))?.kind === "folder")
+  const read = readNamedText(world, path, { maxBytes: LARGEST_CONFIG_BYTES });
+  if (!read.ok)
     return failUsage(
-      `${path} is a folder, not a file`,
-      `name the file in it, such as ${join(path, CONFIG_FILE)}`,
+      `${path} ${read.refusal.why}`,
+      `name the file itself, such as ${join(path, CONFIG_FILE)}`,
     );
-  return loadText(world, path, files.read(path) ?? "");
+  return loadText(world, path, read.value);
 }
 
 /** Reads the text of a configuration; `path` is its file, or what it is called in messages. */

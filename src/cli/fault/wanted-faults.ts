@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { decodeRequest, type RequestOf } from "../../core/control/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/profiles.ts";
@@ -8,10 +7,14 @@ import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
+import { readNamedText } from "../input.ts";
 import { failUsage, type Problem } from "../problem.ts";
 
 /** Faults that a command line asks for, as the control API takes them. */
 export type WantedFaults = readonly RequestOf<"addFault">[];
+
+/** A file of faults is written by hand. */
+const LARGEST_FILE_BYTES = 1024 * 1024;
 
 const NEXT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
@@ -20,14 +23,22 @@ export function readFaults({ world }: Context, names: readonly string[]): Outcom
   const wanted: RequestOf<"addFault">[] = [];
   for (const name of names) {
     const profile = FAULT_PROFILES.find((known) => known === name);
-    const text = profile === undefined ? world.files.read(resolve(world.cwd, name)) : "";
-    if (text === undefined)
-      return failUsage(`${printableLiteral(name)} is neither a profile of faults nor a file`, NEXT);
-    const read = profile === undefined ? readAll(text) : accept([{ profile }]);
-    if (!read.ok) return failUsage(`${printableLiteral(name)}: ${read.refusal.message}`, NEXT);
+    const read = profile === undefined ? faultsIn(world, name) : accept([{ profile }]);
+    if (!read.ok) return failUsage(`${printableLiteral(name)} ${read.refusal}`, NEXT);
     wanted.push(...read.value);
   }
   return accept(wanted);
+}
+
+/** The faults in a file, or why there are none. */
+function faultsIn(world: Context["world"], name: string): Outcome<WantedFaults, string> {
+  const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
+  if (!text.ok) {
+    const { isMissing, why } = text.refusal;
+    return { ok: false, refusal: isMissing ? "is neither a profile of faults nor a file" : why };
+  }
+  const read = readAll(text.value);
+  return read.ok ? read : { ok: false, refusal: `cannot be used: ${read.refusal.message}` };
 }
 
 function readAll(text: string): Outcome<WantedFaults> {

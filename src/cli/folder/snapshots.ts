@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { nameOfSnapshotFile, snapshotFileName } from "../../core/snapshot/snapshot.ts";
+import { MAX_SNAPSHOT_BYTES, nameOfSnapshotFile, snapshotFileName } from "../../core/snapshot/snapshot.ts";
 import type { SnapshotShelf } from "../../sandbox/snapshot/shelf.ts";
 import type { World } from "../../world.ts";
 import { stateFile } from "./files.ts";
@@ -23,10 +23,9 @@ export function snapshotsIn({ files }: Pick<World, "files">, folder: string): Sn
             .list(path)
             .flatMap((file) => (isFile(join(path, file)) ? (nameOfSnapshotFile(file) ?? []) : []))
         : [],
-    // From behind its end: nothing but the size is read.
-    size: (name) =>
-      isFile(fileOf(name)) ? files.readFrom(fileOf(name), Number.MAX_SAFE_INTEGER)?.size : undefined,
-    read: (name) => (isFile(fileOf(name)) ? files.readBytes(fileOf(name)) : undefined),
+    size: (name) => (isFile(fileOf(name)) ? files.size(fileOf(name)) : undefined),
+    read: (name) =>
+      isFile(fileOf(name)) ? files.readBytes(fileOf(name), { maxBytes: MAX_SNAPSHOT_BYTES }) : undefined,
     write: (name, bytes) => {
       files.makeFolder(path);
       files.removeUnfinished(path);

@@ -138,7 +138,7 @@ async function startDetached(
   const made = makeStateFolder(world, folder, options);
   if (!made.ok) return made;
   const logFile = stateFile(folder, "log");
-  const logged = world.files.readFrom(logFile, 0)?.size ?? 0;
+  const logged = world.files.size(logFile) ?? 0;
   const started = world.startDetached({ logFile });
   const message = await Promise.race([started.told, aborted(signal)]);
   if (message === "aborted") return abandon(world, started);

@@ -1,12 +1,14 @@
 import type { Command } from "commander";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
 import { restoreNamed } from "../../sandbox/snapshot/named.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { callSandbox, inStore, refusedProblem } from "../control-command.ts";
 import type { SnapshotFiles } from "../folder/snapshots.ts";
 import { readCredentials } from "../folder/state-folder.ts";
+import { readNamed } from "../input.ts";
 import { EXIT, fail, type Ending, type Problem } from "../problem.ts";
 import { isStoreTyped } from "../store/named-store.ts";
 import { namedStoreOf } from "./named-store.ts";
@@ -117,20 +119,16 @@ function takenFrom(
 ): Promise<Outcome<Restored, Problem>> {
   if (file === undefined || shelf === undefined) return act({ name });
   const path = typedPath(world, file);
-  const bytes = world.files.readBytes(path);
-  if (bytes !== undefined)
+  const read = readNamed(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
+  if (read.ok)
     return besideOlder(world, { shelf, name }, (beside) => {
-      shelf.write(beside.name, bytes);
+      shelf.write(beside.name, read.value);
       return act(beside);
     });
-  const message = `there is no file ${printable(path)}`;
-  const missing = {
-    exitCode: EXIT.failed,
-    code: "file_missing",
-    message,
-    next: "name the file of a snapshot",
-  };
-  return Promise.resolve(fail(missing));
+  const { isMissing, why } = read.refusal;
+  const code = isMissing ? "file_missing" : "file_refused";
+  const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
+  return Promise.resolve(fail({ exitCode: EXIT.failed, code, message, next: "name the file of a snapshot" }));
 }
 
 /** No key is in a snapshot: who has one of a store that was not here can use it, and commands have none. */

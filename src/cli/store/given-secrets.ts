@@ -1,11 +1,10 @@
-import { resolve } from "node:path";
 import { isToken } from "../../core/control/protocol.ts";
 import { isTestKey } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { isSigningSecret } from "../../core/sealed-secret.ts";
 import { printable } from "../../core/text.ts";
-import { storageFailureOf } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
+import { readNamedText } from "../input.ts";
 import { failUsage, type Problem } from "../problem.ts";
 
 /** The secrets that a sandbox can be given before it starts: each by its variable, or by a file (decision 78). */
@@ -90,20 +89,18 @@ function givenSecret(world: SecretsWorld, name: SecretName): Outcome<GivenSecret
   return failUsage(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
 }
 
+/** A file of a secret holds nothing else. */
+const LARGEST_SECRET_FILE_BYTES = 64 * 1024;
+
 /** The text of a file without the line break at its end, which editors and `echo` leave. */
-function readSecret({ cwd, files }: SecretsWorld, variable: string, path: string): Outcome<string, Problem> {
+function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, Problem> {
   const refuse = (why: string): Outcome<never, Problem> =>
     failUsage(
       `${variable} names ${printable(path)}, ${why}`,
       "name a file that holds nothing but the secret, or unset the variable",
     );
-  try {
-    const text = files.read(resolve(cwd, path));
-    if (text === undefined) return refuse("which does not exist");
-    const secret = text.replace(/\r?\n$/, "");
-    return secret === "" ? refuse("which is empty") : accept(secret);
-  } catch (error) {
-    const failure = storageFailureOf(error)?.sentence;
-    return refuse(`which cannot be read: ${failure ?? (error instanceof Error ? error.message : "")}`);
-  }
+  const text = readNamedText(world, path, { maxBytes: LARGEST_SECRET_FILE_BYTES });
+  if (!text.ok) return refuse(`which ${text.refusal.why}`);
+  const secret = text.value.replace(/\r?\n$/, "");
+  return secret === "" ? refuse("which is empty") : accept(secret);
 }
