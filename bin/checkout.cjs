@@ -40,5 +40,18 @@ if (older) {
     // A folder that this user cannot write to, or that another start makes at this moment: no cache this time.
     if (error.code === undefined) throw error;
   }
-  require("../dist/checkout.js");
+  try {
+    require("../dist/checkout.js");
+  } catch (error) {
+    // The system refused to read a part of the program; everything later is caught by the program itself.
+    if (typeof error.syscall !== "string") throw error;
+    var isLimit = error.code === "EMFILE" || error.code === "ENFILE";
+    console.error(
+      "checkout cannot start: " +
+        error.message +
+        (isLimit ? "; raise the limit of open files (ulimit -n)" : "; check the folder and its disk") +
+        ", and try again.",
+    );
+    process.exitCode = 1;
+  }
 }

@@ -1,15 +1,23 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { REAL } from "./support/real.ts";
+import type { Run } from "../src/core/state-files.ts";
 import { createFailureLog } from "../src/sandbox/runtime/failure-log.ts";
+import { checkDatabase } from "../src/store/connection/database-check.ts";
+import { storageFailureOf } from "../src/store/connection/storage-failure.ts";
+import { openWatched } from "../src/store/connection/watched-database.ts";
+import { SANDBOX_FILE } from "../src/store/schema.ts";
+import type { World } from "../src/world.ts";
+import { part } from "./support/campaign.ts";
 import { HAS_STRACE, runTraced } from "./support/disk-faults.ts";
 import { createHarness } from "./support/harness.ts";
 import { connect, sendCreate, type Answer } from "./support/load.ts";
-import { run, startSandbox, type SandboxProcess } from "./support/program.ts";
+import { PROGRAM, run, startSandbox, type SandboxProcess } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 async function create(sandbox: SandboxProcess, name: string): Promise<Answer | undefined> {
@@ -108,9 +116,86 @@ test("each file of a database that cannot be opened or extended is called by its
   expect(stdout).toMatch(/^disk_full /);
 });
 
+test("a read that fails is never called damage, whichever it is, once or for good", async ({ annotate }) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const killed = await killedDatabase();
+  const tried = async (strace: readonly string[]): Promise<string> => {
+    // Each run ends with a database whose log is gone.
+    const path = join(tempFolder(), "sandbox.db");
+    for (const ending of ["", "-wal"]) copyFileSync(killed + ending, path + ending);
+    const files = ["", "-wal"].flatMap((ending) => ["-P", path + ending]);
+    return (
+      await runTraced([path], { cwd: dirname(path), strace: [...strace, ...files], program: OPEN }).ended
+    ).stdout;
+  };
+  const log = join(tempFolder(), "calls");
+  expect(await tried(["-o", log, "-e", "trace=pread64"])).toBe("opened\n");
+  const reads = readFileSync(log, "utf8").match(/pread64\(/g)?.length ?? 0;
+  expect(reads).toBeGreaterThan(20);
+  const trials = Array.from({ length: reads }, (_, nth) => [`${nth + 1}`, `${nth + 1}+`]).flat();
+  const found = new Map<string, string>();
+  for (const when of part(trials, 60))
+    found.set(when, await tried(["-o", "/dev/null", "-e", `inject=pread64:error=EIO:when=${when}`]));
+  // SQLite reads some pages once more by itself.
+  const others = [...found].filter(([, said]) => said !== "opened\n" && !said.startsWith("disk_io_error "));
+  expect(others).toEqual([]);
+  expect([...found.values()].filter((said) => said.startsWith("disk_io_error ")).length).toBeGreaterThan(0);
+});
+
+test("bytes that are damaged are still called damaged, by an opening, a read and a check", async () => {
+  const path = await killedDatabase();
+  const opened = openWatched(path, { kind: SANDBOX_FILE });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  opened.value.close();
+  const bytes = readFileSync(path);
+  const spoiled = openWatched(path, { kind: SANDBOX_FILE });
+  if (!spoiled.ok) throw new Error(spoiled.refusal.message);
+  writeFileSync(path, bytes.fill(0xff, 4096));
+  expect(() => spoiled.value.connection.prepare("SELECT * FROM stores").all()).toThrow(
+    expect.toSatisfy((error: unknown) => storageFailureOf(error)?.code === "database_damaged"),
+  );
+  spoiled.value.close();
+  const again = openWatched(path, { kind: SANDBOX_FILE });
+  expect(again.ok ? "opened" : again.refusal.reason).toBe("damaged");
+  expect(checkDatabase(path, { kind: SANDBOX_FILE })).toMatchObject({ refusal: { reason: "damaged" } });
+});
+
+test("no error of the system about a file is a bug: it is 503, and a problem that names the error", async () => {
+  const harness = createHarness();
+  let failing: string | undefined;
+  const fail = (code: string): never => {
+    throw Object.assign(new Error(`${code}: refused, open`), { code, errno: -1, syscall: "open" });
+  };
+  const files: World["files"] = {
+    ...REAL.files,
+    write: (path, content) => (failing === undefined ? REAL.files.write(path, content) : fail(failing)),
+    read: (path) => (failing === undefined ? REAL.files.read(path) : fail(failing)),
+  };
+  const sandbox = await harness.start(["--quiet"], { world: { files } });
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as Run;
+  const headers = { Authorization: `Bearer ${token}` };
+  const path = `/__sandbox/stores/default/snapshots`;
+  for (const code of Object.keys(constants.errno)) {
+    failing = code;
+    const body = JSON.stringify({ name: "one" });
+    const answer = await sandbox.request({ method: "POST", path, body, headers });
+    expect([code, answer.status, answer.body]).toEqual([
+      code,
+      503,
+      expect.stringContaining('"storage_unavailable"'),
+    ]);
+    const { code: exitCode, stdout, stderr } = await harness.run(["whoami", "--json"], { world: { files } });
+    const problem = stdout + stderr;
+    expect([code, exitCode, problem]).toEqual([code, 1, expect.stringContaining(`${code}: refused, open`)]);
+    expect(problem).not.toMatch(/internal_error|defect|bug in checkout/);
+  }
+  failing = undefined;
+  expect((await sandbox.stop()).stderr).not.toMatch(/\n\s+at /);
+});
+
 test("too many open files are called that, however many there is room for", () => {
-  const path = join(tempFolder(), "sandbox.db");
-  const open = (left: string): string =>
+  const existing = join(tempFolder(), "sandbox.db");
+  const open = (path: string, left: string): string =>
     spawnSync(
       "sh",
       ["-c", 'ulimit -n 100; exec "$0" "$@"', process.execPath, OPEN, path, ...(left === "" ? [] : [left])],
@@ -118,10 +203,68 @@ test("too many open files are called that, however many there is room for", () =
         encoding: "utf8",
       },
     ).stdout;
-  expect(open("")).toBe("opened\n");
-  const found = Array.from({ length: 16 }, (_, left) => open(`${left}`));
-  expect(found.at(-1)).toBe("opened\n");
-  expect(found.filter((one) => one !== "opened\n" && !one.startsWith("too_many_open_files "))).toEqual([]);
+  expect(open(existing, "")).toBe("opened\n");
+  const trials = Array.from({ length: 16 }, (_, left) => [
+    { left, path: existing },
+    { left, path: join(tempFolder(), "new.db") },
+  ]).flat();
+  const found = part(trials, 2).map(({ left, path }) => [left, path, open(path, `${left}`)] as const);
+  const others = found.filter(
+    ([, , said]) => said !== "opened\n" && !said.startsWith("too_many_open_files "),
+  );
+  expect(others).toEqual([]);
+  expect(open(join(tempFolder(), "new.db"), "15")).toBe("opened\n");
+});
+
+test("a program that cannot be read for too many open files says so", async ({ annotate }) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const program = join(dirname(PROGRAM), "../dist/checkout.js");
+  const strace = ["-o", "/dev/null", "-P", program, "-e", "inject=openat:error=EMFILE"];
+  const { code, stderr } = await runTraced(["--version"], { cwd: tempFolder(), strace }).ended;
+  expect([code, stderr]).toEqual([1, expect.stringContaining("raise the limit of open files (ulimit -n)")]);
+  expect(stderr).not.toMatch(/\n\s+at /);
+});
+
+const HAS_MOUNTS = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
+
+test("a disk without room is called full, whatever there was no room for", async ({ annotate }) => {
+  if (!HAS_MOUNTS) return void (await annotate("no file system can be mounted here: no disk could be full"));
+  const open = join(tempFolder(), "sandbox.db");
+  const whole = openWatched(open, { kind: SANDBOX_FILE });
+  if (!whole.ok) throw new Error(whole.refusal.message);
+  whole.value.close();
+  const needed = Math.ceil(statSync(open).size / 1024);
+  const [room, script] = [
+    tempFolder(),
+    `mount -t tmpfs -o size="$1"k tmpfs "$2" && "$3" "$4" "$2/a.db"
+     mount -o remount,size=8m tmpfs "$2" && "$3" "$4" "$2/a.db" && ls "$2"`,
+  ];
+  // Too little for the file, and from there up for the log and its index, page by page.
+  const sizes = [8, 100, 200, ...Array.from({ length: 20 }, (_, pages) => needed + 4 * (pages - 2))];
+  const found = part(sizes, 4).map((size) => {
+    const args = ["-rm", "sh", "-c", script, "sh", `${size}`, room, process.execPath, OPEN];
+    const [first = "", ...later] = spawnSync("unshare", args, { encoding: "utf8" }).stdout.split("\n");
+    return { size, first: first.split(" ")[0], later: later.join(" ").trim() };
+  });
+  const others = found.filter(({ first }) => first !== "disk_full" && first !== "opened");
+  expect(others).toEqual([]);
+  expect(found.filter(({ first }) => first === "disk_full").length).toBeGreaterThan(2);
+  // With room it opens, and nothing of the first time is left.
+  for (const { size, later } of found) expect([size, later]).toEqual([size, "opened a.db"]);
+});
+
+test("a limit of the size of files is called that", () => {
+  const open = (blocks: number): string =>
+    spawnSync(
+      "sh",
+      ["-c", 'ulimit -f "$0"; exec "$@"', `${blocks}`, process.execPath, OPEN, join(tempFolder(), "a.db")],
+      {
+        encoding: "utf8",
+      },
+    ).stdout;
+  const found = part([1, 16, 100, 300, 500, 600], 2).map((blocks) => [blocks, open(blocks).split(" ")[0]]);
+  expect(found.filter(([, said]) => said !== "file_too_large" && said !== "opened\n")).toEqual([]);
+  expect(found.map(([, said]) => said)).toContain("file_too_large");
 });
 
 test("the health check fails while the last write failed, and not after one succeeded", async () => {

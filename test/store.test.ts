@@ -545,6 +545,7 @@ test("every error of a file system or of SQLite that is no bug has a cause and a
     file_locked: ["EBUSY", "ETXTBSY", "SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_LOCKED"],
     too_many_open_files: ["EMFILE", "ENFILE"],
     file_missing: ["ENOENT", "ENOTDIR"],
+    file_too_large: ["EFBIG", "SQLITE_NOLFS", "ERR_FS_FILE_TOO_LARGE"],
     path_not_usable: ["ENAMETOOLONG", "ELOOP", "EISDIR"],
     file_not_opened: ["SQLITE_CANTOPEN", "SQLITE_CANTOPEN_ISDIR"],
     out_of_memory: ["ENOMEM", "SQLITE_NOMEM", "SQLITE_IOERR_NOMEM"],

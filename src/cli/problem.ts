@@ -1,8 +1,8 @@
-import { FileRefused, isError, type Outcome } from "../core/outcome.ts";
+import { FileRefused, type Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 import {
+  causeOfError,
   isStorageFailureCode,
-  storageFailureOf,
   StorageUnavailable,
 } from "../store/connection/storage-failure.ts";
 
@@ -84,11 +84,11 @@ export function fileProblem(what: "database" | "journal", { reason, message, rem
 /** A failure of the file system or the database that no command expects; undefined for every other error. */
 export function storageProblem(error: unknown): Problem | undefined {
   if (error instanceof FileRefused) return refusedFile(error);
-  const failure = storageFailureOf(error);
-  if (failure === undefined || !isError(error)) return undefined;
+  const cause = causeOfError(error);
+  if (cause === undefined) return undefined;
+  const { failure, detail } = cause;
   // That one begins with the sentence.
-  const message =
-    error instanceof StorageUnavailable ? error.message : `${failure.sentence} (${error.message})`;
+  const message = error instanceof StorageUnavailable ? detail : `${failure.sentence} (${detail})`;
   return { exitCode: EXIT.failed, code: failure.code, message, next: failure.next };
 }
 

@@ -1,8 +1,12 @@
 import { closeSync, openSync } from "node:fs";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
-import { openWatched } from "../../src/store/connection/watched-database.ts";
+import { causeOfError } from "../../src/store/connection/storage-failure.ts";
+import { openWatched, type WatchedDatabase } from "../../src/store/connection/watched-database.ts";
 
-/** Opens a database with the named number of descriptors left, or with all, and prints why it cannot, or "opened". */
+/**
+ * Opens a database with the named number of descriptors left, or with all, and reads it; prints why it cannot, or
+ * "opened".
+ */
 const [path = "", left] = process.argv.slice(2);
 const taken: number[] = [];
 if (left !== undefined) {
@@ -14,5 +18,20 @@ if (left !== undefined) {
 }
 const opened = openWatched(path, { kind: SANDBOX_FILE });
 for (const file of taken) closeSync(file);
-if (opened.ok) opened.value.close();
-process.stdout.write(opened.ok ? "opened\n" : `${opened.refusal.reason} ${opened.refusal.message}\n`);
+process.stdout.write(
+  `${opened.ok ? read(opened.value) : `${opened.refusal.reason} ${opened.refusal.message}`}\n`,
+);
+
+/** Reads rows as a command does, which closes the database before its error is caught. */
+function read({ connection, close }: WatchedDatabase): string {
+  try {
+    for (const table of ["stores", "checkouts", "events"])
+      Array.from(connection.prepare(`SELECT * FROM ${table}`).iterate());
+    close();
+    return "opened";
+  } catch (error) {
+    close();
+    const cause = causeOfError(error);
+    return cause === undefined ? String(error) : `${cause.failure.code} ${cause.detail}`;
+  }
+}

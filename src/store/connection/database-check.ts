@@ -36,7 +36,7 @@ export function checkDatabase(
   path: string,
   options: OpenOptions,
 ): Outcome<CheckedFile | undefined, FileRefusal> {
-  return orRefusal<CheckedFile | undefined>(path, () => {
+  return orRefusal<CheckedFile | undefined>(path, options, () => {
     if (!existsSync(path)) {
       const refusal = lost(path);
       return refusal === undefined ? accept(undefined) : { ok: false, refusal };
@@ -48,11 +48,13 @@ export function checkDatabase(
     const image = readImage(path);
     if (image === undefined) return accept({ bytes, checked: "busy", format: null });
     let format: number | null = null;
-    const refusal = orDamaged(path, options.kind, () => {
-      const connection = openImage(image, options);
-      format = formatOf(connection);
-      return inspectContent(connection, path, options.kind);
-    });
+    const refusal = orDamaged(path, options.kind, () =>
+      inspectContent(path, options, () => {
+        const connection = openImage(image, options);
+        format = formatOf(connection);
+        return connection;
+      }),
+    );
     return refusal === undefined ? accept({ bytes, checked: "whole", format }) : { ok: false, refusal };
   });
 }

@@ -3,11 +3,11 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdtempSync, openSync } fro
 import { readSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isError, accept, type Outcome } from "../../core/outcome.ts";
-import { causeOf } from "./cause.ts";
+import { causeIn, causeOf, misread, readByName } from "./cause.ts";
 import { compileOnce } from "./compile-once.ts";
 import { hasForeignLog, LOG_MARK_DDL, marker, renewMark } from "./log-mark.ts";
-import { failureInVerdict, storageFailure, storageFailureOf } from "./storage-failure.ts";
-import type { StorageFailure, StorageFailureCode } from "./storage-failure.ts";
+import { failureInVerdict, namedByCode, storageFailure } from "./storage-failure.ts";
+import type { Cause, StorageFailureCode } from "./storage-failure.ts";
 
 /** SQL that takes a file from one format to the next; runs in one transaction. The first makes the tables. */
 export type Migration = string;
@@ -76,7 +76,7 @@ const MAX_CHECKED_BYTES = 16 * 1024 * 1024;
  */
 export function openDatabase(path: string, options: OpenOptions): Outcome<Connection, FileRefusal> {
   if (path === IN_MEMORY) return accept(openInMemory(options));
-  return orRefusal(path, () => {
+  return orRefusal(path, options, () => {
     const refused = existsSync(path) ? inspect(path, options) : (lost(path) ?? createWhole(path, options));
     return refused === undefined ? accept(openWhole(path, options)) : { ok: false, refusal: refused };
   });
@@ -85,14 +85,15 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<Connec
 /** What was done with a file, or which failure of the disk kept it from being done. */
 export function orRefusal<Value>(
   path: string,
+  options: Pick<OpenOptions, "nativeBinding">,
   work: () => Outcome<Value, FileRefusal>,
 ): Outcome<Value, FileRefusal> {
   try {
     return work();
   } catch (error) {
-    const cause = causeOf(path, error);
+    const cause = findCause(path, options, error);
     if (cause === undefined) throw error;
-    return { ok: false, refusal: unusable(path, cause.failure, cause.detail) };
+    return { ok: false, refusal: unusable(path, cause) };
   }
 }
 
@@ -121,7 +122,8 @@ function openWhole(path: string, options: OpenOptions): Connection {
   });
 }
 
-function unusable(path: string, { code, sentence, next }: StorageFailure, detail: string): FileRefusal {
+function unusable(path: string, { failure, detail }: Cause): FileRefusal {
+  const { code, sentence, next } = failure;
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
 }
 
@@ -140,7 +142,8 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
       connection.pragma("journal_mode = WAL");
     }).close();
     const refused = inspect(unfinished, options);
-    if (refused !== undefined) return unusable(path, storageFailure("disk_io_error"), refused.message);
+    if (refused !== undefined)
+      return unusable(path, { failure: storageFailure("disk_io_error"), detail: refused.message });
     flush(unfinished);
     nameOnce(unfinished, path);
     flushFolder(dirname(path));
@@ -221,14 +224,12 @@ function withoutFiles(connection: Connection): void {
 /** A connection on which the first steps succeeded; it is closed if one fails. */
 function openAnd(
   path: string | Buffer,
-  { nativeBinding }: Pick<OpenOptions, "nativeBinding">,
+  options: Pick<OpenOptions, "nativeBinding">,
   begin: (connection: Connection) => void,
 ): Connection {
-  const connection = new Database(path, {
-    timeout: BUSY_TIMEOUT_MS,
-    ...(nativeBinding === undefined ? {} : { nativeBinding }),
-  });
+  let connection: Connection | undefined;
   try {
+    connection = new Database(path, timed(options));
     compileOnce(connection);
     connection.pragma("foreign_keys = ON");
     // Without it, INSERT OR REPLACE deletes a row without running the triggers that forbid it.
@@ -237,8 +238,48 @@ function openAnd(
     begin(connection);
     return connection;
   } catch (error) {
-    connection.close();
+    if (typeof path === "string" && path !== IN_MEMORY) findCause(path, options, error);
+    connection?.close();
     throw error;
+  }
+}
+
+/**
+ * Finds the cause of an error before the connection is closed: SQLite gives room and descriptors back then, and removes
+ * the files beside the database.
+ */
+function findCause(
+  path: string,
+  options: Pick<OpenOptions, "nativeBinding">,
+  error: unknown,
+): Cause | undefined {
+  return causeOf({ path, isSound: () => isSoundFile(path, options) }, error);
+}
+
+function timed({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
+  return { timeout: BUSY_TIMEOUT_MS, ...(nativeBinding === undefined ? {} : { nativeBinding }) };
+}
+
+function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBinding">): boolean {
+  try {
+    const connection = new Database(path, { ...timed(options), readonly: true });
+    try {
+      return isSound(connection);
+    } finally {
+      connection.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+/** Whether SQLite finds every page of a database sound. */
+export function isSound(connection: Connection): boolean {
+  try {
+    return connection.pragma("quick_check(1)", { simple: true }) === "ok";
+  } catch {
+    // It cannot be read.
+    return false;
   }
 }
 
@@ -271,15 +312,9 @@ const REFUSED_FLUSH: ReadonlySet<unknown> = new Set(["EISDIR", "EPERM", "EACCES"
 function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
   return (
     inspectHead(path, options.kind) ??
-    orDamaged(path, options.kind, () => {
-      const { nativeBinding } = options;
-      const connection = new Database(path, {
-        readonly: true,
-        timeout: BUSY_TIMEOUT_MS,
-        ...(nativeBinding === undefined ? {} : { nativeBinding }),
-      });
-      return inspectContent(connection, path, options.kind);
-    })
+    orDamaged(path, options.kind, () =>
+      inspectContent(path, options, () => new Database(path, { ...timed(options), readonly: true })),
+    )
   );
 }
 
@@ -293,15 +328,30 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
     return refusal("foreign", path, { kind, what: "is not an SQLite database" });
   }
-  if (header.length < HEADER_BYTES) return refusal("damaged", path, { kind, what: "is cut off" });
+  if (header.length < HEADER_BYTES) return damaged(path, kind, "is cut off");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
     return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
   }
   return hasForeignLog(path, isMarked(kind)) ? foreignLog(path) : undefined;
 }
 
-/** What a check says, or that the file is damaged where SQLite cannot read it. */
+/**
+ * What a check says, or that the file is damaged where SQLite cannot read it. SQLite calls a failed read damage too: so
+ * the bytes are read plainly to the end, and checked once more, before anything is called damaged.
+ */
 export function orDamaged(
+  path: string,
+  kind: FileKind,
+  check: () => FileRefusal | undefined,
+): FileRefusal | undefined {
+  const first = orMalformed(path, kind, check);
+  if (first?.reason !== "damaged") return first;
+  const unreadable = causeIn(() => readByName(path));
+  if (unreadable !== undefined) return unusable(path, unreadable);
+  return orMalformed(path, kind, check) ?? unusable(path, misread({ detail: first.message }));
+}
+
+function orMalformed(
   path: string,
   kind: FileKind,
   check: () => FileRefusal | undefined,
@@ -309,18 +359,25 @@ export function orDamaged(
   try {
     return check();
   } catch (error) {
-    if (!isError(error) || storageFailureOf(error)?.code !== "database_damaged") throw error;
-    return refusal("damaged", path, { kind, what: `is damaged: ${error.message}` });
+    if (!isError(error) || !isMalformed(error)) throw error;
+    return damaged(path, kind, `is damaged: ${error.message}`);
   }
 }
 
-/** Checks format and pages of a database that is open, and closes it. */
+function isMalformed(error: unknown): boolean {
+  return namedByCode(error)?.failure.code === "database_damaged";
+}
+
+/** Opens a database, checks its format and its pages, and closes it. */
 export function inspectContent(
-  connection: Connection,
   path: string,
-  kind: FileKind,
+  options: OpenOptions,
+  open: () => Connection,
 ): FileRefusal | undefined {
+  const { kind } = options;
+  let connection: Connection | undefined;
   try {
+    connection = open();
     const refused = inspectFormat(formatOf(connection), path, kind);
     if (refused !== undefined) return refused;
     if (!connection.memory && statSync(path).size > MAX_CHECKED_BYTES) return undefined;
@@ -328,10 +385,14 @@ export function inspectContent(
     if (verdict === "ok") return undefined;
     const failure = failureInVerdict(verdict);
     return failure === undefined
-      ? refusal("damaged", path, { kind, what: `is damaged: ${verdict}` })
-      : unusable(path, failure, verdict);
+      ? damaged(path, kind, `is damaged: ${verdict}`)
+      : unusable(path, { failure, detail: verdict });
+  } catch (error) {
+    // Damage is judged by who called this.
+    if (!isMalformed(error)) findCause(path, options, error);
+    throw error;
   } finally {
-    connection.close();
+    connection?.close();
   }
 }
 
@@ -361,6 +422,10 @@ function refusal(
     message: `${path} ${what}; nothing was written to it`,
     remedy: `move ${kind.aside} away, or use another folder with --dir`,
   };
+}
+
+function damaged(path: string, kind: FileKind, what: string): FileRefusal {
+  return refusal("damaged", path, { kind, what });
 }
 
 function foreignLog(path: string): FileRefusal {

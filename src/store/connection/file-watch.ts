@@ -1,4 +1,5 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, type Stats } from "node:fs";
+import { readToEnd } from "./cause.ts";
 import { INDEX_BYTES, isWholeLog } from "./log-index.ts";
 import { isOwnLog } from "./log-mark.ts";
 import { LOG } from "./log-replay.ts";
@@ -17,6 +18,8 @@ export type FileWatch = {
    * checkpoint would copy what somebody else wrote over the rows of the database.
    */
   readonly holdsOwn: () => boolean;
+  /** Reads the database and its log plainly to the end; throws the error of the disk. */
+  readonly readAll: () => void;
   /** To be called after the connection was closed. */
   readonly close: () => void;
 };
@@ -29,6 +32,7 @@ export const NO_FILES: FileWatch = {
   isIntact: () => true,
   noteWritten: () => true,
   holdsOwn: () => true,
+  readAll: () => undefined,
   close: () => undefined,
 };
 
@@ -70,6 +74,7 @@ export function watchFiles(path: string, marked: (format: number) => boolean): F
       if (states.some((state) => state === "lost")) return false;
       return (states.every((state) => state === "same") && isIndexSame()) || holdsSame();
     },
+    readAll: () => written.forEach((part) => readToEnd(part.descriptor)),
     close: () => parts.forEach((part) => closeSync(part.descriptor)),
   };
 }

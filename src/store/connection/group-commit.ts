@@ -1,7 +1,6 @@
 import type { Connection } from "./database.ts";
 import { NO_FILES, type FileWatch } from "./file-watch.ts";
-import { isSqliteError, storageFailure, storageFailureOf, StorageUnavailable } from "./storage-failure.ts";
-import { isError } from "../../core/outcome.ts";
+import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** When work runs: passed in, so that tests control it. */
 export type Scheduler = {
@@ -205,7 +204,7 @@ function isLocked(error: unknown): boolean {
 
 /** Turns errors of the disk and of locks, SQLite's and Node's, into StorageUnavailable; others (a constraint, a bug) stay. */
 export function asUnavailable(error: unknown): unknown {
-  const failure = storageFailureOf(error);
-  if (failure === undefined || !isError(error) || error instanceof StorageUnavailable) return error;
-  return new StorageUnavailable(failure, { cause: error, detail: error.message });
+  const cause = causeOfError(error);
+  if (cause === undefined || error instanceof StorageUnavailable) return error;
+  return new StorageUnavailable(cause.failure, { cause: error, detail: cause.detail });
 }

@@ -48,6 +48,11 @@ const FAILURES = {
     sentence: "a file or folder is missing",
     next: "check that the folder is still there, or name another one with --dir",
   },
+  file_too_large: {
+    errors: ["EFBIG", "SQLITE_NOLFS", "ERR_FS_FILE_TOO_LARGE"],
+    sentence: "a file is larger than this system allows",
+    next: "raise the limit of file sizes (ulimit -f), or use another folder with --dir",
+  },
   path_not_usable: {
     errors: ["ENAMETOOLONG", "ELOOP", "EISDIR"],
     sentence: "the path cannot be used",
@@ -78,6 +83,12 @@ const FAILURES = {
     sentence: "a part of the program cannot be loaded",
     next: "check the disk that checkout is on, or install it again",
   },
+  // Every other error of the system; its sentence names the error.
+  file_operation_failed: {
+    errors: [],
+    sentence: "an operation on a file failed",
+    next: "check the disk and the system's log, and try again",
+  },
 } as const satisfies Readonly<Record<string, FailureRow>>;
 
 /** The code of a cause for which files cannot be used. */
@@ -89,6 +100,9 @@ export type StorageFailure = {
   readonly sentence: string;
   readonly next: string;
 };
+
+/** Why files cannot be used, and the words of the system or of SQLite for it. */
+export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
 /** The database could not take the write: it is locked, full, read-only or broken. The work is undone. */
 export class StorageUnavailable extends Error {
@@ -135,11 +149,56 @@ export function isSqliteError(error: unknown): error is Error & { readonly code:
   return isError(error) && error.name === "SqliteError";
 }
 
-/** The cause of an error of Node's file system or of SQLite; undefined for every other error. */
+/** The failure that an error of Node's file system or of SQLite means; undefined for every other error. */
 export function storageFailureOf(error: unknown): StorageFailure | undefined {
-  if (error instanceof StorageUnavailable) return error.failure;
+  return causeOfError(error)?.failure;
+}
+
+/**
+ * The cause of an error of Node's file system or of SQLite; undefined for every other error. It is the cause that was
+ * found where the error was thrown, or else the meaning of its code.
+ */
+export function causeOfError(error: unknown): Cause | undefined {
+  if (error instanceof StorageUnavailable) return { failure: error.failure, detail: error.message };
+  return (isError(error) ? FOUND.get(error) : undefined) ?? namedByCode(error);
+}
+
+/** What the code of an error means, without a look at any file; undefined for an error that is none of the table's. */
+export function namedByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
-  const [primary = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(error.code) ?? [];
-  const code = BY_ERROR.get(error.code) ?? BY_ERROR.get(primary);
-  return code && storageFailure(code);
+  const { code, message } = error;
+  const [primary = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(code) ?? [];
+  const row = BY_ERROR.get(code) ?? BY_ERROR.get(primary);
+  if (row !== undefined) return { failure: storageFailure(row), detail: message };
+  return isOfFile(error) ? { failure: otherFailure(code), detail: message } : undefined;
+}
+
+/** The causes that were found where errors were thrown: the files may be closed when an error is caught. */
+const FOUND = new WeakMap<Error, Cause>();
+
+/** Whether the cause of an error was found where it was thrown. */
+export function isFound(error: Error): boolean {
+  return FOUND.has(error);
+}
+
+/** Keeps the cause of an error for everybody who catches it. */
+export function noteCause(error: Error, cause: Cause): Cause {
+  FOUND.set(error, cause);
+  return cause;
+}
+
+/** System calls whose errors are about the network or another process, as Node names them; all others use files. */
+const OTHER_CALLS = /^(connect|bind|listen|accept|shutdown|getaddrinfo|getnameinfo|query\w+|spawn.*|kill)$/;
+
+/** Whether the system has refused an operation on a file. */
+function isOfFile(error: object): boolean {
+  if (!("code" in error && "errno" in error && "syscall" in error)) return false;
+  const { code, errno, syscall } = error;
+  if (typeof errno !== "number" || typeof code !== "string" || typeof syscall !== "string") return false;
+  return /^E[A-Z0-9]+$/.test(code) && !OTHER_CALLS.test(syscall);
+}
+
+function otherFailure(code: string): StorageFailure {
+  const { sentence, ...failure } = storageFailure("file_operation_failed");
+  return { ...failure, sentence: `${sentence} with ${code}` };
 }

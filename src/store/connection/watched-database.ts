@@ -1,6 +1,7 @@
 import Database from "better-sqlite3";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { IN_MEMORY, isMarked, openDatabase, orRefusal } from "./database.ts";
+import { causeOf, type Questioned } from "./cause.ts";
+import { IN_MEMORY, isMarked, isSound, openDatabase, orRefusal } from "./database.ts";
 import type { Connection, FileRefusal, OpenOptions } from "./database.ts";
 import { NO_FILES, watchFiles, type FileWatch } from "./file-watch.ts";
 import { filesLost } from "./group-commit.ts";
@@ -22,7 +23,7 @@ export function openWatched(path: string, options: OpenOptions): Outcome<Watched
   if (path === IN_MEMORY)
     return accept({ connection, watch: NO_FILES, close: () => void connection.close() });
   // Named while it is open: too many open files are too many only then.
-  const outcome = orRefusal(path, () => accept(watched(connection, path, options)));
+  const outcome = orRefusal(path, options, () => accept(watched(connection, path, options)));
   if (!outcome.ok) connection.close();
   return outcome;
 }
@@ -45,12 +46,56 @@ function watched(
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
+  findCauses(connection, { path, readAll: watch.readAll, isSound: askedOnce(reader) });
   const close = (): void => {
     const inOrder = holdsOwn(watch) ? [reader, connection] : [connection, reader];
     for (const one of inOrder) one.close();
     watch.close();
   };
   return { connection, watch, close };
+}
+
+/** Whether SQLite finds every page sound. A damaged database is not read once more for each of its errors. */
+function askedOnce(reader: Connection): () => boolean {
+  let isDamaged = false;
+  return () => {
+    isDamaged ||= !isSound(reader);
+    return !isDamaged;
+  };
+}
+
+/** Finds the cause of each error of a statement where it is thrown: where it is caught, the files may be closed. */
+function findCauses(connection: Connection, files: Questioned): void {
+  const watching =
+    <Values extends unknown[], Value>(call: (...values: Values) => Value) =>
+    (...values: Values): Value => {
+      try {
+        return call(...values);
+      } catch (error) {
+        causeOf(files, error);
+        throw error;
+      }
+    };
+  const prepare = watching(connection.prepare.bind(connection));
+  Object.assign(connection, {
+    prepare: (sql: string) => {
+      const statement = prepare(sql);
+      const iterate = statement.iterate.bind(statement);
+      return Object.assign(statement, {
+        run: watching(statement.run.bind(statement)),
+        get: watching(statement.get.bind(statement)),
+        all: watching(statement.all.bind(statement)),
+        *iterate(...values: unknown[]) {
+          try {
+            yield* iterate(...values);
+          } catch (error) {
+            causeOf(files, error);
+            throw error;
+          }
+        },
+      });
+    },
+  });
 }
 
 function closedIfFailed<Value>(connection: Connection, work: () => Value): Value {

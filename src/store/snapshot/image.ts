@@ -13,7 +13,7 @@ import {
   type FileKind,
   type OpenOptions,
 } from "../connection/database.ts";
-import { isSqliteError, storageFailureOf } from "../connection/storage-failure.ts";
+import { isSqliteError, namedByCode } from "../connection/storage-failure.ts";
 import { INSTANCE_DDL } from "../instance.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import { crossesStores } from "./rows.ts";
@@ -103,8 +103,10 @@ export function openImage(bytes: Uint8Array, options: ImageOptions): Outcome<Sna
   }
 }
 
+/** Whether the bytes are at fault: they are in memory, so no read of a disk can be. */
 function isDamage(error: unknown): boolean {
-  return storageFailureOf(error)?.code === "database_damaged" || isSqliteError(error);
+  const failure = namedByCode(error)?.failure;
+  return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
 function checkImage(
