@@ -95,6 +95,7 @@ export function realWorld(): World {
     stderr,
     files,
     machine,
+    settingsFolder,
     sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
     now: () => Date.now(),
     monotonic: () => performance.now(),
@@ -951,6 +952,27 @@ function capture(command: string, args: readonly string[]): string | undefined {
     );
   } catch {
     // The command does not exist, or it found nothing.
+    return undefined;
+  }
+}
+
+/** As the XDG base directories have it, which take only absolute paths; on Windows in `APPDATA`. */
+function settingsFolder(): string | undefined {
+  const isWindows = process.platform === "win32";
+  const named = process.env[isWindows ? "APPDATA" : "XDG_CONFIG_HOME"] ?? "";
+  if (isAbsolute(named)) return join(named, "hosted-checkout");
+  const home = homeFolder();
+  if (home === undefined) return undefined;
+  return join(home, isWindows ? join("AppData", "Roaming") : ".config", "hosted-checkout");
+}
+
+/** The home folder of this process's user; undefined if the system knows none. */
+function homeFolder(): string | undefined {
+  try {
+    const home = process.getBuiltinModule("node:os").homedir();
+    return isAbsolute(home) ? home : undefined;
+  } catch {
+    // A user without an entry, as in containers.
     return undefined;
   }
 }

@@ -286,6 +286,8 @@ export type World = {
   readonly stderr: Writable;
   readonly files: Files;
   readonly machine: () => Machine;
+  /** The folder of a person's own settings of this program, which may not be there yet; undefined if there is no home. */
+  readonly settingsFolder: () => string | undefined;
   /** Path of the native SQLite addon in the single executable; undefined elsewhere. */
   readonly sqliteAddon: () => string | undefined;
 
@@ -368,6 +370,7 @@ export type GuestWorld = Omit<
   | "stdin"
   | "stdout"
   | "stderr"
+  | "settingsFolder"
   | "machine"
   | "onStop"
   | "openBrowser"

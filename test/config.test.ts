@@ -802,16 +802,19 @@ test("paths of return origins are planned, applied and taken back to the root", 
 
 test("the variable names the file of every command: whoami, --target, config and the start", async () => {
   const harness = createHarness();
-  save(harness.cwd, { targets: { staging: { base_url: "https://a.example/v1", api_key: { env: "KEY" } } } });
+  const variable = "CHECKOUT_TARGET_STAGING_API_KEY";
+  save(harness.cwd, {
+    targets: { staging: { base_url: "https://a.example/v1", api_key: { env: variable } } },
+  });
   const other = save(
     tempFolder(),
     {
       sandbox: { rate_limit: "7/s" },
-      targets: { staging: { base_url: "https://b.example/v1", api_key: { env: "KEY" } } },
+      targets: { staging: { base_url: "https://b.example/v1", api_key: { env: variable } } },
     },
     "other.json",
   );
-  const env = { CHECKOUT_SANDBOX_CONFIG: other, KEY: "key" };
+  const env = { CHECKOUT_SANDBOX_CONFIG: other, [variable]: "key" };
   const config = { value: other, source: "CHECKOUT_SANDBOX_CONFIG" };
   const who = await ask(harness, "whoami --target staging", { env });
   expect(who.said).toMatchObject({ config, base_url: { value: "https://b.example/v1" } });
@@ -820,7 +823,7 @@ test("the variable names the file of every command: whoami, --target, config and
   expect((await ask(harness, "config diff", { env })).said).toMatchObject({ file: other, settings: [] });
   for (const command of ["validate", "diff", "apply"])
     expect((await harness.run(["config", command, "--help"])).stdout).toContain("[CHECKOUT_SANDBOX_CONFIG]");
-  const lost = { CHECKOUT_SANDBOX_CONFIG: "lost.json", KEY: "key" };
+  const lost = { CHECKOUT_SANDBOX_CONFIG: "lost.json", [variable]: "key" };
   const path = join(harness.cwd, "lost.json");
   expect((await ask(harness, "whoami", { env: lost })).said).toMatchObject({ config: { value: path } });
   for (const words of ["config validate", "whoami --target staging"]) {
@@ -885,7 +888,7 @@ test("--target takes address, key and patience from the file, and its key goes n
     },
   });
   const env = { STAGING_KEY: "staging-key", CHECKOUT_API_KEY: "other-key" };
-  const who = await ask(harness, "whoami --target staging", { env });
+  const who = await ask(harness, "whoami --target staging --allow-env STAGING_KEY", { env });
   expect(who.said).toMatchObject({
     base_url: { value: "https://pay.example/v1", source: `target staging of ${FILE}` },
     api_key: { source: "STAGING_KEY" },
@@ -919,7 +922,7 @@ test("--target takes address, key and patience from the file, and its key goes n
       `${get} --target staging`,
       {},
       4,
-      /credential_missing.*:1:\d+: targets\.staging\.api_key\.env: the environment variable STAGING_KEY is not set.*set STAGING_KEY to a key of that service/,
+      /credential_missing.*:1:\d+: targets\.staging\.api_key\.env: the environment variable STAGING_KEY is not set.*set CHECKOUT_TARGET_STAGING_API_KEY to a key of that service/,
     ],
     [
       `${get} --target staging --base-url http://127.0.0.1:9/v1`,
@@ -943,10 +946,12 @@ test("--target takes address, key and patience from the file, and its key goes n
   expect(lost.stderr).toContain("--target staging");
 });
 
+const LIVE_KEY = "CHECKOUT_TARGET_LIVE_API_KEY";
+
 test("what a target leaves open is by default, a flag wins over it, and there is no target without a file", async () => {
   const harness = createHarness();
   const whoami = (words: string, env: Readonly<Record<string, string>> = {}) =>
-    ask(harness, `whoami --target live${words}`, { env: { LIVE_KEY: "live-key", ...env } });
+    ask(harness, `whoami --target live${words}`, { env: { [LIVE_KEY]: "live-key", ...env } });
   const without = await whoami("");
   expect([without.code, without.stderr]).toEqual([
     2,
@@ -955,7 +960,7 @@ test("what a target leaves open is by default, a flag wins over it, and there is
   save(harness.cwd, {});
   expect((await whoami("")).stderr).toMatch(/has no target .*live.*; it has none/);
   save(harness.cwd, {
-    targets: { live: { base_url: "https://live.example/v1", api_key: { env: "LIVE_KEY" } } },
+    targets: { live: { base_url: "https://live.example/v1", api_key: { env: LIVE_KEY } } },
   });
   const other = { CHECKOUT_STORE_ID: SECOND };
   expect((await whoami("", other)).said).toMatchObject({
@@ -997,7 +1002,7 @@ test("a create at a target has the key of its service: a sandbox of this machine
   );
   save(harness.cwd, { targets: Object.fromEntries(targets) });
   for (const [name] of rows) {
-    const create = `orders create --order-id o-1 --price-id p-1 --target ${name}`;
+    const create = `orders create --order-id o-1 --price-id p-1 --target ${name} --allow-env LIVE_KEY`;
     expect((await ask(harness, create, { env: { LIVE_KEY: "live-key" } })).code).toBe(7);
   }
   const once = { endpoint: "orders", orderId: "o-1", attempt: 1 };

@@ -29,10 +29,14 @@ export async function askForMissing(
   return asked.ok ? asked : fail(interruptedProblem("; nothing was sent"));
 }
 
-/** Asks whether to go on; refuses where the answer is no. */
-export async function confirm(world: World, message: string): Promise<Outcome<void, Problem>> {
+/** Asks whether to go on; refuses where the answer is no. `left` says what that leaves behind. */
+export async function confirm(
+  world: World,
+  message: string,
+  left = "; nothing was changed",
+): Promise<Outcome<void, Problem>> {
   const asked = await unlessInterrupted(world, (questions) => questions.confirm(message));
-  return asked.ok && asked.value ? accept(undefined) : fail(interruptedProblem("; nothing was changed"));
+  return asked.ok && asked.value ? accept(undefined) : fail(interruptedProblem(left));
 }
 
 /** What can be asked at a terminal. */

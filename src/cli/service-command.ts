@@ -5,16 +5,16 @@ import type { Target } from "../client/api/client.ts";
 import type { ControlTarget } from "../client/control/control.ts";
 import type { ApiRequest, Observer } from "../client/api/exchange.ts";
 import { redactKey } from "../core/credential.ts";
-import { accept, type Outcome } from "../core/outcome.ts";
+import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
 import type { OutboundResult, World } from "../world.ts";
-import { readVariable, switchOption, valueOption, type Context } from "./command.ts";
+import { readVariable, repeatedOption, switchOption, valueOption, type Context } from "./command.ts";
 import { setting } from "./option-rules.ts";
 import { noteTarget, noteVersion } from "./folder/notes.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
 import { durationText } from "./../core/config/setting-text.ts";
 import { isPlain, widthOf } from "./printer.ts";
-import { fail, interruptedProblem, NO_SANDBOX, type Problem } from "./problem.ts";
+import { fail, failUsage, interruptedProblem, NO_SANDBOX, type Problem } from "./problem.ts";
 import { resolveSettings, targetOf, type ServiceOptions, type Settings } from "./settings.ts";
 
 /** Which service is meant, and how patient the client is. */
@@ -28,7 +28,20 @@ export function targetOptions(): Option[] {
     ),
     valueOption("--retries <n>", `retries after the first try (default: ${retries})`, parseWhole(0, 100)),
   ];
-  return [...serviceOptions(), ...options.map((option) => setting("CHECKOUT", option))];
+  return [...serviceOptions(), allowEnvOption(), ...options.map((option) => setting("CHECKOUT", option))];
+}
+
+function allowEnvOption(): Option {
+  return repeatedOption(
+    "--allow-env <name>",
+    "send this variable as the key of --target, from this folder to its address, now and later (decision 85)",
+    parseVariableName,
+  );
+}
+
+function parseVariableName(text: string): Outcome<string> {
+  if (/^[A-Za-z_]\w*$/.test(text)) return accept(text);
+  return refuse("invalid_parameter", "Expected the name of a variable: letters, digits and _");
 }
 
 /** Which service is meant. */
@@ -105,12 +118,16 @@ async function connectWith(context: Context, options: ServiceOptions): Promise<O
 
 /** The options with what `--target` names; the configuration is loaded only where it is given. */
 export async function readTarget<Options extends ServiceOptions>(
-  { world }: Pick<Context, "world">,
+  context: Pick<Context, "world" | "printer">,
   options: Options,
 ): Promise<Outcome<Options, Problem>> {
-  if (options.target === undefined) return accept(options);
+  if (options.target === undefined) {
+    return options.allowEnv === undefined
+      ? accept(options)
+      : failUsage("--allow-env needs --target", "add --target <name>, or leave out --allow-env");
+  }
   const { withTarget } = await import("./config/named-target.ts");
-  return withTarget(world, { name: options.target, options });
+  return withTarget(context, { name: options.target, options });
 }
 
 /** v1 of the very sandbox that a command controls. A key that the environment has for another service stays here. */

@@ -29,6 +29,8 @@ export type ServiceOptions = CommonOptions & {
   readonly retries?: number;
   readonly showHeaders?: boolean;
   readonly target?: string;
+  /** Variables that may be sent as the API key of the target. */
+  readonly allowEnv?: readonly string[];
   /** The id of the store that the command acts on, once it was found. */
   readonly foundStore?: string;
   /** What `--target` names, once it was read (`withTarget`). */

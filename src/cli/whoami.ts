@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { keyFault, redactKey } from "../core/credential.ts";
+import { isLoopback } from "../core/loopback.ts";
 import { shownProxy } from "../core/network/proxy.ts";
 import { locateConfig } from "./config/find.ts";
 import { register, type Context, type Registry } from "./command.ts";
@@ -24,7 +25,7 @@ export function registerWhoami(parent: Command, registry: Registry): void {
 /** Shows every setting with its source; asks no service. */
 async function runWhoami(context: Context, options: ServiceOptions): Promise<Ending> {
   const { world, printer } = context;
-  const named = await readTarget({ world }, options);
+  const named = await readTarget(context, options);
   if (!named.ok) return named;
   const resolved = resolveSettings(world, named.value);
   if (!resolved.ok) return resolved;
@@ -35,7 +36,9 @@ async function runWhoami(context: Context, options: ServiceOptions): Promise<End
   if (wrong !== undefined) printer.trace(`warning: ${wrong.message}; ${wrong.next}`);
   const within = baseUrl.value === null ? stateFolderWithin(world, folder.value) : "";
   if (within !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${within}`);
-  const fault = apiKey.value === null ? undefined : keyFault(apiKey.value);
+  // Keys of a real service may have another form than those of a sandbox.
+  const isElsewhere = baseUrl.value !== null && !isLoopback(new URL(baseUrl.value).hostname);
+  const fault = apiKey.value === null || isElsewhere ? undefined : keyFault(apiKey.value);
   if (fault !== undefined) printer.trace(`warning: the API key of ${apiKey.source} ${fault}; correct it`);
   const shown: Record<string, Sourced<string | number | null>> = {
     base_url: baseUrl,

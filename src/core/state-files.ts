@@ -72,6 +72,21 @@ const admin = z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/
 /** `admin.json`: the token of the administrator (decision 49). */
 export type Admin = z.infer<typeof admin>;
 
+const allowed = z.object({
+  variables: z.array(z.object({ name: z.string(), folder: z.string(), origin: z.string() })),
+});
+
+/**
+ * `allowed.json` of a person: variables that may be sent as API keys, each for the folder of a configuration and the
+ * origin of a service (decision 85). It holds names, never values.
+ */
+export type Allowed = z.infer<typeof allowed>;
+
+/** Reads `allowed.json`; undefined if the text is invalid. */
+export function parseAllowed(text: string): Allowed | undefined {
+  return parseAs(allowed, text);
+}
+
 /** Reads `admin.json`; undefined if the text is invalid. */
 export function parseAdmin(text: string): Admin | undefined {
   return parseAs(admin, text);

@@ -95,6 +95,7 @@ const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
  */
 export function createHarness(options: { readonly seed?: number; readonly now?: number } = {}) {
   const cwd = tempFolder();
+  const settings = tempFolder();
   const random = seededRandom(options.seed ?? 1);
   const clock = createClock(options.now ?? START_OF_TIME);
   const ports = new Map<number, Service>();
@@ -148,6 +149,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
         node: { path: "/usr/bin/node", isInside: false },
         system: "Linux",
       }),
+      settingsFolder: () => join(settings, "hosted-checkout"),
       sqliteAddon: () => undefined,
       soon: (run) => void setImmediate(run),
       uuid: () => fakeUuid(clock.now(), (ids += 1)),

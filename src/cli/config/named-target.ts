@@ -1,20 +1,28 @@
-import { printableLiteral } from "../../core/text.ts";
+import { dirname } from "node:path";
+import type { NamedTarget } from "../../core/config/schema.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
+import type { Context } from "../command.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
-import type { ServiceOptions, TargetSettings } from "../settings.ts";
+import type { ServiceOptions, Sourced, TargetSettings } from "../settings.ts";
+import { confirm } from "../prompts.ts";
+import { isAllowed, keepAllowed, type AllowedUse } from "./allowed.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
+
+type TargetContext = Pick<Context, "world" | "printer">;
 
 /**
  * The options with the service that `--target` names in the configuration (decision 85). A flag wins over a variable:
  * `--base-url` over CHECKOUT_TARGET, and `--target` over CHECKOUT_BASE_URL. Refuses two of the same rank.
  */
 export async function withTarget<Options extends ServiceOptions>(
-  world: World,
+  context: TargetContext,
   { name, options }: { readonly name: string; readonly options: Options },
 ): Promise<Outcome<Options, Problem>> {
+  const { world } = context;
   if (options.baseUrl !== undefined) {
     const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
     if (isTarget === isAddress) {
@@ -25,43 +33,95 @@ export async function withTarget<Options extends ServiceOptions>(
   }
   const loaded = await loadConfig(world, options);
   if (!loaded.ok) return loaded;
-  const named = await find(world, loaded.value, name);
-  return named.ok ? accept({ ...options, namedTarget: named.value }) : named;
+  const named = findTarget(world, loaded.value, name);
+  if (!named.ok) return named;
+  const { file, target } = named.value;
+  const apiKey = await keyOf(context, options, named.value);
+  if (!apiKey.ok) return apiKey;
+  const settings: TargetSettings = {
+    source: `target ${name} of ${shortPath(world, file.path)}`,
+    baseUrl: target.baseUrl,
+    apiKey: apiKey.value,
+    storeId: target.storeId,
+    timeoutMs: target.timeout,
+    retries: target.retries,
+  };
+  return accept({ ...options, namedTarget: settings });
 }
 
-async function find(
+/** A target that was found in a configuration. */
+type FoundTarget = { readonly file: LoadedConfig; readonly name: string; readonly target: NamedTarget };
+
+function findTarget(
   world: World,
   file: LoadedConfig | undefined,
   name: string,
-): Promise<Outcome<TargetSettings, Problem>> {
-  const targets = new Map(Object.entries(file?.config.targets ?? {}));
-  const target = targets.get(name);
+): Outcome<FoundTarget, Problem> {
   if (file === undefined) {
     const message = `there is no checkout.config.json here or in a folder above that could name ${printableLiteral(name)}`;
     return failUsage(message, "name the service with --base-url, or make the file");
   }
+  const targets = new Map(Object.entries(file.config.targets ?? {}));
+  const target = targets.get(name);
+  if (target !== undefined) return accept({ file, name, target });
   const path = shortPath(world, file.path);
-  if (target === undefined) {
-    const known = targets.size === 0 ? "none" : [...targets.keys()].join(", ");
-    return failUsage(`${path} has no target ${printableLiteral(name)}; it has ${known}`, `add it to ${path}`);
-  }
-  const { missingVariable } = await import("../../core/config/secrets.ts");
-  const apiKey = world.env[target.apiKey.env] ?? "";
-  const message = missingVariable(target.apiKey.env, world.env);
+  const known = targets.size === 0 ? "none" : [...targets.keys()].join(", ");
+  return failUsage(`${path} has no target ${printableLiteral(name)}; it has ${known}`, `add it to ${path}`);
+}
+
+/**
+ * The API key of a target, with the variable that holds it: the target's own variable, or else the one that the file
+ * names, if the person allows that. The value of a variable that nobody has allowed is not used.
+ */
+async function keyOf(
+  context: TargetContext,
+  options: ServiceOptions,
+  found: FoundTarget,
+): Promise<Outcome<Sourced<string>, Problem>> {
+  const { env } = context.world;
+  const { file, name, target } = found;
+  const { missingVariable, targetVariable, valueOfVariable } = await import("../../core/config/secrets.ts");
+  const own = targetVariable(name);
+  const variable = valueOfVariable(own, env) === "" ? target.apiKey.env : own;
+  const path = ["targets", name, "api_key", "env"];
+  const message = missingVariable(variable, env);
   if (message !== undefined) {
-    const at = {
-      path: ["targets", name, "api_key", "env"],
-      message,
-    };
-    const next = `set ${target.apiKey.env} to a key of that service`;
-    return fail({ ...file.problem(at), exitCode: EXIT.credential, code: "credential_missing", next });
+    const next = `set ${own} to a key of that service`;
+    const problem = file.problem({ path, message });
+    return fail({ ...problem, exitCode: EXIT.credential, code: "credential_missing", next });
   }
-  return accept({
-    source: `target ${name} of ${path}`,
-    baseUrl: target.baseUrl,
-    apiKey: { value: apiKey, source: target.apiKey.env },
-    storeId: target.storeId,
-    timeoutMs: target.timeout,
-    retries: target.retries,
-  });
+  const key: Sourced<string> = { value: valueOfVariable(variable, env), source: variable };
+  if (variable === own) return accept(key);
+  const use = useOf(context.world, found);
+  const allowed = isAllowed(context.world, use, own);
+  if (!allowed.ok) return allowed;
+  if (allowed.value) return accept(key);
+  const may = await askWhetherToSend(context, options, { ...found, use, own });
+  if (!may.ok) return may;
+  keepAllowed(context, use);
+  return accept(key);
+}
+
+/** The variable of a target where it is read and sent: by the real folder of the file, and the origin of the service. */
+function useOf({ files }: World, { file, target }: FoundTarget): AllowedUse {
+  const folder = dirname(files.realPath(file.path));
+  return { name: target.apiKey.env, folder, origin: new URL(target.baseUrl).origin };
+}
+
+/** Asks at a terminal, unless `--allow-env` has said so; refuses where nobody can be asked, and where the answer is no. */
+async function askWhetherToSend(
+  { world }: TargetContext,
+  { allowEnv = [] }: ServiceOptions,
+  { file, name, use, own }: FoundTarget & { readonly use: AllowedUse; readonly own: string },
+): Promise<Outcome<void, Problem>> {
+  if (allowEnv.includes(use.name)) return accept(undefined);
+  const where = `${printable(use.folder)}, target ${name}`;
+  if (world.interactive) {
+    const question = `Send the variable ${use.name} as the API key to ${use.origin} (${where})?`;
+    return confirm(world, question, "; nothing was sent");
+  }
+  const message = `nobody has allowed to send the variable ${use.name} to ${use.origin} from ${printable(use.folder)}`;
+  const problem = file.problem({ path: ["targets", name, "api_key", "env"], message });
+  const next = `add --allow-env ${use.name}, or put the key into ${own}, which needs no permission; nothing was sent`;
+  return fail({ ...problem, exitCode: EXIT.usage, code: "variable_not_allowed", next });
 }

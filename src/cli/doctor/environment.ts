@@ -1,4 +1,5 @@
 import { closestMatch } from "leven";
+import { isTargetVariable } from "../../core/config/secrets.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { proxyFor, shownProxy } from "../../core/network/proxy.ts";
 import { excerpt } from "../../core/text.ts";
@@ -96,6 +97,7 @@ function judgeVariable(name: string, known: KnownVariables, env: World["env"]): 
     if (refuses(env[name] ?? "") === undefined) return ok(shownValue(name, env));
     return problem(`${name} (refused)`, `correct ${name}: the help of its command says what it takes`);
   }
+  if (isTargetVariable(name)) return ok(shownValue(name, env));
   const meant = closestMatch(name, [...known.keys()], { maxDistance: MAX_DISTANCE });
   const hint = meant === undefined ? "nothing reads it" : `did you mean ${meant}?`;
   return warning(`${name} (unknown)`, `unset ${name}: ${hint}`);

@@ -51,6 +51,20 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
   return refuseFolder(`${folder} holds other files, such as ${join(folder, other)}`);
 }
 
+/**
+ * Why a path that decides where keys are sent is not believed: it has to be what it should be, no link, ours, and closed
+ * to others. Undefined if it is believed, or not there.
+ */
+export function whyUntrusted(
+  { files }: Pick<World, "files">,
+  path: string,
+  kind: "file" | "folder",
+): string | undefined {
+  const found = files.look(path);
+  if (found === undefined) return undefined;
+  return found.kind === kind ? openness(found) : `is ${NOUNS[found.kind]}`;
+}
+
 const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
   folder: "a folder",
   file: "a file",

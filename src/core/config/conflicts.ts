@@ -1,5 +1,7 @@
+import { isLoopback } from "../loopback.ts";
 import type { FieldFault, FieldPath } from "./field.ts";
-import type { WantedStore } from "./schema.ts";
+import type { NamedTarget, WantedStore } from "./schema.ts";
+import { targetVariable } from "./secrets.ts";
 
 type Store = Omit<WantedStore, "apiKeys" | "signingSecret">;
 type Named = readonly [path: FieldPath, name: string];
@@ -31,6 +33,43 @@ function conflictsInStore(store: Store, path: FieldPath): FieldFault[] {
     ...repeated(endpoints.map(({ url }, at) => [[...path, "endpoints", at, "url"], canonicalUrl(url)])),
   ];
 }
+
+/**
+ * Targets whose API key could go where it must not (decision 85): over plain http to another machine, or from a variable
+ * that is not the target's own. Two targets cannot have the same variable.
+ */
+export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): FieldFault[] {
+  const names = new Map<string, string>();
+  return Object.entries(targets).flatMap(([name, target]) => {
+    const variable = targetVariable(name);
+    const other = names.get(variable);
+    names.set(variable, other ?? name);
+    const message = `has the same variable as ${other}, ${variable}; rename one of the two`;
+    const faults = [addressFault(name, target), variableFault(name, target)];
+    return [other === undefined ? undefined : { path: ["targets", name], message }, ...faults].filter(
+      (fault) => fault !== undefined,
+    );
+  });
+}
+
+function addressFault(name: string, { baseUrl }: NamedTarget): FieldFault | undefined {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (protocol === "https:" || isLoopback(hostname)) return undefined;
+  return { path: ["targets", name, "base_url"], message: PLAIN_HTTP };
+}
+
+function variableFault(name: string, { apiKey: { env } }: NamedTarget): FieldFault | undefined {
+  const own = targetVariable(name);
+  if (env === own || !OUR_VARIABLE.test(env)) return undefined;
+  const message = `must not be ${env}, which holds a setting or the key of another target; the variable of this target is ${own}`;
+  return { path: ["targets", name, "api_key", "env"], message };
+}
+
+const PLAIN_HTTP =
+  "must begin with https: an API key goes over plain http only to this machine (127.0.0.1, localhost, [::1])";
+
+/** Every variable that this program reads as a setting or a secret of its own. Windows ignores the case of names. */
+const OUR_VARIABLE = /^(CHECKOUT_.*|(HTTPS?|ALL|NO)_PROXY)$/i;
 
 /** One merchant has one name. */
 function merchantConflicts(stores: readonly Store[]): FieldFault[] {

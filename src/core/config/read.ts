@@ -11,7 +11,7 @@ import * as z from "zod/mini";
 import { wireName, wireSchema } from "../control/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { A_SECRET, holdsSecret, printableLiteral } from "../text.ts";
-import { conflictsIn } from "./conflicts.ts";
+import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
 import { fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
@@ -66,7 +66,7 @@ export function readConfig(text: string): Outcome<ReadConfig, readonly ConfigFau
   if (!parsed.success)
     return failWith(parsed.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
   const config = parsed.data as ConfigFile;
-  const conflicts = conflictsIn(config.stores ?? []);
+  const conflicts = [...conflictsIn(config.stores ?? []), ...targetConflictsIn(config.targets ?? {})];
   return conflicts.length > 0 ? failWith(conflicts.map(locate)) : accept({ config, locate });
 }
 

@@ -17,15 +17,30 @@ export function resolveStores(
   return accept(
     stores.map(({ apiKeys, signingSecret, ...store }) => ({
       ...store,
-      ...(apiKeys === undefined ? {} : { apiKeys: apiKeys.map((key) => env[key.env] ?? "") }),
-      ...(signingSecret === undefined ? {} : { signingSecret: env[signingSecret.env] ?? "" }),
+      ...(apiKeys === undefined ? {} : { apiKeys: apiKeys.map((key) => valueOfVariable(key.env, env)) }),
+      ...(signingSecret === undefined ? {} : { signingSecret: valueOfVariable(signingSecret.env, env) }),
     })),
   );
 }
 
+/** The variable that holds the API key of a target of the file (decision 85): of `staging` CHECKOUT_TARGET_STAGING_API_KEY. */
+export function targetVariable(target: string): string {
+  return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
+}
+
+/** Whether a variable is one that holds the API key of a target. */
+export function isTargetVariable(name: string): boolean {
+  return /^CHECKOUT_TARGET_[A-Z0-9_]+_API_KEY$/.test(name);
+}
+
+/** The value of a variable; empty if it is not set. A name such as `constructor` is a variable only if one is set. */
+export function valueOfVariable(name: string, env: Variables): string {
+  return (Object.hasOwn(env, name) ? env[name] : undefined) ?? "";
+}
+
 /** Why a variable that the file names has no value; undefined if it has one. */
 export function missingVariable(name: string, env: Variables): string | undefined {
-  return env[name] ? undefined : `the environment variable ${name} is not set`;
+  return valueOfVariable(name, env) === "" ? `the environment variable ${name} is not set` : undefined;
 }
 
 function faultsOf(
@@ -47,14 +62,14 @@ function faultsOf(
 }
 
 function keyFault(name: string, env: Variables): string | undefined {
-  const isKey = isTestKey(env[name] ?? "");
+  const isKey = isTestKey(valueOfVariable(name, env));
   return (
     missingVariable(name, env) ?? (isKey ? undefined : `the environment variable ${name} holds no test key`)
   );
 }
 
 function signingFault(name: string, env: Variables): string | undefined {
-  const isSecret = isSigningSecret(env[name] ?? "");
+  const isSecret = isSigningSecret(valueOfVariable(name, env));
   return (
     missingVariable(name, env) ??
     (isSecret ? undefined : `the environment variable ${name} holds no signing secret (whsec_…)`)
