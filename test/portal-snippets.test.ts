@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { SNIPPETS, type Snippets } from "../src/sandbox/pages/portal/store/snippets.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness } from "./support/harness.ts";
 import { projectOf } from "./support/kit-projects.ts";
+import { hasLanguage, type TestedLanguage } from "./support/machine.ts";
 import { signedIn } from "./support/portal.ts";
 import { PROGRAM, run, startSandbox } from "./support/program.ts";
 
@@ -24,8 +25,8 @@ type Arrived = {
 
 /** How the snippets of a language are run as they are shown. */
 type Runner = {
-  /** A program that the machine may not have. */
-  readonly needs: string;
+  /** A language that the machine may not have. */
+  readonly needs?: TestedLanguage;
   /** Creates an order. */
   readonly create: (code: string, place: Place) => Promise<unknown>;
   /** Whether a webhook is genuine. */
@@ -36,7 +37,6 @@ type Place = { readonly folder: string; readonly env: NodeJS.ProcessEnv };
 
 const RUNNERS: Readonly<Record<string, Runner>> = {
   cli: {
-    needs: "sh",
     create: (code, place) => shell(code, place),
     verify: (code, place, arrived) =>
       shell(code, place, arrived).then(
@@ -45,12 +45,11 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
       ),
   },
   curl: {
-    needs: "openssl",
+    needs: "curl",
     create: (code, place) => shell(code, place),
     verify: async (code, place, arrived) => (await shell(code, place, arrived)) === "genuine\n",
   },
   node: {
-    needs: "node",
     create: (code, { folder, env }) => {
       writeFileSync(join(folder, "create.mjs"), code);
       return execute(process.execPath, ["create.mjs"], { cwd: folder, env });
@@ -58,7 +57,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
     verify: verifyByServer,
   },
   python: {
-    needs: "python3",
+    needs: "python",
     create: (code, { folder, env }) => execute("python3", ["-c", code], { cwd: folder, env }),
     verify: async (code, place, arrived) => {
       const call = `${code}\nimport base64, json, sys
@@ -96,7 +95,7 @@ test("each snippet of the first page creates an order, and tells a genuine webho
   for (const { id, create, verify } of SNIPPETS) {
     const runner = RUNNERS[id];
     if (runner === undefined) throw new Error(`nothing runs the snippets of ${id}`);
-    if (!isInstalled(runner.needs)) continue;
+    if (runner.needs !== undefined && !hasLanguage(runner.needs)) continue;
     const before = await orders(folder);
     await runner.create(create, place);
     expect([id, (await orders(folder)) - before]).toEqual([id, 1]);
@@ -205,9 +204,4 @@ async function freePort(): Promise<number> {
 
 function asJson(arrived: Arrived): string {
   return JSON.stringify({ ...arrived, body: arrived.body.toString("base64") });
-}
-
-function isInstalled(program: string): boolean {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  return folders.some((folder) => existsSync(join(folder, program)));
 }

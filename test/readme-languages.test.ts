@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { MAX_SIGNATURES, SIGNATURES } from "../src/core/webhook/signature.ts";
 import { createHarness } from "./support/harness.ts";
+import { hasLanguage, type TestedLanguage } from "./support/machine.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -36,7 +37,7 @@ type Case = {
 
 /** A language: its program, what is around the block of the README, and how a file is run. */
 type Language = {
-  readonly name: string;
+  readonly name: TestedLanguage;
   readonly program: string;
   readonly args: readonly string[];
   readonly file: string;
@@ -124,7 +125,7 @@ test("the verifiers that the README shows in other languages agree with every ve
       name,
       true,
     ]);
-    if (!isInstalled(program)) continue;
+    if (!hasLanguage(name)) continue;
     const path = join(folder, file);
     writeFileSync(path, around(block));
     // Go would keep what it builds in the home of whoever runs the tests, where nothing may be writable.
@@ -166,9 +167,4 @@ function caseOf(vector: Vector): readonly (readonly [Vector, Case])[] | undefine
   if (timestamp === undefined || signature === undefined || expected === "secret_malformed") return undefined;
   if (timestamps.length + signatures.length > 0) return undefined;
   return [[vector, { secrets, timestamp, signature, body, now, tolerance }]];
-}
-
-function isInstalled(program: string): boolean {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  return folders.some((folder) => existsSync(join(folder, program)));
 }

@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { hasLanguage } from "./machine.ts";
 import { run, startSandbox, type Finished } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -10,7 +11,7 @@ import { tempFolder } from "./temp-folder.ts";
 export type Make = "express" | "python";
 
 /** Whether this machine can run the shop in Python. */
-export const HAS_PYTHON = spawnSync("python3", ["-c", "import sqlite3"]).status === 0;
+export const HAS_PYTHON = hasLanguage("python");
 
 const FOLDER = join(import.meta.dirname, "../shops");
 const PROGRAMS: Readonly<Record<Make, readonly [file: string, script: string]>> = {

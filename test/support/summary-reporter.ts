@@ -1,6 +1,10 @@
 import type { Reporter, TestModule } from "vitest/node";
+import { machineLine } from "./machine.ts";
 
-/** Closes the run with `N passed, N failed` alone on a line, for machines that read only that. */
+/**
+ * Closes the run with `N passed, N failed` alone on a line, for machines that read only that. The line before it says
+ * which shells and languages the run had.
+ */
 // oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its default export
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -12,6 +16,6 @@ export default class SummaryReporter implements Reporter {
     const count = (wanted: string): number => states.filter((state) => state === wanted).length;
     const skipped = count("skipped") + count("pending");
     const rest = skipped === 0 ? "" : `, ${skipped} skipped`;
-    process.stdout.write(`${count("passed")} passed, ${count("failed")} failed${rest}\n`);
+    process.stdout.write(`${machineLine()}\n${count("passed")} passed, ${count("failed")} failed${rest}\n`);
   }
 }

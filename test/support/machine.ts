@@ -1,0 +1,59 @@
+import { spawnSync } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** The languages whose code the README, the portal and the shops have, with the programs that run it. */
+const LANGUAGES = {
+  curl: ["curl", "openssl"],
+  go: ["go"],
+  php: ["php"],
+  python: ["python3"],
+} as const satisfies Record<string, readonly string[]>;
+/** The shells in which commands to copy are run. */
+const SHELLS = ["sh", "bash", "dash", "zsh", "fish", "ksh", "pwsh"] as const;
+
+/** A language that tests run where the machine has it. */
+export type TestedLanguage = keyof typeof LANGUAGES;
+/** A shell that tests run where the machine has it. */
+export type TestedShell = (typeof SHELLS)[number];
+
+/** The shells that this machine has. Tests run them all, and none is skipped: the end of a run says which were missing. */
+export function installedShells(): readonly TestedShell[] {
+  return SHELLS.filter(isInstalled);
+}
+
+/** Whether this machine runs a language; Python counts with its sqlite3, which the shop in Python needs. */
+export function hasLanguage(name: TestedLanguage): boolean {
+  const isThere = LANGUAGES[name].every(isInstalled);
+  return name === "python" ? isThere && hasSqlite() : isThere;
+}
+
+/** The shells and languages that a run had, and those that were missing, in one line. */
+export function machineLine(): string {
+  const languages = (Object.keys(LANGUAGES) as TestedLanguage[]).filter(hasLanguage);
+  return `${listed("shells", SHELLS, installedShells())}; ${listed("languages", Object.keys(LANGUAGES), languages)}`;
+}
+
+function listed(what: string, all: readonly string[], had: readonly string[]): string {
+  const missing = all.filter((name) => !had.includes(name));
+  return `${what}: ${had.join(", ")}${missing.length === 0 ? "" : ` (missing: ${missing.join(", ")})`}`;
+}
+
+function isInstalled(program: string): boolean {
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+let sqlite: boolean | undefined;
+
+function hasSqlite(): boolean {
+  sqlite ??= spawnSync("python3", ["-c", "import sqlite3"]).status === 0;
+  return sqlite;
+}
