@@ -618,10 +618,10 @@ test("what is named after a command with --store is about that store too", async
     readonly next: readonly string[];
   };
   expect(named.next).toEqual([
-    expect.stringMatching(/^checkout sandbox pay \S+ --outcome succeeded --store "Tea Shop"$/),
+    expect.stringMatching(/^checkout sandbox pay \S+ --outcome succeeded --store 'Tea Shop'$/),
   ]);
   const [next = ""] = named.next;
-  const [, ...words] = next.replace(' --store "Tea Shop"', "").split(" ");
+  const [, ...words] = next.replace(" --store 'Tea Shop'", "").split(" ");
   expect((await harness.run([...words, "--outcome", "succeeded", ...inTea])).code).toBe(0);
 });
 

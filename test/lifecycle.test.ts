@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -15,6 +15,7 @@ import { environmentText } from "../src/cli/sandbox/env.ts";
 import type { Ready } from "../src/cli/sandbox/ready.ts";
 import { eventually } from "./support/eventually.ts";
 import { createHarness, type CommandOptions, type Harness, type Result } from "./support/harness.ts";
+import { installedShells } from "./support/machine.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
 import { REAL } from "./support/real.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -551,9 +552,7 @@ test("any value comes out of a shell as it went in", () => {
   const names = VALUES.map((_value, index) => `CHECKOUT_V${index}`);
   const variables = Object.fromEntries(VALUES.map((value, index) => [`CHECKOUT_V${index}`, value]));
   const print = `'${process.execPath}' -e 'process.stdout.write(JSON.stringify(${JSON.stringify(names)}.map((n) => process.env[n])))'`;
-  const shells = ["sh", "bash", "dash", "zsh", "ksh"].filter(
-    (shell) => spawnSync(shell, ["-c", ":"]).status === 0,
-  );
+  const shells = installedShells().filter((shell) => shell !== "fish" && shell !== "pwsh");
   expect(shells).toContain("sh");
   for (const shell of shells) {
     const file = join(tempFolder(), "env.sh");
@@ -566,8 +565,9 @@ test("any value comes out of a shell as it went in", () => {
 test("the other formats quote what their readers would change", () => {
   const one = (format: Parameters<typeof environmentText>[1], value: string) =>
     environmentText({ V: value }, format);
-  expect(one("fish", "it's \\n $x")).toBe("set -gx V 'it\\'s \\\\n $x'");
+  expect(one("fish", "it's \\n $x")).toBe(`set -gx V 'it'"'"'s '\\\\'n $x'`);
   expect(one("powershell", "it's ’n $x")).toBe("$env:V = 'it''s ’’n $x'");
+  expect(one("powershell", "x")).toBe("$env:V = 'x'");
   expect(one("github", "a\nCHECKOUT_END\nV2=x")).toBe(
     "V<<CHECKOUT_END_\na\nCHECKOUT_END\nV2=x\nCHECKOUT_END_",
   );

@@ -78,7 +78,7 @@ test("the first page tells what an application needs, and shows no secret that w
       false,
     ]);
   }
-  expect(html).toContain("export CHECKOUT_API_KEY=svc_test_…");
+  expect(html).toContain("export CHECKOUT_API_KEY=&#39;svc_test_…&#39;");
 });
 
 test("a new key and the signing secret are shown once, by a click, and are gone on reload", async () => {

@@ -9,6 +9,7 @@ import { NO_STORE, type ControlRole } from "../core/control/protocol.ts";
 import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../core/control/operations.ts";
 import { errorRow, type ErrorCode } from "../core/errors.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
+import { quote } from "../core/shell/quote.ts";
 import { printable, printableLiteral } from "../core/text.ts";
 import type { World } from "../world.ts";
 import type { CommonOptions, Context } from "./command.ts";
@@ -302,7 +303,7 @@ export function parseIdOf(what: keyof typeof FIND_ID, text: string): Outcome<str
   const message = `expected the id of ${article} ${what}, such as ${example}; got ${printableLiteral(text)}`;
   // Whoever has an order_id types it here first; one with blanks or quotes is not written into a command.
   if (what === "order or session" && /^[\w.~:-]{1,32}$/.test(text) && !text.startsWith("-")) {
-    return failUsage(message, `checkout orders list --order-id ${text}`);
+    return failUsage(message, `checkout orders list --order-id ${quote(text)}`);
   }
   return failUsage(message, FIND_ID[what]);
 }

@@ -73,22 +73,6 @@ export function excerpt(text: string): string {
   return cut(redactSecrets(printable(text.trim().replace(/\s+/g, " "))), MAX_LITERAL_CODE_POINTS);
 }
 
-/** A text as one word of a shell: in quotes unless every shell reads it alike without them. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : quotedForShell(text);
-}
-
-/** A text in quotes of a shell; a text that a terminal would not show as it is stands as `$'…'`, with escapes. */
-export function quotedForShell(text: string): string {
-  if (printable(text) === text) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  const bytes = Array.from(Buffer.from(text), (byte) =>
-    byte > 0x1f && byte < 0x7f && byte !== 0x27 && byte !== 0x5c
-      ? String.fromCodePoint(byte)
-      : `\\x${byte.toString(16).padStart(2, "0")}`,
-  );
-  return `$'${bytes.join("")}'`;
-}
-
 /** What a UUID looks like in lower case, for a regular expression. */
 export const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { quote } from "../../core/shell/quote.ts";
 import type { PathFacts, World } from "../../world.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
@@ -83,7 +84,7 @@ function openness({ isOwn, openTo }: PathFacts): string | undefined {
 function refuseOpen(folder: string, path: string, why: string): Outcome<never, Problem> {
   return refuseFolder(
     `${path} ${why}, as what a repository or an archive brought can be`,
-    `if checkout made it here: chmod -R go= ${folder}, or --trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1) where a group owns it or the file system keeps no modes; else name another folder with --dir`,
+    `if checkout made it here: chmod -R go= ${quote(folder)}, or --trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1) where a group owns it or the file system keeps no modes; else name another folder with --dir`,
   );
 }
 

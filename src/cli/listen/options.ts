@@ -9,6 +9,7 @@ import {
   type Route,
 } from "../../core/webhook/forwarding.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
+import { quote } from "../../core/shell/quote.ts";
 import { HEADERS } from "../../core/webhook/signature.ts";
 import type { HeaderNames } from "../../core/webhook/webhook.ts";
 import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
@@ -156,7 +157,7 @@ function targetFault(url: string, policy: TargetPolicy): Problem | undefined {
     return usageProblem(anywhere.refusal.message, "give an address such as http://localhost:3000/hooks");
   if (!parseTarget(url, allowed).ok) {
     const message = "events are forwarded only to this machine: localhost, 127.0.0.1 or [::1]";
-    const next = `allow that host as well: checkout listen --allow-target ${host}`;
+    const next = `allow that host as well: checkout listen --allow-target ${quote(host)}`;
     return usageProblem(`${message}; got ${printableLiteral(host)}`, next);
   }
   if (parseTarget(url, policy).ok) return undefined;

@@ -6,7 +6,8 @@ import type { CreateRequest } from "../../core/checkout/create-request.ts";
 import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { printable, shellWord } from "../../core/text.ts";
+import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
+import { printable, printableLiteral } from "../../core/text.ts";
 import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
 import type { Context } from "../command.ts";
 import { checkoutFields, exchangeProblem } from "./exchange-report.ts";
@@ -62,7 +63,8 @@ export function judgeCreate(context: Context, report: CreateReport): Outcome<Cre
       `warning: the answer could not be recorded in the journal (${printable(journalFailure)}); running it again is safe`,
     );
   }
-  if (exchange.end !== "success") return fail(createProblem(report, result, exchange));
+  if (exchange.end !== "success")
+    return fail(createProblem({ ...report, shell: shellOf(context.world.env) }, result, exchange));
   if (result.mismatch) return fail(mismatch(report, entry, exchange.response.data));
   const { id } = exchange.response.data;
   if (entry.checkoutId !== null && entry.checkoutId !== id) {
@@ -96,8 +98,11 @@ function headline({ printer: { style } }: Context, checkout: CheckoutWire, repla
   return `${style.green("=")} the same ${thing} as before; nothing new was created`;
 }
 
+/** A report for a person who copies into this shell. */
+type ReportInShell = CreateReport & { readonly shell: Shell };
+
 function createProblem(
-  report: CreateReport,
+  report: ReportInShell,
   sent: Sent,
   exchange: Exclude<Exchange, { end: "success" }>,
 ): Problem {
@@ -131,11 +136,10 @@ function nextAfterRefusal(
   entry: JournalEntry,
 ): string {
   const { code } = problem;
-  const orderId = shellWord(request.order_id);
   if (code === "idempotency_key_reused") {
     return entry.attempt === null
       ? "repeat the first request of that key exactly, or use another key"
-      : `${orderId} was first sent with another request: repeat that exactly, or use another --order-id`;
+      : `${printableLiteral(request.order_id)} was first sent with another request: repeat that exactly, or use another --order-id`;
   }
   if (code === "order_conflict") {
     return "use that checkout, or another --order-id; once it failed, was cancelled or expired, add --new-attempt";
@@ -143,19 +147,23 @@ function nextAfterRefusal(
   return nextAfterError(problem) ?? `correct it and run checkout ${noun.command} create again`;
 }
 
-/** The command that asks the service what became of this create: same service, same body, same key. */
+/**
+ * The command that asks the service what became of this create: same service, same body, same key. A body that no command
+ * line can hold was typed nonetheless, and is typed again.
+ */
 function resumeCommand(
-  { noun, request, where }: CreateReport,
+  { noun, request, where, shell }: ReportInShell,
   { key: idempotencyKey }: JournalEntry,
 ): string {
   const body = Object.entries(request).map(
     ([field, value]) => [field.replaceAll("_", "-"), String(value)] as const,
   );
   const key = ["idempotency-key", idempotencyKey] as const;
-  const flags = [...body, ...Object.entries(where), key].map(
-    ([flag, value]) => `--${flag} ${shellWord(value)}`,
+  const flags = [...body, ...Object.entries(where), key].map(([flag, value]) =>
+    optionToCopy(`--${flag}`, value, shell),
   );
-  return `checkout ${noun.command} create ${flags.join(" ")}`;
+  if (!flags.includes(undefined)) return `checkout ${noun.command} create ${flags.join(" ")}`;
+  return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be copied`;
 }
 
 /** The service answered about another checkout: the answer is not used, and the entry stays pending. */
@@ -164,8 +172,8 @@ function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutW
   return {
     exitCode: EXIT.conflict,
     code: "answer_mismatch",
-    message: `the service answered with the ${got.object} ${got.id} of ${shellWord(got.order_id)} over ${sum}, which is not what was asked for`,
-    next: `look in the merchant portal for ${shellWord(request.order_id)}; this service does not check which request a key belongs to`,
+    message: `the service answered with the ${got.object} ${got.id} of ${printableLiteral(got.order_id)} over ${sum}, which is not what was asked for`,
+    next: `look in the merchant portal for ${printableLiteral(request.order_id)}; this service does not check which request a key belongs to`,
     details: { idempotency_key: entry.key },
   };
 }
@@ -173,7 +181,7 @@ function mismatch({ request }: CreateReport, entry: JournalEntry, got: CheckoutW
 function notSent({ reason, entry }: KeyRefusal): Problem {
   const details = { idempotency_key: entry.key };
   if (reason === "other_create") {
-    const message = `${entry.key} belongs to another create: ${entry.endpoint} ${shellWord(entry.orderId)}; nothing was sent`;
+    const message = `${entry.key} belongs to another create: ${entry.endpoint} ${printableLiteral(entry.orderId)}; nothing was sent`;
     return {
       exitCode: EXIT.conflict,
       code: "idempotency_key_taken",

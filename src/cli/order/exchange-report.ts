@@ -3,6 +3,7 @@ import type { ErrorCode } from "../../core/errors.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { formatAmount } from "../../core/money.ts";
 import type { CheckoutWire } from "../../core/checkout/wire.ts";
+import { quote } from "../../core/shell/quote.ts";
 import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
 import type { Settings } from "../settings.ts";
@@ -46,7 +47,7 @@ export function withExplanation(
   // Whose log it is in is known only of a key that the sandbox knows, as those that the folder keeps.
   const isOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSED.has(problem.code);
   if (value !== null && isOfNoStore) return problem;
-  const store = value !== null && source.startsWith("--") ? ` --store ${value}` : "";
+  const store = value !== null && source.startsWith("--") ? ` --store ${quote(value)}` : "";
   return { ...problem, next: `${problem.next}; checkout explain ${id}${store} says why` };
 }
 

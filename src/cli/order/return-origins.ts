@@ -8,6 +8,7 @@ import {
   returnText,
   type ReturnOrigin,
 } from "../../core/checkout/return-origin.ts";
+import { quote, shellOf, type Shell } from "../../core/shell/quote.ts";
 import {
   orInvalid,
   register,
@@ -83,7 +84,8 @@ async function runChange(
   request: RequestOf<"changeReturnOrigins">,
 ): Promise<Ending> {
   const origin = parseReturnOrigin(request.origin);
-  if (!origin.ok) return failUsage(origin.refusal.message, nextAfterRefusal(request));
+  if (!origin.ok)
+    return failUsage(origin.refusal.message, nextAfterRefusal(request, shellOf(context.world.env)));
   const changed = await callSandbox(context, options, {
     name: "changeReturnOrigins",
     body: request,
@@ -97,11 +99,11 @@ async function runChange(
   );
 }
 
-function nextAfterRefusal(request: RequestOf<"changeReturnOrigins">): string {
+function nextAfterRefusal(request: RequestOf<"changeReturnOrigins">, shell: Shell): string {
   const meant = meantOrigin(request.origin);
   if (meant === undefined) return "correct it; nothing was changed";
   const path = request.action === "add" && request.path === undefined ? meantPath(request.origin) : undefined;
-  return `checkout return-origins ${request.action} ${meant}${path === undefined ? "" : ` --path ${path}`}`;
+  return `checkout return-origins ${request.action} ${quote(meant, shell)}${path === undefined ? "" : ` --path ${quote(path, shell)}`}`;
 }
 
 function addedText(all: readonly ReturnOrigin[], origin: string): string {

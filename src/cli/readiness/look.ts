@@ -6,7 +6,8 @@ import { judgeService, type ServiceProbe } from "../../core/readiness/probed-ser
 import { judge } from "../../core/readiness/checklist.ts";
 import { formatAmount } from "../../core/money.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
-import { printable, shellWord } from "../../core/text.ts";
+import { quote, shellOf } from "../../core/shell/quote.ts";
+import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
 import { callSandbox, controlTarget, controlTargetNow } from "../control-command.ts";
 import { noteTarget } from "../folder/notes.ts";
@@ -85,7 +86,8 @@ function serviceLook(
 ): Outcome<Look, Problem> {
   const { world, printer } = context;
   const report = (probe: ServiceProbe | null): ChecklistReport => {
-    const judged = judgeService(probe, `checkout checklist --probe --base-url ${shellWord(service)}`);
+    const address = quote(service, shellOf(world.env));
+    const judged = judgeService(probe, `checkout checklist --probe --base-url ${address}`);
     return { ...judged, source: "service", service, storeId: null, judgedAt: world.now() };
   };
   if (options.probe !== true) return accept(() => Promise.resolve(accept(report(null))));

@@ -3,6 +3,7 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { EXPLAINED, type ExplainedKind } from "../../core/explain/explanation.ts";
 import type { Outcome } from "../../core/outcome.ts";
+import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox } from "../control-command.ts";
@@ -36,7 +37,9 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
     return failUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   const explained = await explain(context, options, id);
   if (!explained.ok) return explained;
-  const next = explained.value.next.map((command) => inNamedStore(command, options));
+  const next = explained.value.next.map((command) =>
+    inNamedStore(command, options, shellOf(context.world.env)),
+  );
   const explanation = { ...explained.value, next };
   return context.printer.result(encodeAnswer("explain", explanation), () =>
     explanationText(explanation, context.printer.width),
@@ -47,9 +50,13 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 const OF_NO_STORE = /^checkout (sandbox (start|logs)|doctor)\b/;
 
 /** A command that an explanation names, in the store that was named for the explanation. */
-export function inNamedStore(command: string, { store }: Pick<CommonOptions, "store">): string {
+export function inNamedStore(
+  command: string,
+  { store }: Pick<CommonOptions, "store">,
+  shell: Shell = "sh",
+): string {
   if (store === undefined || OF_NO_STORE.test(command)) return command;
-  return `${command} --store ${/^[\w-]+$/.test(store) ? store : JSON.stringify(store)}`;
+  return `${command} ${optionToCopy("--store", store, shell) ?? "--store <id>"}`;
 }
 
 /** An order_id may look like the end of an id, so that is asked for first. */

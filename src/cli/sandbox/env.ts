@@ -10,6 +10,7 @@ import {
 import { findStateFolder, readChosenStore } from "../folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
 import { fail, notRunning, type Ending, type Problem } from "../problem.ts";
+import { assignment } from "../../core/shell/quote.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { noteOwnSecrets, variablesOf, type StoreAccess } from "../store/variables.ts";
@@ -110,10 +111,9 @@ export function environmentText(variables: Readonly<Record<string, string>>, for
 
 /** How each format sets a variable. */
 const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: string) => string>> = {
-  sh: (name, value) => `export ${name}='${value.replaceAll("'", "'\\''")}'`,
-  fish: (name, value) => `set -gx ${name} '${value.replaceAll(/[\\']/g, "\\$&")}'`,
-  // PowerShell takes the quotation marks of print for quotes too.
-  powershell: (name, value) => `$env:${name} = '${value.replaceAll(/['\u2018\u2019\u201a\u201b]/g, "$&$&")}'`,
+  sh: (name, value) => assignment(name, value, "sh"),
+  fish: (name, value) => assignment(name, value, "fish"),
+  powershell: (name, value) => assignment(name, value, "powershell"),
   dotenv: (name, value) => `${name}=${dotenvValue(value)}`,
   github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
 };

@@ -1,4 +1,5 @@
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import { assignment, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { calledAs, fieldLines, type Field } from "../printer.ts";
 import { shortPath } from "../folder/state-folder.ts";
@@ -114,9 +115,11 @@ export function banner(
     fields,
     "",
     style.dim("  In another terminal:"),
-    `  export CHECKOUT_BASE_URL=${ready.base_url}`,
-    `  export CHECKOUT_STORE_ID=${ready.store_id}`,
-    `  export CHECKOUT_API_KEY=${shownKey ?? "<your key>"}`,
+    ...Object.entries({
+      CHECKOUT_BASE_URL: ready.base_url,
+      CHECKOUT_STORE_ID: ready.store_id,
+      CHECKOUT_API_KEY: shownKey ?? "<your key>",
+    }).map(([name, value]) => `  ${assignment(name, value, shellOf(world.env))}`),
     `  ${calledAs(world)} orders create --order-id order-1001 --price-id price_coffee`,
     "",
   ].join("\n");

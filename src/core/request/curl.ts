@@ -1,4 +1,4 @@
-import { quotedForShell } from "../text.ts";
+import { printfOf, quoteToCopy } from "../shell/quote.ts";
 
 /** A request of v1 as a person repeats it. */
 type Repeated = {
@@ -17,22 +17,35 @@ const CREDENTIAL = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
 /**
- * The line that sends a request again. The API key is `$CHECKOUT_API_KEY`, the base URL `$CHECKOUT_BASE_URL`. Undefined for
- * a request that no command line can hold: one with a NUL.
+ * The line that sends a request again, for sh, dash, bash, zsh and fish (decision 57). The API key is `$CHECKOUT_API_KEY`,
+ * the base URL `$CHECKOUT_BASE_URL`. Undefined for a request whose path or headers no command line can hold, such as a
+ * header with a NUL.
  */
 export function curlOf({ method, path, headers, body }: Repeated): string | undefined {
-  if ([path, ...headers, body].some((text) => text.includes("\0"))) return undefined;
-  const pairs = headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? ""] as const] : []));
-  const sent = pairs.flatMap(([name, value]) => {
-    if (OWN.test(name)) return [];
-    if (!CREDENTIAL.test(name)) return [`-H ${quotedForShell(`${name}: ${value}`)}`];
-    return /^authorization$/i.test(name) ? ['-H "Authorization: Bearer $CHECKOUT_API_KEY"'] : [];
-  });
   const below = path.replace(/^\/v1(?=\/|$)/, "");
-  const address = PLAIN_PATH.test(below)
-    ? `"$CHECKOUT_BASE_URL${below}"`
-    : `"$CHECKOUT_BASE_URL"${quotedForShell(below)}`;
-  const how = method === (body === "" ? "GET" : "POST") ? [] : [`-X ${quotedForShell(method)}`];
-  const what = body === "" ? [] : [`--data-raw ${quotedForShell(body)}`];
-  return ["curl -i", ...how, address, ...sent, ...what].join(" ");
+  const how = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];
+  const sent = sentHeaders(headers).flatMap((header) => ["-H", header]);
+  // A body that no word can hold, such as one with a line break at its end, is printed into it.
+  const word = body.includes("\n") ? undefined : quoteToCopy(body);
+  const what = body === "" ? [] : word === undefined ? ["--data-binary", "@-"] : ["--data-raw", word];
+  const words = ["curl", "-i", ...how, addressOf(below), ...sent, ...what];
+  if (words.includes(undefined)) return undefined;
+  const line = words.join(" ");
+  return body === "" || word !== undefined ? line : `${printfOf(body)} | ${line}`;
+}
+
+function sentHeaders(headers: readonly string[]): (string | undefined)[] {
+  const pairs = headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? ""] as const] : []));
+  return pairs.flatMap(([name, value]) => {
+    if (OWN.test(name)) return [];
+    if (!CREDENTIAL.test(name)) return [quoteToCopy(`${name}: ${value}`)];
+    return /^authorization$/i.test(name) ? ['"Authorization: Bearer $CHECKOUT_API_KEY"'] : [];
+  });
+}
+
+/** The address below the base URL. */
+function addressOf(below: string): string | undefined {
+  if (PLAIN_PATH.test(below)) return `"$CHECKOUT_BASE_URL${below}"`;
+  const rest = quoteToCopy(below);
+  return rest === undefined ? undefined : `"$CHECKOUT_BASE_URL"${rest}`;
 }

@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses } from "../loopback.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
+import { quote } from "../shell/quote.ts";
 import { printableLiteral } from "../text.ts";
 
 /** Maximum length of an endpoint's address, in characters. */
@@ -98,7 +99,7 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Target>
   if (addresses === undefined && !policy.allowedHosts.includes(host)) {
     return refuse(
       "invalid_parameter",
-      `events are sent to this machine alone: localhost, 127.0.0.1 or [::1]; got ${printableLiteral(host)}. Start the sandbox with --allow-target ${printableLiteral(host)} to allow it`,
+      `events are sent to this machine alone: localhost, 127.0.0.1 or [::1]; got ${printableLiteral(host)}. Start the sandbox with --allow-target ${quote(host)} to allow it`,
     );
   }
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);

@@ -2,6 +2,7 @@ import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { checkoutUrl } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { quoteToCopy } from "../../../../core/shell/quote.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { tell } from "../../../explain/explain.ts";
@@ -80,13 +81,13 @@ function terms(
   ];
 }
 
-/** The command that tells the same: by the order_id where a shell takes it as it is. */
+/** The command that tells the same: by the order_id where that names one checkout, and a command line can hold it. */
 function explainCommand(
   { store }: PortalContext,
   { id, orderId, storeId }: Checkout,
   ofOrder: number,
 ): string {
-  const isPlain = /^[\w.:@-]+$/.test(orderId) && ofOrder === 1;
+  const word = ofOrder === 1 && !orderId.startsWith("-") ? quoteToCopy(orderId) : undefined;
   const named = store.stores.first()?.id === storeId ? "" : ` --store ${storeId}`;
-  return `checkout explain ${isPlain && !orderId.startsWith("-") ? orderId : id}${named}`;
+  return `checkout explain ${word ?? id}${named}`;
 }

@@ -8,7 +8,7 @@ const ENGLISH = {
   curl: "Send it again",
   curlHint: "checkout env prints the two variables.",
   notExact: "Secrets are replaced by … in the log, and long bodies end with it: put in your own values.",
-  noCurl: "No command line can hold this request: it has a NUL in it.",
+  noCurl: "No command line can hold this request: its path or a header has a NUL, or ends with a line break.",
   valuesOnly:
     "Headers and bytes are kept of refused requests alone. This is made of the values that were taken: with this key it is answered as before; for a new order put in a new key and order_id.",
   notKept: "Headers and bytes are kept of refused requests alone.",
@@ -69,7 +69,7 @@ const CHINESE: typeof ENGLISH = {
   curl: "再次发送",
   curlHint: "运行 checkout env 可得到这两个变量。",
   notExact: "日志中的密钥以 … 代替，过长的正文也以 … 结尾：请填入自己的值。",
-  noCurl: "该请求含有 NUL 字符，无法写成命令行。",
+  noCurl: "该请求的路径或标头含有 NUL 字符或以换行结尾，无法写成命令行。",
   valuesOnly:
     "只有被拒绝的请求会保留请求头和原始字节。此处由已接受的值拼成：使用此幂等键会得到与之前相同的响应；要创建新订单，请换用新的幂等键和 order_id。",
   notKept: "只有被拒绝的请求会保留请求头和原始字节。",

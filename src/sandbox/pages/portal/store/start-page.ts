@@ -1,4 +1,5 @@
 import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { assignment } from "../../../../core/shell/quote.ts";
 import { html, trusted, type Html } from "../../../../web/html.ts";
 import { actForm, storePath } from "../forms.ts";
 import { copyable, facts } from "../parts.ts";
@@ -54,11 +55,13 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
     <h3>${texts.variables}</h3>
     ${codeBlock(
       [
-        `export CHECKOUT_BASE_URL=${description.baseUrl}`,
-        `export CHECKOUT_STORE_ID=${view.storeId}`,
-        "export CHECKOUT_API_KEY=svc_test_…",
-        "export CHECKOUT_SIGNING_SECRET=whsec_…",
-      ].join("\n"),
+        ["CHECKOUT_BASE_URL", description.baseUrl] as const,
+        ["CHECKOUT_STORE_ID", view.storeId] as const,
+        ["CHECKOUT_API_KEY", "svc_test_…"] as const,
+        ["CHECKOUT_SIGNING_SECRET", "whsec_…"] as const,
+      ]
+        .map(([name, value]) => assignment(name, value, "sh"))
+        .join("\n"),
     )}
     <p class="hint">${texts.variablesHint}</p>
   </section>`;

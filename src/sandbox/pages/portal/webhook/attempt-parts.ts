@@ -1,5 +1,6 @@
 import { likelyCause } from "../../../../core/explain/delivery.ts";
 import { KEPT_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
+import { quote } from "../../../../core/shell/quote.ts";
 import { HEADERS } from "../../../../core/webhook/signature.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
@@ -92,7 +93,7 @@ function checkLine(texts: Texts, { eventId }: TriedDelivery, { headers, signing 
   // The event has the bytes that were signed, and not those that the fault has put in their place.
   if (!signing.known || signing.fault === "changed_body") return html``;
   const [timestamp = "", signature = ""] = [headers[HEADERS.timestamp], headers[HEADERS.signature]];
-  const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${timestamp} --signature ${signature} --now ${signing.sentAt}`;
+  const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
   return commandLine(texts.checkIt, line);
 }
 
