@@ -55,12 +55,15 @@ const WRITE_VERSION_OFFSET = 18;
 const FIRST_SNAPSHOT_FORMAT =
   FIRST_FORMAT + SANDBOX_FILE.migrations.findIndex((one) => one.includes(INSTANCE_DDL));
 
-/** Empty snapshots by their kind: to open a copy takes a fraction of what the migrations take. */
-const templates = new WeakMap<FileKind, { readonly bytes: Buffer; readonly schema: string }>();
+/** An empty snapshot of one format, and its schema. */
+type Template = { readonly bytes: Buffer; readonly schema: string };
+
+/** Empty snapshots by their kind and format: to open a copy takes a fraction of what the migrations take. */
+const templates = new WeakMap<FileKind, Map<number, Template>>();
 
 /** An empty snapshot, to be filled; nothing of it is random, so that equal rows are equal bytes. */
 export function newImage(options: ImageOptions): Connection {
-  const connection = openBytes(templateOf(options).bytes, options);
+  const connection = openBytes(templateOf(options, currentFormat(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
   connection.pragma("foreign_keys = OFF");
   return connection;
@@ -78,8 +81,8 @@ function checksumOf(bytes: Buffer): number {
 }
 
 /**
- * Opens a snapshot in memory and checks all of it: whose it is, its bytes, its pages, its tables, the references of its rows. One of
- * an older format is migrated, in memory; the bytes stay as they are.
+ * Opens a snapshot in memory and checks all of it: its kind, its bytes, its schema, its pages and indexes, the references of its
+ * rows. One of an older format is migrated, in memory; the bytes stay as they are.
  */
 export function openImage(bytes: Uint8Array, options: ImageOptions): Outcome<SnapshotImage, SnapshotRefusal> {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -125,11 +128,13 @@ function checkImage(
   if (format < FIRST_SNAPSHOT_FORMAT) return damaged(`no snapshot has format ${format}`);
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return damaged("its bytes are not those that were written");
-  const verdict = String(connection.pragma("quick_check(1)", { simple: true }));
+  // Before anything else: a check, a migration or a query would run the expressions and triggers of a foreign schema.
+  if (schemaOf(connection) !== templateOf(options, format).schema)
+    return damaged("its tables are not those of a snapshot");
+  // Not only the quick one: an index that lacks a row would hide the row from a query, and show it to another one.
+  const verdict = String(connection.pragma("integrity_check(1)", { simple: true }));
   if (verdict !== "ok") return damaged(verdict);
   if (format < newest) applyMigrations(connection, kind);
-  if (schemaOf(connection) !== templateOf(options).schema)
-    return damaged("its tables are not those of a snapshot");
   const stray = connection.pragma("foreign_key_check") as readonly unknown[];
   const about = connection
     .prepare<[], Pick<SnapshotImage, "storeId" | "takenAt" | "key">>(
@@ -146,22 +151,30 @@ function checkImage(
   return accept({ ...about, format, connection, storeIds });
 }
 
-function templateOf(options: ImageOptions): { readonly bytes: Buffer; readonly schema: string } {
-  const known = templates.get(options.kind);
-  if (known !== undefined) return known;
-  const made = openDatabase(IN_MEMORY, options);
+function templateOf(options: ImageOptions, format: number): Template {
+  const { kind } = options;
+  const known = templates.get(kind) ?? new Map<number, Template>();
+  templates.set(kind, known);
+  const template = known.get(format) ?? makeTemplate(options, format);
+  known.set(format, template);
+  return template;
+}
+
+function makeTemplate({ kind, nativeBinding }: ImageOptions, format: number): Template {
+  const migrations = kind.migrations.slice(0, format - FIRST_FORMAT + 1);
+  const made = openDatabase(IN_MEMORY, { kind: { ...kind, migrations }, nativeBinding });
   if (!made.ok) throw new Error(made.refusal.message);
   const connection = made.value;
   connection.exec("UPDATE log_mark SET opening = zeroblob(16), before = zeroblob(16)");
   const template = { bytes: connection.serialize(), schema: schemaOf(connection) };
   connection.close();
-  templates.set(options.kind, template);
   return template;
 }
 
 function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): Connection {
   const connection = new Database(bytes, nativeBinding === undefined ? {} : { nativeBinding });
   connection.pragma("trusted_schema = OFF");
+  connection.pragma("cell_size_check = ON");
   return connection;
 }
 
