@@ -22,6 +22,7 @@ const SET_UP = new Set([
   "signing_secrets",
   "prices",
   "return_origins",
+  "held_stores",
 ]);
 /** Tables of what is in no store. */
 const IN_NO_STORE = new Set([
@@ -54,6 +55,7 @@ function fill(raw: Database.Database, letter: string): string {
   raw.exec(`
     INSERT INTO merchants VALUES ('m${letter}', 'm', 1);
     INSERT INTO stores VALUES ('${s}', 'm${letter}', 'Store ${letter}', 1, 1, 5, 6);
+    INSERT INTO held_stores VALUES ('${s}');
     INSERT INTO capabilities VALUES ('${s}', 'currency', 'EUR', 1);
     INSERT INTO credentials VALUES ('k${letter}', '${s}', '${letter.repeat(64)}', 'last', 'orders:write', 1, NULL, 0);
     INSERT INTO endpoints VALUES ('${id(1)}', '${s}', 'url', 'http://localhost/', '*', 'enabled', NULL, NULL, 1, NULL, 0);

@@ -217,6 +217,7 @@ test("the whole sandbox is put back: stores that were deleted are there, and oth
         { store_id: first, name: "Sandbox Store" },
         { store_id: TEA, name: "Tea Shop" },
       ],
+      held_back: null,
     },
   ]);
   expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(taken);

@@ -461,6 +461,24 @@ test("the format with an instance makes room for it, and the journal's format 12
   renewed.close();
 });
 
+test("the format with stores that are held back holds none of those that are there", () => {
+  const path = join(tempFolder(), "sandbox.db");
+  const at = SANDBOX_FILE.migrations.findIndex((sql) => sql.includes("held_stores"));
+  const old = open(path, { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, at) });
+  old.exec(`
+    INSERT INTO merchants VALUES ('m', 'm', 1);
+    INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('s', 'm', 's', 1, 1);`);
+  old.close();
+  const migrated = open(path, SANDBOX_FILE);
+  migrated.pragma("foreign_keys = ON");
+  expect(migrated.prepare("SELECT * FROM held_stores").all()).toEqual([]);
+  migrated.exec("INSERT INTO held_stores VALUES ('s')");
+  expect(() => migrated.exec("INSERT INTO held_stores VALUES ('s')")).toThrow(/UNIQUE/);
+  expect(() => migrated.exec("INSERT INTO held_stores VALUES ('t')")).toThrow(/FOREIGN KEY/);
+  expect(() => migrated.exec("DELETE FROM stores")).toThrow(/FOREIGN KEY/);
+  migrated.close();
+});
+
 test("a format stays as it is: a change of the schema is one more migration, noted here and tested", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));
@@ -478,6 +496,7 @@ test("a format stays as it is: a change of the schema is one more migration, not
     "fe99a2891e4e4a41",
     "551741e8defb9031",
     "7267d819e50cb0f4",
+    "f44334b3a6c16073",
   ]);
   expect(digests(JOURNAL_FILE)).toEqual(["8cf5d8ba216ac025", "d86f3bb97423337b", "26d044b90b6a8f9c"]);
 });

@@ -32,6 +32,7 @@ import { createWebhookWatch } from "./readiness/webhook-watch.ts";
 import type { ErasureContext } from "./runtime/erase.ts";
 import type { StoreMaker } from "./runtime/seed.ts";
 import type { SnapshotShelf } from "./snapshot/shelf.ts";
+import { holdOfStore } from "./runtime/home.ts";
 import { createStoreGate } from "./runtime/store-gate.ts";
 import { createTimekeeper } from "./runtime/timekeeper.ts";
 
@@ -60,8 +61,8 @@ export type SandboxOptions = {
   readonly deliveryScheduleMs: DeliverySchedule;
   /** Maximum number of deliveries in flight to one endpoint. */
   readonly deliveriesInFlight: number;
-  /** Why nothing is sent to endpoints (decision 71); undefined if all may be. */
-  readonly heldBack: string | undefined;
+  /** Why nothing is sent to endpoints from the whole folder (decision 71); undefined if all may be. */
+  readonly folderHold: string | undefined;
   readonly log: AccessLog;
   readonly requests: RequestLog;
   /** The control token: it runs the sandbox. */
@@ -121,6 +122,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
     ...drillsOf(world, options.store, { report: report("lease"), eventArrivals }),
     eventArrivals,
+    heldBack: (storeId) => holdOfStore(options, storeId),
     targets: { allowedHosts: options.allowTargets, ownPort: options.port },
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),

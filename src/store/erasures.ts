@@ -115,6 +115,7 @@ export const AT_LAST: Readonly<Record<Erasure["kind"], readonly string[]>> = {
     "DELETE FROM prices WHERE store_id = ?",
     "DELETE FROM capabilities WHERE store_id = ?",
     "DELETE FROM return_origins WHERE store_id = ?",
+    "DELETE FROM held_stores WHERE store_id = ?",
     "DELETE FROM erasures WHERE store_id = ?",
     "DELETE FROM stores WHERE id = ?",
   ],

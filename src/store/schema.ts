@@ -23,6 +23,7 @@ import { ALL_ENDPOINTS_DDL, ENDPOINTS_DDL, ENDPOINTS_IN_ORDER_DDL } from "./webh
 import { SIGNING_SECRETS_DDL } from "./webhook/signing-secrets.ts";
 import type { FileKind } from "./connection/database.ts";
 import { LOG_MARK_DDL } from "./connection/log-mark.ts";
+import { HELD_STORES_DDL } from "./held-stores.ts";
 import { HOME_DDL } from "./home.ts";
 import { INSTANCE_DDL } from "./instance.ts";
 
@@ -84,6 +85,7 @@ export const SANDBOX_FILE: FileKind = {
     INSTANCE_DDL,
     PAGE_VIEWS_DDL,
     TRIED_DELIVERIES_DDL,
+    HELD_STORES_DDL,
   ],
   aside: "its folder",
 };

@@ -21,6 +21,7 @@ import { createGroupCommit, filesLost } from "./connection/group-commit.ts";
 import type { Scheduler } from "./connection/group-commit.ts";
 import type { StorageUnavailable } from "./connection/storage-failure.ts";
 import { lazily } from "./connection/lazily.ts";
+import { heldStoresTable } from "./held-stores.ts";
 import { homeTable } from "./home.ts";
 import { idempotencyKeysTable } from "./checkout/idempotency-keys.ts";
 import { idempotencyUsesTable } from "./readiness/idempotency-uses.ts";
@@ -86,8 +87,10 @@ function tables(
   const endpoints = endpointsTable(connection, scheduler);
   const faults = faultsTable(connection, scheduler);
   const signingSecrets = signingSecretsTable(connection, scheduler);
+  const heldStores = heldStoresTable(connection, scheduler);
   const forgetAll = (): void => {
     forgetClocks();
+    heldStores.forget();
     endpoints.forget();
     faults.forget();
     signingSecrets.forget();
@@ -119,6 +122,7 @@ function tables(
     assumptionUses: assumptionUsesTable(connection),
     returnOrigins: returnOriginsTable(connection),
     home: homeTable(connection),
+    heldStores,
     instance: instanceTable(connection),
     snapshots: snapshotsTable(connection, {
       nativeBinding,

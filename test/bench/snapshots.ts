@@ -76,6 +76,7 @@ async function openOurs(): Promise<{ readonly context: SnapshotContext; readonly
     assumptions: { forget: () => undefined },
     forgetStore: () => undefined,
     instanceChanged: () => undefined,
+    heldBack: () => undefined,
     wakeStores: () => Promise.resolve(),
   };
   return { context, storeId };

@@ -127,6 +127,8 @@ async function judge(scene: Scene, endpoint: EndpointEntry): Promise<Finding> {
     return warning(`${name} waits for its listener`, "checkout listen");
   if (state === "paused")
     return warning(`${name} is paused: ${excerpt(reason ?? "")}`, `checkout endpoints enable ${id}`);
+  // An enabled endpoint has a reason only where its store, or the whole folder, is not adopted.
+  if (reason !== null) return warning(`${name}: ${printable(reason)}`, "checkout sandbox start --adopt");
   const asked = await ask(scene, "listDeliveries", { endpointId: id, limit: NEWEST_DELIVERIES });
   if (!asked.ok) return asked.finding;
   // They are listed with the newest first, which counts where two ended at once.

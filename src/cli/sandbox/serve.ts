@@ -32,7 +32,7 @@ import { createRequestLog, type RequestLog } from "../../sandbox/runtime/request
 import { openRequestFile } from "../../store/request/request-file.ts";
 import { DEFAULT_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
 import { ownSecretsOf } from "../../sandbox/webhook/endpoint-secrets.ts";
-import { settleHome } from "../../sandbox/runtime/home.ts";
+import { holdOfSandbox, settleHome } from "../../sandbox/runtime/home.ts";
 import {
   seed,
   type BeforeSeed,
@@ -220,7 +220,7 @@ async function serveFolder(
     const found = { held, store, maker, given, credentials: credentials.value, forgetStore };
     const first = await firstStore(context, options, found);
     if (!first.ok) return first;
-    const { seeded, apiKey, heldBack } = first.value;
+    const { seeded, apiKey, folderHold } = first.value;
     const stop = Promise.withResolvers<void>();
     const run = runFile(context, held, { store, report: failures.report });
     const service = {
@@ -230,13 +230,13 @@ async function serveFolder(
       requests,
       report: failures.report,
       masterKey,
-      heldBack,
+      folderHold,
       requestStop: stop.resolve,
       ...ofNewStores(maker),
       forgetStore,
       instanceChanged: run.renew,
       snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
-      describe: (port: number) => describe(context, options, { port, place, seeded, store, heldBack }),
+      describe: (port: number) => describe(context, options, { port, place, seeded, store, folderHold }),
     };
     const listening = await listen(context, options, service);
     if (!listening.ok) return listening;
@@ -245,14 +245,10 @@ async function serveFolder(
     if (!awake.ok) return awake;
     const { controlToken } = tokens;
     const signInUrl = newSignInUrl(sandbox.context.portal);
-    const ready = readyOf(description, {
-      apiKey,
-      controlToken,
-      alreadyRunning: false,
-      signInUrl,
-    });
+    const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
     run.write(listener.port);
     try {
+      const heldBack = description.heldBack ?? undefined;
       return await use({ ready, description, heldBack, given, sandbox, stopRequested: stop.promise });
     } finally {
       await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
@@ -276,10 +272,10 @@ function describe(
   options: ServeOptions,
   found: { readonly port: number; readonly place: Place; readonly seeded: SeededStore } & {
     readonly store: Store;
-    readonly heldBack: string | undefined;
+    readonly folderHold: string | undefined;
   },
 ): SandboxDescription {
-  const { port, place, seeded, store, heldBack = null } = found;
+  const { port, place, seeded, store } = found;
   const { folder = null, logFile = null } = place;
   const { merchantId, id, signingSecret } = seeded;
   const origin = localOrigin(port);
@@ -302,7 +298,7 @@ function describe(
     version,
     startedAt: world.now(),
     logFile,
-    heldBack,
+    heldBack: holdOfSandbox(found) ?? null,
     activeFaults: countFaults({ store, world }),
     settings: { port, ...settingsOf(options) },
   };
@@ -371,7 +367,7 @@ async function firstStore(
     return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
   });
   if (!made.ok) return made;
-  const [seeding, heldBack] = made.value;
+  const [seeding, folderHold] = made.value;
   if (!seeding.ok) return refusedSeed(seeding.refusal, { held, given, setup: options.setup });
   done?.();
   const seeded = seeding.value;
@@ -379,7 +375,7 @@ async function firstStore(
   const confirmed = isNew ? await confirmStore(context.world, held, store) : accept(undefined);
   if (!confirmed.ok) return confirmed;
   const apiKey = seeded.apiKey ?? credentials?.stores[seeded.id]?.api_key ?? null;
-  return accept({ seeded, apiKey, heldBack });
+  return accept({ seeded, apiKey, folderHold });
 }
 
 /** Puts a new store into `sandbox.db` itself before anything says ready: a lost log can never lose it (decision 54). */
@@ -561,7 +557,7 @@ type PortlessService = Pick<
   | "requests"
   | "report"
   | "masterKey"
-  | "heldBack"
+  | "folderHold"
   | "requestStop"
   | "keepKey"
   | "keepKeySoon"

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { SNAPSHOT_NAME } from "../../core/snapshot/snapshot.ts";
 import { printableLiteral } from "../../core/text.ts";
+import { holdOfStore } from "../../sandbox/runtime/home.ts";
 import type { NamedSnapshotsContext } from "../../sandbox/snapshot/named.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { World } from "../../world.ts";
@@ -71,11 +72,12 @@ export async function atSnapshots<Value>(
   return inStoppedFolder(context, options, (stopped) => {
     const masterKey = state.masterKey(context.world, stopped.folder, "filled");
     if (!masterKey.ok) return Promise.resolve(masterKey);
-    const { folder } = stopped;
+    const { folder, store } = stopped;
     return acts.stopped({
       ...stopped,
       world: context.world,
       masterKey: masterKey.value,
+      heldBack: (storeId) => holdOfStore({ store, folderHold: undefined }, storeId),
       wakeStores: () => Promise.resolve(),
       snapshotShelf: snapshotsIn(context.world, folder),
     });

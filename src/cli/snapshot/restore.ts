@@ -25,10 +25,11 @@ import {
 } from "./place.ts";
 
 type Restored = AnswerOf<"restoreSnapshot">;
+type RestoreOptions = SnapshotOptions & { readonly adopt?: boolean };
 
 /** `checkout snapshots restore`. */
 export function registerSnapshotsRestore(parent: Command, registry: Registry): void {
-  register<SnapshotOptions>(parent, registry, {
+  register<RestoreOptions>(parent, registry, {
     name: "restore <name>",
     summary: "put what a snapshot holds in the place of what is there",
     examples: [
@@ -38,18 +39,21 @@ export function registerSnapshotsRestore(parent: Command, registry: Registry): v
     ],
     options: [
       switchOption("--all", "the whole sandbox; other stores are deleted"),
+      switchOption("--adopt", "deliver what is due in a snapshot of another sandbox"),
       fileOption("take it from this file; once it is restored, it has this name"),
     ],
     run: runRestore,
   });
 }
 
-async function runRestore(context: Context, options: SnapshotOptions, name = ""): Promise<Ending> {
+async function runRestore(context: Context, options: RestoreOptions, name = ""): Promise<Ending> {
   const { world, printer } = context;
   const checked = checkCommand(world, options, name);
   if (!checked.ok) return checked;
   const restored = await restore(context, options, name);
   if (!restored.ok) return restored;
+  const { heldBack } = restored.value;
+  if (heldBack !== null) printer.trace(`warning: no events are delivered: ${heldBack}`);
   return printer.result(encodeAnswer("restoreSnapshot", restored.value), () =>
     restored.value.stores
       .map(({ storeId, name: store }) => `✓ ${printable(store)} (${storeId}) is as in ${printable(name)}`)
@@ -59,7 +63,7 @@ async function runRestore(context: Context, options: SnapshotOptions, name = "")
 
 function restore(
   context: Context,
-  options: SnapshotOptions,
+  options: RestoreOptions,
   name: string,
 ): Promise<Outcome<Restored, Problem>> {
   // What a variable says of a store is about commands that have to act on one.
@@ -71,17 +75,18 @@ function restore(
       const store = isOfStore ? await inStore(context, options, target) : accept(target);
       if (!store.ok) return store;
       const all = options.all === true ? { all: true } : {};
+      const adopt = options.adopt === true ? { adopt: true } : {};
       const done = await takenFrom(context, options, { name, shelf: shelf.value }, (taken) =>
         isOfStore
           ? callSandbox(context, store.value, {
               name: "restoreStoreSnapshot",
-              body: { name: taken.name },
+              body: { name: taken.name, ...adopt },
               signal: taken.signal,
               nextAfter,
             })
           : callSandbox(context, target, {
               name: "restoreSnapshot",
-              body: { name: taken.name, ...all },
+              body: { name: taken.name, ...all, ...adopt },
               signal: taken.signal,
               nextAfter,
             }),
@@ -98,10 +103,8 @@ function restore(
         options,
         { name, shelf: stopped.snapshotShelf },
         async (taken) => {
-          const restored = await restoreNamed(stopped, taken.name, scope);
-          return restored.ok
-            ? accept({ stores: restored.value })
-            : fail(refusedProblem(restored.refusal, nextAfter));
+          const restored = await restoreNamed(stopped, taken.name, { scope, adopt: options.adopt });
+          return restored.ok ? restored : fail(refusedProblem(restored.refusal, nextAfter));
         },
       );
       if (done.ok) noteKeys(context, stopped.folder, done.value);

@@ -39,7 +39,15 @@ const takenSnapshot = z.object({
   replaced: z.boolean(),
 });
 const oneSnapshot = z.strictObject({ name: snapshotName });
-const restored = z.object({ stores: z.array(erasedStore) });
+const restoreOne = z.extend(oneSnapshot, {
+  /** Delivers what is due in a snapshot of another sandbox (decision 95). Default: it is held back. */
+  adopt: z.optional(z.boolean()),
+});
+const restored = z.object({
+  stores: z.array(erasedStore),
+  /** Why nothing is delivered from these stores; null if all is. */
+  heldBack: z.nullable(z.string()),
+});
 const ofRestore = ["invalid_parameter", "not_found", "state_conflict"] as const;
 
 nameSchemas({
@@ -47,6 +55,7 @@ nameSchemas({
   ErasedStore: erasedStore,
   Snapshot: namedSnapshot,
   TakenSnapshot: takenSnapshot,
+  RestoredStores: restored,
 });
 
 /** The operations on the stores of a sandbox (decision 90); `storeSummary` shows one. */
@@ -121,7 +130,7 @@ export const storesOperations = {
     method: "POST",
     path: "/snapshots/restore",
     summary: "Puts a store of a snapshot in the place of the one that is here; other stores stay as they are",
-    request: oneSnapshot,
+    request: restoreOne,
     answer: restored,
     entersStore: false,
     refusals: ofRestore,
@@ -130,7 +139,7 @@ export const storesOperations = {
     method: "POST",
     path: "/snapshots/restore",
     summary: "Restores what a snapshot holds: a store, which is made if it is not here, or the whole sandbox",
-    request: z.extend(oneSnapshot, {
+    request: z.extend(restoreOne, {
       /** Refuses a snapshot of one store. Default: false. */
       all: z.optional(z.boolean()),
     }),

@@ -28,6 +28,8 @@ export type ControlActs = ClockContext &
     readonly world: Pick<World, "sleep" | "monotonic">;
     /** Does what is due in these stores: their clocks were moved. */
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
+    /** Why nothing is delivered from the whole folder (decision 71); undefined if all may be. */
+    readonly folderHold: string | undefined;
     /** What this sandbox says of itself. */
     readonly description: SandboxDescription;
     /** Who may use the portal. */

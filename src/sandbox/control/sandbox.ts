@@ -4,6 +4,7 @@ import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";
 import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
+import { holdOfSandbox } from "../runtime/home.ts";
 import type { ControlActs, Handlers } from "./handler.ts";
 
 /** What each operation on the serving process does. */
@@ -30,6 +31,7 @@ function describeNow(context: ControlActs): SandboxDescription {
   const now = {
     ...description,
     instanceId: store.instance.id() ?? description.instanceId,
+    heldBack: holdOfSandbox(context) ?? null,
     activeFaults: countFaults(context),
   };
   if (found === undefined || signingSecret === undefined) return now;

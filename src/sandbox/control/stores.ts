@@ -1,12 +1,11 @@
 import { NEW_MERCHANT, type StoreEntry, type storesOperations } from "../../core/control/stores.ts";
-import { accept, refuse, type Outcome } from "../../core/outcome.ts";
+import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { noStore } from "../at-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import { createSnapshot, listSnapshots, removeSnapshot, restoreNamed } from "../snapshot/named.ts";
 import { createStore } from "../runtime/seed.ts";
-import type { RestoredStore } from "../runtime/snapshots.ts";
 import type { ControlActs, Handlers } from "./handler.ts";
 import { ownSecretsOf } from "../webhook/endpoint-secrets.ts";
 
@@ -41,13 +40,13 @@ export const storesHandlers = {
     createSnapshot(context, name, { storeId }),
   createSnapshot: async (context, { body: { name } }) => createSnapshot(context, name, "all"),
   listSnapshots: async (context) => accept({ snapshots: listSnapshots(context, context.snapshotShelf) }),
-  restoreStoreSnapshot: async (context, { storeId, body: { name } }) =>
-    asStores(await restoreNamed(context, name, { storeId })),
-  restoreSnapshot: async (context, { body: { name, all } }) => {
+  restoreStoreSnapshot: (context, { storeId, body: { name, adopt } }) =>
+    restoreNamed(context, name, { scope: { storeId }, adopt }),
+  restoreSnapshot: async (context, { body: { name, all, adopt } }) => {
     const before = context.store.stores.all().map(({ id }) => id);
-    const restored = await restoreNamed(context, name, all === true ? "all" : "as_taken");
+    const restored = await restoreNamed(context, name, { scope: all === true ? "all" : "as_taken", adopt });
     if (restored.ok) await endLeasesOfGone(context, before);
-    return asStores(restored);
+    return restored;
   },
   removeSnapshot: async ({ snapshotShelf }, { body: { name } }) => removeSnapshot(snapshotShelf, name),
   deleteStore: async (context, { storeId }) => {
@@ -64,12 +63,6 @@ async function endLeasesOfGone(
 ): Promise<void> {
   const gone = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);
   for (const storeId of gone) for (const { id } of leases.of(storeId)) await leases.end({ storeId, id });
-}
-
-function asStores(
-  restored: Outcome<readonly RestoredStore[]>,
-): Outcome<{ readonly stores: readonly RestoredStore[] }> {
-  return restored.ok ? accept({ stores: restored.value }) : restored;
 }
 
 function entryOf({ id, store, merchant, merchantId, active, createdAt }: StoreDetails): StoreEntry {

@@ -34,8 +34,9 @@ const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused" } 
 
 /** An endpoint as it is told: where nothing is delivered, with the reason. */
 function withHold({ heldBack }: Pick<ControlActs, "heldBack">, endpoint: Endpoint): Endpoint {
-  if (heldBack === undefined || endpoint.reason !== null) return endpoint;
-  return { ...endpoint, reason: `nothing is delivered: ${heldBack}` };
+  const hold = heldBack(endpoint.storeId);
+  if (hold === undefined || endpoint.reason !== null) return endpoint;
+  return { ...endpoint, reason: `nothing is delivered: ${hold}` };
 }
 
 /** What each operation on endpoints, events and deliveries does. */

@@ -104,8 +104,8 @@ function subjectsOf(
   { endpointId, orderEvents = false }: Wanted,
 ): Promise<Outcome<readonly Subject[]>> {
   return atStore(context, storeId, (store, now) => {
-    if (context.heldBack !== undefined)
-      return refuse("state_conflict", `nothing is delivered: ${context.heldBack}`);
+    const hold = context.heldBack(storeId);
+    if (hold !== undefined) return refuse("state_conflict", `nothing is delivered: ${hold}`);
     const chosen = choose(store.endpoints.of(storeId), endpointId);
     if (!chosen.ok) return chosen;
     return accept(
@@ -205,7 +205,7 @@ async function sendAll(
     const own = results.length === 0 ? first : event();
     const keys = { secret, retiredSecret, realNow: world.now() };
     const { eventId, headers, body } = drillRequest(name, { own, first, order }, keys);
-    const posted = await post(context, { url: endpoint.url, headers, body });
+    const posted = await post(context, { storeId: endpoint.storeId, url: endpoint.url, headers, body });
     results.push({ name, eventId, milliseconds: posted.milliseconds, answer: answerOf(posted) });
   }
   return results;

@@ -13,7 +13,7 @@ import { insertDrill, isDrilled, type DrillsContext } from "./drills.ts";
 
 type Sent = AnswerOf<"deliverForDrill">;
 type Prepared = { readonly subject: string; readonly posts: readonly Outgoing[] };
-type Outgoing = Pick<Endpoint, "url"> & Pick<DeliveryRequest, "headers" | "body">;
+type Outgoing = Pick<Endpoint, "storeId" | "url"> & Pick<DeliveryRequest, "headers" | "body">;
 
 /**
  * Sends an event to each enabled endpoint that wants it, as a delivery of it would be sent; no delivery is written, and
@@ -63,7 +63,7 @@ function prepare(
       .filter(({ eventTypes }) => wants(eventTypes, type))
       .map((endpoint): Outgoing => {
         const { headers, body } = request ?? genuine(context, { endpoint, event, now });
-        return { url: endpoint.url, headers, body };
+        return { storeId, url: endpoint.url, headers, body };
       });
     return accept({ subject: current.value, posts });
   });
@@ -104,7 +104,8 @@ function subjectNow(
   const { storeId, leaseId, subject } = wanted;
   const held = leases.check({ storeId, id: leaseId }, "duplicates");
   if (!held.ok) return held;
-  if (heldBack !== undefined) return refuse("state_conflict", `nothing is delivered: ${heldBack}`);
+  const hold = heldBack(storeId);
+  if (hold !== undefined) return refuse("state_conflict", `nothing is delivered: ${hold}`);
   const endpoints = drilledOf(store, storeId);
   const current = duplicatesSubject(endpoints);
   if (endpoints.length === 0)

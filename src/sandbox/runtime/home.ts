@@ -1,16 +1,41 @@
 import { printable } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 
+/** What to do about a store that came with a snapshot of another sandbox. */
+const FROM_ANOTHER =
+  "came with a snapshot of another sandbox; checkout snapshots restore <name> --adopt delivers its events, as checkout sandbox start --adopt does";
+
+/** Why nothing is delivered from a store: its folder's reason, or it was restored and not adopted (decision 95). */
+export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): string | undefined {
+  return folderHold ?? (store.heldStores.isHeld(storeId) ? `this store ${FROM_ANOTHER}` : undefined);
+}
+
+/** Why nothing is delivered from the sandbox, or from some of its stores; undefined if all is. */
+export function holdOfSandbox({ store, folderHold }: HoldContext): string | undefined {
+  if (folderHold !== undefined) return folderHold;
+  const [held, ...others] = store.heldStores.all();
+  if (held === undefined) return undefined;
+  return `${others.length === 0 ? `store ${held}` : `each of ${others.length + 1} stores`} ${FROM_ANOTHER}`;
+}
+
+type HoldContext = {
+  readonly store: Pick<Store, "heldStores">;
+  /** Why nothing is delivered from the whole folder (decision 71). */
+  readonly folderHold: string | undefined;
+};
+
 /**
  * Compares the folder that the state is in with the one that it belongs in (decision 71), and records the folder if none
- * was recorded yet, or if the state is adopted. Returns why nothing may be delivered: the state is a copy, was moved, or
- * came from somebody else. Undefined if it is where it belongs.
+ * was recorded yet, or if the state is adopted; with it the stores are that came with a snapshot of another sandbox. Returns
+ * why nothing may be delivered: the state is a copy, was moved, or came from somebody else. Undefined if it is where it
+ * belongs.
  */
 export function settleHome(
-  store: Pick<Store, "home" | "write">,
+  store: Pick<Store, "home" | "heldStores" | "write">,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
 ): Promise<string | undefined> {
   return store.write(() => {
+    if (adopt) for (const storeId of store.heldStores.all()) store.heldStores.release(storeId);
     const known = store.home.path();
     if (known === path) return undefined;
     if (known !== undefined && !adopt)

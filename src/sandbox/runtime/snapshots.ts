@@ -9,15 +9,20 @@ import type { ErasedStore, ErasureContext } from "./erase.ts";
 
 /** What taking and restoring snapshots needs: the tables, the key of their secrets, and what is told of new rows. */
 export type SnapshotContext = Omit<ErasureContext, "store"> & {
-  readonly store: Pick<Store, "write" | "snapshots" | "stores" | "erasures" | "instance">;
+  readonly store: Pick<
+    Store,
+    "write" | "snapshots" | "stores" | "erasures" | "instance" | "home" | "heldStores"
+  >;
   readonly world: Pick<World, "now" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
+  /** Why nothing is delivered from a store; undefined if all is. */
+  readonly heldBack: (storeId: string) => string | undefined;
   /** Does what is due in these stores, and sends what is due from them. */
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
 
-/** A store that was restored. */
-export type RestoredStore = ErasedStore;
+/** The stores that were restored, and why nothing is delivered from them; null if all is. */
+export type Restored = { readonly stores: readonly ErasedStore[]; readonly heldBack: string | null };
 
 /**
  * The bytes of a snapshot of a store that is there, or of the whole sandbox (decision 95): a file that any sandbox can
@@ -33,26 +38,34 @@ export function takeSnapshot(
   if (!isThere || isHalf) throw new Error("a snapshot is of a store that is there and whole");
   const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
   const reseal = resealing(world, { from: masterKey, to: key });
-  return store.snapshots.take({ storeId, takenAt: world.now(), key, reseal });
+  const origin = { masterKey, home: store.home.path() };
+  return store.snapshots.take({ storeId, takenAt: world.now(), key, reseal, origin });
 }
 
 /**
  * Puts the stores of a snapshot in the place of those that are here, in one transaction, after the requests of these
  * stores have ended: one store, which is made if it is not here, or all, and then no other store is left. `as_taken`:
- * what the snapshot holds. Refuses with `invalid_parameter` what is no snapshot or a newer one's, and with
+ * what the snapshot holds. What is due in a snapshot that another sandbox took, or somebody changed, is held back unless it
+ * is adopted (decision 95). Refuses with `invalid_parameter` what is no snapshot or a newer one's, and with
  * `state_conflict` what is not in it, what another store here has already, or while requests of a store stay open.
  */
 export async function restoreSnapshot(
   context: SnapshotContext,
   scope: SnapshotScope | "as_taken",
   bytes: Uint8Array,
-): Promise<Outcome<readonly RestoredStore[]>> {
+  { adopt = false }: { readonly adopt?: boolean | undefined } = {},
+): Promise<Outcome<Restored>> {
   const opened = context.store.snapshots.open(bytes);
   if (!opened.ok) return unfit(opened.refusal.message);
   const image = opened.value;
   try {
     const chosen = chooseStores(image, scope);
-    return chosen.ok ? await replaceStores(context, image, chosen.value) : chosen;
+    if (!chosen.ok) return chosen;
+    const { store, masterKey } = context;
+    const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
+    // What an own one held back is held back again.
+    const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
+    return await replaceStores(context, image, { ...chosen.value, hold });
   } finally {
     image.connection.close();
   }
@@ -80,8 +93,8 @@ function chooseStores(
 async function replaceStores(
   context: SnapshotContext,
   image: SnapshotImage,
-  { storeIds, isAll }: Chosen,
-): Promise<Outcome<readonly RestoredStore[]>> {
+  { storeIds, isAll, hold }: Chosen & { readonly hold: "release" | "as_taken" | "hold" },
+): Promise<Outcome<Restored>> {
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
   const reseal = resealing(world, { from: image.key, to: masterKey });
   const [only = ""] = storeIds;
@@ -92,6 +105,7 @@ async function replaceStores(
       store.write(() => {
         const gone = here().filter((id) => !storeIds.includes(id));
         store.snapshots.restore(image, { rows, storeIds, gone, reseal });
+        if (hold !== "as_taken") for (const id of storeIds) store.heldStores[hold](id);
         store.instance.renew(world.freshId());
         for (const id of [...storeIds, ...gone]) assumptions.forget(id);
         return gone;
@@ -102,7 +116,9 @@ async function replaceStores(
     for (const storeId of storeIds) forgetStore({ storeId, kind: "reset" });
     for (const storeId of replaced.value) forgetStore({ storeId, kind: "delete" });
     await context.wakeStores(storeIds);
-    return accept(storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" })));
+    const stores = storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" }));
+    const heldBack = storeIds.map((storeId) => context.heldBack(storeId)).find((why) => why !== undefined);
+    return accept({ stores, heldBack: heldBack ?? null });
   });
 }
 

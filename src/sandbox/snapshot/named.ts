@@ -3,12 +3,7 @@ import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../.
 import type { Store } from "../../store/store.ts";
 import { noStore } from "../at-store.ts";
 import type { SnapshotShelf } from "./shelf.ts";
-import {
-  restoreSnapshot,
-  takeSnapshot,
-  type RestoredStore,
-  type SnapshotContext,
-} from "../runtime/snapshots.ts";
+import { restoreSnapshot, takeSnapshot, type Restored, type SnapshotContext } from "../runtime/snapshots.ts";
 
 /** Snapshots with names, and where they are kept. */
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: SnapshotShelf };
@@ -72,12 +67,12 @@ export function listSnapshots(
 export async function restoreNamed(
   context: NamedSnapshotsContext,
   name: string,
-  scope: SnapshotScope | "as_taken",
-): Promise<Outcome<readonly RestoredStore[]>> {
+  { scope, adopt }: { readonly scope: SnapshotScope | "as_taken"; readonly adopt?: boolean | undefined },
+): Promise<Outcome<Restored>> {
   if ((context.snapshotShelf.size(name) ?? 0) > MAX_SNAPSHOT_BYTES)
     return refuse("invalid_parameter", `the snapshot cannot be restored: ${TOO_LARGE}`);
   const bytes = context.snapshotShelf.read(name);
-  return bytes === undefined ? noSnapshot(name) : restoreSnapshot(context, scope, bytes);
+  return bytes === undefined ? noSnapshot(name) : restoreSnapshot(context, scope, bytes, { adopt });
 }
 
 /** Removes a named snapshot. Refuses with `not_found`. */

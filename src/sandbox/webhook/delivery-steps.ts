@@ -96,6 +96,8 @@ export function takeDue(
   const endpoint = store.endpoints.find(endpointId);
   const clock = endpoint && store.clocks.of(endpoint.storeId);
   if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return NONE_TAKEN;
+  // What is held back stays due, without a try.
+  if (context.heldBack(endpoint.storeId) !== undefined) return NONE_TAKEN;
   // The end of the drill wakes the dispatcher.
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NONE_TAKEN;
   const now = storeNow(clock, world.now());
@@ -238,10 +240,11 @@ async function sendSafely(
   started: Started,
   report: (error: unknown) => void,
 ): Promise<Ended> {
-  const { endpoint, request, connection } = started;
+  const { request, connection } = started;
+  const { url, storeId } = started.endpoint;
   const { headers, body } = request;
   try {
-    return { ...started, ...(await post(context, { url: endpoint.url, headers, body, connection })) };
+    return { ...started, ...(await post(context, { storeId, url, headers, body, connection })) };
   } catch (error) {
     report(error);
     const result = {

@@ -31,7 +31,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     },
     drain: async (storeId, budgetMs) => {
       const expected = countDue(context, storeId);
-      if (expected.size === 0 || context.heldBack !== undefined) return [];
+      if (expected.size === 0 || context.heldBack(storeId) !== undefined) return [];
       // Deliveries that become due later must not extend the wait.
       const tries = collectTries(listeners, expected);
       for (const id of expected.keys()) wake(id);

@@ -71,8 +71,7 @@ export function createLines(
     },
   });
   const wake = (endpointId: string): void => {
-    // What is held back stays due, without a try.
-    if (!stopped && context.heldBack === undefined) workers.wake(endpointId);
+    if (!stopped) workers.wake(endpointId);
   };
   const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 

@@ -8,8 +8,8 @@ export type PostContext = {
   readonly targets: TargetPolicy;
   /** Timeout for a receiver's whole answer. */
   readonly deliveryTimeoutMs: number;
-  /** Why nothing is sent to endpoints (decision 71); undefined if all may be. */
-  readonly heldBack: string | undefined;
+  /** Why nothing is sent to the endpoints of a store (decisions 71, 95); undefined if all may be. */
+  readonly heldBack: (storeId: string) => string | undefined;
 };
 
 /** The result and its duration. `forbidden`: the policy does not allow the address, and nothing was sent. */
@@ -18,7 +18,13 @@ export type Posted = { readonly result: OutboundResult | "forbidden"; readonly m
 /** Sends to a receiver, outside of any transaction, at an address that the policy allows now (decision 14). */
 export async function post(
   { world, targets, deliveryTimeoutMs, heldBack }: PostContext,
-  wanted: Pick<OutboundRequest, "url" | "headers" | "connection"> & { readonly body: string },
+  {
+    storeId,
+    ...wanted
+  }: Pick<OutboundRequest, "url" | "headers" | "connection"> & {
+    readonly body: string;
+    readonly storeId: string;
+  },
 ): Promise<Posted> {
   const { url } = wanted;
   const before = world.monotonic();
@@ -27,7 +33,7 @@ export async function post(
     milliseconds: Math.round(world.monotonic() - before),
   });
   const target = parseTarget(url, targets);
-  if (!target.ok || heldBack !== undefined) return end("forbidden");
+  if (!target.ok || heldBack(storeId) !== undefined) return end("forbidden");
   const resolved = target.value.addresses === null ? await world.resolve(target.value.host) : [];
   const addresses = allowedAddresses(target.value, resolved, targets);
   if (!addresses.ok) return end(resolved.length === 0 ? UNRESOLVED : "forbidden");

@@ -1,6 +1,12 @@
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
 import { isError, accept, type Outcome } from "../../core/outcome.ts";
+import {
+  isOriginProof,
+  ORIGIN_PROOF_BYTES,
+  originProof,
+  type SnapshotOrigin,
+} from "../../core/snapshot/origin.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import {
   applyMigrations,
@@ -49,6 +55,9 @@ const APPLICATION_ID_OFFSET = 68;
 /** Where a snapshot keeps the checksum of its other bytes: SQLite has no use for this place of a header. */
 const CHECKSUM_OFFSET = 72;
 const CHECKSUM_BYTES = 4;
+/** Where it keeps the proof of the sandbox that took it; zeros in a snapshot from before there was one. */
+const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
+const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
 /** Where a file says how it is written and read; 1 is a rollback journal, because there is no log beside memory. */
 const WRITE_VERSION_OFFSET = 18;
 /** Snapshots came with this format. */
@@ -67,6 +76,22 @@ export function newImage(options: ImageOptions): Connection {
   connection.pragma("journal_mode = OFF");
   connection.pragma("foreign_keys = OFF");
   return connection;
+}
+
+/** Puts the proof of its origin into the bytes of a snapshot, which still need their checksum. */
+export function withOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
+  originProof(origin, provenParts(bytes)).copy(bytes, ORIGIN_OFFSET);
+  return bytes;
+}
+
+/** Whether this sandbox took the snapshot, and nobody has changed a bit of it since (decision 95). */
+export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
+  return isOriginProof(origin, provenParts(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
+}
+
+/** All bytes but those of checksum and proof. */
+function provenParts(bytes: Uint8Array): readonly Uint8Array[] {
+  return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
 /** The bytes of a snapshot with their checksum in them: SQLite keeps none, so a changed digit would be restored. */

@@ -1,3 +1,4 @@
+import type { SnapshotOrigin } from "../../core/snapshot/origin.ts";
 import type { SnapshotFacts } from "../../core/snapshot/snapshot.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { currentFormat, type Connection } from "../connection/database.ts";
@@ -5,10 +6,12 @@ import { lazily } from "../connection/lazily.ts";
 import type { Clearing } from "../erasures.ts";
 import { storageFailureOf } from "../connection/storage-failure.ts";
 import {
+  hasOrigin,
   newImage,
   openImage,
   SNAPSHOT_FILE,
   withChecksum,
+  withOrigin,
   type SnapshotImage,
   type SnapshotRefusal,
 } from "./image.ts";
@@ -27,6 +30,7 @@ import { isSqliteError } from "../connection/storage-failure.ts";
 export type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
   readonly reseal: Reseal;
+  readonly origin: SnapshotOrigin;
 };
 
 /** Which stores are replaced by those of a snapshot. `gone`: stores that are there and are not in it. */
@@ -65,6 +69,9 @@ export function snapshotsTable(connection: Connection, options: Options) {
     /** The bytes of a snapshot of one store or of all, as they are at this moment. */
     take: (plan: SnapshotPlan): Uint8Array => take(copying, plan),
 
+    /** Whether the sandbox of this origin took a snapshot, and nobody has changed it since. */
+    isOwn: hasOrigin,
+
     /** Opens and checks a snapshot; to be closed by who opens it. */
     open: (bytes: Uint8Array): Outcome<SnapshotImage, SnapshotRefusal> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE }),
@@ -82,7 +89,7 @@ export function snapshotsTable(connection: Connection, options: Options) {
 
 function take(
   { connection, tables, nativeBinding }: Copying,
-  { storeId, takenAt, key, reseal }: SnapshotPlan,
+  { storeId, takenAt, key, reseal, origin }: SnapshotPlan,
 ): Uint8Array {
   const image = newImage({ kind: SNAPSHOT_FILE, nativeBinding });
   try {
@@ -99,7 +106,7 @@ function take(
       .prepare("INSERT INTO snapshot (id, store_id, taken_at, key) VALUES (1, ?, ?, ?)")
       .run(storeId, takenAt, key);
     image.exec("COMMIT");
-    return withChecksum(image.serialize());
+    return withChecksum(withOrigin(image.serialize(), origin));
   } finally {
     image.close();
   }

@@ -7,6 +7,9 @@ import type { Identities } from "./identities.ts";
 
 const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
 
+/** Who writes a test names the bytes, and its program runs with all that it may do: there is nobody else to ask. */
+const ADOPTED = { adopt: true };
+
 type Scope = Parameters<typeof takeSnapshot>[1];
 
 /** The bytes of a snapshot of a store, or of the whole sandbox. */
@@ -31,7 +34,7 @@ export async function restoreInto(
 ): Promise<readonly string[]> {
   const restored = await whileOpen(running, async () =>
     // A caller without types can give anything. In jest a Uint8Array may be of another realm.
-    ArrayBuffer.isView(snapshot) ? restoreSnapshot(running.context, scope, snapshot) : NO_BYTES,
+    ArrayBuffer.isView(snapshot) ? restoreSnapshot(running.context, scope, snapshot, ADOPTED) : NO_BYTES,
   );
   if (!restored.ok) {
     const { code, message } = restored.refusal;
@@ -40,7 +43,7 @@ export async function restoreInto(
   refuseClosed(running);
   running.renewSeed(running.context.store.events.lastPosition());
   forget();
-  const storeIds = restored.value.map(({ storeId }) => storeId);
+  const storeIds = restored.value.stores.map(({ storeId }) => storeId);
   await identities.renew(storeIds);
   return storeIds;
 }

@@ -1,0 +1,28 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** The sandbox that takes or restores a snapshot: only it can prove that it has taken one (decision 95). */
+export type SnapshotOrigin = {
+  /** It is in no snapshot. */
+  readonly masterKey: Uint8Array;
+  /** The folder that the state belongs in (decision 71): a copy of it has the same key. Undefined in memory. */
+  readonly home: string | undefined;
+};
+
+/** Bytes of a proof: 128 bits. */
+export const ORIGIN_PROOF_BYTES = 16;
+
+/** The proof that a sandbox took a snapshot of these bytes, which come in parts: an HMAC-SHA256, cut to 128 bits. */
+export function originProof({ masterKey, home = "" }: SnapshotOrigin, parts: readonly Uint8Array[]): Buffer {
+  const mac = createHmac("sha256", masterKey).update(`snapshot of ${home}\0`);
+  for (const part of parts) mac.update(part);
+  return mac.digest().subarray(0, ORIGIN_PROOF_BYTES);
+}
+
+/** Whether a proof is that of this sandbox over these bytes, compared in constant time. */
+export function isOriginProof(
+  origin: SnapshotOrigin,
+  parts: readonly Uint8Array[],
+  proof: Uint8Array,
+): boolean {
+  return proof.length === ORIGIN_PROOF_BYTES && timingSafeEqual(originProof(origin, parts), proof);
+}

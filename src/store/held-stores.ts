@@ -1,0 +1,45 @@
+import type { Connection } from "./connection/database.ts";
+import type { Scheduler } from "./connection/group-commit.ts";
+import { remembered } from "./connection/remembered.ts";
+
+/** The migration that brings stores of other sandboxes' snapshots, which deliver nothing until they are adopted. */
+export const HELD_STORES_DDL = `
+CREATE TABLE held_stores (
+  store_id TEXT PRIMARY KEY REFERENCES stores (id)
+) STRICT, WITHOUT ROWID;
+`;
+
+/** The stores whose deliveries wait, because they came with a snapshot of another sandbox (decision 95). */
+export function heldStoresTable(connection: Connection, scheduler: Scheduler) {
+  const select = connection.prepare<[string], 1>("SELECT 1 FROM held_stores WHERE store_id = ?").pluck();
+  const selectAll = connection
+    .prepare<[], string>("SELECT store_id FROM held_stores ORDER BY store_id")
+    .pluck();
+  const insert = connection.prepare<[string]>(
+    "INSERT INTO held_stores (store_id) VALUES (?) ON CONFLICT DO NOTHING",
+  );
+  const remove = connection.prepare<[string]>("DELETE FROM held_stores WHERE store_id = ?");
+  const isHeld = remembered(scheduler, (storeId): boolean => select.get(storeId) !== undefined);
+
+  return {
+    /** Whether nothing is delivered from a store; remembered for a moment, because every delivery asks. */
+    isHeld,
+
+    /** Forgets what is remembered of them, after they were changed elsewhere. */
+    forget: isHeld.forget,
+
+    all: (): string[] => selectAll.all(),
+
+    /** Holds the deliveries of a store back. */
+    hold: (storeId: string): void => {
+      isHeld.forget();
+      insert.run(storeId);
+    },
+
+    /** Lets a store deliver again. */
+    release: (storeId: string): void => {
+      isHeld.forget();
+      remove.run(storeId);
+    },
+  };
+}
