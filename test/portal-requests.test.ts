@@ -9,6 +9,7 @@ import {
 } from "../src/store/request/requests.ts";
 import { curlOf } from "../src/core/request/curl.ts";
 import { createHarness } from "./support/harness.ts";
+import { REQUEST_TEXTS } from "../src/sandbox/pages/portal/request/texts.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
 import { signedIn } from "./support/portal.ts";
 
@@ -254,6 +255,22 @@ test("the pages are in Chinese too", async () => {
       headers: { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh-CN" },
     });
     expect([path, String(body)]).toEqual([path, expect.stringContaining(said)]);
+  }
+});
+
+test("the page of a request shows no card number and no secret header, and says that its line is not exact", async () => {
+  const { portal, requests, create } = await openSite();
+  const body = { ...ORDER, order_id: "5555555555554444", description: "paid with 4111 1111 1111 1111" };
+  const headers = { "X-Api-Key": "a-secret-of-another-service" };
+  const made = await create(body, { headers });
+  const other = await create({ ...body, amount_minor: 1 }, { headers });
+  expect([made.status, other.status]).toEqual([201, 409]);
+  for (const { id } of [made, other]) {
+    const { text } = await portal.get(`${requests}/${id}`);
+    expect(text).toContain("paid with …1111");
+    expect(text).toContain("5555555555554444");
+    expect(text).toContain(REQUEST_TEXTS.en.notExact);
+    expect(text).not.toMatch(/4111 1111|a-secret-of/);
   }
 });
 

@@ -5,6 +5,7 @@ import type { Target } from "../client/api/client.ts";
 import type { ControlTarget } from "../client/control/control.ts";
 import type { ApiRequest, Observer } from "../client/api/exchange.ts";
 import { redactKey } from "../core/credential.ts";
+import { isSecretHeader } from "../core/request/redaction.ts";
 import { accept, refuse, type Outcome } from "../core/outcome.ts";
 import { printable } from "../core/text.ts";
 import type { OutboundResult, World } from "../world.ts";
@@ -241,13 +242,9 @@ function showAnswer(result: OutboundResult): string {
   return [`< ${result.status}`, ...lines, `< ${printable(result.body)}`].join("\n");
 }
 
-const SECRET_HEADERS = /^(set-cookie|cookie|proxy-.*|www-authenticate)$/i;
-
 function redactHeader(name: string, value: string): string {
-  if (SECRET_HEADERS.test(name)) return "…";
-  return name.toLowerCase() === "authorization"
-    ? `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`
-    : value;
+  if (name.toLowerCase() === "authorization") return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
+  return isSecretHeader(name) || /^proxy-/i.test(name) ? "…" : value;
 }
 
 async function startSpinner(

@@ -4,6 +4,7 @@ import { fingerprint } from "../checkout/idempotency-key.ts";
 import { faultText, type MetFault } from "../fault/fault.ts";
 import { parseJson } from "../json.ts";
 import { isReplay, keptHeader, type LoggedRequest, type RefusedRequest } from "../request/logged-request.ts";
+import { redactKept } from "../request/redaction.ts";
 import { printable } from "../text.ts";
 import { checkOf, type Check } from "./checks.ts";
 import type { Difference, Explanation } from "./explanation.ts";
@@ -200,7 +201,12 @@ function pathOf({ object }: Met): string {
 /** The path and the fields of the request that made a checkout. */
 function firstRequest(met: Met): Map<string, string> {
   const fields = Object.entries({ path: pathOf(met), ...firstBody(met) });
-  return new Map(fields.map(([field, value]) => [field, shown(value)]));
+  // As the log has the fields of the other request.
+  return new Map(fields.map(([field, value]) => [field, shown(keptField(value, met))]));
+}
+
+function keptField(value: unknown, { orderId }: Met): unknown {
+  return typeof value === "string" ? redactKept(value, orderId) : value;
 }
 
 function shown(value: unknown): string {

@@ -2,6 +2,7 @@ import type { ErrorCode } from "../errors.ts";
 import type { MetFault } from "../fault/fault.ts";
 import { parseJson } from "../json.ts";
 import { codePointLength, cut, redactSecrets } from "../text.ts";
+import { isSecretHeader, redactHeader } from "./redaction.ts";
 
 /** A request of v1 and its answer, as the request log keeps them: secrets are redacted (decision 86). */
 export type LoggedRequest = {
@@ -68,7 +69,6 @@ const MAX_ORDER_ID_CODE_POINTS = 64;
 const MAX_BODY_CODE_POINTS = 4096;
 const MAX_HEADER_CODE_POINTS = 512;
 const MAX_HEADERS = 64;
-const SECRET_HEADERS = /^(authorization|proxy-authorization|cookie)$/i;
 
 /** Whether a request is one of those that are wanted; position and limit are not looked at. */
 export function isAskedFor(wanted: RequestFilter, request: LoggedRequest): boolean {
@@ -111,14 +111,14 @@ export function parseStatuses(text: string): readonly [number, number] | undefin
   return /^[1-5]\d\d$/.test(text) ? [Number(text), Number(text)] : undefined;
 }
 
-/** Headers as they are kept: credentials only with their scheme, secrets elsewhere redacted, each cut. */
-export function keptHeaders(rawHeaders: readonly string[]): readonly string[] {
+/** Headers as they are kept: secret ones without their value, the others as `redact` leaves them, each cut. */
+export function keptHeaders(
+  rawHeaders: readonly string[],
+  redact: (text: string) => string,
+): readonly string[] {
   return rawHeaders.slice(0, MAX_HEADERS * 2).map((text, index) => {
-    if (index % 2 === 0) return cut(redactSecrets(text), MAX_HEADER_CODE_POINTS);
-    if (!SECRET_HEADERS.test(rawHeaders[index - 1] ?? ""))
-      return cut(redactSecrets(text), MAX_HEADER_CODE_POINTS);
-    const [scheme = "", ...rest] = text.split(" ");
-    return rest.length === 0 ? "…" : `${cut(redactSecrets(scheme), 20)} …`;
+    const name = index % 2 === 0 ? "" : (rawHeaders[index - 1] ?? "");
+    return isSecretHeader(name) ? redactHeader(name, text) : cut(redact(text), MAX_HEADER_CODE_POINTS);
   });
 }
 
@@ -129,24 +129,28 @@ export function keptHeader(headers: readonly string[], name: string): string | u
 }
 
 /**
- * A body without secrets, as `hide` and its form know them: as it was sent, or, where its escapes hide one, without these
- * escapes.
+ * A body as `redact` leaves it: as it was sent, or, where its escapes hide something from `redact`, without these escapes.
  */
-export function withoutSecrets(body: string, hide: (text: string) => string): string {
+export function withoutSecrets(body: string, redact: (text: string) => string): string {
   const plain = unescaped(body);
-  const redacted = redactSecrets(hide(plain));
-  return redacted === plain ? redactSecrets(hide(body)) : redacted;
+  const redacted = redact(plain);
+  return redacted === plain ? redact(body) : redacted;
 }
 
-/** A JSON text with the characters of secrets and addresses as themselves, whichever way they were escaped. */
+/**
+ * A JSON text with the characters of secrets, addresses and card numbers as themselves, whichever way they were escaped:
+ * ASCII, the spaces and dashes that `redactKept` knows, and digits in full width.
+ */
 function unescaped(json: string): string {
   if (!json.includes("\\")) return json;
-  return json.replace(/\\(?:u00([2-7][\da-f])|.)/gis, (escape, hex?: string) => {
+  return json.replace(ESCAPE, (escape, hex?: string) => {
     const character = hex === undefined ? escape.slice(1) : String.fromCharCode(Number.parseInt(hex, 16));
     const isPlain = hex === undefined ? character === "/" : !/["\\]/.test(character);
     return isPlain ? character : escape;
   });
 }
+
+const ESCAPE = /\\(?:u(00[2-7][\da-f]|00a0|20(?:07|09|1[0-5]|2f)|2212|3000|ff1\d)|.)/gis;
 
 /** A body as it is kept: without its secrets, and cut. */
 export function keptBody(body: string): string {

@@ -2,7 +2,7 @@ import type { readinessOperations } from "../../core/control/readiness.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/readiness/assumptions.ts";
-import { redactSecrets } from "../../core/text.ts";
+import { redactKept } from "../../core/request/redaction.ts";
 import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { act } from "../readiness/administration.ts";
@@ -28,7 +28,7 @@ export const readinessHandlers = {
   storeSummary: async (context, { storeId }) => summary(context, storeId),
   waiveDrill: (context, { storeId, body }) =>
     atStore(context, storeId, ({ waivers }, at) => {
-      const waiver = { drill: body.drill, reason: redactSecrets(body.reason), at };
+      const waiver = { drill: body.drill, reason: redactKept(body.reason), at };
       waivers.insert({ ...waiver, storeId });
       return accept(waiver);
     }),
@@ -53,7 +53,7 @@ export const readinessHandlers = {
 
 /** The log keeps its rows for good, and no key or secret may stand there. */
 function keptNote(note: string | undefined): string | null {
-  return note === undefined ? null : redactSecrets(note);
+  return note === undefined ? null : redactKept(note);
 }
 
 function summary(

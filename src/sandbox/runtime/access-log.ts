@@ -1,5 +1,6 @@
 import { iso } from "../../core/clock.ts";
 import type { DeliveryError } from "../../core/webhook/delivery.ts";
+import { redactKept } from "../../core/request/redaction.ts";
 import { cut, jsonLine, printable, redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 
@@ -144,5 +145,5 @@ function deliveryJson({ at, url, status, error, type, eventId, milliseconds, att
 }
 
 function shownTarget(target: string): string {
-  return cut(redactSecrets(target), MAX_TARGET_CODE_POINTS);
+  return cut(redactKept(target), MAX_TARGET_CODE_POINTS);
 }

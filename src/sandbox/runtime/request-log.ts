@@ -9,7 +9,8 @@ import {
 } from "../../core/request/logged-request.ts";
 import { REAL_CLOCK, storeNow, type StoreClock } from "../../core/clock.ts";
 import type { Outcome } from "../../core/outcome.ts";
-import { cut, redactSecrets, redactValues } from "../../core/text.ts";
+import { redactKept } from "../../core/request/redaction.ts";
+import { cut, redactValues } from "../../core/text.ts";
 import type { RequestFile } from "../../store/request/request-file.ts";
 import type { RequestBatch } from "../../store/request/requests.ts";
 import { splitTarget } from "../../web/http.ts";
@@ -254,8 +255,11 @@ function asKept(
 ): LoggedRequest {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
-  const hide = (text: string): string => redactValues(text, secrets);
   const { orderId = null, decisions = [], refusal, fault = null } = answer.logged ?? {};
+  const hide = (text: string): string => redactValues(text, secrets);
+  const sent = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
+  const ordered = orderId === null && sent !== "" ? orderIdIn(sent) : orderId;
+  const redact = (text: string): string => redactKept(hide(text), ordered);
   // A request comes before what it makes, also in a story.
   const cameAt = times.at - Math.ceil(times.milliseconds);
   const summary = {
@@ -265,22 +269,21 @@ function asKept(
     storeAt: storeNow(clock, cameAt),
     durationMs: times.milliseconds,
     method,
-    path: cut(redactSecrets(hide(splitTarget(target).path)), MAX_PATH_CODE_POINTS),
+    path: cut(redact(splitTarget(target).path), MAX_PATH_CODE_POINTS),
     status: answer.status,
     decisions,
     fault,
   };
-  const ordered = orderId === null ? null : hide(orderId);
-  if (refusal === undefined) return { ...summary, code: null, orderId: ordered, refused: null };
-  const text = withoutSecrets(Buffer.from(body).toString("utf8"), hide);
+  const kept = ordered === null ? null : hide(ordered);
+  if (refusal === undefined) return { ...summary, code: null, orderId: kept, refused: null };
   return {
     ...summary,
     code: refusal.code,
-    orderId: ordered ?? orderIdIn(text),
+    orderId: kept,
     refused: {
-      message: hide(refusal.message),
-      headers: keptHeaders(rawHeaders.map(hide)),
-      body: keptBody(text),
+      message: redact(refusal.message),
+      headers: keptHeaders(rawHeaders, redact),
+      body: keptBody(withoutSecrets(sent, redact)),
       met: refusal.met,
     },
   };

@@ -1,4 +1,6 @@
 import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
+import { orderIdIn } from "../../core/request/logged-request.ts";
+import { redactKept } from "../../core/request/redaction.ts";
 import { allowedAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
@@ -41,12 +43,16 @@ export async function post(
     ...wanted,
     method: "POST",
     timeoutMs: deliveryTimeoutMs,
-    maxResponseBytes: KEPT_ANSWER_BYTES,
+    maxResponseBytes: KEPT_ANSWER_BYTES + MAX_SECRET_BYTES,
     larger: "cut",
     addresses: addresses.value,
   });
-  return end(result);
+  // Answers are kept, and receivers send back or print what they got and know.
+  return end(result.ok ? { ...result, body: redactKept(result.body, orderIdIn(wanted.body)) } : result);
 }
+
+/** A secret or a card number that begins within the kept part of an answer ends within this many bytes behind it. */
+const MAX_SECRET_BYTES = 256;
 
 /** The reason why there was no answer. */
 export function deliveryErrorOf({

@@ -4,6 +4,7 @@ import type { Difference } from "../../../../core/explain/explanation.ts";
 import { firstBody } from "../../../../core/explain/request.ts";
 import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import { curlOf } from "../../../../core/request/curl.ts";
+import { redactKept } from "../../../../core/request/redaction.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { bytes, commandLine, named, table } from "../parts.ts";
 import type { View } from "../view.ts";
@@ -53,7 +54,12 @@ function headerText(headers: readonly string[]): string {
   return lines.join("\n");
 }
 
-type Parts = { readonly headers: readonly string[]; readonly body?: string };
+type Parts = {
+  readonly headers: readonly string[];
+  readonly body?: string;
+  /** Whether something of it is redacted. */
+  readonly isRedacted?: boolean;
+};
 
 /** What sends a request again: of one that was taken, as it had to be. Undefined where nobody knows its body. */
 function repeatedParts(
@@ -61,19 +67,21 @@ function repeatedParts(
   checkout?: Checkout,
 ): Parts | undefined {
   const credential = ["Authorization", ""];
-  if (refused !== null) return refused;
+  if (refused !== null) return { ...refused, isRedacted: refused.body.includes("…") };
   if (method !== "POST") return { headers: credential };
   // Its key keeps the answer: then this is the checkout that it made.
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
-  return { headers, body: JSON.stringify(firstBody({ ...checkout, fingerprint })) };
+  const body = JSON.stringify(firstBody({ ...checkout, fingerprint }));
+  const kept = redactKept(body, checkout.orderId);
+  return { headers, body: kept, isRedacted: kept !== body };
 }
 
 function curlPart({ language }: Asked, { method, path, refused }: ToldRequest, repeated: Parts): Html {
   const texts = REQUEST_TEXTS[language];
   const line = curlOf({ method, path, body: "", ...repeated });
   if (line === undefined) return html`<p class="hint">${texts.noCurl}</p>`;
-  const isChanged = refused !== null && [refused.body, line].some((text) => text.includes("…"));
+  const isChanged = repeated.isRedacted === true || (refused !== null && line.includes("…"));
   return commandLine(texts.curl, line, `${texts.curlHint} ${isChanged ? texts.notExact : ""}`);
 }
 

@@ -1,0 +1,171 @@
+import { redactSecrets, UUID } from "../text.ts";
+
+/** Words in the name of a header whose value is a secret, whatever the value looks like. */
+const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
+/** Headers of this interface that have such a word and are no secret. The other two of a delivery have none. */
+const OPEN_HEADER = /^(idempotency-key|checkout-signature)$/i;
+/** Headers whose value begins with a scheme, which is no secret. */
+const CREDENTIAL_HEADER = /^(proxy-)?authorization$/i;
+const SCHEME =
+  /^(basic|bearer|digest|negotiate|ntlm|oauth|token|apikey|hmac|dpop|jwt|aws4-hmac-sha256)(?= )/i;
+
+/** Whether the name of a header says that its value is a secret (decision 86). */
+export function isSecretHeader(name: string): boolean {
+  return SECRET_WORD.test(name) && !OPEN_HEADER.test(name);
+}
+
+/** What is kept of the value of such a header: the scheme of a credential, if it is a known one. */
+export function redactHeader(name: string, value: string): string {
+  const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME.exec(value) : null) ?? [];
+  return scheme === undefined ? "…" : `${scheme} …`;
+}
+
+/** ASCII digits, and those that a Chinese keyboard writes in full width. */
+const DIGIT = "[0-9０-９]";
+/** What people write between the groups of a card number, and how it stands in an address. */
+const GAP = String.raw`(?:[\u0020+_\u00a0\u2007\u2009\u202f\u3000\u2010-\u2015\u2212-]|%20|%2b|%2d|%c2%a0)`;
+const MAX_GAP = 3;
+const MIN_DIGITS = 13;
+const MAX_DIGITS = 19;
+const MIN_GROUP = 3;
+/** At least 13 digits with gaps; the digits of an escape such as %22 are none of the number. */
+const DIGITS = new RegExp(
+  `(?<!%[0-9a-f]?)${DIGIT}(?:${GAP}{0,${MAX_GAP}}${DIGIT}){${MIN_DIGITS - 1},}`,
+  "gi",
+);
+const GAPS = new RegExp(`(${GAP}+)`, "i");
+/** Cards of 2 are Mir and Mastercard, those of 8 UnionPay and RuPay; times and dates begin with 1 or 20. */
+const ISSUER = /^(?:[3-6]|2[2-7]|8[12])/;
+const UUIDS = new RegExp(`(?<![0-9a-f])(${UUID})(?![0-9a-f])`, "i");
+const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
+
+/**
+ * Text as it may be kept: without what `redactSecrets` takes out, and without card numbers, of which the last four digits
+ * stay (decision 86). A card number has 13 to 19 digits in groups, begins as an issuer's does, and has a right check digit.
+ * One that stands in `orderId` stays: it names an order.
+ */
+export function redactKept(text: string, orderId?: string | null): string {
+  const safe = redactSecrets(text);
+  if (!mayHoldCard(safe)) return safe;
+  const open = new Set<string>();
+  if (orderId !== undefined && orderId !== null) withoutCards(orderId, (written) => open.add(written));
+  return withoutCards(safe, (written) => !open.has(written));
+}
+
+/**
+ * Whether digits and gaps stand side by side, 13 or more. Nearly all texts end here, so only every 13th character is
+ * looked at, and what is beside it if it is one of them. A search by a regular expression takes ten times as long.
+ */
+function mayHoldCard(text: string): boolean {
+  for (let at = MIN_DIGITS - 1; at < text.length; at += MIN_DIGITS) {
+    if (!isOfNumber(text.charCodeAt(at))) continue;
+    let from = at;
+    while (from > 0 && isOfNumber(text.charCodeAt(from - 1))) from -= 1;
+    let to = at;
+    while (to - from < MIN_DIGITS && isOfNumber(text.charCodeAt(to + 1))) to += 1;
+    if (to - from + 1 >= MIN_DIGITS) return true;
+  }
+  return text.includes("%");
+}
+
+/** Whether a UTF-16 unit is a digit or a gap: of ASCII exactly, and everything beyond it. NaN is neither. */
+function isOfNumber(unit: number): boolean {
+  return (
+    (unit >= 0x30 && unit <= 0x39) ||
+    unit === 0x2d ||
+    unit === 0x20 ||
+    unit > 0x7f ||
+    unit === 0x5f ||
+    unit === 0x2b
+  );
+}
+
+/** Text without the card numbers for which `hides` returns true. */
+function withoutCards(text: string, hides: (written: string) => unknown): string {
+  const parts = text.split(UUIDS);
+  return parts
+    .map((part, at) =>
+      at % 2 === 1
+        ? part
+        : part.replace(DIGITS, (run, offset: number) => {
+            const end = offset + run.length;
+            const before = part.slice(Math.max(0, offset - MAX_AROUND), offset);
+            return hideCards(run, { before, after: part.slice(end, end + MAX_AROUND) }, hides);
+          }),
+    )
+    .join("");
+}
+
+/** How much of the text beside a number says what the number is. */
+const MAX_AROUND = 128;
+
+type Around = { readonly before: string; readonly after: string };
+
+/** A run of digits without its card numbers: groups of digits stand at even places, the gaps between them at odd ones. */
+function hideCards(run: string, around: Around, hides: (written: string) => unknown): string {
+  const parts = run.split(GAPS);
+  const last = parts.length - 1;
+  let shown = "";
+  for (let at = 0; at <= last; at += 2) {
+    const end = isOfOther(parts, at, around) ? undefined : endOfCard(parts, at, around);
+    const written = parts.slice(at, (end ?? at) + 1).join("");
+    const isHidden = end !== undefined && Boolean(hides(written));
+    shown += `${isHidden ? `…${digitsOf(written).slice(-4)}` : written}${parts[(end ?? at) + 1] ?? ""}`;
+    at = end ?? at;
+  }
+  return shown;
+}
+
+/** The place of the last group of the longest card number that begins with a group; undefined if none does. */
+function endOfCard(parts: readonly string[], from: number, around: Around): number | undefined {
+  let digits = "";
+  let found: number | undefined;
+  for (let at = from; at < parts.length && digits.length < MAX_DIGITS; at += 2) {
+    digits += digitsOf(parts[at] ?? "");
+    if (isCard(digits) && !isOfOther(parts, at, around)) found = at;
+    if ((parts[at] ?? "").length < MIN_GROUP) break;
+  }
+  return found;
+}
+
+/**
+ * Whether a group is part of a hexadecimal word, the fraction of a number, or an amount. Only the outer groups of a run
+ * can be.
+ */
+function isOfOther(parts: readonly string[], at: number, { before, after }: Around): boolean {
+  const isFirst = at === 0;
+  if (isFirst && NO_CARD_BEHIND.test(before)) return true;
+  const isWordBefore = isFirst && !ESCAPE_AT_END.test(before);
+  const [left = ""] = (isWordBefore ? /[0-9a-z]*$/i.exec(before) : null) ?? [];
+  const [right = ""] = (at === parts.length - 1 ? /^[0-9a-z]*/i.exec(after) : null) ?? [];
+  return HEX_WORD.test(`${left}${right}`);
+}
+
+const NO_CARD_BEHIND = /(?:\d\.|"amount_minor"\s*:\s*)$/;
+const ESCAPE_AT_END = /%[0-9a-f]{2}$/i;
+
+function isCard(digits: string): boolean {
+  return (
+    digits.length >= MIN_DIGITS && digits.length <= MAX_DIGITS && ISSUER.test(digits) && hasCheckDigit(digits)
+  );
+}
+
+/** The algorithm of Luhn (ISO/IEC 7812-1, annex B). */
+function hasCheckDigit(digits: string): boolean {
+  let sum = 0;
+  for (let at = 0; at < digits.length; at += 1) {
+    const digit = Number(digits[digits.length - 1 - at]);
+    const value = at % 2 === 0 ? digit : digit * 2;
+    sum += value > 9 ? value - 9 : value;
+  }
+  return sum % 10 === 0;
+}
+
+/** ASCII digits of a group or of a number as it is written. */
+function digitsOf(written: string): string {
+  if (/^\d*$/.test(written)) return written;
+  const plain = written.replace(GAPS_EVERYWHERE, "");
+  return plain.replace(/[０-９]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
+}
+
+const GAPS_EVERYWHERE = new RegExp(GAPS, "gi");
