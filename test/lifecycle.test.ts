@@ -47,8 +47,9 @@ const runOf = (harness: Harness) => JSON.parse(harness.readState("run.json")) as
 /** The portal is there, with a link of its own. */
 function expectSignIn({ base_url: baseUrl, portal_url: portalUrl, sign_in_url: signInUrl }: Ready): void {
   const { port } = new URL(baseUrl);
-  expect(portalUrl).toBe(`http://localhost:${port}/portal`);
-  expect(signInUrl).toMatch(new RegExp(`^http://localhost:${port}/portal/sign-in#t=[\\w-]{22}$`));
+  expect(portalUrl).toMatch(new RegExp(`^http://localhost:${port}/portal/k-[\\w-]{22}$`));
+  expect(signInUrl).toMatch(/#t=[\w-]{22}$/);
+  expect(signInUrl?.replace(/#.*/, "")).toBe(`${portalUrl}/sign-in`);
 }
 
 test("the ready line has its fields, in the foreground, in memory, detached, and of one that runs", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createHarness } from "./support/harness.ts";
 import { signedIn, textOf } from "./support/portal.ts";
-import { load, postForm, signIn } from "./support/portal-sign-in.ts";
+import { askPortal, load, postForm, signIn } from "./support/portal-sign-in.ts";
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -122,7 +122,7 @@ test("a merchant reaches no page and no act of the administrator, and the other 
   expect([key.status >= 400, key.location]).toEqual([true, undefined]);
   const { stdout } = await harness.run(["admin", "log", "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({ acts: [] });
-  expect((await sandbox.request({ path: "/portal/admin", headers: { Host: merchant.host } })).status).toBe(
+  expect((await askPortal(sandbox, { path: "/portal/admin", headers: { Host: merchant.host } })).status).toBe(
     401,
   );
 });

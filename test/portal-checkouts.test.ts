@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { createHarness, type Harness, type RunningSandbox } from "./support/harness.ts";
+import { askPortal } from "./support/portal-sign-in.ts";
 import { signedIn, textOf, type Page } from "./support/portal.ts";
 
 type Entry = { readonly text: string; readonly of: string | null; readonly at: string };
@@ -419,7 +420,7 @@ test("any id leads to its page, an order_id to its newest checkout, an idempoten
   expect((await portal.get(`${tea}/checkouts/${id}`)).status).toBe(404);
   expect((await portal.post(`${tea}/checkouts/${newer}/pay`, { outcome: "succeeded" })).status).toBe(404);
   expect((await portal.get("/portal/019bc186-de00-7000-8000-0000000fffff/find?q=a")).status).toBe(404);
-  const anybody = await sandbox.request({
+  const anybody = await askPortal(sandbox, {
     path: `${portal.home}/find?q=${id}`,
     headers: { Host: portal.host },
   });
@@ -470,7 +471,7 @@ test("a long story shows its last lines, and says how many there are before them
 test("a page in Chinese has the lines of checkout explain as they are, and says that they are English", async () => {
   const { sandbox, portal, create } = await openShop();
   const id = await create(TERMS);
-  const answer = await sandbox.request({
+  const answer = await askPortal(sandbox, {
     path: `${portal.home}/checkouts/${id}`,
     headers: { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh-CN" },
   });

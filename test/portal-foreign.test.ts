@@ -9,6 +9,7 @@ import { PORTAL } from "../src/sandbox/pages/portal/portal.ts";
 import { launchBrowser } from "./support/browser.ts";
 import { part, SEED } from "./support/campaign.ts";
 import { administratorSignedIn } from "./support/portal-browser.ts";
+import { onWire } from "./support/portal-sign-in.ts";
 import { runHere, startSandbox } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -89,7 +90,8 @@ async function openSite() {
   ): Attempt[] =>
     names.flatMap((name) =>
       routes.map(({ methods, path }) => ({
-        url: `http://${name}:${port}${addressOf(path)}`,
+        // The attacker knows even the path of the portal.
+        url: `http://${name}:${port}${onWire(sandbox, addressOf(path))}`,
         isForm: methods.includes("POST"),
         body,
       })),

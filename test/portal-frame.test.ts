@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { part } from "./support/campaign.ts";
 import { launchBrowser } from "./support/browser.ts";
+import { administratorSignedIn } from "./support/portal-browser.ts";
 import { runHere, startSandbox } from "./support/program.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -70,6 +73,62 @@ test("the code leaves the address at once, and goes to nobody in a Referer, a hi
   expect(complaints).toEqual([]);
 });
 
+/** A program of somebody else on a port of this machine: what browsers send to it, by the path that they ask for. */
+async function listenBeside() {
+  const got: { readonly path: string; readonly cookie: string; readonly referer: string }[] = [];
+  const server = createServer(({ url: path = "", headers: { cookie = "", referer = "" } }, response) => {
+    got.push({ path, cookie, referer });
+    response
+      .writeHead(200, { "Content-Type": "text/html" })
+      .end('<!doctype html><link rel="icon" href="data:,">');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { got, origin: `http://localhost:${port}` };
+}
+
+test("a browser that is signed in sends no cookie and no address of the portal to another port", async () => {
+  const { cwd, sandbox, visit, link, home } = await openSite();
+  const { got, origin } = await listenBeside();
+  const page = await visit();
+  await page.goto(await link());
+  await page.waitForURL(`${home}/start`);
+  await administratorSignedIn(page, { sandbox });
+  await page.goto(`${home}/clock`);
+  const { pathname } = new URL(sandbox.ready.portal_url ?? "");
+  const other = pathname.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+  const guesses = [other, pathname.slice(0, -1), `${pathname}x`, pathname.toUpperCase(), "/portal/k-"];
+  const store = sandbox.ready.store_id;
+  const known = [
+    "/",
+    "/portal",
+    "/portal/",
+    "/portal/admin",
+    "/portal/sign-in",
+    `/portal/${store}/start`,
+    "/pay/x",
+  ];
+  for (const path of [...known, ...guesses, ...guesses.map((guess) => `${guess}/admin`)]) {
+    // By a link on the page of the portal itself, which the browser follows as a person's click.
+    await page.evaluate(`location.assign(${JSON.stringify(origin + path)})`);
+    await page.waitForURL(origin + path);
+    expect(got.at(-1)).toEqual({ path, cookie: "", referer: "" });
+    await page.goto(`${home}/clock`);
+    expect(await page.textContent("h1")).toBe("Clock");
+  }
+  // Payment pages are elsewhere for a browser.
+  const line = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
+  const made = JSON.parse((await runHere(line, { cwd })).stdout) as {
+    data: { checkout_url: string; id: string };
+  };
+  await page.goto(`${home}/checkouts/${made.data.id}`);
+  const opened = page.context().waitForEvent("request", (sent) => sent.url() === made.data.checkout_url);
+  await page.click(`a[href="${made.data.checkout_url}"]`);
+  const { referer, cookie } = await (await opened).allHeaders();
+  expect([referer, cookie]).toEqual([undefined, undefined]);
+});
+
 test("without JavaScript the link is pasted into the form, and everything of the frame works", async () => {
   const { visit, link, home } = await openSite();
   const page = await visit({ javaScriptEnabled: false });
@@ -82,7 +141,7 @@ test("without JavaScript the link is pasted into the form, and everything of the
   await page.click("button[lang='en']");
   await page.click("details.end > summary");
   await page.click("button:has-text('Sign out')");
-  expect(page.url()).toMatch(/\/portal\/sign-in$/);
+  expect(page.url()).toMatch(/\/portal\/k-[\w-]+\/sign-in$/);
   await page.goto(`${home}/clock`);
   expect(await page.textContent("h1")).toBe("Sign in");
 });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { CASE_NAMES, DRILL_CASES } from "../src/core/readiness/drills/webhook.ts";
 import { openDrillSite } from "./support/drill-site.ts";
 import { createHarness, type Harness, type RunningSandbox } from "./support/harness.ts";
+import { askPortal } from "./support/portal-sign-in.ts";
 import { signedIn, textOf, type Page } from "./support/portal.ts";
 
 async function openLaunch(harness: Harness, sandbox: RunningSandbox) {
@@ -54,7 +55,7 @@ test("the page has the six items of the checklist as the command prints them, ea
 test("the page speaks Chinese, and marks what is in English as such", async () => {
   const { sandbox, portal, at } = await openPage();
   const headers = { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh" };
-  const { body } = await sandbox.request({ path: at, headers });
+  const { body } = await askPortal(sandbox, { path: at, headers });
   expect(textOf(String(body))).toContain("6 项中 1 项通过");
   expect(String(body)).toContain('<p lang="en">no return origin is registered');
 });

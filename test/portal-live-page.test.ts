@@ -29,9 +29,9 @@ const POLICY = {
 async function show(page: Page, address: string, { live, main }: Shown): Promise<Page> {
   const { pathname } = new URL(address);
   await page.route(address, (route) => {
-    const [, , storeId = ""] = pathname.split("/");
+    const [, , key = "", storeId = ""] = pathname.split("/");
     const view = {
-      call: { path: pathname, query: "" },
+      call: { path: pathname.replace(`/${key}`, ""), query: "" },
       storeId,
       language: "en",
       shownOnce: undefined,
@@ -47,7 +47,7 @@ async function show(page: Page, address: string, { live, main }: Shown): Promise
         <main id="page" ${liveAttributes({ live }, view)}>${trusted(main())}</main>
       </body>`,
     });
-    const body = markup.replace("&amp;since=0-0", "").replace("&since=0-0", "");
+    const body = markup.replace(/&(amp;)?since=0-0/, "").replaceAll('"/portal/', `"/portal/${key}/`);
     return route.fulfill({ contentType: "text/html", headers: POLICY, body });
   });
   await page.goto(address);

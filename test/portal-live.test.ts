@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { HttpBody } from "../src/world.ts";
 import { createHarness } from "./support/harness.ts";
+import { onWire } from "./support/portal-sign-in.ts";
 import { signedIn } from "./support/portal.ts";
 
 /** A message of a stream, or a comment. */
@@ -18,7 +19,7 @@ async function openPortal(args: readonly string[] = []) {
     const own = { Host: portal.host, Cookie: portal.cookie, ...headers };
     return service.answer({
       method: "GET",
-      target: `${storeId === undefined ? portal.home : `/portal/${storeId}`}/live?${query}`,
+      target: onWire(sandbox, `${storeId === undefined ? portal.home : `/portal/${storeId}`}/live?${query}`),
       rawHeaders: Object.entries(own).flat(),
       body: new Uint8Array(),
     });

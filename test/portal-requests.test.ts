@@ -11,6 +11,7 @@ import { curlOf } from "../src/core/request/curl.ts";
 import { createHarness } from "./support/harness.ts";
 import { REQUEST_TEXTS } from "../src/sandbox/pages/portal/request/texts.ts";
 import { HOSTILE_TEXTS } from "./support/hostile-texts.ts";
+import { askPortal } from "./support/portal-sign-in.ts";
 import { signedIn } from "./support/portal.ts";
 
 const UNKNOWN = "00000000-0000-7000-8000-00000000dead";
@@ -250,7 +251,7 @@ test("the pages are in Chinese too", async () => {
     [`${requests}/${id}`, "在此被拒绝"],
     [`${portal.home}/webhooks`, "添加端点"],
   ] as const) {
-    const { body } = await sandbox.request({
+    const { body } = await askPortal(sandbox, {
       path,
       headers: { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh-CN" },
     });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createHarness } from "./support/harness.ts";
+import { askPortal } from "./support/portal-sign-in.ts";
 import { signedIn, type Page } from "./support/portal.ts";
 
 type Fields = Readonly<Record<string, string>>;
@@ -51,7 +52,7 @@ test("each page of a store is there in both languages, and an empty one says wha
         Cookie: portal.cookie,
         "Accept-Language": language,
       };
-      const { status, body } = await sandbox.request({ path: `${home}${path}`, headers });
+      const { status, body } = await askPortal(sandbox, { path: `${home}${path}`, headers });
       expect([path, language, status]).toEqual([path, language, 200]);
       expect(String(body)).not.toMatch(/undefined|NaN|\[object|\bnull\b/);
       titles.push(/<h1[^>]*>\s*([^<]*?)\s*<\/h1>/.exec(String(body))?.[1] ?? "");

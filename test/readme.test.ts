@@ -179,6 +179,7 @@ function normalise(text: string, cwd: string): string {
     .replaceAll(/svc_test_[0-9A-Za-z]{33}/g, "<api key>")
     .replaceAll(/whsec_[\w-]{43}/g, "<signing secret>")
     .replaceAll(/#t=[\w-]{22}/g, "#t=<code>")
+    .replaceAll(/\/portal\/k-[\w-]{22}/g, "/portal/<key>")
     .replaceAll(/svc_control_[\w-]{43}/g, "<control token>")
     .replaceAll(/co-[0-9a-f]{40}-1/g, "<key>")
     .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")

@@ -40,6 +40,15 @@ export type Area<Context, Caller = void> = {
   ) => Answer;
   /** The answer to our own failure, made without reading the state. */
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
+  /**
+   * For an area whose addresses on the wire differ from those of its table: calls `answer` with the request as the table
+   * names it, and returns that answer with the addresses of the wire; answers any other address itself. Default: none.
+   */
+  readonly edge?: (
+    context: Context,
+    request: HttpRequest,
+    answer: (request: HttpRequest) => Answer | Promise<Answer>,
+  ) => Promise<Answer>;
 };
 
 /**

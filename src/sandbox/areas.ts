@@ -30,7 +30,11 @@ type MountedArea = {
   /** Its table. Together the tables list every route of the server. */
   readonly routes: () => Promise<readonly Route[]>;
   readonly answer: (context: AreasContext, request: HttpRequest) => Promise<Answer>;
-  readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Promise<Answer>;
+  readonly fail: (
+    context: AreasContext,
+    call: { readonly request: HttpRequest; readonly requestId: string },
+    refusal: Refusal,
+  ) => Promise<Answer>;
 };
 
 /** What the routes outside of the areas need. */
@@ -101,10 +105,24 @@ function mount<Caller>(
     routes: async () => (await loaded()).routes,
     answer: (context, request) =>
       area === undefined
-        ? loaded().then((first) => answerIn(first, context, request))
-        : answerIn(area, context, request),
-    fail: async (request, requestId, refusal) => (await loaded()).fail(request, requestId, refusal),
+        ? loaded().then((first) => answerAt(first, context, request))
+        : answerAt(area, context, request),
+    fail: async (context, { request, requestId }, refusal) => {
+      const { edge, fail } = await loaded();
+      const failed = (within: HttpRequest): Answer => fail(within, requestId, refusal);
+      return edge === undefined ? failed(request) : edge(context, request, failed);
+    },
   };
+}
+
+/** The answer of an area, through its edge if it has one. */
+function answerAt<Caller>(
+  area: Area<AreasContext, Caller>,
+  context: AreasContext,
+  request: HttpRequest,
+): Promise<Answer> {
+  if (area.edge === undefined) return answerIn(area, context, request);
+  return area.edge(context, request, (within) => answerIn(area, context, within));
 }
 
 /** Loaded with its first request, so that a start does not wait for the schemas of all operations. */

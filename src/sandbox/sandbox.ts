@@ -110,13 +110,14 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const report = (work: string) => (error: unknown) => options.report(work, error);
   const eventArrivals = createArrivals(world);
   const stopping = new AbortController();
-  const note = logInto(options, world);
+  const portal = portalOf(world, options);
+  const note = logInto({ ...options, portal }, world);
   const context: SandboxContext = {
     ...options,
     world,
     checkoutOrigin: options.publicUrl ?? localOrigin(options.port),
     localOrigin: localOrigin(options.port),
-    portal: portalOf(world, options),
+    portal,
     rateLimiter: createRateLimiter(options.rateLimit),
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViews({ store: options.store, world, eventArrivals }, report("page views")),
@@ -169,7 +170,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     } catch (error) {
       const requestId = world.uuid("failed");
       options.report(requestId, error);
-      return failureFor(request, requestId, accidentOf(error, requestId));
+      return failureFor(context, { request, requestId }, accidentOf(error, requestId));
     }
   }
 }
@@ -193,16 +194,17 @@ function drillsOf(
 }
 
 function portalOf(world: SandboxWorld, options: SandboxOptions): PortalAccess {
-  const { port, adminToken } = options;
-  return createPortalAccess(world, { origin: portalOrigin(port, options), port }, adminToken);
+  const { port, adminToken, description } = options;
+  return createPortalAccess(world, { url: description.portalUrl, port }, adminToken);
 }
 
 /** Writes an answered request into both logs. */
 function logInto(
-  { log, requests, controlToken, adminToken }: SandboxOptions,
+  { log, requests, controlToken, adminToken, portal }: SandboxOptions & { readonly portal: PortalAccess },
   { now, monotonic }: Pick<World, "now" | "monotonic">,
 ) {
-  const secrets = [controlToken, adminToken];
+  const keyOfPortal = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
+  const secrets = [controlToken, adminToken, ...keyOfPortal];
   return (request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer => {
     // Up to the next tenth: what both logs say, and no request is told to have ended before its checkout was made.
     const milliseconds = Math.ceil((monotonic() - startedAt) * 10) / 10;
@@ -265,9 +267,13 @@ function accidentOf(error: unknown, requestId: string): Refusal {
 }
 
 /** A browser gets an unexpected failure as a page, or as the envelope if the pages cannot be loaded. */
-async function failureFor(request: HttpRequest, requestId: string, refusal: Refusal): Promise<Answer> {
+async function failureFor(
+  context: AreasContext,
+  { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
+  refusal: Refusal,
+): Promise<Answer> {
   try {
-    return await areaOf(request).fail(request, requestId, refusal);
+    return await areaOf(request).fail(context, { request, requestId }, refusal);
   } catch {
     // The failure to load the pages has already been reported.
     return answerRefusal(requestId, refusal);

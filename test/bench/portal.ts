@@ -60,12 +60,12 @@ async function openPortal(bench: Bench, count: number) {
     await send(`/v1/checkout-sessions/${asked[Math.floor(round / (LOGGED / SMALL))] ?? ""}`, {
       headers: { authorization },
     });
-  const cookie = await signIn(sandbox, send);
+  const { cookie, portal } = await signIn(sandbox, send);
   const host = `localhost:${sandbox.port}`;
   return (path: string) => {
     const named = path.replace("<id>", middle).replace("<last>", last);
     return timed(async () => {
-      const { statusCode = 0 } = await send(`/portal/${sandbox.storeId}${named}`, {
+      const { statusCode = 0 } = await send(`${portal}/${sandbox.storeId}${named}`, {
         headers: { cookie, host },
       });
       if (statusCode !== 200 && statusCode !== 303) throw new Error(`${named}: ${statusCode}`);
@@ -91,11 +91,11 @@ export function sender({ port }: Sandbox, agent: Agent) {
     });
 }
 
-/** Returns the Cookie header of a merchant who is signed in. */
+/** Returns the Cookie header of a merchant who is signed in, and the path of the portal. */
 export async function signIn(
   { folder, port }: Sandbox,
   send: (path: string, sending: Sending) => Promise<Answer>,
-): Promise<string> {
+): Promise<{ readonly cookie: string; readonly portal: string }> {
   const run = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as {
     readonly control_token: string;
   };
@@ -104,8 +104,9 @@ export async function signIn(
     body: "{}",
   });
   const { data } = JSON.parse(issued.text) as { readonly data: { readonly sign_in_url: string } };
-  const code = new URLSearchParams(new URL(data.sign_in_url).hash.slice(1)).get("t") ?? "";
-  const entered = await send("/portal/sign-in", {
+  const { hash, pathname } = new URL(data.sign_in_url);
+  const code = new URLSearchParams(hash.slice(1)).get("t") ?? "";
+  const entered = await send(pathname, {
     headers: {
       host: `localhost:${port}`,
       "content-type": "application/x-www-form-urlencoded",
@@ -113,7 +114,8 @@ export async function signIn(
     },
     body: new URLSearchParams({ code }).toString(),
   });
-  return (entered.headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "";
+  const [cookie = ""] = (entered.headers["set-cookie"]?.[0] ?? "").split(";");
+  return { cookie, portal: pathname.replace(/\/sign-in$/, "") };
 }
 
 /** An endpoint, and of each checkout an event whose delivery failed once and then succeeded. */

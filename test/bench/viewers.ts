@@ -76,7 +76,9 @@ async function shapesOf(browser: Browser): Promise<ReadonlyMap<string, string>> 
 function shapeOf(address: string): string {
   const [path = "", query = ""] = address.split("?");
   const names = [...new URLSearchParams(query).keys()].toSorted();
-  const bare = path.replace(/^\/portal\/[0-9a-f-]{36}/, "").replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}");
+  const bare = path
+    .replace(/^\/portal\/k-[^/]+\/[0-9a-f-]{36}/, "")
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}");
   return names.length === 0 ? bare : `${bare}?${names.join("&")}`;
 }
 
@@ -173,9 +175,9 @@ async function openBrowser(sandbox: Sandbox): Promise<Browser> {
   const { port, storeId } = sandbox;
   const agent = new Agent({ keepAlive: true, maxSockets: 6 });
   const send = sender(sandbox, agent);
-  const cookie = await signIn(sandbox, send);
+  const { cookie, portal } = await signIn(sandbox, send);
   const headers = { host: `localhost:${port}`, cookie, "accept-language": "en" };
-  const home = `/portal/${storeId}`;
+  const home = `${portal}/${storeId}`;
   const get: Browser["get"] = async (address) => {
     const { statusCode: status = 0, headers: got, text } = await send(address, { headers });
     return { status, type: got["content-type"] ?? "", text };

@@ -22,11 +22,11 @@ export async function signedInBrowser(
 
 /** Signs a browser that shows a page of the portal in as the administrator too. */
 export async function administratorSignedIn(page: Page, { sandbox }: Pick<Shop, "sandbox">): Promise<void> {
-  await page.goto(`${new URL(page.url()).origin}/portal/admin/sign-in`);
+  await page.goto(`${sandbox.ready.portal_url ?? ""}/admin/sign-in`);
   const admin = JSON.parse(readFileSync(join(sandbox.ready.data_dir ?? "", "admin.json"), "utf8")) as {
     readonly admin_token: string;
   };
   await page.locator("main input:not([type=hidden])").first().fill(admin.admin_token);
   await page.locator("main form").first().locator("button[type=submit]").click();
-  await page.waitForURL(/\/portal\/admin(?!\/sign-in)/);
+  await page.waitForURL(/\/portal\/k-[^/]+\/admin(?!\/sign-in)/);
 }

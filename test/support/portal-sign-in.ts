@@ -13,6 +13,32 @@ export function portalHost({ ready }: Pick<RunningSandbox, "ready">): string {
   return new URL(ready.portal_url ?? "http://none").host;
 }
 
+/** The path that the portal of a sandbox is below: `/portal/k-…`. */
+export function portalPathOf({ ready }: Pick<RunningSandbox, "ready">): string {
+  return new URL(ready.portal_url ?? "http://none/portal").pathname;
+}
+
+/** The address on the wire of a page that a test names as the program does, without the key of the portal. */
+export function onWire(sandbox: Pick<RunningSandbox, "ready">, path: string): string {
+  const own = portalPathOf(sandbox);
+  return path.startsWith(own) ? path : path.replace(/^\/portal/, own);
+}
+
+/** Asks the portal as a browser does, by an address as the program names it; so are those in the answer. */
+export async function askPortal(
+  sandbox: RunningSandbox,
+  { path, ...call }: Parameters<RunningSandbox["request"]>[0],
+): Promise<Answered> {
+  const { headers, body, ...answer } = await sandbox.request({ ...call, path: onWire(sandbox, path) });
+  const named = (text: string): string => text.replaceAll(portalPathOf(sandbox), "/portal");
+  const told = Object.entries(headers).map(([name, value]) => [name, named(value)]);
+  return {
+    ...answer,
+    headers: Object.fromEntries(told) as Answered["headers"],
+    body: typeof body === "string" ? named(body) : body,
+  };
+}
+
 /** The code of a link to the portal. */
 export function codeOf(link: string | null): string {
   return new URL(link ?? "http://none").hash.replace("#t=", "");
@@ -30,7 +56,7 @@ export function postForm(
   fields: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answered> {
-  return sandbox.request({
+  return askPortal(sandbox, {
     path,
     headers: {
       Authorization: "",
@@ -51,7 +77,7 @@ export function load(
 ): Promise<Answered> {
   const typed = { "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document" };
   const all = { Authorization: "", Host: portalHost(sandbox), ...typed, ...headers };
-  return sandbox.request({ path, headers: all });
+  return askPortal(sandbox, { path, headers: all });
 }
 
 /** The name and value of the cookie that an answer sets. */

@@ -1,5 +1,5 @@
 import type { Answered, Harness, RunningSandbox } from "./harness.ts";
-import { portalHost, postForm, signIn } from "./portal-sign-in.ts";
+import { askPortal, portalHost, postForm, signIn } from "./portal-sign-in.ts";
 
 /** An answer of the portal, as a browser without JavaScript has it. */
 export type Page = {
@@ -35,7 +35,7 @@ export async function signedIn(harness: Harness, sandbox: RunningSandbox): Promi
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const host = portalHost(sandbox);
   const headers = { Authorization: "", Host: host, Cookie: cookie };
-  const get = async (path: string): Promise<Page> => pageOf(await sandbox.request({ path, headers }));
+  const get = async (path: string): Promise<Page> => pageOf(await askPortal(sandbox, { path, headers }));
   const { location: first = "" } = await get("/portal");
   const home = first.replace(/\/start$/, "");
   const post: Portal["post"] = async (path, fields = {}) =>

@@ -44,8 +44,8 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
   const { origin } = new URL(signInUrl);
   const ending = await printer.result({ opened: true, sign_in_url: null, expires_at: null }, () =>
     id === undefined
-      ? `opened the portal at ${origin}/portal`
-      : `opened ${printable(id)} in the portal at ${origin}/portal`,
+      ? `opened the portal at ${origin}`
+      : `opened ${printable(id)} in the portal at ${origin}`,
   );
   printer.talk("No page? checkout open --print shows the link to open by hand.");
   await opened.settle();

@@ -8,6 +8,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import { isLoopbackAddress, type ListenAddress } from "../../core/network/address.ts";
 import { portalOrigin } from "../../core/network/public-url.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
+import { portalPath } from "../../core/portal/path.ts";
 import { DEFAULT_RATE_LIMIT, rateLimitText, type RateLimit } from "../../core/rate-limit.ts";
 import { MASTER_KEY_BYTES, type Credentials, type Run } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
@@ -236,7 +237,8 @@ async function serveFolder(
       forgetStore,
       instanceChanged: run.renew,
       snapshotShelf: held === undefined ? shelfInMemory() : snapshotsIn(world, held.path),
-      describe: (port: number) => describe(context, options, { port, place, seeded, store, folderHold }),
+      describe: (port: number) =>
+        describe(context, options, { port, place, seeded, store, masterKey, folderHold }),
     };
     const listening = await listen(context, options, service);
     if (!listening.ok) return listening;
@@ -272,10 +274,11 @@ function describe(
   options: ServeOptions,
   found: { readonly port: number; readonly place: Place; readonly seeded: SeededStore } & {
     readonly store: Store;
+    readonly masterKey: Uint8Array;
     readonly folderHold: string | undefined;
   },
 ): SandboxDescription {
-  const { port, place, seeded, store } = found;
+  const { port, place, seeded, store, masterKey } = found;
   const { folder = null, logFile = null } = place;
   const { merchantId, id, signingSecret } = seeded;
   const origin = localOrigin(port);
@@ -284,7 +287,7 @@ function describe(
   return {
     // Always this machine's own, so that who reads it here reaches it (decision 79).
     baseUrl: `${origin}/v1`,
-    portalUrl: portal === undefined ? null : `${portal}/portal`,
+    portalUrl: portal === undefined ? null : portal + portalPath(masterKey, store.home.path()),
     checkoutOrigin: options.publicUrl ?? origin,
     merchantId,
     storeId: id,

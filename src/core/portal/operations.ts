@@ -8,7 +8,7 @@ export const portalOperations = {
     path: "/portal/sign-ins",
     summary: "Makes a link that signs one browser in to the portal, once",
     request: z.strictObject({
-      /** The page to show then: a path of the portal. Refused where it looks for a UUID that nothing has. */
+      /** The page to show then: a path of the portal, with or without its key. Refused where it looks for a UUID that nothing has. */
       to: z.optional(z.string().check(z.maxLength(2048))),
     }),
     answer: z.object({ signInUrl: z.string(), expiresAt: moment }),

@@ -25,9 +25,9 @@ export type PortalSession = PortalPreferences & {
 type Led = Outcome<string>;
 
 /** Where the portal is. */
-export type PortalAddress = {
-  /** Scheme, host and port; undefined where the portal is off: it would share an origin with the payment pages. */
-  readonly origin: string | undefined;
+type PortalAddress = {
+  /** Its origin and its path; null where the portal is off: it would share an origin with the payment pages. */
+  readonly url: string | null;
   /** The port that the sandbox listens on, which names its cookies: cookies know no ports. */
   readonly port: number;
 };
@@ -35,6 +35,8 @@ export type PortalAddress = {
 /** Who may use the portal (decision 99). Kept in memory: a stop of the sandbox signs everybody out. */
 export type PortalAccess = {
   readonly origin: string;
+  /** The path that nobody can guess: the portal is below it on the wire, and below `/portal` within the program. */
+  readonly path: string;
   readonly port: number;
   readonly isOff: boolean;
   /** A code that signs one browser in, once, and when it expires, in milliseconds by the real clock. */
@@ -68,8 +70,12 @@ export const PORTAL_IS_OFF =
   "this sandbox has no portal: beside --public-url it needs --portal-url with another host name";
 
 /** The link that signs one browser in. The code stands behind the #: no request, log or Referer ever has it. */
-export function signInLink({ origin }: Pick<PortalAccess, "origin">, code: string, to?: string): string {
-  return `${origin}/portal/sign-in${to === undefined ? "" : `?to=${encodeURIComponent(to)}`}#t=${code}`;
+export function signInLink(
+  { origin, path }: Pick<PortalAccess, "origin" | "path">,
+  code: string,
+  to?: string,
+): string {
+  return `${origin}${path}/sign-in${to === undefined ? "" : `?to=${encodeURIComponent(to)}`}#t=${code}`;
 }
 
 const CODE_LIFETIME_MS = 10 * 60_000;
@@ -84,17 +90,19 @@ const GUESSES_MS = 60_000;
 /** Makes the access to a portal that nobody is signed in to. */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
-  { origin, port }: PortalAddress,
+  { url, port }: PortalAddress,
   adminToken: string,
 ): PortalAccess {
+  const { origin, pathname: path } = url === null ? { origin: "", pathname: "" } : new URL(url);
   const codes = createCodes(world);
   const sessions = createSessions(world);
   const acts = createActs();
   const tokens = createTokens(world, adminToken);
   return {
-    origin: origin ?? "",
+    origin,
+    path,
     port,
-    isOff: origin === undefined,
+    isOff: url === null,
     issueCode: codes.issue,
     signInByCode: (code, signedIn) =>
       codes.use(code)

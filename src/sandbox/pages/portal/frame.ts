@@ -19,15 +19,15 @@ export function framed(context: PortalContext, view: View, content: Content): st
   const store = storeId === "" ? "" : ` · ${context.store.stores.names(storeId)?.store ?? ""}`;
   const isAdmin = call.caller?.role === "administrator";
   const main = html`${content.main} ${isAdmin ? "" : commandsHint(context, view)}`;
-  const keys = call.caller?.hasKeys === true ? storeId : undefined;
+  const hasKeys = call.caller?.hasKeys === true;
   return portalPage(language, {
     title: `${content.title}${store}`,
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
-    keys,
+    hasKeys,
     scripts: liveScripts(content.live),
     body: html`<a class="skip" href="#page">${texts.skip}</a> ${bar(context, view, content)}
       ${isAdmin ? "" : menu(context, view)} ${mainPart({ ...content, main }, liveAttributes(content, view))}
-      ${keys === undefined ? "" : keysHelp(language)}`,
+      ${hasKeys ? keysHelp(language) : ""}`,
   });
 }
 
@@ -41,7 +41,7 @@ export function framedAlone(
   return portalPage(language, {
     title: content.title,
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
-    keys: undefined,
+    hasKeys: false,
     reloads,
     body: html`${plainBar(language)} ${mainPart(content)}`,
   });
@@ -67,21 +67,20 @@ function portalPage(
   page: {
     readonly title: string;
     readonly style: string;
-    /** The store that keys lead to pages of, empty for none; undefined: keys do nothing. */
-    readonly keys: string | undefined;
+    /** Whether single keys do something. */
+    readonly hasKeys: boolean;
     /** What follows the scripts that every page has. */
     readonly scripts?: readonly Asset[];
     readonly body: Html;
     readonly reloads?: boolean;
   },
 ): string {
-  const keys = page.keys === undefined ? html`` : html` data-keys="${page.keys}"`;
   return wholePage(language, {
     title: `${page.title} · checkout`,
     meta: page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
     styles: [STYLE, PORTAL_STYLE],
     scripts: [PORTAL_SCRIPT, HTMX, ...(page.scripts ?? [])],
-    body: html`<body class="${page.style}" ${keys}>
+    body: html`<body class="${page.style}" ${page.hasKeys ? html` data-keys` : ""}>
       ${page.body}
     </body>`,
   });

@@ -156,8 +156,7 @@ function press(ending) {
 }
 
 function goTo(page) {
-  const store = document.body.dataset.keys;
-  if (page !== undefined && store !== "") location.assign(`/portal/${store}/${page}`);
+  document.querySelector(`#menu a[href$="/${page}"]`)?.click();
 }
 
 function onKey(event) {

@@ -7,11 +7,11 @@ import type { Asset } from "../../../web/asset.ts";
 import { createRouter } from "../../../web/router.ts";
 import type { HttpRequest } from "../../../world.ts";
 import type { Area } from "../../area.ts";
-import { PORTAL_IS_OFF } from "../../runtime/portal-access.ts";
 import { assetRoute } from "../shared/assets.ts";
 import { ADMIN_ROUTES } from "./admin/routes.ts";
 import { PORTAL_ASSETS } from "./assets.ts";
 import { ROUTES_OF_CHECKOUTS } from "./checkout/routes.ts";
+import { atPortalPath } from "./edge.ts";
 import { LIVE_ROUTES } from "./live/routes.ts";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
@@ -48,13 +48,12 @@ const find = createRouter(ROUTES, {
   segments: { store_id: UUID, id: UUID, anything: `(?!(?:${[...NAMES].join("|")})$)[^/]+` },
 });
 
-/** Everything under `/portal`: which page asks, who is signed in, then the route. A refusal is a page too. */
+/** Everything below the path of the portal: which page asks, who is signed in, then the route. A refusal is a page too. */
 export const PORTAL: Area<PortalContext, Viewer> = {
   routes: ROUTES,
   find,
   requestIds: "portal",
   admit: ({ portal }, request) => {
-    if (portal.isOff) return refuse("not_found", PORTAL_IS_OFF);
     const named = requirePortalHost(portal, request);
     if (!named.ok) return named;
     const { path } = splitTarget(request.target);
@@ -75,6 +74,7 @@ export const PORTAL: Area<PortalContext, Viewer> = {
   },
   refuse: portalRefusalPage,
   fail: (request, requestId, refusal) => failurePage({ request, requestId }, refusal),
+  edge: atPortalPath,
 };
 
 function guarded(route: PortalRoute): PortalRoute {

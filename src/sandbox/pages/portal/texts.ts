@@ -35,6 +35,9 @@ const ENGLISH = {
   faults: "Faults",
   launch: "Launch",
   stores: "Stores",
+  closed: "checkout open leads to the portal",
+  closedHint:
+    "The portal has an address that nobody can guess, so it is told nowhere here, and a bookmark without it leads no further. Type this in a terminal, in the folder of the sandbox:",
   signIn: "Sign in",
   signInHint:
     "Type this in a terminal, in the folder of the sandbox: it signs this browser in. Or paste the link that checkout open --print shows, or the code at its end.",
@@ -98,6 +101,9 @@ const CHINESE: typeof ENGLISH = {
   faults: "故障",
   launch: "上线",
   stores: "商店",
+  closed: "请用 checkout open 打开控制台",
+  closedHint:
+    "控制台的地址无法猜到，此处不会显示；不含该地址的旧书签已失效。请在沙箱所在文件夹的终端中输入：",
   signIn: "登录",
   signInHint:
     "在沙箱所在文件夹的终端中输入以下命令，即可在此浏览器登录。也可以粘贴 checkout open --print 显示的链接或其末尾的代码。",

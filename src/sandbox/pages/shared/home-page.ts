@@ -1,14 +1,13 @@
 import { html } from "../../../web/html.ts";
 import { languageOf } from "../../../web/language.ts";
 import { pageResponse } from "../../../web/page.ts";
-import type { HttpRequest, HttpResponse } from "../../../world.ts";
-import { isLoopback } from "../../../core/loopback.ts";
+import type { HttpResponse } from "../../../world.ts";
 import type { PortalAccess } from "../../runtime/portal-access.ts";
 import type { Call } from "../../area.ts";
 import { layout, row } from "./layout.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
-type HomeContext = { readonly localOrigin: string; readonly portal: Pick<PortalAccess, "isOff" | "origin"> };
+type HomeContext = { readonly localOrigin: string; readonly portal: Pick<PortalAccess, "isOff"> };
 
 /** The page at `/`, for who opens the sandbox in a browser: what it is, and where to go on. It tells nothing of a store. */
 export function homeAnswer({ request, requestId }: Call, { localOrigin, portal }: HomeContext): HttpResponse {
@@ -22,9 +21,9 @@ export function homeAnswer({ request, requestId }: Call, { localOrigin, portal }
         ${row(texts.homeApi, html`<code>${localOrigin}/v1</code>`)}
         ${row(texts.homeControl, html`<code>${localOrigin}/__sandbox</code>`)}
         ${row(texts.homeTry, html`<code>checkout orders create</code>`)}
+        ${portal.isOff ? "" : row(texts.homePortal, html`<code>checkout open</code>`)}
         ${row(texts.homeHelp, html`<code>checkout --help</code>`)}
       </dl>
-      ${isReached(request, portal) ? html`<a class="primary" href="${portal.origin}/portal">${texts.homePortal}</a>` : ""}
       <a class="plain" href="/healthz">${texts.homeHealth}</a>
     </section>
   </main>`;
@@ -32,9 +31,4 @@ export function homeAnswer({ request, requestId }: Call, { localOrigin, portal }
     { status: 200, markup: layout(language, { title: texts.homeTitle, main }), language },
     requestId,
   );
-}
-
-/** Whether who asks reaches the portal: where it has no address of its own, it is this machine's alone. */
-function isReached({ fromOutside }: HttpRequest, { isOff, origin }: HomeContext["portal"]): boolean {
-  return !isOff && (fromOutside !== true || !isLoopback(new URL(origin).hostname));
 }

@@ -8,7 +8,8 @@ import { languageOf, type Language } from "../../../../web/language.ts";
 import { readForm, redirect } from "../../../../web/page.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { Answer } from "../../../answer.ts";
-import { refusalAnswer, refusalPage, type Refused } from "../../shared/error-page.ts";
+import type { PortalAccess } from "../../../runtime/portal-access.ts";
+import { refusalAnswer, type Refused } from "../../shared/error-page.ts";
 import { SHARED_TEXTS } from "../../shared/texts.ts";
 import { framed, framedAlone } from "../frame.ts";
 import { storePath } from "../forms.ts";
@@ -26,18 +27,17 @@ const WITHIN_STORE = new RegExp(`^/portal/(${UUID})(?:/|$)`);
 export function portalRefusalPage(context: PortalContext, refused: Refused, refusal: Refusal): Answer {
   const { portal } = context;
   const { request, requestId } = refused;
-  if (portal.isOff) return refusalPage(refused, refusal);
   if (refusal.code === "host_not_allowed" && forwardedHosts(request).length === 0 && isPageLoad(request)) {
     return redirect(307, `http://localhost:${portal.port}${request.target}`, requestId);
   }
   const { path } = splitTarget(request.target);
   const session = sessionOf(portal, request, roleOfPath(path));
   const isSignIn = ["credential_missing", "credential_invalid", "rate_limited"].includes(refusal.code);
-  if (isSignIn || session === undefined) return signInRefusal(refused, refusal, isSignIn);
+  if (isSignIn || session === undefined) return signInRefusal(portal, refused, { refusal, isSignIn });
   const params = session.role === "merchant" ? storeIn(context, path) : {};
   const call = { request, requestId, ...splitTarget(request.target), params, caller: session };
   const view = viewOf(context, call);
-  const markup = framed(context, view, refusalContent(view.language, refusal, wayOn(view)));
+  const markup = framed(context, view, refusalContent(view.language, refusal, wayOn(portal, view)));
   return refusalAnswer(refused, refusal, { markup, language: view.language });
 }
 
@@ -49,11 +49,15 @@ export function failurePage(refused: Refused, refusal: Refusal): Answer {
   return refusalAnswer(refused, refusal, { markup: framedAlone(language, role, content), language });
 }
 
-function signInRefusal(refused: Refused, refusal: Refusal, isSignIn: boolean): Answer {
+function signInRefusal(
+  portal: PortalAccess,
+  refused: Refused,
+  { refusal, isSignIn }: { readonly refusal: Refusal; readonly isSignIn: boolean },
+): Answer {
   const { request } = refused;
   const { path } = splitTarget(request.target);
   const [language, role] = [languageOf(request), roleOfPath(path)];
-  const to = request.method === "POST" ? (readTo(request) ?? null) : request.target;
+  const to = request.method === "POST" ? (readTo(portal, request) ?? null) : request.target;
   const content = isSignIn
     ? signInPage(language, role, { to, refusal })
     : refusalContent(language, refusal, html``);
@@ -76,9 +80,9 @@ function isPageLoad(request: HttpRequest): boolean {
 }
 
 /** Where the form for signing in leads, after a wrong code. */
-function readTo(request: HttpRequest): string | undefined {
+function readTo(portal: PortalAccess, request: HttpRequest): string | undefined {
   const fields = readForm(request);
-  return fields.ok ? pathWithin(fields.value.get("to")) : undefined;
+  return fields.ok ? pathWithin(portal, fields.value.get("to")) : undefined;
 }
 
 function refusalContent(language: Language, { code, message }: Refusal, way: Html): Content {
@@ -98,10 +102,12 @@ function refusalContent(language: Language, { code, message }: Refusal, way: Htm
 }
 
 /** Back to the page whose form was refused, and to the first page of the store. */
-function wayOn(view: View): Html {
+function wayOn(portal: PortalAccess, view: View): Html {
   const texts = FRAME_TEXTS[view.language];
   const [from = ""] = headerLines(view.call.request, "referer");
-  const back = URL.canParse(from) ? pathWithin(new URL(from).pathname + new URL(from).search) : undefined;
+  const back = URL.canParse(from)
+    ? pathWithin(portal, new URL(from).pathname + new URL(from).search)
+    : undefined;
   const start = view.storeId === "" ? "/portal" : storePath(view, "/start");
   return html`<p class="row">
     ${back === undefined || view.call.request.method === "GET" ? "" : html`<a class="primary" href="${back}">${texts.toPage}</a>`}

@@ -1,9 +1,10 @@
 import { accept, type Refusal } from "../../../../core/outcome.ts";
+import { withoutKey } from "../../../../core/portal/path.ts";
 import { requireOwnPage } from "../../../../web/guard.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Language } from "../../../../web/language.ts";
 import { readForm } from "../../../../web/page.ts";
-import type { PortalRole } from "../../../runtime/portal-access.ts";
+import type { PortalAccess, PortalRole } from "../../../runtime/portal-access.ts";
 import { copyable } from "../parts.ts";
 import { openPage, ownForm, sentOn, type PortalRoute } from "../route.ts";
 import { beginCookie, endCookie, homeOf, sessionOf } from "./session-cookie.ts";
@@ -86,7 +87,7 @@ function signIn(role: PortalRole): PortalRoute {
           ? portal.signInByCode(codeIn(fields.value.get("code") ?? ""), signedIn)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), signedIn);
       if (!begun.ok) return begun;
-      const answer = sentOn(call, pathWithin(fields.value.get("to")) ?? homeOf(role));
+      const answer = sentOn(call, pathWithin(portal, fields.value.get("to")) ?? homeOf(role));
       return accept({
         ...answer,
         headers: { ...answer.headers, "Set-Cookie": beginCookie(portal, begun.value) },
@@ -135,16 +136,21 @@ function preferences(role: PortalRole): PortalRoute {
           ...(keys === undefined ? {} : { hasKeys: keys === "on" }),
         });
       }
-      return accept(sentOn(call, pathWithin(fields.value.get("back")) ?? homeOf(role)));
+      return accept(sentOn(call, pathWithin(context.portal, fields.value.get("back")) ?? homeOf(role)));
     },
   };
 }
 
 const NOWHERE = "http://portal.invalid";
 
-/** A path of the portal with its query, or undefined: nobody is sent anywhere else. */
-export function pathWithin(text: string | null | undefined): string | undefined {
+/** A path of the portal with its query, without its key, or undefined: nobody is sent anywhere else. */
+export function pathWithin(
+  { path }: Pick<PortalAccess, "path">,
+  text: string | null | undefined,
+): string | undefined {
   if (text === null || text === undefined || !URL.canParse(text, NOWHERE)) return undefined;
   const { origin, pathname, search, hash } = new URL(text, NOWHERE);
-  return origin === NOWHERE && /^\/portal(\/|$)/.test(pathname) ? pathname + search + hash : undefined;
+  if (origin !== NOWHERE || !/^\/portal(\/|$)/.test(pathname)) return undefined;
+  const address = pathname + search + hash;
+  return withoutKey(path, address) ?? address;
 }

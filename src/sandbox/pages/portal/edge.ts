@@ -1,0 +1,67 @@
+import { withoutKey } from "../../../core/portal/path.ts";
+import { html } from "../../../web/html.ts";
+import { languageOf } from "../../../web/language.ts";
+import type { HttpRequest } from "../../../world.ts";
+import type { Answer } from "../../answer.ts";
+import { PORTAL_IS_OFF, type PortalAccess } from "../../runtime/portal-access.ts";
+import { refusalAnswer, refusalPage, type Refused } from "../shared/error-page.ts";
+import { layout } from "../shared/layout.ts";
+import { FRAME_TEXTS } from "./texts.ts";
+import { copyable } from "./parts.ts";
+import type { PortalContext } from "./view.ts";
+
+/**
+ * The one place that knows the path of the portal (decision 99): takes it off the address of a request, and puts it on
+ * all addresses in the answer. A request that names another path gets one page that tells nothing.
+ */
+export async function atPortalPath(
+  { portal, world }: Pick<PortalContext, "portal" | "world">,
+  request: HttpRequest,
+  answer: (request: HttpRequest) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  if (portal.isOff) {
+    const refused = { request, requestId: world.uuid("portal") };
+    return refusalPage(refused, { code: "not_found", message: PORTAL_IS_OFF });
+  }
+  const target = withoutKey(portal.path, request.target);
+  if (target === undefined) return closedPage({ request, requestId: world.uuid("portal") });
+  return onPath(portal, await answer({ ...request, target }));
+}
+
+/** The answer to every request that does not name the path, the same however near its guess is. */
+function closedPage(refused: Refused): Answer {
+  const language = languageOf(refused.request);
+  const texts = FRAME_TEXTS[language];
+  const main = html`<main id="page" class="single">
+    <section class="card">
+      <h1>${texts.closed}</h1>
+      <p>${texts.closedHint}</p>
+      <p>${copyable("checkout open")}</p>
+    </section>
+  </main>`;
+  const markup = layout(language, { title: texts.closed, main });
+  const answer = refusalAnswer(refused, { code: "not_found", message: texts.closed }, { markup, language });
+  return { ...answer, unlogged: true };
+}
+
+/**
+ * An address in markup begins the value of an attribute that holds an address. No text from outside can look like one,
+ * because its quotation marks are escaped.
+ */
+const IN_MARKUP = /(?<=\s(?:href|action|formaction|src|hx-[\w:-]+)=")\/portal(?=[/?#"])/g;
+/** An address in a header. A redirect from another name of this machine has an origin in front of it. */
+const IN_HEADERS = {
+  Location: /^(https?:\/\/[^/]+)?\/portal(?=[/?#]|$)/,
+  "Set-Cookie": /(; Path=)\/portal(?=[/;]|$)/,
+} as const;
+
+function onPath({ path }: Pick<PortalAccess, "path">, answer: Answer): Answer {
+  const headers = { ...answer.headers };
+  for (const [name, address] of Object.entries(IN_HEADERS)) {
+    const value = headers[name];
+    if (value !== undefined) headers[name] = value.replace(address, `$1${path}`);
+  }
+  const { body } = answer;
+  const isMarkup = typeof body === "string" && headers["Content-Type"]?.startsWith("text/html") === true;
+  return { ...answer, headers, body: isMarkup ? body.replace(IN_MARKUP, path) : body };
+}
