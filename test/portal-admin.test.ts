@@ -109,6 +109,8 @@ test("each weighty act asks once, and says what it does", async () => {
 
 test("a merchant reaches no page and no act of the administrator, and the other way round", async () => {
   const { sandbox, merchant, admin, harness } = await openAdmin();
+  // Nobody can guess the address of the administrator's pages: a merchant's page leads to their sign-in.
+  expect((await merchant.get(`${merchant.home}/start`)).html).toContain('<a href="/portal/admin">');
   for (const path of ["/portal/admin", admin.home]) {
     const { status, text } = await merchant.get(path);
     expect([path, status >= 400 && status < 500]).toEqual([path, true]);

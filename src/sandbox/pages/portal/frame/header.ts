@@ -176,6 +176,7 @@ function session(view: View, role: PortalRole): Html {
         </button>
       </form>
       ${actForm(view, { action: `${homeOf(role)}/sign-out`, label: texts.signOut })}
+      ${role === "administrator" ? "" : html`<p><a href="${homeOf("administrator")}">${texts.signInAdmin}</a></p>`}
     </div>
   </details>`;
 }
