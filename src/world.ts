@@ -33,7 +33,7 @@ export type HttpResponse = {
 export type Service = {
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
   /** Answers bytes that could not be read as a request. */
-  readonly refuse: (refusal: Unreadable) => HttpResponse;
+  readonly refuse: (refusal: Unreadable) => HttpResponse | Promise<HttpResponse>;
 };
 
 /** Why bytes on a connection are not a request: a code of the closed list, and a sentence. */
@@ -119,6 +119,8 @@ export type ServerLimits = {
   readonly silenceMs: number;
   /** A path, whole and without a query, whose bodies may be larger than the others. */
   readonly larger?: { readonly path: string; readonly bodyBytes: number };
+  /** Paths, with all that is below them, whose requests may have larger heads: the request line and the headers. */
+  readonly largerHeads?: { readonly below: readonly string[]; readonly headBytes: number };
 };
 
 /** Why a port cannot be used. */

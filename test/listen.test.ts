@@ -818,9 +818,8 @@ test("what is no delivery is answered, and goes nowhere", async () => {
   ] as const;
   for (const [request, status] of rows) expect((await site.send(request)).status).toBe(status);
   const refuse = site.harness.programOn(4300)?.refuse;
-  expect(refuse?.({ code: "body_too_large", message: "too large", method: "POST", target: "/" }).status).toBe(
-    413,
-  );
+  const tooLarge = { code: "body_too_large", message: "too large", method: "POST", target: "/" } as const;
+  expect((await refuse?.(tooLarge))?.status).toBe(413);
   expect([site.got.length, site.listening.deliveries().length]).toEqual([0, 0]);
 });
 
@@ -1074,7 +1073,7 @@ test("a listener has a Host of its own, and tells nobody its paths", async () =>
     await site.send({ ...good, target: "/very/secret-path" }),
     await site.send({ ...unsigned(site, 10), target: "/very/secret-path" }),
     await site.send({ rawHeaders: [...good.rawHeaders, "Origin", "https://evil.example"] }),
-    refuse?.({ code: "body_too_large", message: "a body may have …", method: "POST", target: "/" }),
+    await refuse?.({ code: "body_too_large", message: "a body may have …", method: "POST", target: "/" }),
   ];
   const told = answers.map((answer) => JSON.stringify([answer?.headers, answer?.body]));
   expect(told.filter((text) => /secret-path|very|localhost|3000|hooks/.test(text))).toEqual([]);

@@ -8,8 +8,9 @@ import { asUnavailable } from "../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Store } from "../store/store.ts";
 import { checkRequest } from "../web/guard.ts";
+import { headerLines } from "../web/http.ts";
 import type { DeliverySchedule } from "../core/webhook/delivery.ts";
-import type { HttpRequest, Service, World } from "../world.ts";
+import type { HttpRequest, Service, Unreadable, World } from "../world.ts";
 import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createArrivals, type Arrivals } from "./runtime/arrivals.ts";
 import { createPortalAccess, type PortalAccess } from "./runtime/portal-access.ts";
@@ -146,7 +147,8 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
       if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
       return note(request, answer, startedAt);
     },
-    refuse: (unreadable) => note(unreadable, refused(context, unreadable), world.monotonic()),
+    refuse: async (unreadable) =>
+      note(unreadable, await refusedUnread(context, unreadable), world.monotonic()),
   };
   return {
     service,
@@ -174,6 +176,10 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     }
   }
 }
+
+/** A browser sends the cookies of a host to all of its ports. */
+const TOO_MANY_COOKIES =
+  "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
 /** What is known, in memory, of drills that run; who waits for something of their store is told. */
 function drillsOf(
@@ -279,6 +285,24 @@ async function failureFor(
     return answerRefusal(requestId, refusal);
   }
 }
+
+/**
+ * The refusal of bytes that could not be read as a request: a page, where a browser asked for one of our pages. It is a
+ * page that payers see, whichever page was asked for, so that it names no path of the portal.
+ */
+function refusedUnread(
+  context: AreasContext,
+  { rawHeaders = [], ...unread }: Unreadable,
+): Answer | Promise<Answer> {
+  const request = { ...unread, rawHeaders, body: new Uint8Array(), target: PAYERS_PAGE };
+  const wantsPage = headerLines(request, "accept").join().includes("text/html");
+  if (!wantsPage || !/^\/(?:portal|pay)(?:[/?]|$)/.test(unread.target)) return refused(context, unread);
+  const cure = unread.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
+  const refusal = { ...unread, message: unread.message + cure };
+  return failureFor(context, { request, requestId: context.world.uuid("refused") }, refusal);
+}
+
+const PAYERS_PAGE = "/pay/";
 
 function refused(context: ApiContext, refusal: Refusal): Answer {
   return answerRefusal(context.world.uuid("refused"), refusal);

@@ -42,7 +42,7 @@ async function responseTo(
   const rawHeaders = [...(request.headers.has("host") ? [] : ["host", host]), ...[...request.headers].flat()];
   const answer = body.ok
     ? await service.answer({ method, target, rawHeaders, body: body.value })
-    : service.refuse({ ...body.refusal, method, target });
+    : await service.refuse({ ...body.refusal, method, target });
   if (answer.dropped === true)
     throw new TypeError("fetch failed", { cause: new Error("the connection was closed without an answer") });
   const { status, headers } = answer;

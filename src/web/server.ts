@@ -27,7 +27,9 @@ const OWN_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections: 1024, sile
 
 /** Limits of every server (decision 58). Sizes in bytes, times in milliseconds. */
 const LIMITS = {
-  headerBytes: 16 * 1024,
+  headBytes: 16 * 1024,
+  /** So many times the largest head that a path may have are read, so that a refusal knows the path. */
+  readHeads: 4,
   headerLines: 100,
   headersMs: 5000,
   requestMs: 10_000,
@@ -49,7 +51,7 @@ const PARSER_REFUSALS: ReadonlyMap<string, Fault> = new Map(
   Object.entries({
     HPE_HEADER_OVERFLOW: {
       code: "headers_too_large",
-      message: `the request line and headers may have ${LIMITS.headerBytes} bytes`,
+      message: headFault(LIMITS.headBytes).message,
     },
     ERR_HTTP_REQUEST_TIMEOUT: {
       code: "request_timeout",
@@ -86,8 +88,9 @@ export async function serve(
   }
   const service = makeService(port);
   const sockets = new Set<Socket>();
+  const rests = restsOf(sockets, limits);
   const isOpen = addresses.length > 0;
-  for (const server of servers) attach(server, { service, sockets, after, limits, isOpen });
+  for (const server of servers) attach(server, { service, sockets, rests, after, limits, isOpen });
   return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after }) });
 }
 
@@ -97,9 +100,9 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-function createHttpServer({ connections, silenceMs }: ServerLimits): Server {
+function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
   const server = createServer({
-    maxHeaderSize: LIMITS.headerBytes,
+    maxHeaderSize: largerHeads === undefined ? LIMITS.headBytes : LIMITS.readHeads * largerHeads.headBytes,
     headersTimeout: LIMITS.headersMs,
     requestTimeout: LIMITS.requestMs,
     keepAliveTimeout: LIMITS.keepAliveMs,
@@ -110,7 +113,6 @@ function createHttpServer({ connections, silenceMs }: ServerLimits): Server {
   });
   // 0 means all: Node would silently drop headers over its limit.
   server.maxHeadersCount = 0;
-  server.maxConnections = connections;
   server.timeout = silenceMs;
   return server;
 }
@@ -126,17 +128,64 @@ type Pending = {
 /** What one connection has asked: all that is not answered to the end, and of that what nobody works on yet. */
 type Queue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
 
+/** The connections that nothing is done for. */
+type Rests = {
+  /** A new connection; where there are too many, another one is closed for it. */
+  readonly add: (socket: Socket) => void;
+  /** All headers of a request have come. */
+  readonly wake: (socket: Socket) => void;
+  /** All requests of the connection are answered. */
+  readonly rest: (socket: Socket) => void;
+  readonly remove: (socket: Socket) => void;
+};
+
+/**
+ * Keeps the number of connections. One too many closes the oldest connection on which no request has finished its
+ * headers; without such, the kept connection that has rested longest; if all of them are at work, the new one
+ * (decision 58).
+ */
+function restsOf(sockets: Set<Socket>, { connections }: ServerLimits): Rests {
+  const unheard = new Set<Socket>();
+  const resting = new Set<Socket>();
+  const remove = (socket: Socket): void => {
+    for (const all of [sockets, unheard, resting]) all.delete(socket);
+  };
+  return {
+    add: (socket) => {
+      const [oldest = socket] = sockets.size < connections ? [] : [...first(unheard), ...first(resting)];
+      sockets.add(socket);
+      unheard.add(socket);
+      if (sockets.size <= connections) return;
+      remove(oldest);
+      oldest.destroy();
+    },
+    wake: (socket) => {
+      unheard.delete(socket);
+      resting.delete(socket);
+    },
+    rest: (socket) => void (sockets.has(socket) && resting.add(socket)),
+    remove,
+  };
+}
+
+/** The member that was added first, if there is one. */
+function first<Member>(members: ReadonlySet<Member>): Member[] {
+  for (const member of members) return [member];
+  return [];
+}
+
 /** The service, and the open connections. */
 type Connections = {
   readonly service: Service;
   readonly sockets: Set<Socket>;
+  readonly rests: Rests;
   readonly limits: ServerLimits;
   /** Whether other machines may reach it: then each request tells whether it came to such an address. */
   readonly isOpen: boolean;
 } & Pick<World, "after">;
 
 /** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
-function attach(server: Server, { service, sockets, after, limits, isOpen }: Connections): void {
+function attach(server: Server, { service, rests, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, Queue>();
   // A complete request is answered before anything after it on the connection: its work may already be done.
   const afterPending = (socket: Socket): Promise<unknown> => {
@@ -152,6 +201,7 @@ function attach(server: Server, { service, sockets, after, limits, isOpen }: Con
   const work = (entry: Pending): Promise<unknown> =>
     answer(service, entry, { limits, refuseUnread }).catch(() => entry.incoming.socket.destroySoon());
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
+    rests.wake(incoming.socket);
     const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
     queues.set(incoming.socket, queue);
     const entry = { incoming, response, isServed: false };
@@ -159,6 +209,7 @@ function attach(server: Server, { service, sockets, after, limits, isOpen }: Con
     queue.waiting.push(entry);
     response.on("close", () => {
       queue.pending.delete(entry);
+      if (queue.pending.size === 0) rests.rest(incoming.socket);
       workOn(queue, work);
       // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
@@ -167,9 +218,9 @@ function attach(server: Server, { service, sockets, after, limits, isOpen }: Con
     else workOn(queue, work);
   };
   server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
+    rests.add(socket);
     if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE.add(socket);
-    socket.on("close", () => sockets.delete(socket));
+    socket.on("close", () => rests.remove(socket));
     // Node removes its own error listener when it hands a connection over (CONNECT), and a reset may come at any time.
     socket.on("error", () => socket.destroy());
   });
@@ -181,23 +232,26 @@ function attach(server: Server, { service, sockets, after, limits, isOpen }: Con
   });
   // The guard checks Expect and CONNECT too, so that a forbidden client learns nothing from them.
   server.on("checkExpectation", (incoming: IncomingMessage) => {
+    rests.wake(incoming.socket);
     void service
       .answer(requestOf(incoming, NO_BODY))
       .then((sent) => refuseUnread(incoming, sent))
       .catch(() => incoming.socket.destroy());
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
+    rests.wake(socket);
     void afterPending(socket)
       .then(() => service.answer(requestOf(incoming, NO_BODY)))
       .then((sent) => write(socket, sent, { after }))
       .catch(() => socket.destroy());
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    void afterPending(socket).then(() => {
+    void afterPending(socket).then(async () => {
       // Refused already: what it still sends is read to no end.
       if (socket.writableEnded && error.code !== "ECONNRESET") return;
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-      else write(socket, service.refuse({ ...parserFault(error), method: "?", target: "?" }), { after });
+      else
+        write(socket, await service.refuse({ ...parserFault(error), method: "?", target: "?" }), { after });
     });
   });
 }
@@ -236,7 +290,7 @@ async function answer(
 ): Promise<void> {
   const { incoming, response } = entry;
   const bodyBytes = bodyLimit(incoming.url ?? "", limits);
-  const fault = faultOf(incoming, bodyBytes);
+  const fault = faultOf(incoming, bodyBytes) ?? headFaultOf(incoming, limits);
   const body = fault ?? (await readBody(incoming, bodyBytes));
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
@@ -247,7 +301,7 @@ async function answer(
     return;
   }
   const { method = "", url: target = "", rawHeaders } = incoming;
-  const refusal = service.refuse({ ...body, method, target, rawHeaders });
+  const refusal = await service.refuse({ ...body, method, target, rawHeaders });
   if (!incoming.complete) return refuseUnread(incoming, refusal);
   response.shouldKeepAlive = false;
   await send(entry, refusal, limits);
@@ -290,6 +344,29 @@ function faultOf(
   return declared !== undefined && Number(declared) > bodyBytes ? tooLarge(bodyBytes) : undefined;
 }
 
+/** The fault of a head that is over the limit of its path, where Node's parser reads more than that. */
+function headFaultOf(
+  { method = "", url = "", rawHeaders }: IncomingMessage,
+  { largerHeads }: ServerLimits,
+): Fault | undefined {
+  if (largerHeads === undefined) return undefined;
+  const { below, headBytes } = largerHeads;
+  const isLarger = below.some((path) => url.startsWith(path) && /^[/?]?$/.test(url.charAt(path.length)));
+  const limit = isLarger ? headBytes : LIMITS.headBytes;
+  return method.length + url.length + bytesOf(rawHeaders) > limit ? headFault(limit) : undefined;
+}
+
+function headFault(limit: number): Fault {
+  return { code: "headers_too_large", message: `the request line and headers may have ${limit} bytes` };
+}
+
+/** Bytes of names and values, which Node keeps as Latin-1. */
+function bytesOf(rawHeaders: readonly string[]): number {
+  let bytes = 0;
+  for (const text of rawHeaders) bytes += text.length;
+  return bytes;
+}
+
 const NO_BODY = new Uint8Array();
 
 /** The fault of a body that is over its limit. */
@@ -312,7 +389,10 @@ function readBody(
       if (size > bodyBytes) resolve(tooLarge(bodyBytes));
       else chunks.push(chunk);
     });
-    incoming.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    incoming.on("end", () => {
+      if (bytesOf(incoming.rawTrailers) > LIMITS.headBytes) resolve(headFault(LIMITS.headBytes));
+      else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
     incoming.on("close", () => resolve(undefined));
   });
 }

@@ -140,8 +140,14 @@ const MAX_LOCKED_TRIES = 5;
 /** A default port that is taken moves up at most this far. */
 const MAX_PORT_MOVES = 20;
 
-/** Only a configuration is larger than what a merchant sends (decision 6). */
-const LIMITS = { larger: { path: CONFIG_PATH, bodyBytes: 2 * 1024 * 1024 } };
+/**
+ * Only a configuration is larger than what a merchant sends (decision 6). A browser sends the cookies of all programs on
+ * this machine with each request for a page (decision 58).
+ */
+const LIMITS = {
+  larger: { path: CONFIG_PATH, bodyBytes: 2 * 1024 * 1024 },
+  largerHeads: { below: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
+};
 
 /** Serves a sandbox while `use` runs. When this returns, everything is on disk and the folder is given back. */
 export async function serveSandbox(
