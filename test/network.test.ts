@@ -231,3 +231,31 @@ test.runIf(process.platform === "linux")(
     expect(REAL.portOwner(listening.value.port)).toBe(`${basename(process.execPath)} (pid ${process.pid})`);
   },
 );
+
+test("a foreign name is refused without the names that are allowed", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start([
+    "--allow-host=tunnel-1f3a.example",
+    "--allow-control-host=ops.example",
+    "--public-url=https://pay.example",
+    "--portal-url=https://portal.example",
+  ]);
+  for (const path of [
+    "/v1/orders",
+    "/__sandbox/stores",
+    "/portal/sign-in",
+    "/pay/x",
+    "/",
+    "/healthz",
+    "/nowhere",
+  ]) {
+    const { status, headers, body } = await sandbox.request({ path, headers: { Host: "shop.example" } });
+    const told = JSON.stringify([headers, String(body)]);
+    expect([path, status, /tunnel-1f3a|ops\.example|pay\.example|portal\.example/.exec(told)]).toEqual([
+      path,
+      403,
+      null,
+    ]);
+    expect(told).toMatch(/--(allow-host|allow-control-host|portal-url)/);
+  }
+});

@@ -24,7 +24,8 @@ export function allowedHosts(
 /**
  * Checks the Host header lines of a request (decisions 3 and 58). A page on another site that reaches the port by DNS
  * rebinding sends its own name as Host. Refuses with `invalid_request` unless there is exactly one line (RFC 9112 3.2),
- * and with `host_not_allowed` a name that is not this server's.
+ * and with `host_not_allowed` a name that is not this server's. Whoever asks does not learn the names that it has: those
+ * of tunnels are secrets.
  */
 export function checkHost(hosts: readonly string[], { names, flag }: AllowedHosts): Outcome<void> {
   const [host] = hosts;
@@ -33,7 +34,7 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   if (names.has(host.toLowerCase())) return accept(undefined);
   return refuse(
     "host_not_allowed",
-    `Host ${printableLiteral(host.replace(/^.*@/, "…@"))} is not a name of this server; allowed: ${[...names].join(", ")}; ${flag} adds one at its start`,
+    `Host ${printableLiteral(host.replace(/^.*@/, "…@"))} is not a name of this server; ${flag} adds one where it is started`,
   );
 }
 
