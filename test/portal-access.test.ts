@@ -354,9 +354,22 @@ test("behind a proxy that writes localhost into each Host, the name that the bro
     const port = new URL(sandbox.ready.base_url).port;
     const own = { Host: `localhost:${port}`, Cookie: merchant.cookie };
     const before = stored();
-    for (const name of ["pay.example", "tunnel.example", `localhost:${port}, pay.example`, ""]) {
-      for (const { method, address } of rows) {
-        const headers = { ...own, "X-Forwarded-Host": name };
+    const foreign = [
+      ...["pay.example", "tunnel.example", `localhost:${port}, pay.example`, ""].map(xForwarded),
+      ...[
+        "host=pay.example",
+        "for=192.0.2.1;HOST=tunnel.example;proto=https",
+        'host="p\\ay.example:443"',
+      ].map(forwarded),
+      ...[`host="localhost:${port}", for=x;host=pay.example`, 'host="pay.example', "host=a b", "host="].map(
+        forwarded,
+      ),
+      { ...xForwarded(`localhost:${port}`), ...forwarded("host=pay.example") },
+    ];
+    for (const [at, name] of foreign.entries()) {
+      // What comes by Forwarded goes the same way: a few addresses of it are enough.
+      for (const { method, address } of at < 4 ? rows : rows.slice(0, 6)) {
+        const headers = { ...own, ...name };
         const answer =
           method === "GET"
             ? await load(sandbox, address, headers)
@@ -372,10 +385,21 @@ test("behind a proxy that writes localhost into each Host, the name that the bro
         ]);
       }
     }
-    for (const name of [`localhost:${port}`, ...names]) {
-      const { status } = await load(sandbox, "/portal/sign-in", { ...own, "X-Forwarded-Host": name });
+    const known = [`localhost:${port}`, ...names];
+    const quoted = known.map((name) => forwarded(`for="[2001:db8::1]:4711" ; Host="${name}";proto=http`));
+    const hostless = ["for=192.0.2.1", "", " , for=x;by=y,"].map(forwarded);
+    for (const name of [...known.map(xForwarded), ...quoted, ...hostless]) {
+      const { status } = await load(sandbox, "/portal/sign-in", { ...own, ...name });
       expect([name, status]).toEqual([name, 200]);
     }
     expect(stored()).toBe(before);
   }
 });
+
+function xForwarded(value: string): Record<string, string> {
+  return { "X-Forwarded-Host": value };
+}
+
+function forwarded(value: string): Record<string, string> {
+  return { Forwarded: value };
+}

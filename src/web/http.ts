@@ -14,10 +14,31 @@ export function headerLines(
   return values;
 }
 
-/** The names that browsers asked proxies for, in lower case, where those say it. */
-export function forwardedHosts(request: HttpRequest): string[] {
-  const lines = headerLines(request, "x-forwarded-host");
-  return lines.flatMap((line) => line.split(",")).map((name) => name.trim().toLowerCase());
+/**
+ * The names that browsers asked proxies for, in lower case, where those say it: by `X-Forwarded-Host`, and by the `host`
+ * of each element of `Forwarded` (RFC 7239). A `Forwarded` that is not well-formed is one name as it stands, which is
+ * nobody's.
+ */
+export function forwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
+  const names = headerLines(request, "x-forwarded-host").flatMap((line) => line.split(","));
+  const hosts = headerLines(request, "forwarded").flatMap(hostsOfForwarded);
+  return [...names, ...hosts].map((name) => name.trim().toLowerCase());
+}
+
+/** One pair of a `Forwarded`, with what ends it; a value is a token, here with the colons of ports, or a quoted string. */
+const FORWARDED_PAIR =
+  /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:[,;]|$)/y;
+
+function hostsOfForwarded(line: string): string[] {
+  const hosts: string[] = [];
+  FORWARDED_PAIR.lastIndex = 0;
+  while (FORWARDED_PAIR.lastIndex < line.length) {
+    const pair = FORWARDED_PAIR.exec(line);
+    if (pair === null) return [line];
+    const [, name = "", quoted, token = ""] = pair;
+    if (name.toLowerCase() === "host") hosts.push(quoted?.replaceAll(/\\(.)/g, "$1") ?? token);
+  }
+  return hosts;
 }
 
 /** The path and the query of a request target in origin form: `/v1/orders?a=1`. */

@@ -7,7 +7,7 @@ import { returnText } from "../../../core/checkout/return-origin.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
 import { printableLiteral } from "../../../core/text.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
-import { headerLines, splitTarget } from "../../../web/http.ts";
+import { forwardedHosts, headerLines, splitTarget } from "../../../web/http.ts";
 import { languageOf } from "../../../web/language.ts";
 import { emptyResponse, pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { HttpRequest } from "../../../world.ts";
@@ -215,7 +215,7 @@ function attemptIn({ params }: Call): number | null {
 
 /** The QR code uses the address that this browser used, so that it also works through a tunnel. */
 function originOf(context: PagesContext, request: HttpRequest): string {
-  const host = hostIn(request, "host");
+  const host = hostIn(request);
   const isPublic = host.startsWith("127.0.0.1") || isByPublicUrl(context, request);
   return isPublic ? context.checkoutOrigin : `http://${host}`;
 }
@@ -223,7 +223,7 @@ function originOf(context: PagesContext, request: HttpRequest): string {
 /** Whether a browser asked at the public URL. A proxy may write its own Host, and tell that of the browser beside it. */
 function isByPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
   const { host } = new URL(checkoutOrigin);
-  return hostIn(request, "host") === host || hostIn(request, "x-forwarded-host") === host;
+  return hostIn(request) === host || forwardedHosts(request)[0] === host;
 }
 
 /**
@@ -231,12 +231,12 @@ function isByPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
  * machine, so that a proxy which writes `localhost` into each Host makes no loop.
  */
 function awayFromPortal(context: PagesContext, { request, requestId }: Call): Answer | undefined {
-  const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request, "host"));
+  const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
   if (!isPortals || isByPublicUrl(context, request)) return undefined;
   return redirect(307, `${context.localOrigin}${request.target}`, requestId);
 }
 
-function hostIn(request: HttpRequest, header: "host" | "x-forwarded-host"): string {
-  const [host = ""] = headerLines(request, header);
+function hostIn(request: HttpRequest): string {
+  const [host = ""] = headerLines(request, "host");
   return host.toLowerCase();
 }
