@@ -4,7 +4,7 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { execFile, spawn } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { promisify } from "node:util";
 import { DockerfileParser } from "dockerfile-ast";
 import { validate } from "dockerfile-utils";
@@ -108,6 +108,18 @@ test("the image runs the program itself as an ordinary user, and says when it is
   // A list is run without a shell.
   for (const keyword of ["ENTRYPOINT", "CMD"]) expect(values(keyword).at(-1)).toMatch(/^\[.*\]$/);
   expect(values("HEALTHCHECK")[0]).toMatch(/CMD \["checkout", "sandbox", "wait"/);
+});
+
+test("nothing that is secret by its name gets into the image", () => {
+  const patterns = text("Dockerfile.dockerignore").split("\n").filter(Boolean);
+  // By Docker's rules a pattern is of a path, and a double star stands for any number of folders.
+  const isIgnored = (path: string): boolean =>
+    patterns.some((pattern) => posix.matchesGlob(path, pattern) || path.startsWith(`${pattern}/`));
+  for (const name of [".env", ".env.local", ".env.production", ".npmrc", "server.key", "server.pem"])
+    for (const folder of ["", "shop/", "shop/api/"])
+      expect([`${folder}${name}`, isIgnored(folder + name)]).toEqual([`${folder}${name}`, true]);
+  for (const path of ["src/cli/main.ts", "package.json", "build.ts", "src/cli/sandbox/env.ts"])
+    expect([path, isIgnored(path)]).toEqual([path, false]);
 });
 
 test("every variable that these files name is one that the program reads", () => {
@@ -338,11 +350,25 @@ test("the action and its workflow: what a job runs, step by step", async () => {
     const scripts =
       one.uses === "./fixtures/ci" ? stepsOf(one.with?.["command"] ?? "start") : [one.run ?? []].flat();
     for (const script of scripts) {
-      const { stdout } = await bash(script, exported());
-      ran.push(stdout);
+      const { stdout, stderr } = await bash(script, exported());
+      ran.push(stdout, stderr);
     }
   }
   expect(Object.keys(exported())).toContain("CHECKOUT_API_KEY");
+  // Whatever is exported and secret is masked before any line of the log has it.
+  const secrets = Object.entries(exported()).filter(([name]) => !/_(BASE_URL|STORE_ID)$/.test(name));
+  expect(secrets.map(([name]) => name).toSorted()).toEqual([
+    "CHECKOUT_API_KEY",
+    "CHECKOUT_CONTROL_TOKEN",
+    "CHECKOUT_SIGNING_SECRET",
+  ]);
+  for (const [name, secret] of secrets) {
+    const lines = ran
+      .join("\n")
+      .split("\n")
+      .filter((line) => line.includes(secret));
+    expect([name, lines]).toEqual([name, [`::add-mask::${secret}`]]);
+  }
   expect(ran.join("\n")).toMatch(/status +succeeded/);
   expect(readFileSync(github.GITHUB_OUTPUT, "utf8")).toMatch(/^base-url=http:\/\/127\.0\.0\.1:\d+\/v1$/m);
   await expect(bash("npx checkout sandbox status")).rejects.toMatchObject({ code: 7 });
