@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { build, type BuildOptions, type ImportKind, type Metafile, type Plugin } from "esbuild";
 import { LICENSES, licenseTexts, nodeLicense, notePackages } from "./licenses.ts";
@@ -17,10 +17,11 @@ const rawText: Plugin = {
   setup: (bundler) => {
     bundler.onResolve({ filter: /\?raw$/ }, async ({ path, kind, resolveDir }) => {
       const { path: file, errors } = await bundler.resolve(path.replace(/\?raw$/, ""), { kind, resolveDir });
-      return { path: file, errors, namespace: "raw" };
+      // Comments of the bundle name it: a path of this machine stays out of the package.
+      return { path: relative(process.cwd(), file), errors, namespace: "raw" };
     });
     bundler.onLoad({ filter: /.*/, namespace: "raw" }, ({ path }) => ({
-      contents: readFileSync(path, "utf8"),
+      contents: readFileSync(resolve(path), "utf8"),
       loader: "text",
     }));
   },

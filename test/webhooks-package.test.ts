@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
@@ -114,6 +115,17 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
   return { project, files: files.map(({ path }) => path) };
 }
 
+/** No file tells where it was built, or for whom. */
+function expectNoPathOfThisMachine(folder: string, files: readonly string[]): void {
+  const places = [ROOT, homedir()].map((place) => resolve(place)).filter((place) => place.length > 4);
+  const found = files.flatMap((path) => {
+    const content = readFileSync(join(folder, path), "latin1");
+    return places.filter((place) => content.includes(`${place}/`)).map((place) => `${path}: ${place}`);
+  });
+  expect(files.length).toBeGreaterThan(50);
+  expect(found).toEqual([]);
+}
+
 type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] };
 
 /** What npm says that it packed: a list, or from npm 12 on an object by package. */
@@ -126,6 +138,7 @@ function packed(stdout: string): readonly [Packed] {
 
 test("the packed package is imported, required, bundled and type-checked, its webhooks and its test kit", async () => {
   const { project, files } = await installPackage();
+  expectNoPathOfThisMachine(join(project, "node_modules/hosted-checkout"), files);
   const shipped = ["testing.cjs", "testing.mjs", "testing.d.cts", "testing.d.mts"].concat([
     "webhooks.cjs",
     "webhooks.mjs",
