@@ -229,3 +229,42 @@ test("stdin, stdout, stderr, umask and exit code are the command's own", async (
   expect((await run(["exec", join(cwd, "nosuch")], { cwd })).code).toBe(127);
   expect((await run(["exec", join(script, "below")], { cwd })).code).toBe(126);
 });
+
+test("exec says what the configuration of its folder opens, one line each", async () => {
+  const cwd = tempFolder();
+  const configuration = {
+    sandbox: {
+      listen: ["127.0.0.2"],
+      allow_hosts: ["tunnel.example"],
+      allow_control_hosts: ["ops.example"],
+      allow_targets: ["evil.example", "other.example"],
+    },
+    stores: [
+      {
+        id: "0199a3c4-5d00-7000-8000-000000000001",
+        name: "Tea",
+        endpoints: [{ url: "https://evil.example/hooks" }],
+      },
+    ],
+  };
+  writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify(configuration));
+  const opened = (stderr: string): string[] =>
+    Array.from(stderr.matchAll(/^checkout\.config\.json: (.*)$/gm), ([, line = ""]) => line);
+  const { stderr } = await run(["exec", "--", process.execPath, "-e", "0"], { cwd });
+  const hosts = [
+    "v1 and the pages answer as tunnel.example",
+    "the control API answers as ops.example",
+    "events may be sent to evil.example",
+    "events may be sent to other.example",
+  ];
+  expect(opened(stderr)).toEqual([
+    expect.stringMatching(/^\d+ added$/),
+    "the sandbox listens on 127.0.0.2",
+    ...hosts,
+    "events are sent to https://evil.example/hooks",
+  ]);
+  // An option wins over the file, and a file without stores opens something too.
+  writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify({ sandbox: configuration.sandbox }));
+  const again = await run(["exec", "--listen", "127.0.0.3", "--", process.execPath, "-e", "0"], { cwd });
+  expect(opened(again.stderr)).toEqual(hosts);
+});

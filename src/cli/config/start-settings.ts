@@ -9,7 +9,7 @@ import { fail, type Problem } from "../problem.ts";
 import { DEFAULT_PORT, type Host, type ServeOptions } from "../sandbox/serve.ts";
 import type { ConfigOptions } from "./find.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
-import { changedText } from "./report.ts";
+import { changedText, openedLines } from "./report.ts";
 
 /**
  * How a sandbox is served: a flag wins over its variable, that over the configuration, that over the default; and the
@@ -38,9 +38,11 @@ export async function withLoaded<Options extends ServeOptions>(
   if (!target.ok) return target;
   const applied = (changes: readonly PlannedChange[]): void => {
     const text = changedText(changes);
-    if (text !== "") printer.talk(`${shortPath(world, path)}: ${text}`);
+    const opened = openedLines(config.sandbox ?? {}, options, changes);
+    for (const line of [text, ...opened].filter(Boolean)) printer.talk(`${shortPath(world, path)}: ${line}`);
   };
-  if (resolved.value.length === 0) return accept(settings);
+  const opens = openedLines(config.sandbox ?? {}, options, []).length > 0;
+  if (resolved.value.length === 0 && !opens) return accept(settings);
   return accept({ ...settings, setup: { stores: resolved.value, problem: refused, applied } });
 }
 
