@@ -1,8 +1,9 @@
 import { dirname } from "node:path";
 import { SANDBOX_FILE } from "../../store/schema.ts";
 import { JOURNAL_FILE } from "../../store/journal/journal.ts";
-import { REQUESTS_FILE } from "../../store/request/request-file.ts";
-import { checkDatabase } from "../../store/connection/database-check.ts";
+import { isToBeSetAside, REQUESTS_FILE } from "../../store/request/request-file.ts";
+import { countUnreadable } from "../../store/request/requests.ts";
+import { checkDatabase, type CheckOptions } from "../../store/connection/database-check.ts";
 import type { World } from "../../world.ts";
 import { ownerOfName, stateFile } from "../folder/files.ts";
 import { checkDatabaseIsThere, masterKey, readAdminToken, readCredentials } from "../folder/state-folder.ts";
@@ -71,26 +72,48 @@ export function lookAtFiles({ context: { world }, folder, trusted }: Scene): Fin
 
 /** The databases of a folder. */
 export const DATABASES: readonly Check[] = [
-  { name: "sandbox.db", look: (scene) => lookAtDatabase(scene, "database", SANDBOX_FILE) },
-  { name: "journal.db", look: (scene) => lookAtDatabase(scene, "journal", JOURNAL_FILE) },
-  { name: "requests.db", look: (scene) => lookAtDatabase(scene, "requests", REQUESTS_FILE) },
+  { name: "sandbox.db", look: (scene) => lookAtDatabase(scene, { file: "database", kind: SANDBOX_FILE }) },
+  { name: "journal.db", look: (scene) => lookAtDatabase(scene, { file: "journal", kind: JOURNAL_FILE }) },
+  { name: "requests.db", look: lookAtRequests },
 ];
+
+/** The log of requests mends itself; its lines are read as `explain` reads them. */
+function lookAtRequests(scene: Scene): Finding {
+  return lookAtDatabase(scene, { file: "requests", kind: REQUESTS_FILE, countUnreadable });
+}
 
 function lookAtDatabase(
   { context: { world }, folder, trusted }: Scene,
-  file: "database" | "journal" | "requests",
-  kind: typeof SANDBOX_FILE,
+  {
+    file,
+    ...options
+  }: Pick<CheckOptions, "kind" | "countUnreadable"> & {
+    readonly file: "database" | "journal" | "requests";
+  },
 ): Finding {
   if (!trusted().ok) return unknown(NOT_READ);
-  const looked = checkDatabase(stateFile(folder, file), { kind, nativeBinding: world.sqliteAddon() });
-  if (!looked.ok) return problem(looked.refusal.message, looked.refusal.remedy);
+  const looked = checkDatabase(stateFile(folder, file), { ...options, nativeBinding: world.sqliteAddon() });
+  if (!looked.ok) {
+    const { message, remedy } = looked.refusal;
+    const isMended = file === "requests" && isToBeSetAside(looked.refusal);
+    return isMended ? warning(message, SET_ASIDE) : problem(message, remedy);
+  }
   if (looked.value === undefined) return ok("not there yet");
-  const { bytes, checked, format } = looked.value;
+  const { bytes, checked, format, unreadable } = looked.value;
   const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
+  if (unreadable > 0)
+    return warning(
+      `${size}; ${unreadable} lines of it are no requests, and are left out of every list`,
+      "nothing has to be done; to begin a new one, move the file away",
+    );
   if (checked === "whole") return ok(`format ${format}, ${size}; every page is sound`);
   if (checked === "head") return ok(`${size}; too large to check every page, its head and log are its own`);
   return unknown(`${size}; it changed under every look`, "run checkout doctor again when less is written");
 }
+
+/** What becomes of a damaged log of requests. */
+const SET_ASIDE =
+  "nothing has to be done: the sandbox sets it aside, and begins a new one, when it next uses it";
 
 /** Whether there is room on the disk, and whether this user may write there. */
 export function lookAtDisk({ context: { world }, folder }: Scene): Finding {

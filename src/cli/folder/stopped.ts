@@ -1,4 +1,4 @@
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { accept, isError, type Outcome } from "../../core/outcome.ts";
 import { finishErasures, type ErasureContext } from "../../sandbox/runtime/erase.ts";
 import { createStoreGate } from "../../sandbox/runtime/store-gate.ts";
 import type { Erasure } from "../../store/erasures.ts";
@@ -76,10 +76,17 @@ function stoppedIn(context: Context, folder: string, store: Store): Stopped {
 function forgetRequests({ world, printer }: Context, folder: string, storeId: string): void {
   const path = stateFile(folder, "requests");
   if (!world.files.exists(path)) return;
-  const log = openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid });
-  if (!log.ok) return printer.trace(`warning: the log of requests was not emptied: ${log.refusal.message}`);
-  log.value.forget(storeId);
-  log.value.close();
+  const report = (sentence: string): void => printer.trace(`warning: ${sentence}`);
+  const log = openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report });
+  const warn = (why: string): void => printer.trace(`warning: the log of requests was not emptied: ${why}`);
+  if (!log.ok) return warn(log.refusal.message);
+  try {
+    log.value.forget(storeId);
+    log.value.close();
+  } catch (error) {
+    log.value.closeAfter(error);
+    warn(isError(error) ? error.message : String(error));
+  }
 }
 
 /** The store of a stopped folder that is chosen there, or else the first one. */

@@ -450,12 +450,13 @@ function requestLogOf(
   },
 ): RequestLog {
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "requests");
+  const say = (problem: unknown): void => report("request log", problem);
   return createRequestLog(world, {
-    open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid }),
+    open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report: say }),
     ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
     kept,
     startClock,
-    report: (error) => report("request log", error),
+    report: say,
   });
 }
 

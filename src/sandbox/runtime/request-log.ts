@@ -74,6 +74,8 @@ type RequestLogOptions = {
 /** Requests are written together: a row for each would cost a create a tenth of its time. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
+/** With how many files work is tried: a damaged one, and the new one. */
+const MAX_FILES = 2;
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
@@ -94,9 +96,8 @@ export function createRequestLog(
     const batch = noted;
     noted = [];
     file.leaveDeleted();
-    const requests = batch.length === 0 ? undefined : file.opened();
-    if (requests === undefined) return;
-    reporting(options, () => {
+    if (batch.length === 0) return;
+    file.using((requests) => {
       const lastOf = (storeId: string): number => positions.last(requests, storeId);
       const batches = batchesOf(batch, { ...options, lastOf });
       requests.append(batches, options.kept);
@@ -107,10 +108,10 @@ export function createRequestLog(
     });
   };
 
-  /** The file with everything that was answered until now. */
-  const written = (): RequestFile | undefined => {
+  /** What is read of the file with everything that was answered until now; undefined where it cannot be read. */
+  const reading = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
     write();
-    return file.opened();
+    return file.using(read);
   };
 
   return {
@@ -120,21 +121,19 @@ export function createRequestLog(
       if (noted.length >= WRITE_AT) write();
       else if (noted.length === 1) world.after(WRITE_AFTER_MS, write);
     },
-    list: (storeId, filter) => {
-      const log = written();
-      return log?.list(storeId, filter, forgottenTo(log, storeId, options)) ?? [];
-    },
-    before: (storeId, before = Number.MAX_SAFE_INTEGER, limit) => {
-      const log = written();
-      return log?.between({ storeId, after: forgottenTo(log, storeId, options), before }, limit) ?? [];
-    },
-    find: (storeId, requestId) => written()?.find(storeId, requestId),
+    list: (storeId, filter) =>
+      reading((log) => log.list(storeId, filter, forgottenTo(log, storeId, options))) ?? [],
+    before: (storeId, before = Number.MAX_SAFE_INTEGER, limit) =>
+      reading((log) => log.between({ storeId, after: forgottenTo(log, storeId, options), before }, limit)) ??
+      [],
+    find: (storeId, requestId) => reading((log) => log.find(storeId, requestId)),
     failure: file.failure,
-    last: (storeId) => positions.last(file.opened(), storeId),
+    last: (storeId) =>
+      file.using((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
     next: arrivals.next,
     follow: arrivals.follow,
     forget: (storeId) => {
-      reporting(options, () => positions.forget(written(), storeId));
+      reading((log) => positions.forget(log, storeId));
       arrivals.tell(storeId);
     },
     close: () => {
@@ -165,15 +164,42 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     file = next;
     reporting(options, () => last !== undefined && last !== "unusable" && last.close());
   };
+  /** Whether the file was damaged, so that a new one is begun. */
+  const leaveAfter = (error: unknown): boolean => {
+    const last = file;
+    file = undefined;
+    let isNew = false;
+    reporting(options, () => {
+      isNew = last !== undefined && last !== "unusable" && last.closeAfter(error);
+      if (!isNew) options.report(error);
+    });
+    return isNew;
+  };
+  /**
+   * The result of work on the file; undefined where there is none, or where it fails, which is reported. Where the file is
+   * damaged, the work is done with a new one.
+   */
+  const using = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
+    for (let files = 0; files < MAX_FILES; files += 1) {
+      try {
+        const requests = opened();
+        return requests && work(requests);
+      } catch (error) {
+        if (!leaveAfter(error)) return undefined;
+      }
+    }
+    return undefined;
+  };
   return {
-    opened,
+    using,
     /** Somebody has deleted or replaced it: the next one begins anew. */
-    leaveDeleted: (): void => {
-      if (file !== undefined && file !== "unusable" && !file.isThere()) leave(undefined);
-    },
+    leaveDeleted: (): void =>
+      reporting(options, () => {
+        if (file !== undefined && file !== "unusable" && !file.isThere()) leave(undefined);
+      }),
     isUnusable: (): boolean => file === "unusable",
     failure: (): string | undefined => {
-      if (options.kept > 0) opened();
+      if (options.kept > 0) using(() => undefined);
       return failure;
     },
     close: (): void => leave("unusable"),

@@ -8,6 +8,7 @@ import {
   lost,
   orDamaged,
   orRefusal,
+  type Connection,
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
@@ -19,7 +20,12 @@ export type CheckedFile = {
   /** `whole`: every page was checked. `head`: it is too large for that. `busy`: it changed under every look. */
   readonly checked: "whole" | "head" | "busy";
   readonly format: number | null;
+  /** How many of its lines cannot be read, where a check counts them; else 0. */
+  readonly unreadable: number;
 };
+
+/** How a file is checked. `countUnreadable`: reads all rows as the program does. Default: rows are not read. */
+export type CheckOptions = OpenOptions & { readonly countUnreadable?: (connection: Connection) => number };
 
 /** Larger files are not checked page by page: in memory they take twice their size, and a check takes 2 ms for a MiB. */
 const MAX_IMAGE_BYTES = 128 * 1024 * 1024;
@@ -34,7 +40,7 @@ const MAX_LOOKS = 20;
  */
 export function checkDatabase(
   path: string,
-  options: OpenOptions,
+  options: CheckOptions,
 ): Outcome<CheckedFile | undefined, FileRefusal> {
   return orRefusal<CheckedFile | undefined>(path, options, () => {
     if (!existsSync(path)) {
@@ -44,19 +50,33 @@ export function checkDatabase(
     const head = inspectHead(path, options.kind);
     if (head !== undefined) return { ok: false, refusal: head };
     const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
-    if (bytes > MAX_IMAGE_BYTES) return accept({ bytes, checked: "head", format: null });
+    if (bytes > MAX_IMAGE_BYTES) return accept({ bytes, checked: "head", format: null, unreadable: 0 });
     const image = readImage(path);
-    if (image === undefined) return accept({ bytes, checked: "busy", format: null });
-    let format: number | null = null;
-    const refusal = orDamaged(path, options.kind, () =>
-      inspectContent(path, options, () => {
+    if (image === undefined) return accept({ bytes, checked: "busy", format: null, unreadable: 0 });
+    let [format, unreadable] = [0, 0];
+    const refusal = orDamaged(path, options.kind, () => {
+      const opened = (): Connection => {
         const connection = openImage(image, options);
         format = formatOf(connection);
         return connection;
-      }),
-    );
-    return refusal === undefined ? accept({ bytes, checked: "whole", format }) : { ok: false, refusal };
+      };
+      const refused = inspectContent(path, options, opened);
+      if (refused === undefined && options.countUnreadable !== undefined)
+        unreadable = inImage(opened(), options.countUnreadable);
+      return refused;
+    });
+    return refusal === undefined
+      ? accept({ bytes, checked: "whole", format, unreadable })
+      : { ok: false, refusal };
   });
+}
+
+function inImage<Value>(connection: Connection, read: (connection: Connection) => Value): Value {
+  try {
+    return read(connection);
+  } finally {
+    connection.close();
+  }
 }
 
 function sizeOf(path: string): number {

@@ -6,7 +6,7 @@ import { isError, accept, type Outcome } from "../../core/outcome.ts";
 import { causeIn, causeOf, misread, readByName } from "./cause.ts";
 import { compileOnce } from "./compile-once.ts";
 import { hasForeignLog, LOG_MARK_DDL, marker, renewMark } from "./log-mark.ts";
-import { failureInVerdict, namedByCode, storageFailure } from "./storage-failure.ts";
+import { failureInVerdict, isSqliteError, namedByCode, storageFailure } from "./storage-failure.ts";
 import type { Cause, StorageFailureCode } from "./storage-failure.ts";
 
 /** SQL that takes a file from one format to the next; runs in one transaction. The first makes the tables. */
@@ -260,7 +260,8 @@ function timed({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.
   return { timeout: BUSY_TIMEOUT_MS, ...(nativeBinding === undefined ? {} : { nativeBinding }) };
 }
 
-function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBinding">): boolean {
+/** Whether SQLite finds every page of a file sound that it opens for this. */
+export function isSoundFile(path: string, options: Pick<OpenOptions, "nativeBinding">): boolean {
   try {
     const connection = new Database(path, { ...timed(options), readonly: true });
     try {
@@ -364,8 +365,10 @@ function orMalformed(
   }
 }
 
+/** Whether an error of a check is about the content of a file: SQLite has many for a header that makes no sense. */
 function isMalformed(error: unknown): boolean {
-  return namedByCode(error)?.failure.code === "database_damaged";
+  const failure = namedByCode(error)?.failure;
+  return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
 /** Opens a database, checks its format and its pages, and closes it. */

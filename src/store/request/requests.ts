@@ -5,6 +5,7 @@ import {
   type LoggedRequest,
   type RequestFilter,
 } from "../../core/request/logged-request.ts";
+import { readRequest } from "../../core/request/read-request.ts";
 import type { Connection } from "../connection/database.ts";
 import { lazily } from "../connection/lazily.ts";
 import { createOrderIndex } from "./order-index.ts";
@@ -61,17 +62,15 @@ UPDATE request_batches SET requests = (
 const HOLDING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
-/** As written; before there were faults of v1 none was. */
-type WrittenRequest = Omit<LoggedRequest, "fault"> & Partial<Pick<LoggedRequest, "fault">>;
-
 /** Positions of a store's requests, without the two that are named. */
 export type Between = { readonly storeId: string; readonly after: number; readonly before: number };
 
 /** Requests of one store that are written together, in the order of their positions. */
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };
 
-/** The requests of each store, the newest ones. */
-export function requestsTable(connection: Connection) {
+/** The requests of each store, the newest ones. `noteUnreadable` is called for each line that is no request. */
+export function requestsTable(connection: Connection, noteUnreadable = (): void => undefined) {
+  const parsed = batchReader(noteUnreadable);
   const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
   // A start must not wait for what only stories of orders need.
   const orders = lazily(() => createOrderIndex(connection, parsed));
@@ -109,7 +108,7 @@ export function requestsTable(connection: Connection) {
     last: (storeId: string): number => last.get(storeId) ?? 0,
 
     /** The newest requests between two positions, newest first. */
-    between: readBetween(connection),
+    between: readBetween(connection, parsed),
 
     /** The request of an id, with its replays. */
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
@@ -142,13 +141,25 @@ function asLines(requests: readonly LoggedRequest[]): string {
   return requests.map((request) => JSON.stringify(request)).join("\n");
 }
 
-/** The requests of a batch that we wrote; with a text, those that hold it as a JSON string. */
-function parsed(batch: string, text: string | null = null): LoggedRequest[] {
-  const [lines, held] = [batch.split("\n"), asHeld(text)];
-  return (held === null ? lines : lines.filter((line) => line.includes(held))).map((line) => {
-    const request = JSON.parse(line) as WrittenRequest;
-    return Object.assign(request, { fault: request.fault ?? null });
-  });
+/** Reads the requests of a batch; with a text, those that hold it as a JSON string. Leaves out lines that are none. */
+function batchReader(noteUnreadable: () => void) {
+  return (batch: string, text: string | null = null): LoggedRequest[] => {
+    const [lines, held] = [batch.split("\n"), asHeld(text)];
+    return (held === null ? lines : lines.filter((line) => line.includes(held))).flatMap((line) => {
+      const request = readRequest(line);
+      if (request === undefined) noteUnreadable();
+      return request ?? [];
+    });
+  };
+}
+
+/** How many lines of a log are no requests. */
+export function countUnreadable(connection: Connection): number {
+  let count = 0;
+  const parsed = batchReader(() => (count += 1));
+  const batches = connection.prepare<[], string>("SELECT requests FROM request_batches").pluck();
+  for (const batch of batches.iterate()) parsed(batch);
+  return count;
 }
 
 type Held = { readonly storeId: string; readonly after: number; readonly holds: string | null };
@@ -171,7 +182,10 @@ function statements(connection: Connection) {
 }
 
 /** A batch has the positions up to its last one: the first that reaches the end of the span is the last that is needed. */
-function readBetween(connection: Connection): (span: Between, limit: number) => LoggedRequest[] {
+function readBetween(
+  connection: Connection,
+  parsed: ReturnType<typeof batchReader>,
+): (span: Between, limit: number) => LoggedRequest[] {
   const batches = lazily(() =>
     connection
       .prepare<Between, string>(
