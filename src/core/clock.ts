@@ -24,6 +24,17 @@ export function setTo(clock: StoreClock, at: number, realNow: number): StoreCloc
   return clock.frozenAt === null ? { offsetMs: at - realNow, frozenAt: null } : { ...clock, frozenAt: at };
 }
 
+/** From the year 0 to 9999: moments that ISO 8601 writes with four digits of a year, and callers can name. */
+const [FIRST_MOMENT, LAST_MOMENT] = [
+  Date.parse("0000-01-01T00:00:00.000Z"),
+  Date.UTC(9999, 11, 31, 23, 59, 59, 999),
+];
+
+/** Whether a clock can show a moment: whole milliseconds, in a year from 0 to 9999. */
+export function isMoment(at: number): boolean {
+  return Number.isInteger(at) && at >= FIRST_MOMENT && at <= LAST_MOMENT;
+}
+
 /** A time as answers and reports show it: ISO 8601, UTC, with milliseconds. */
 export function iso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();

@@ -77,6 +77,11 @@ export function isTestKey(text: string): boolean {
   return digits !== undefined && checksum(secret) === digits;
 }
 
+/** Whether a text can be the last four characters of an API key, which are kept of it. */
+export function isEndOfKey(text: string): boolean {
+  return /^[0-9A-Za-z]{4}$/.test(text);
+}
+
 /** What is wrong with a text as an API key, to follow on what it is; undefined for one that may be a key somewhere. */
 export function keyFault(text: string): string | undefined {
   if (text.startsWith(LIVE_PREFIX) || isTestKey(text)) return undefined;

@@ -77,6 +77,7 @@ async function openOurs(): Promise<{ readonly context: SnapshotContext; readonly
     forgetStore: () => undefined,
     instanceChanged: () => undefined,
     heldBack: () => undefined,
+    targets: { allowedHosts: [], ownPort: 0 },
     wakeStores: () => Promise.resolve(),
   };
   return { context, storeId };

@@ -78,6 +78,7 @@ export async function atSnapshots<Value>(
       world: context.world,
       masterKey: masterKey.value,
       heldBack: (storeId) => holdOfStore({ store, folderHold: undefined }, storeId),
+      targets: { allowedHosts: [], ownPort: 0 },
       wakeStores: () => Promise.resolve(),
       snapshotShelf: snapshotsIn(context.world, folder),
     });

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { PAYMENT_METHODS } from "./checkout.ts";
+import { PAYMENT_METHODS, type Terms } from "./checkout.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { A_SECRET, codePointLength, holdsSecret, printableLiteral } from "../text.ts";
 
@@ -65,6 +65,18 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return accept(parsed.data);
   return refuseIssues(parsed.error.issues, body);
+}
+
+/** Every body that leads to these terms: a price has a description of its own, which the body may have left to it. */
+export function requestsFor(terms: Terms): readonly CreateRequest[] {
+  const { orderId, priceId } = terms;
+  const described = terms.description === null ? {} : { description: terms.description };
+  if (priceId !== null) {
+    const priced = { order_id: orderId, price_id: priceId };
+    return [priced, { ...priced, ...described }];
+  }
+  const { amountMinor: amount_minor, currency, paymentMethod: payment_method } = terms;
+  return [{ order_id: orderId, amount_minor, currency, payment_method, ...described }];
 }
 
 const fields = { ...bySum.shape, ...byPrice.shape };

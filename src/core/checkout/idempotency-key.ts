@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { CheckoutObject } from "./checkout.ts";
 import type { CreateRequest } from "./create-request.ts";
 import { accept, refuse, type Outcome } from "../outcome.ts";
 import { A_SECRET, holdsSecret, printableLiteral } from "../text.ts";
@@ -14,6 +15,12 @@ export type StoredResponse = {
   readonly requestId: string;
   readonly body: string;
 };
+
+/** The paths of creates, to which their keys are bound. */
+export const CREATE_PATHS = {
+  order: "/v1/orders",
+  checkout_session: "/v1/checkout-sessions",
+} as const satisfies Record<CheckoutObject, string>;
 
 const KEY = /^[\x20-\x7e]{8,128}$/;
 

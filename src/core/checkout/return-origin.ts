@@ -92,6 +92,13 @@ export function returnText({ origin, path }: ReturnOrigin): string {
   return `${origin}${path === ROOT_PATH ? "" : path}`;
 }
 
+/** Whether a text is such an address. */
+export function isReturnText(text: string): boolean {
+  const slash = text.indexOf("/", text.indexOf("://") + 3);
+  const [origin, path] = slash < 0 ? [text, ROOT_PATH] : [text.slice(0, slash), text.slice(slash)];
+  return parseReturnOrigin(origin).ok && parseReturnPath(path).ok && returnText({ origin, path }) === text;
+}
+
 /** The origin that a refused text clearly means; undefined if it is ambiguous. */
 export function meantOrigin(text: string): string | undefined {
   const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);

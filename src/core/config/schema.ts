@@ -75,6 +75,9 @@ export const storeName = z
     ),
   );
 
+/** The name of a merchant. */
+export const merchantName = line(1, 64);
+
 /** A text that a parser of the core takes; its refusal is the message. */
 const checked = (parse: (text: string) => Outcome<unknown>) =>
   z.string().check(
@@ -211,7 +214,7 @@ const endpoint = z.strictObject({
 const storeFields = {
   id: givenId,
   name: storeName,
-  merchant: z.optional(z.strictObject({ id: givenId, name: z.optional(line(1, 64)) })),
+  merchant: z.optional(z.strictObject({ id: givenId, name: z.optional(merchantName) })),
   prices: z.optional(z.array(price).check(z.maxLength(MAX_PRICES))),
   capabilities: z.optional(
     z.strictObject({

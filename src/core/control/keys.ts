@@ -4,6 +4,8 @@ import { moment, storeOperation } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
 const scope = z.enum(SCOPES);
+/** What a key may do. */
+export const keyScopes = z.array(scope).check(z.minLength(1), z.maxLength(SCOPES.length));
 const key = z.object({
   keyId: z.uuid(),
   lastFour: z.string(),
@@ -22,7 +24,7 @@ export const keyOperations = {
     path: "/keys",
     summary: "Makes an API key of the store, by default with every scope; no other answer shows it again",
     request: z.strictObject({
-      scopes: z.optional(z.array(scope).check(z.minLength(1), z.maxLength(SCOPES.length))),
+      scopes: z.optional(keyScopes),
     }),
     answer: z.object({
       keyId: z.uuid(),

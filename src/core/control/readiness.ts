@@ -9,7 +9,8 @@ import { drill, underway } from "./drills.ts";
 import { moment, storeOperation, type DomainOf } from "./operation.ts";
 import { nameSchemas } from "./wire-names.ts";
 
-const note = z.string().check(z.minLength(1), z.maxLength(MAX_NOTE_LENGTH));
+/** What a person writes down with an act or a waiver. */
+export const note = z.string().check(z.minLength(1), z.maxLength(MAX_NOTE_LENGTH));
 const act = z.object({
   /** Its place in the audit log. */
   number: z.int().check(z.minimum(1)),
@@ -81,7 +82,8 @@ type OnStore = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], OnOne>;
 const ON_STORE = ADMINISTRATOR_ACTIONS.filter(
   (action): action is OnStore => !ON_ONE.some((one) => one === action),
 );
-const actRequest = z.discriminatedUnion("action", [
+/** An act of an administrator. */
+export const actRequest = z.discriminatedUnion("action", [
   z.strictObject({
     action: z.enum(ON_STORE),
     note: z.optional(note),

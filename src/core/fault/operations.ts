@@ -61,7 +61,7 @@ const fault = z.object({
 export type FaultEntry = DomainOf<typeof fault>;
 
 /** A fault, or a profile, which is all faults of its name. */
-const faultRequest = z.strictObject({
+export const faultRequest = z.strictObject({
   action: z.optional(action),
   profile: z.optional(z.enum(FAULT_PROFILES)),
   match: z.optional(z.partial(z.strictObject(match))),

@@ -48,6 +48,12 @@ export type EndpointNow = Endpoint & { readonly pausedBy: (typeof PAUSED_BY)[num
 /** The reasons of an endpoint that somebody has disabled; any other one is a failure. */
 export const DISABLED_BY_HAND = { off: "it was switched off", removed: "it was removed" } as const;
 
+/** The reasons of an endpoint that its receiver's answers have disabled (decision 13). */
+export const DISABLED_BY_ANSWERS = {
+  gone: "it answered 410 Gone",
+  hopeless: "no delivery succeeded for 120 hours",
+} as const;
+
 /** The reason of an endpoint whose `checkout listen` is not there. */
 export const LISTENER_AWAY = "its listener went away";
 
@@ -61,6 +67,13 @@ export function endpointNow(endpoint: Endpoint, heldBy: string | undefined): End
   if (state !== "paused") return { ...endpoint, pausedBy: null };
   const pausedBy = reason === LISTENER_AWAY ? "listener" : "request";
   return { ...endpoint, reason: reason ?? "it was paused by request", pausedBy };
+}
+
+/** Whether an endpoint can have a state with this reason. */
+export function isReasonOf(state: EndpointState, reason: string | null): boolean {
+  if (state === "enabled") return reason === null;
+  if (state === "paused") return reason === null || reason === LISTENER_AWAY;
+  return [DISABLED_BY_HAND.off, ...Object.values(DISABLED_BY_ANSWERS)].some((one) => one === reason);
 }
 
 /** Whether an event type matches an endpoint's patterns. */

@@ -9,7 +9,7 @@ import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { storeNow } from "../../core/clock.ts";
 import { parseAuthorization, refuseUnknownKey, requireScope, type Scope } from "../../core/credential.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
-import { parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
+import { CREATE_PATHS, parseIdempotencyKey } from "../../core/checkout/idempotency-key.ts";
 import { parseStrictJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { A_SECRET, isUuid, printableLiteral } from "../../core/text.ts";
@@ -49,8 +49,8 @@ export type ApiContext = ServiceContext &
  * credential, rate, scope, content; the verbs do the rest inside their transaction.
  */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
-  creates("/v1/orders", "order", "orders:write"),
-  creates("/v1/checkout-sessions", "checkout_session", "checkout_sessions:write"),
+  creates(CREATE_PATHS.order, "order", "orders:write"),
+  creates(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
   {
     methods: ["GET"],
     path: "/v1/checkout-sessions/{session_id}",

@@ -9,7 +9,7 @@ export type OriginOfStore = { readonly storeId: string; readonly origin: string 
 export type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 /** Maximum number of return origins of one store. */
-const MAX_RETURN_ORIGINS = 20;
+export const MAX_RETURN_ORIGINS = 20;
 
 /** Where the customers of a store may be sent back to, oldest first (decision 19). */
 export function listReturnOrigins({ store }: ServiceContext, storeId: string): ReturnOrigin[] {

@@ -15,7 +15,7 @@ export type FaultsContext = ServiceContext & {
 };
 
 /** Maximum number of faults of a store: every request looks at all of them. */
-const MAX_FAULTS = 100;
+export const MAX_FAULTS = 100;
 const SEED_BYTES = 8;
 
 /**

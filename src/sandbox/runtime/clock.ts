@@ -1,5 +1,5 @@
-import { freeze, REAL_CLOCK, setTo, storeNow, type StoreClock } from "../../core/clock.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
+import { freeze, isMoment, REAL_CLOCK, setTo, storeNow, type StoreClock } from "../../core/clock.ts";
+import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { Dispatched } from "../webhook/delivery-steps.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { settleDue, type Move } from "../checkout/payments.ts";
@@ -37,7 +37,8 @@ export type ClockContext = ServiceContext & {
 
 /**
  * Moves a store's clock. Going forward does everything that is due on the way, each thing at its own time, and sends
- * due deliveries, before it returns. Going back undoes nothing. Refuses with `not_found` if there is no such store.
+ * due deliveries, before it returns. Going back undoes nothing. Refuses with `not_found` if there is no such store, and with
+ * `invalid_parameter` a time beyond the year 9999.
  */
 export function moveClock(
   context: ClockContext,
@@ -65,6 +66,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   const before = store.clocks.of(storeId) ?? REAL_CLOCK;
   const after = moved(before, act, realNow);
   const now = storeNow(after, realNow);
+  if (!isMoment(now)) return refuse("invalid_parameter", "a clock goes no further than the years 0 to 9999");
   const fired: Move[] = [];
   let reached = storeNow(before, realNow);
   for (let arrived = act.action === "show"; !arrived;) {

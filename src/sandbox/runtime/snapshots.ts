@@ -1,10 +1,12 @@
 import { accept, refuse, type Outcome, type Refusal } from "../../core/outcome.ts";
 import { NONCE_BYTES, openSecret, sealSecret, type SealedSecret } from "../../core/sealed-secret.ts";
 import { SNAPSHOT_KEY_BYTES, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
+import type { TargetPolicy } from "../../core/webhook/target.ts";
 import type { SnapshotImage } from "../../store/snapshot/image.ts";
 import { SnapshotConflict, SnapshotDamage } from "../../store/snapshot/snapshots.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
+import { judgeRows } from "../snapshot/judge.ts";
 import type { ErasedStore, ErasureContext } from "./erase.ts";
 
 /** What taking and restoring snapshots needs: the tables, the key of their secrets, and what is told of new rows. */
@@ -15,6 +17,8 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   >;
   readonly world: Pick<World, "now" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
+  /** Where this sandbox may send to. */
+  readonly targets: TargetPolicy;
   /** Why nothing is delivered from a store; undefined if all is. */
   readonly heldBack: (storeId: string) => string | undefined;
   /** Does what is due in these stores, and sends what is due from them. */
@@ -46,7 +50,7 @@ export function takeSnapshot(
  * Puts the stores of a snapshot in the place of those that are here, in one transaction, after the requests of these
  * stores have ended: one store, which is made if it is not here, or all, and then no other store is left. `as_taken`:
  * what the snapshot holds. What is due in a snapshot that another sandbox took, or somebody changed, is held back unless it
- * is adopted (decision 95). Refuses with `invalid_parameter` what is no snapshot or a newer one's, and with
+ * is adopted, and each of its rows has to be one that an act would have written (decision 95). Refuses with `invalid_parameter` what is no snapshot or a newer one's, and with
  * `state_conflict` what is not in it, what another store here has already, or while requests of a store stay open.
  */
 export async function restoreSnapshot(
@@ -63,6 +67,9 @@ export async function restoreSnapshot(
     if (!chosen.ok) return chosen;
     const { store, masterKey } = context;
     const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
+    const rules = { now: context.world.now(), targets: context.targets };
+    const broken = isOwn ? undefined : judgeRows(image, rules);
+    if (broken !== undefined) return unfit(`a row of it breaks a rule: ${broken}`);
     // What an own one held back is held back again.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosen.value, hold });

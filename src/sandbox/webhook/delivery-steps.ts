@@ -11,7 +11,7 @@ import {
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
 import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
-import { LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { DISABLED_BY_ANSWERS, LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { parseRetryAfter } from "../../core/retry-after.ts";
 import type { DeliveryFault } from "../../core/fault/fault.ts";
 import type { Delivery, NextDelivery } from "../../store/webhook/deliveries.ts";
@@ -345,14 +345,13 @@ function judgeEndpoint(
 ): void {
   const { endpoint, taken, gone } = said;
   if (endpoint.state !== "enabled") return;
-  if (gone) return store.endpoints.setState(endpoint.id, "disabled", "it answered 410 Gone");
+  if (gone) return store.endpoints.setState(endpoint.id, "disabled", DISABLED_BY_ANSWERS.gone);
   if (taken) {
     if (endpoint.failingSince !== null) store.endpoints.setFailingSince(endpoint.id, null);
     return;
   }
   const since = endpoint.failingSince ?? now;
-  if (isHopeless(since, now))
-    store.endpoints.setState(endpoint.id, "disabled", "no delivery succeeded for 120 hours");
+  if (isHopeless(since, now)) store.endpoints.setState(endpoint.id, "disabled", DISABLED_BY_ANSWERS.hopeless);
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 

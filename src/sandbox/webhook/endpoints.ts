@@ -34,7 +34,7 @@ export type EndpointsContext = ServiceContext &
 export type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
 /** Maximum number of endpoints of a store. */
-const MAX_ENDPOINTS = 20;
+export const MAX_ENDPOINTS = 20;
 
 /** Maximum number of events that a listener can ask for again. */
 const MAX_REPLAYED = 100_000;

@@ -22,7 +22,14 @@ import {
 import { isSqliteError, namedByCode } from "../connection/storage-failure.ts";
 import { INSTANCE_DDL } from "../instance.ts";
 import { SANDBOX_FILE } from "../schema.ts";
-import { crossesStores } from "./rows.ts";
+import {
+  copiedTables,
+  crossesStores,
+  readRows,
+  strayDelivery,
+  type CopiedTable,
+  type NamedRow,
+} from "./rows.ts";
 
 /**
  * The kind of a snapshot: "ckSN" in its header. It has the tables and the formats of `sandbox.db`, and is not taken for
@@ -44,6 +51,12 @@ export type SnapshotImage = SnapshotFacts & {
   /** What its signing secrets are sealed with. */
   readonly key: Uint8Array;
   readonly storeIds: readonly string[];
+  /** The tables whose rows are copied. */
+  readonly tables: () => readonly CopiedTable[];
+  /** The rows of such a table, in the order of `readRows`. */
+  readonly rows: (table: CopiedTable) => Iterable<NamedRow>;
+  /** The id of a delivery that is not of its event; undefined where there is none. */
+  readonly strayDelivery: () => string | undefined;
 };
 
 /** Which kind of file, and the addon to open it with. */
@@ -173,7 +186,15 @@ function checkImage(
   // All rows of one store cannot refer to another one.
   if (storeIds.length > 1 && crossesStores(connection))
     return damaged("rows of one store refer to those of another");
-  return accept({ ...about, format, connection, storeIds });
+  return accept({
+    ...about,
+    format,
+    connection,
+    storeIds,
+    tables: () => copiedTables(connection),
+    rows: (table) => readRows(connection, table),
+    strayDelivery: () => strayDelivery(connection),
+  });
 }
 
 function templateOf(options: ImageOptions, format: number): Template {

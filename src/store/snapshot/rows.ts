@@ -6,6 +6,8 @@ import type { Connection } from "../connection/database.ts";
 export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly string[];
+  /** The columns of its primary key. */
+  readonly key: readonly string[];
   /** Whether its rows have an order of their own: that in which they were made. */
   readonly isOrdered: boolean;
   /** The place of the column that numbers the rows of all stores; undefined where there is none. */
@@ -71,6 +73,10 @@ export function copiedTables(connection: Connection): readonly CopiedTable[] {
       return {
         name,
         columns: columns.map((column) => column.name),
+        key: columns
+          .filter(({ pk }) => pk > 0)
+          .toSorted((left, right) => left.pk - right.pk)
+          .map((column) => column.name),
         isOrdered: wr === 0,
         position: numbered >= 0 && isAlone ? numbered : undefined,
       };
@@ -114,6 +120,38 @@ export function selectRows(
   const order = isOrdered ? "ORDER BY rowid" : "";
   const select = statementOf(connection, `SELECT ${columns.join(", ")} FROM ${name} ${where} ${order}`);
   return select.raw().iterate(...(of === "all" ? [] : [of.storeId]));
+}
+
+/** The order in which rows are read, where that is not their key's: those of a checkout come together. */
+const READ_BY: ReadonlyMap<string, string> = new Map(
+  Object.entries({ events: "checkout_id, sequence", idempotency_keys: "checkout_id, key" }),
+);
+
+/** A row under the names of its columns. */
+export type NamedRow = Readonly<Record<string, unknown>>;
+
+/** Reads the rows of a table that would be copied, of all stores, by their key or their checkout. */
+export function readRows(
+  connection: Connection,
+  { name, columns, key }: Pick<CopiedTable, "name" | "columns" | "key">,
+): IterableIterator<NamedRow> {
+  const kept = KEPT.get(name);
+  const where = kept === undefined ? "" : `WHERE ${kept}`;
+  const order = READ_BY.get(name) ?? key.join(", ");
+  return connection
+    .prepare<[], NamedRow>(`SELECT ${columns.join(", ")} FROM ${name} ${where} ORDER BY ${order}`)
+    .iterate();
+}
+
+/** The delivery of an event that says another checkout, or another place among its events, than the event does. */
+export function strayDelivery(connection: Connection): string | undefined {
+  return connection
+    .prepare<[], string>(
+      `SELECT deliveries.id FROM deliveries JOIN events ON events.id = event_id
+       WHERE deliveries.checkout_id IS NOT events.checkout_id OR deliveries.sequence <> events.sequence LIMIT 1`,
+    )
+    .pluck()
+    .get();
 }
 
 /** Adds rows as they are; those of a merchant that is there already are left out. */

@@ -1,0 +1,150 @@
+import { MAX_CHECKOUT_LIFETIME_MS, type Checkout, type Status } from "../checkout/checkout.ts";
+import { requestsFor } from "../checkout/create-request.ts";
+import { recordEvent, recordTestEvent, type CheckoutEvent } from "../checkout/event.ts";
+import { CREATE_PATHS, fingerprint, type StoredResponse } from "../checkout/idempotency-key.ts";
+import { advance, type Attempt, type AttemptResult, type Command } from "../checkout/payment.ts";
+import { settlementOf, type PayOutcome } from "../checkout/reserved-order-id.ts";
+import { checkoutJson, successBody } from "../checkout/wire.ts";
+import { parsePublicUrl } from "../network/public-url.ts";
+
+/** An event as a snapshot has it. */
+export type KeptEvent = Omit<CheckoutEvent, "type" | "checkoutId"> & { readonly type: string };
+
+/** A checkout of a snapshot, with all rows that belong to it; attempts and events in their order. */
+export type KeptStory = {
+  readonly checkout: Checkout;
+  readonly attempts: readonly Attempt[];
+  readonly events: readonly KeptEvent[];
+  readonly keys: readonly (StoredResponse & { readonly createdAt: number })[];
+  readonly lateResults: readonly { readonly attempt: number; readonly result: AttemptResult }[];
+  readonly settlements: readonly { readonly dueAt: number; readonly outcome: PayOutcome }[];
+};
+
+/** What no sandbox would have written: the table, and the rule that a row of it breaks. */
+export type StoryFault = { readonly table: string; readonly said: string };
+
+/**
+ * Does once more, with the functions of the verbs, what a checkout of a snapshot says has happened to it, and compares its
+ * rows with what comes of that. Undefined where they are the same; else what is not.
+ */
+export function storyFault(story: KeptStory): StoryFault | undefined {
+  const { checkout } = story;
+  const { id, createdAt, expiresAt } = checkout;
+  const lifetime = expiresAt - createdAt;
+  if (lifetime < 1 || lifetime > MAX_CHECKOUT_LIFETIME_MS)
+    return {
+      table: "checkouts",
+      said: `${id} can be paid for ${lifetime} ms, and at most 24 hours are possible`,
+    };
+  const path = pathOf(story);
+  if (path === undefined)
+    return {
+      table: "attempts",
+      said: `those of checkout ${id} do not lead to its status ${checkout.status}`,
+    };
+  return eventsFault(story, path) ?? keysFault(story) ?? othersFault(story);
+}
+
+/** The event of no checkout is a test; undefined where it is one. */
+export function testEventFault({ id, storeId, createdAt, ...event }: KeptEvent): string | undefined {
+  const made = recordTestEvent({ id, storeId }, createdAt);
+  return isSameEvent(made, event) ? undefined : `${id} belongs to no checkout, and is no webhook.test event`;
+}
+
+/** The statuses that the attempts lead through, by the table of states; undefined where they lead elsewhere. */
+function pathOf({ checkout, attempts }: KeptStory): readonly Status[] | undefined {
+  let now: Checkout = { ...checkout, status: "created" };
+  const path: Status[] = [now.status];
+  const done: Attempt[] = [];
+  const act = (command: Command, at: number): boolean => {
+    const decided = advance({ checkout: now, attempts: done }, command, at);
+    if (!decided.ok) return false;
+    const { status, attempt } = decided.value;
+    if (attempt !== null) done[attempt.number - 1] = attempt;
+    if (status !== now.status) path.push(status);
+    now = { ...now, status };
+    return true;
+  };
+  for (const { number, startedAt, outcome, finishedAt } of attempts) {
+    if (!act({ kind: "start" }, startedAt)) return undefined;
+    if (outcome === null || outcome === "abandoned" || finishedAt === null) continue;
+    if (!act({ kind: "finish", attempt: number, result: outcome }, finishedAt)) return undefined;
+  }
+  const endedAt = attempts.at(-1)?.finishedAt ?? checkout.createdAt;
+  const isEnded =
+    (checkout.status !== "cancelled" || act({ kind: "cancel" }, endedAt)) &&
+    (checkout.status !== "expired" || act({ kind: "expire" }, checkout.expiresAt));
+  const isSame = JSON.stringify(done) === JSON.stringify(attempts) && now.status === checkout.status;
+  return isEnded && isSame ? path : undefined;
+}
+
+/** Each status has its event, with the bytes that are made of it; the first one is as old as the checkout. */
+function eventsFault({ checkout, events }: KeptStory, path: readonly Status[]): StoryFault | undefined {
+  const table = "events";
+  if (events.length !== path.length)
+    return {
+      table,
+      said: `checkout ${checkout.id} has ${events.length}, and went through ${path.join(", ")}`,
+    };
+  for (const [at, { id, createdAt, ...event }] of events.entries()) {
+    const moved = { ...checkout, status: path[at] ?? checkout.status };
+    const json = jsonIn(event.body, moved);
+    const previousStatus = path[at - 1] ?? null;
+    const input = { id, checkout: moved, previousStatus, sequence: at + 1, checkoutJson: json ?? "" };
+    const made = recordEvent(input, createdAt);
+    const isFirst = at > 0 || createdAt === checkout.createdAt;
+    if (json === undefined || !isFirst || !isSameEvent(made, event))
+      return { table, said: `${id} is not the event ${made.type} of its checkout ${checkout.id}` };
+  }
+  return undefined;
+}
+
+function isSameEvent(
+  made: Pick<KeptEvent, "type" | "sequence" | "body">,
+  { type, sequence, body }: Pick<KeptEvent, "type" | "sequence" | "body">,
+): boolean {
+  return made.type === type && made.sequence === sequence && made.body === body;
+}
+
+/** The answer of a create is that of its checkout, and its fingerprint that of a body that makes one. */
+function keysFault({ checkout, keys }: KeptStory): StoryFault | undefined {
+  const table = "idempotency_keys";
+  const created = { ...checkout, status: "created" } as const;
+  for (const { requestId, body, fingerprint: digest, createdAt } of keys) {
+    const json = jsonIn(body, created);
+    if (json === undefined || successBody(requestId, json) !== body || createdAt !== checkout.createdAt)
+      return { table, said: `the answer to ${requestId} is not that of a create of checkout ${checkout.id}` };
+    const path = CREATE_PATHS[checkout.object];
+    if (!requestsFor(checkout).some((request) => fingerprint(path, request) === digest))
+      return {
+        table,
+        said: `the fingerprint of ${requestId} is not that of a create of checkout ${checkout.id}`,
+      };
+  }
+  return undefined;
+}
+
+function othersFault({ checkout, attempts, lateResults, settlements }: KeptStory): StoryFault | undefined {
+  const { id } = checkout;
+  for (const { attempt, result } of lateResults) {
+    const decided = advance({ checkout, attempts }, { kind: "finish", attempt, result }, checkout.expiresAt);
+    if (!decided.ok || decided.value.late === null)
+      return {
+        table: "late_results",
+        said: `${result} did not come too late for attempt ${attempt} of ${id}`,
+      };
+  }
+  const due = settlementOf(checkout);
+  const isStrange = settlements.some(({ dueAt, outcome }) => dueAt !== due?.dueAt || outcome !== due.outcome);
+  return isStrange ? { table: "settlements", said: `checkout ${id} does not settle itself so` } : undefined;
+}
+
+/** The bytes of a checkout as these bytes should have them: with the address of a sandbox that they name. */
+function jsonIn(body: string, checkout: Checkout): string | undefined {
+  const start = body.lastIndexOf(URL_FIELD) + URL_FIELD.length;
+  const origin = body.slice(start, body.indexOf(`/pay/${checkout.id}"`, start));
+  const read = parsePublicUrl(origin);
+  return read.ok && read.value === origin ? checkoutJson(checkout, origin) : undefined;
+}
+
+const URL_FIELD = '"checkout_url":"';

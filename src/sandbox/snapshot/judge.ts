@@ -1,0 +1,113 @@
+import { printableLiteral } from "../../core/text.ts";
+import type { SnapshotImage } from "../../store/snapshot/image.ts";
+import type { CopiedTable, NamedRow } from "../../store/snapshot/rows.ts";
+import { COLUMN_RULES } from "../../core/snapshot/columns.ts";
+import { ROW_LIMITS, ROW_RULES, type RuleContext } from "./row-rules.ts";
+import { judgeDeliveries, judgeStories, type RowReader } from "./stories.ts";
+
+/** The tables that are read with the checkouts or deliveries that they belong to. */
+const OF_STORIES: ReadonlySet<string> = new Set([
+  "checkouts",
+  "attempts",
+  "events",
+  "idempotency_keys",
+  "late_results",
+  "settlements",
+  "page_views",
+  "deliveries",
+  "delivery_attempts",
+]);
+
+/**
+ * Judges every row of a snapshot that somebody else made, by the rules of the acts that write such rows (decision 95),
+ * before one of them is copied. Returns table, row and rule of the first that breaks one; undefined where none does.
+ */
+export function judgeRows(image: SnapshotImage, context: Omit<RuleContext, "key">): string | undefined {
+  const tables = new Map(image.tables().map((table) => [table.name, table]));
+  const rules = { ...context, key: image.key };
+  const reading: Generator<NamedRow>[] = [];
+  const read: RowReader = (name) => {
+    const rows = judgedRows(image, tableOf(tables, name), rules);
+    reading.push(rows);
+    return rows;
+  };
+  try {
+    for (const name of tables.keys()) if (!OF_STORIES.has(name)) readAll(read(name));
+    const stray = image.strayDelivery();
+    if (stray !== undefined) return `deliveries: ${stray} is not of the checkout of its event`;
+    const secrets = tableOf(tables, "signing_secrets");
+    return judgeStories(read) ?? judgeDeliveries(read) ?? secretFault(image, secrets);
+  } catch (error) {
+    if (error instanceof BrokenRule) return error.message;
+    throw error;
+  } finally {
+    // A table that was not read to its end would keep the image open.
+    for (const rows of reading) rows.return(undefined);
+  }
+}
+
+function readAll(rows: Iterator<NamedRow>): void {
+  while (rows.next().done !== true) continue;
+}
+
+/** A row breaks a rule while rows are read: nothing after it is looked at. */
+class BrokenRule extends Error {
+  override readonly name = "BrokenRule";
+}
+
+/** Reads the rows of a table, and throws at the first that breaks a rule of its own. */
+function* judgedRows(image: SnapshotImage, table: CopiedTable, rules: RuleContext): Generator<NamedRow> {
+  const columns = columnRulesOf(table);
+  const rowRule = ROW_RULES[table.name];
+  const limits = ROW_LIMITS[table.name] ?? [];
+  const counts = new Map<string, number>();
+  for (const row of image.rows(table)) {
+    const broken = (said: string): BrokenRule =>
+      new BrokenRule(`${table.name}, row ${nameOf(table, row)}, ${said}`);
+    for (const [column, rule] of columns) {
+      const said = rule(row[column]);
+      if (said !== undefined) throw broken(`${column}: ${said}`);
+    }
+    const said = rowRule?.(row, rules);
+    if (said !== undefined) throw broken(said);
+    for (const { most, of } of limits) {
+      const what = of(row);
+      if (what === undefined) continue;
+      const name = `${String(row["store_id"])} ${what}`;
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      if (count > most) throw broken(`store_id: a store has at most ${most} ${what}`);
+    }
+    yield row;
+  }
+}
+
+/** The rules of a table's columns: a column that has none cannot be restored. */
+function columnRulesOf({ name, columns }: CopiedTable) {
+  const rules = COLUMN_RULES[name] ?? {};
+  return columns.map((column) => {
+    const rule = rules[column];
+    if (rule === undefined) throw new Error(`no rule says what ${name}.${column} of a snapshot may be`);
+    return [column, rule] as const;
+  });
+}
+
+/** A row by its key, as a message names it. */
+function nameOf({ key }: CopiedTable, row: NamedRow): string {
+  return key.map((column) => printableLiteral(row[column])).join(" ");
+}
+
+/** Every store has a secret that its webhooks are signed with. */
+function secretFault(image: SnapshotImage, table: CopiedTable): string | undefined {
+  const signing = new Set<unknown>();
+  for (const { store_id: storeId, endpoint_id: endpointId, retired_at: retiredAt } of image.rows(table))
+    if (endpointId === null && retiredAt === null) signing.add(storeId);
+  const bare = image.storeIds.find((storeId) => !signing.has(storeId));
+  return bare && `signing_secrets: store ${bare} has none that is in force`;
+}
+
+function tableOf(tables: ReadonlyMap<string, CopiedTable>, name: string): CopiedTable {
+  const table = tables.get(name);
+  if (table === undefined) throw new Error(`a snapshot has no table ${name}`);
+  return table;
+}

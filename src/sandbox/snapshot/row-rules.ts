@@ -1,0 +1,144 @@
+import { MAX_PRICES } from "../../core/checkout/price.ts";
+import { isMoment, iso, storeNow } from "../../core/clock.ts";
+import { price } from "../../core/config/schema.ts";
+import { actRequest, note } from "../../core/control/readiness.ts";
+import { faultRequest } from "../../core/fault/operations.ts";
+import { termsOf } from "../../core/fault/terms.ts";
+import { isSigningSecret, openSecret } from "../../core/sealed-secret.ts";
+import { isReasonOf, type EndpointState } from "../../core/webhook/endpoint.ts";
+import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import type { NamedRow } from "../../store/snapshot/rows.ts";
+import { MAX_RETURN_ORIGINS } from "../checkout/return-origins.ts";
+import { MAX_FAULTS } from "../fault/faults.ts";
+import { MAX_ENDPOINTS } from "../webhook/endpoints.ts";
+
+/** What rows are judged by beside themselves. */
+export type RuleContext = {
+  /** Real time, in milliseconds. */
+  readonly now: number;
+  /** Where this sandbox may send to. */
+  readonly targets: TargetPolicy;
+  /** The key that the secrets of the snapshot are sealed with. */
+  readonly key: Uint8Array;
+};
+
+/** What a row is not, whose columns are right one by one; undefined where an act would have written it. */
+export type RowRule = (row: NamedRow, context: RuleContext) => string | undefined;
+
+/** The rules of the columns of a row together, by the functions that the acts call. */
+export const ROW_RULES: Readonly<Record<string, RowRule>> = {
+  stores: ({ clock_offset: offset }, { now }) =>
+    isMoment(storeNow({ offsetMs: Number(offset), frozenAt: null }, now))
+      ? undefined
+      : "clock_offset: the clock is beyond the years 0 to 9999",
+  capabilities: ({ kind, name }) =>
+    said("name", (kind === "currency" ? price.shape.currency : price.shape.paymentMethod).safeParse(name)),
+  endpoints: (row, { targets }) => {
+    const [state, reason] = [row["state"] as EndpointState, row["reason"] as string | null];
+    if (!isReasonOf(state, reason)) return `reason: none of those that an endpoint is ${state} for`;
+    if (row["removed_at"] !== null) return undefined;
+    const target = parseTarget(String(row["url"]), targets);
+    return target.ok ? undefined : `url: ${target.refusal.message}`;
+  },
+  signing_secrets: (row, { key }) => {
+    const sealed = {
+      id: String(row["id"]),
+      storeId: String(row["store_id"]),
+      nonce: row["nonce"] as Uint8Array,
+      sealed: row["sealed"] as Uint8Array,
+    };
+    const secret = openSecret(sealed, key);
+    if (secret === undefined) return "sealed: the key of the snapshot does not open it";
+    return isSigningSecret(secret) ? undefined : "sealed: it holds no signing secret";
+  },
+  deliveries: ({ cause, in_order: inOrder }) =>
+    inOrder === 1 && cause !== "event" ? `in_order: a ${String(cause)} waits for no other event` : undefined,
+  faults: faultRule,
+  admin_acts: ({ action, subject, note: text }) => {
+    const noted = text === null ? {} : { note: text };
+    if (action !== "request_production")
+      return said(
+        "act",
+        actRequest.safeParse({ action, ...noted, ...(subject === null ? {} : { subject }) }),
+      );
+    if (subject !== null) return "subject: a request for production has none";
+    return text === null ? undefined : said("note", note.safeParse(text));
+  },
+  drills: ({ passed, steps }) => {
+    const each = JSON.parse(String(steps)) as readonly { readonly passed: boolean }[];
+    return each.every((step) => step.passed) === (passed === 1)
+      ? undefined
+      : "passed: its steps say otherwise";
+  },
+};
+
+/** Which rows of a store are counted together, and how many of them the acts allow. */
+export type RowLimit = { readonly most: number; readonly of: (row: NamedRow) => string | undefined };
+
+/** How many rows a store may have. */
+export const ROW_LIMITS: Readonly<Record<string, readonly RowLimit[]>> = {
+  endpoints: [
+    { most: MAX_ENDPOINTS, of: (row) => (isLive(row, "url") ? "endpoints" : undefined) },
+    { most: 1, of: (row) => (isLive(row, "url") ? `endpoints of ${String(row["url"])}` : undefined) },
+    { most: 1, of: (row) => (isLive(row, "listener") ? "listeners" : undefined) },
+  ],
+  prices: [{ most: MAX_PRICES, of: () => "prices" }],
+  return_origins: [{ most: MAX_RETURN_ORIGINS, of: () => "return origins" }],
+  faults: [{ most: MAX_FAULTS, of: () => "faults" }],
+};
+
+function isLive({ kind, removed_at: removedAt }: NamedRow, wanted: string): boolean {
+  return kind === wanted && removedAt === null;
+}
+
+/** Asks for the fault once more, by the operation that adds one: all that it says has to come of that. */
+function faultRule(row: NamedRow): string | undefined {
+  const asked = faultRequest.safeParse({
+    action: row["action"],
+    match: given({
+      method: row["method"],
+      path: row["path"],
+      eventType: row["event_type"],
+      eventId: row["event_id"],
+      endpointId: row["endpoint_id"],
+      orderId: row["order_id"],
+      nth: row["nth"],
+      probability: row["probability"],
+    }),
+    ...given({
+      status: row["status"],
+      latencyMs: row["latency_ms"],
+      retryAfterS: row["retry_after_s"],
+      times: row["times"],
+      until: row["until"] === null ? null : iso(Number(row["until"])),
+      seed: row["seed"],
+    }),
+  });
+  if (!asked.success) return said("fault", asked);
+  const terms = termsOf(asked.data);
+  if (!terms.ok) return terms.refusal.message;
+  const [made] = terms.value;
+  const isSame =
+    made !== undefined &&
+    made.status === row["status"] &&
+    made.latencyMs === row["latency_ms"] &&
+    made.retryAfterS === row["retry_after_s"] &&
+    made.times === row["times"];
+  return isSame ? undefined : `fault: ${String(row["action"])} lacks what it needs`;
+}
+
+/** The fields that are said; null stands for one that is not. */
+function given(fields: NamedRow): NamedRow {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+type Parsed = {
+  readonly error?: {
+    readonly issues: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[];
+  };
+};
+
+function said(what: string, { error }: Parsed): string | undefined {
+  const [issue] = error?.issues ?? [];
+  return issue && `${[what, ...issue.path].map(String).join(".")}: ${issue.message}`;
+}
