@@ -328,6 +328,12 @@ test("beside a public URL there is a portal only under another name, and else no
     expect.stringMatching(/; Path=\/portal; HttpOnly; SameSite=Strict; Secure$/),
   ]);
   expect((await load(sandbox, "/portal/sign-in", { Host: "pay.example" })).status).toBe(403);
+  const page = await load(sandbox, "/portal/sign-in", { Host: "portal.example" });
+  const assets = [...String(page.body).matchAll(/(?:href|src)="([^"]*\.(?:css|js)[^"]*)"/g)];
+  expect(assets.length).toBeGreaterThan(1);
+  for (const [, path = ""] of assets)
+    for (const Host of ["portal.example", path.startsWith("/assets/") ? "pay.example" : "portal.example"])
+      expect([Host, path, (await load(sandbox, path, { Host })).status]).toEqual([Host, path, 200]);
   const { status } = await sandbox.request({ path: "/pay/x", headers: { Host: "portal.example" } });
   expect(status).toBe(403);
   for (const shared of ["https://pay.example", "http://pay.example:8080"]) {

@@ -15,8 +15,8 @@ import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 /** What the handlers of all areas need. */
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext;
 
-/** Who an area is for: merchants and their payers, or whoever runs the sandbox. Each has its own allowed names. */
-type Audience = "merchant" | "control" | "portal";
+/** Who an area is for: merchants and their payers, whoever runs the sandbox, or the pages of both. Each has its own allowed names. */
+type Audience = "merchant" | "control" | "portal" | "browser";
 
 /** The names that each audience may call the server by: at its loopback addresses, and at those of other machines. */
 export type HostsOf = Readonly<
@@ -81,7 +81,7 @@ export const AREAS: readonly MountedArea[] = [
   mount("/v1/", "merchant", () => V1),
   mount(CONTROL_PREFIX, "control", control),
   mount("/pay/", "merchant", pages),
-  mount("/assets/", "merchant", pages),
+  mount("/assets/", "browser", pages),
   mount("/portal", "portal", portal),
   REST_AREA,
 ];

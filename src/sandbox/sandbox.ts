@@ -233,9 +233,15 @@ function hostsOf(options: SandboxOptions): HostsOf {
   const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...known] });
   const control = { flag: "--allow-control-host", added: allowControlHosts };
   const portal = { flag: "--portal-url", added: publicHosts(portalUrl) };
+  // Styles and scripts, which both kinds of pages load.
+  const browser = allowedHosts(port, {
+    flag: "--allow-host",
+    added: [...allowHosts, ...known, ...publicHosts(portalUrl)],
+  });
   const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
     merchant: { here: merchant, outside: merchant },
+    browser: { here: browser, outside: browser },
     // Anybody can write a loopback name into a Host: from outside it opens nothing.
     control: { here: allowedHosts(port, control), outside: allowedHosts(port, { ...control, own: [] }) },
     // Where there is no portal, its address answers 404 under every name.
@@ -252,7 +258,8 @@ function publicHosts(publicUrl: string | undefined): string[] {
 
 /** What its own tools ask would hide what the merchant's program does; a failure there is in the log of failures. */
 function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): boolean {
-  return unlogged !== true && areaOf(request).audience === "merchant";
+  const { audience } = areaOf(request);
+  return unlogged !== true && (audience === "merchant" || audience === "browser");
 }
 
 /** The log entry of an answered request, without tokens that the environment has set. */
