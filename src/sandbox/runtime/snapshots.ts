@@ -59,14 +59,14 @@ export async function restoreSnapshot(
   bytes: Uint8Array,
   { adopt = false }: { readonly adopt?: boolean | undefined } = {},
 ): Promise<Outcome<Restored>> {
-  const opened = context.store.snapshots.open(bytes);
+  const { store, masterKey } = context;
+  const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
+  const opened = store.snapshots.open(bytes, isOwn);
   if (!opened.ok) return unfit(opened.refusal.message);
   const image = opened.value;
   try {
     const chosen = chooseStores(image, scope);
     if (!chosen.ok) return chosen;
-    const { store, masterKey } = context;
-    const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
     const rules = { now: context.world.now(), targets: context.targets };
     const broken = isOwn ? undefined : judgeRows(image, rules);
     if (broken !== undefined) return unfit(`a row of it breaks a rule: ${broken}`);

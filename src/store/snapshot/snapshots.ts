@@ -72,9 +72,9 @@ export function snapshotsTable(connection: Connection, options: Options) {
     /** Whether the sandbox of this origin took a snapshot, and nobody has changed it since. */
     isOwn: hasOrigin,
 
-    /** Opens and checks a snapshot; to be closed by who opens it. */
-    open: (bytes: Uint8Array): Outcome<SnapshotImage, SnapshotRefusal> =>
-      openImage(bytes, { ...options, kind: SNAPSHOT_FILE }),
+    /** Opens and checks a snapshot, less of one that `isOwn`; to be closed by who opens it. */
+    open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, SnapshotRefusal> =>
+      openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
     /**
      * Replaces stores, or all of them, by those of a snapshot; within a write. Throws `SnapshotConflict` where another
