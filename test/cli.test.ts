@@ -710,10 +710,15 @@ test("a damaged state folder is refused with the remedy, and a lost credential i
   await check("master.key", "short", "state_file_unreadable");
   await check("master.key", "0".repeat(64), "master_key_foreign");
   await check("credentials.json", "{", "state_file_unreadable");
-  await check("run.json", "{}", "state_file_unreadable");
 
   const harness = createHarness();
   await (await harness.start()).stop();
+  for (const torn of ["{}", '{"pid": 12', "\u0000\u0000"]) {
+    writeFileSync(join(harness.cwd, ".checkout/run.json"), torn, { mode: 0o600 });
+    expect((await harness.run(["sandbox", "status", "--json"])).stderr).not.toContain("unreadable");
+    await (await harness.start()).stop();
+    expect(() => harness.readState("run.json")).toThrow("ENOENT");
+  }
   writeFileSync(join(harness.cwd, ".checkout/credentials.json"), "");
   expect((await harness.start()).ready.api_key).toBeNull();
 });

@@ -55,6 +55,7 @@ const STARTS: readonly (readonly [name: string, content: string | undefined])[] 
   ["no file", undefined],
   ["the file of a process that was killed", runOf(DEAD)],
   ["a file that a crash left empty", ""],
+  ["a file that a crash has torn", runOf(DEAD).slice(0, 30)],
 ];
 
 test.for(STARTS)("whoever comes in between, one process has the file: %s", ([, content]) => {
@@ -67,7 +68,7 @@ test.for(STARTS)("whoever comes in between, one process has the file: %s", ([, c
         1,
         scene.claim(1, (call) => {
           if (call !== second || claims.has(2)) return;
-          claims.set(2, "unknown");
+          claims.set(2, { pid: 0, started: "" });
           claims.set(
             2,
             scene.claim(2, (inner) => {
@@ -108,11 +109,33 @@ test.for(STARTS)(
   },
 );
 
-test("a file of a process that runs, and one of somebody else's, are left alone", () => {
+test("a file of a process that runs is left alone, also of another version", () => {
   const running = createScene(runOf(3));
   expect(running.claim(1)).toEqual({ pid: 3, started: "start of 3", port: null, control_token: "token 3" });
   expect([...running.folder]).toEqual([[PATH, runOf(3)]]);
-  const foreign = createScene("a note");
-  expect(foreign.claim(1)).toBe("unknown");
-  expect([...foreign.folder]).toEqual([[PATH, "a note"]]);
+  const newer = JSON.stringify({ pid: 3, started: "start of 3", ports: [1, 2], tokens: {} });
+  const other = createScene(newer);
+  expect(other.claim(1)).toEqual({ pid: 3, started: "start of 3" });
+  expect([...other.folder]).toEqual([[PATH, newer]]);
+});
+
+test("a file that names no process, wherever it is torn, and one of another version whose process has ended, are taken", () => {
+  const whole = runOf(DEAD);
+  const torn = Array.from({ length: whole.length }, (_, length) => whole.slice(0, length));
+  const newer = JSON.stringify({ pid: DEAD, started: "start of 900", ports: [1, 2] });
+  const others = [
+    "a note",
+    "{}",
+    "null",
+    "[1]",
+    '{"pid":3}',
+    '{"started":"start of 3"}',
+    "\u0000\u0000",
+    newer,
+  ];
+  for (const content of [...torn, ...others]) {
+    const scene = createScene(content);
+    expect([content, scene.claim(1)]).toEqual([content, "own"]);
+    expect([...scene.folder]).toEqual([[PATH, runOf(1)]]);
+  }
 });

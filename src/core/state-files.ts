@@ -67,6 +67,16 @@ const run = z.object({
  */
 export type Run = z.infer<typeof run>;
 
+const runOwner = z.pick(run, { pid: true, started: true, folder: true });
+
+/** The process that a `run.json` names, also one of another version, whose other fields may be others. */
+export type RunOwner = z.infer<typeof runOwner>;
+
+/** Reads the process that a `run.json` names; undefined if it names none, as one that a crash has torn. */
+export function parseRunOwner(text: string): RunOwner | undefined {
+  return parseAs(runOwner, text);
+}
+
 const admin = z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
 
 /** `admin.json`: the token of the administrator (decision 49). */

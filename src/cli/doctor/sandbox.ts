@@ -2,7 +2,6 @@ import { callControl } from "../../client/control/control.ts";
 import { iso } from "../../core/clock.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { quote, shellOf } from "../../core/shell/quote.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { DEFAULT_PORT } from "../sandbox/serve.ts";
 import { stateFile } from "../folder/files.ts";
@@ -20,15 +19,17 @@ const CLOCK_TOLERANCE_MS = 5000;
 const NEWEST_DELIVERIES = 5;
 
 /** Who serves the folder. */
-export function lookAtLock({ context, folder, lock }: Scene): Finding {
+export function lookAtLock({ folder, lock }: Scene): Finding {
   const found = lock();
   if (found === undefined) return unknown("the state folder is not read");
   if (found.kind === "none") return ok("no sandbox holds the folder");
   const path = stateFile(folder, "run");
+  if (found.kind === "torn")
+    return warning(`${path} does not hold what checkout wrote to it; the next start replaces it`, START);
   if (found.kind === "unreadable")
     return problem(
-      `${path} does not hold what checkout wrote to it`,
-      `if no sandbox runs here: rm ${quote(path, shellOf(context.world.env))}`,
+      `${path} is of another version of checkout, whose sandbox runs`,
+      "stop it with that version",
     );
   const { pid } = found.run;
   if (found.kind === "live") return ok(`held by the live sandbox (pid ${pid})`);

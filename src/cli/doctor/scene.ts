@@ -1,4 +1,4 @@
-import { parseRun, type Run } from "../../core/state-files.ts";
+import { parseRun, parseRunOwner, type Run } from "../../core/state-files.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Outcome } from "../../core/outcome.ts";
@@ -15,6 +15,9 @@ import type { KnownVariables } from "../variables.ts";
 /** Who serves a folder, as its run.json says. */
 export type Lock =
   | { readonly kind: "none" }
+  /** It names no process. */
+  | { readonly kind: "torn" }
+  /** It is another version's, whose process runs. */
   | { readonly kind: "unreadable" }
   | { readonly kind: "live" | "stale" | "elsewhere"; readonly run: Run };
 
@@ -64,8 +67,11 @@ function lockOf({ world }: Context, folder: string): Lock {
   // A crash can leave an empty one, which names nobody.
   if (text === undefined || text === "") return { kind: "none" };
   const run = parseRun(text);
-  if (run === undefined) return { kind: "unreadable" };
   const id = world.files.look(folder)?.id;
+  if (run === undefined) {
+    const owner = parseRunOwner(text);
+    return { kind: owner !== undefined && serves(world, owner, id) ? "unreadable" : "torn" };
+  }
   if (serves(world, run, id)) return { kind: "live", run };
   return { kind: serves(world, run, run.folder) ? "elsewhere" : "stale", run };
 }

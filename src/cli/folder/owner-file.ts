@@ -1,5 +1,5 @@
 import { dirname, basename, join } from "node:path";
-import { parseRun } from "../../core/state-files.ts";
+import { parseRun, parseRunOwner } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 
 type OwnerWorld = Pick<World, "files" | "processStart">;
@@ -10,8 +10,8 @@ type OwnerWorld = Pick<World, "files" | "processStart">;
  */
 export type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
-/** Who has a file now: this process, or another one that runs. `unknown`: it is not what checkout writes there. */
-export type Claim = "own" | "unknown" | Owner;
+/** Who has a file now: this process, or another one that runs. */
+export type Claim = "own" | Owner;
 
 /** What a file says of a process that has ended, or of none, after which others line up to take the file over. */
 const NOBODY: Owner = { pid: 0, started: "" };
@@ -27,12 +27,12 @@ export function claimFile(world: OwnerWorld, path: string, own: { readonly text:
     if (files.createNew(path, own.text)) return "own";
     const owner = ownerOf(world, path);
     if (owner === undefined) continue;
-    if (owner === "unknown" || serves(world, owner, own.folder)) return owner;
+    if (serves(world, owner, own.folder)) return owner;
     const takeover = takeoverPath(path, owner);
     const claim = claimFile(world, takeover, own);
     if (claim !== "own") return claim;
     const now = ownerOf(world, path);
-    const isMine = now !== undefined && now !== "unknown" && isSame(now, owner);
+    const isMine = now !== undefined && isSame(now, owner);
     if (isMine) files.write(path, own.text);
     files.remove(takeover);
     if (isMine) return "own";
@@ -45,16 +45,17 @@ export function removeTakeovers(world: OwnerWorld, path: string, folderId: strin
   for (const name of world.files.list(folder)) {
     if (!name.startsWith(`${basename(path)}.after-`)) continue;
     const owner = ownerOf(world, join(folder, name));
-    if (owner !== undefined && owner !== "unknown" && !serves(world, owner, folderId))
-      world.files.remove(join(folder, name));
+    if (owner !== undefined && !serves(world, owner, folderId)) world.files.remove(join(folder, name));
   }
 }
 
-/** The owner that a file names; undefined where there is no file. A file that a crash left empty names nobody. */
-function ownerOf({ files }: OwnerWorld, path: string): Owner | "unknown" | undefined {
+/**
+ * The owner that a file names; undefined where there is no file. A file gets its name when it is whole, so one that a
+ * crash has torn, or that holds anything else, is no living process's.
+ */
+function ownerOf({ files }: OwnerWorld, path: string): Owner | undefined {
   const text = files.read(path);
-  if (text === undefined) return undefined;
-  return text === "" ? NOBODY : (parseRun(text) ?? "unknown");
+  return text === undefined ? undefined : (parseRun(text) ?? parseRunOwner(text) ?? NOBODY);
 }
 
 /** Whether an owner runs, and owns a file of this folder, not of one that this is a copy of. */

@@ -9,6 +9,7 @@ import {
   parseChosenStore,
   parseCredentials,
   parseRun,
+  parseRunOwner,
   type Credentials,
   type Run,
 } from "../../core/state-files.ts";
@@ -222,17 +223,25 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
-/** The live sandbox of a folder; undefined where none runs, also where one was killed, or serves what this is a copy of. */
+/**
+ * The live sandbox of a folder; undefined where none runs, also where one was killed, or serves what this is a copy of.
+ * Refuses a run.json that it cannot read, of a process that runs: it is of another version.
+ */
 export function liveRun(
   world: Pick<World, "files" | "processStart">,
   folder: string,
 ): Outcome<Run | undefined, Problem> {
-  const read = readWith(world, stateFile(folder, "run"), parseRun);
-  if (!read.ok || read.value === undefined) return read;
+  const path = stateFile(folder, "run");
+  const text = world.files.read(path);
+  const run = text === undefined ? undefined : parseRun(text);
+  if (run === undefined) {
+    const owner = text === undefined ? undefined : parseRunOwner(text);
+    const isLive = owner !== undefined && serves(world, owner, idOf(world, folder));
+    return isLive ? unreadable(path, "what this version of checkout writes to it") : accept(undefined);
+  }
   // One that names no folder is an older version's: its lock counts, but it may have been copied, or come from elsewhere.
-  const isOfFolder =
-    read.value.folder === idOf(world, folder) && serves(world, read.value, read.value.folder);
-  return accept(isOfFolder ? read.value : undefined);
+  const isOfFolder = run.folder === idOf(world, folder) && serves(world, run, run.folder);
+  return accept(isOfFolder ? run : undefined);
 }
 
 function idOf({ files }: Pick<World, "files">, folder: string): string {
@@ -253,17 +262,17 @@ export function claimFolder(
   const run: Run = { ...own, port: null, ...told };
   const path = stateFile(folder, "run");
   const claim = claimFile(world, path, { text: JSON.stringify(run), ...own });
-  if (claim === "unknown") return unreadable(path, "what checkout wrote to it");
   if (claim === "own") {
     removeTakeovers(world, path, own.folder);
     return accept(run);
   }
   const live = liveRun(world, folder);
   const where = live.ok && live.value !== undefined ? baseUrlOf(live.value) : undefined;
+  const how = where ?? (live.ok ? "starting" : "another version of checkout");
   return fail({
     exitCode: EXIT.failed,
     code: "already_running",
-    message: `a sandbox already serves ${folder}: ${where ?? "starting"} (pid ${claim.pid})`,
+    message: `a sandbox already serves ${folder}: ${how} (pid ${claim.pid})`,
     next: "use it, stop it, or start another one with --dir or --ephemeral",
   });
 }
