@@ -92,6 +92,7 @@ export function realWorld(): World {
       process.env["TERM"] !== "dumb",
     stdin: process.stdin,
     stdout,
+    isResultLost: () => lost.stdout,
     stderr,
     files,
     machine,

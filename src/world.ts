@@ -285,6 +285,8 @@ export type World = {
   readonly interactive: boolean;
   readonly stdin: Readable;
   readonly stdout: Writable;
+  /** Whether a result could not be printed; a closed pipe is no failure. */
+  readonly isResultLost: () => boolean;
   readonly stderr: Writable;
   readonly files: Files;
   readonly machine: () => Machine;
@@ -371,6 +373,7 @@ export type GuestWorld = Omit<
   | "interactive"
   | "stdin"
   | "stdout"
+  | "isResultLost"
   | "stderr"
   | "settingsFolder"
   | "machine"

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fileOutput } from "../src/real-world.ts";
@@ -60,6 +60,21 @@ test("a result that cannot be printed is exit 1 with a word on stderr, and no st
     expect(stderr).toMatch(/^✗ the result could not be printed: ENOSPC/m);
     expect(stderr.split("\n").length, stderr).toBeLessThanOrEqual(3);
     expect(stderr).not.toMatch(/^\s+at /m);
+  }
+});
+
+test("a start whose ready line cannot be printed ends, and leaves no sandbox behind", async ({
+  annotate,
+}) => {
+  if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
+  for (const how of [[], ["--json"], ["--detach"], ["--detach", "--json"], ["--reuse"], ["--ephemeral"]]) {
+    const cwd = tempFolder();
+    const { code, stderr } = await spawnFull("stdout", ["sandbox", "start", "--port", "0", ...how], { cwd })
+      .ended;
+    expect([how, code, stderr]).toEqual([how, 1, expect.stringContaining("the sandbox was stopped")]);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    const left = existsSync(join(cwd, ".checkout")) ? readdirSync(join(cwd, ".checkout")) : [];
+    expect([how, left.filter((name) => /^run\.json|-wal$|-shm$|\.new-/.test(name))]).toEqual([how, []]);
   }
 });
 

@@ -142,6 +142,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       interactive: command.typed !== undefined,
       stdin,
       stdout: output.stdout,
+      isResultLost: () => false,
       stderr: output.stderr,
       files,
       machine: () => ({

@@ -9,7 +9,7 @@ import { findStateFolder, makeStateFolder } from "../folder/state-folder.ts";
 import { DONE, EXIT, fail, failUsage, interruptedProblem, type Ending, type Problem } from "../problem.ts";
 import { givenSecrets } from "../store/given-secrets.ts";
 import { findLive, readyOfLive, type Live } from "./live.ts";
-import { banner, type Ready } from "./ready.ts";
+import { banner, unannounced, type Ready } from "./ready.ts";
 import { serveSandbox } from "./serve.ts";
 import type { StartOptions } from "./start.ts";
 
@@ -160,6 +160,11 @@ async function startDetached(
       activeFaults: told.activeFaults,
     }),
   );
+  if (world.isResultLost()) {
+    started.abandon();
+    await started.ended;
+    return fail(unannounced());
+  }
   noteTarget(context, options, "folder");
   if (told.heldBack !== undefined) warnHeldBack(context, told.heldBack);
   await started.letGo();

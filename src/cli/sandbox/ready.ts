@@ -1,6 +1,7 @@
 import type { SandboxDescription } from "../../core/control/sandbox.ts";
 import { assignment, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
+import { EXIT, type Problem } from "../problem.ts";
 import { calledAs, fieldLines, type Field } from "../printer.ts";
 import { shortPath } from "../folder/state-folder.ts";
 import type { GivenSecrets } from "../store/given-secrets.ts";
@@ -54,6 +55,16 @@ export function readyOf(
     sign_in_url: own.signInUrl,
     pid: description.pid,
     version: description.version,
+  };
+}
+
+/** A start whose ready line could not be printed: nobody could use the sandbox, so it is stopped. */
+export function unannounced(): Problem {
+  return {
+    exitCode: EXIT.failed,
+    code: "output_failed",
+    message: "the ready line could not be printed, so the sandbox was stopped",
+    next: "make room where the output goes, and start it again",
   };
 }
 

@@ -36,8 +36,8 @@ import {
   parseWhole,
 } from "../parsers.ts";
 import { durationText, scheduleText } from "../../core/config/setting-text.ts";
-import { DONE, type Ending } from "../problem.ts";
-import { banner } from "./ready.ts";
+import { DONE, fail, type Ending } from "../problem.ts";
+import { banner, unannounced } from "./ready.ts";
 import { DEFAULT_PORT, serveSandbox, type ServeOptions } from "./serve.ts";
 
 /** How a sandbox is started. */
@@ -190,6 +190,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<Endin
     use: async ({ ready, description, heldBack, given, stopRequested }) => {
       const { ownSecrets, activeFaults } = description;
       await printer.result(ready, () => banner(context, ready, { given, ownSecrets, activeFaults }));
+      if (world.isResultLost()) return fail(unannounced());
       if (options.ephemeral !== true) noteTarget(context, options, "folder");
       if (heldBack !== undefined) printer.trace(`warning: no events are delivered: ${heldBack}`);
       await Promise.race([stopped, stopRequested]);
