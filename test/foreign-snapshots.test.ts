@@ -215,3 +215,20 @@ test("a test suite's restore adopts: its author names the bytes", async () => {
   await store?.clock.advance("1h");
   expect(receiver.received.length).toBeGreaterThan(before);
 });
+
+test("an approval of production comes with no snapshot of another sandbox: only an administrator of this one gives it", async () => {
+  const { harness, theirs, ours: cwd, run } = await twoFolders();
+  const source = await harness.start(["--port", "0"], { cwd: theirs });
+  await run("admin approve-credential");
+  const file = join(theirs, "approved.snapshot");
+  await run(`snapshots create approved --all --file ${file}`);
+  // A snapshot of its own brings back what its own administrator did.
+  await run("snapshots restore approved --all");
+  await source.stop();
+  await harness.start(["--port", "0"], { cwd });
+  for (const adopt of ["", " --adopt"]) {
+    const line = `snapshots restore approved --all --file ${file}${adopt}`;
+    const { stderr } = await run(line, { cwd, code: 1 });
+    expect(stderr).toContain("only an administrator of this sandbox approves production");
+  }
+});

@@ -46,6 +46,14 @@ export function takeSnapshot(
   return store.snapshots.take({ storeId, takenAt: world.now(), key, reseal, origin });
 }
 
+/** How a snapshot is restored. */
+type RestoreOptions = {
+  /** Whether the due deliveries of a snapshot of another sandbox are sent. Default: they are held back. */
+  readonly adopt?: boolean | undefined;
+  /** Whether an administrator asks, who may bring an approval of production along. Default: no. */
+  readonly isAdministrator?: boolean;
+};
+
 /**
  * Puts the stores of a snapshot in the place of those that are here, in one transaction, after the requests of these
  * stores have ended: one store, which is made if it is not here, or all, and then no other store is left. `as_taken`:
@@ -57,7 +65,7 @@ export async function restoreSnapshot(
   context: SnapshotContext,
   scope: SnapshotScope | "as_taken",
   bytes: Uint8Array,
-  { adopt = false }: { readonly adopt?: boolean | undefined } = {},
+  { adopt = false, isAdministrator = false }: RestoreOptions = {},
 ): Promise<Outcome<Restored>> {
   const { store, masterKey } = context;
   const isOwn = store.snapshots.isOwn(bytes, { masterKey, home: store.home.path() });
@@ -67,7 +75,7 @@ export async function restoreSnapshot(
   try {
     const chosen = chooseStores(image, scope);
     if (!chosen.ok) return chosen;
-    const rules = { now: context.world.now(), targets: context.targets };
+    const rules = { now: context.world.now(), targets: context.targets, isAdministrator };
     const broken = isOwn ? undefined : judgeRows(image, rules);
     if (broken !== undefined) return unfit(`a row of it breaks a rule: ${broken}`);
     // What an own one held back is held back again.

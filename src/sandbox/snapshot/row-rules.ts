@@ -4,6 +4,7 @@ import { price } from "../../core/config/schema.ts";
 import { actRequest, note } from "../../core/control/readiness.ts";
 import { faultRequest } from "../../core/fault/operations.ts";
 import { termsOf } from "../../core/fault/terms.ts";
+import type { AdministratorAction } from "../../core/readiness/admin-act.ts";
 import { isSigningSecret, openSecret } from "../../core/sealed-secret.ts";
 import { isReasonOf, type EndpointState } from "../../core/webhook/endpoint.ts";
 import { parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
@@ -18,6 +19,8 @@ export type RuleContext = {
   readonly now: number;
   /** Where this sandbox may send to. */
   readonly targets: TargetPolicy;
+  /** Whether an administrator asks: nobody else approves production, or opens its gate (decision 20). */
+  readonly isAdministrator: boolean;
   /** The key that the secrets of the snapshot are sealed with. */
   readonly key: Uint8Array;
 };
@@ -54,7 +57,9 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
   deliveries: ({ cause, in_order: inOrder }) =>
     inOrder === 1 && cause !== "event" ? `in_order: a ${String(cause)} waits for no other event` : undefined,
   faults: faultRule,
-  admin_acts: ({ action, subject, note: text }) => {
+  admin_acts: ({ action, subject, note: text }, { isAdministrator }) => {
+    if (!isAdministrator && OPENS_PRODUCTION.has(action))
+      return "action: only an administrator of this sandbox approves production or opens its gate";
     const noted = text === null ? {} : { note: text };
     if (action !== "request_production")
       return said(
@@ -71,6 +76,11 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = {
       : "passed: its steps say otherwise";
   },
 };
+
+const OPENS_PRODUCTION: ReadonlySet<unknown> = new Set<AdministratorAction>([
+  "approve_credential",
+  "open_gate",
+]);
 
 /** Which rows of a store are counted together, and how many of them the acts allow. */
 export type RowLimit = { readonly most: number; readonly of: (row: NamedRow) => string | undefined };

@@ -8,7 +8,7 @@ import type { Identities } from "./identities.ts";
 const NO_BYTES = refuse("invalid_parameter", "the snapshot must be a Uint8Array, as snapshot() returns it");
 
 /** Who writes a test names the bytes, and its program runs with all that it may do: there is nobody else to ask. */
-const ADOPTED = { adopt: true };
+const ADOPTED = { adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];
 
