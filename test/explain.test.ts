@@ -143,7 +143,7 @@ test("every refusal says the field, what was expected and what came, each by its
       TERMS,
       { Host: "evil.example" },
       "Host",
-      "allowed: 127.0.0.1",
+      "a name of this server",
       "host: evil.example",
       "checkout sandbox start --allow-host <host>",
     ],

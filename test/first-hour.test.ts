@@ -693,6 +693,9 @@ test("an order that is another one than the journal's is told", async () => {
   expect(other.stderr).toMatch(new RegExp(`another order for this, ${idOf(first)}; .* ${idOf(other)}\n`));
 });
 
+/** A link that signs in has 256 bits, so that it fits no line of 80 columns; a terminal still takes it for one link. */
+const LINK_ALONE = /^ {2}Portal {10}http:\/\/\S+$/;
+
 test("each line of the banner can be read, and copied, in a terminal of 80 columns", async () => {
   const harness = createHarness();
   const running = await harness.launch(["sandbox", "start"]);
@@ -700,7 +703,7 @@ test("each line of the banner can be read, and copied, in a terminal of 80 colum
   const shown = (await harness.run(["sandbox", "start", "--detach"])).stdout;
   const lines = [...running.text().stdout.split("\n"), ...shown.split("\n")];
   expect(lines.filter((line) => line.startsWith("  export CHECKOUT_")).length).toBeGreaterThanOrEqual(3);
-  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(lines.filter((line) => line.length > 80 && !LINK_ALONE.test(line))).toEqual([]);
 });
 
 test("after rotate-secret the banner says whose secret it shows", async () => {
@@ -850,7 +853,7 @@ test("an ephemeral sandbox is reached from any folder with what its banner shows
   const shown = running.text().stdout;
   const [, url = ""] = /export CHECKOUT_BASE_URL=(\S+)/.exec(shown) ?? [];
   const [, token = ""] = /Control token {3}(svc_control_\S+)\n/.exec(shown) ?? [];
-  expect(shown.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  expect(shown.split("\n").filter((line) => line.length > 80 && !LINK_ALONE.test(line))).toEqual([]);
   const cwd = tempFolder();
   const env = { CHECKOUT_BASE_URL: url, CHECKOUT_RETRIES: "0" };
   const lacking = await harness.run(["events", "list"], { cwd, env });

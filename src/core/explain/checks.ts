@@ -41,7 +41,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   host_not_allowed: {
     name: HOST,
     field: "Host",
-    message: /; (?<expected>allowed: .+?); --/,
+    expected: "a name of this server: 127.0.0.1, localhost, or one that --allow-host adds",
     next: ["checkout sandbox start --allow-host <host>"],
   },
   origin_not_allowed: {

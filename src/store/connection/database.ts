@@ -322,7 +322,9 @@ function inspect(path: string, options: OpenOptions): FileRefusal | undefined {
 /** Checks what can be read of a file without SQLite: whose it is, and whether the log beside it is its own. */
 export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
   // Opening a pipe would wait for ever.
-  if (!statSync(path).isFile()) return refusal("foreign", path, { kind, what: "is no ordinary file" });
+  const stats = statSync(path);
+  if (!stats.isFile() && !stats.isDirectory())
+    return refusal("foreign", path, { kind, what: "is no ordinary file" });
   const header = readHeader(path);
   if (header.length === 0)
     return refusal("zero_bytes", path, { kind, what: "is empty: it was cut off or made by another program" });

@@ -2,7 +2,6 @@ import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import { checkoutUrl } from "../../../../core/checkout/wire.ts";
 import { explainCheckout } from "../../../../core/explain/checkout.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
-import { quoteToCopy } from "../../../../core/shell/quote.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { tell } from "../../../explain/explain.ts";
@@ -81,13 +80,13 @@ function terms(
   ];
 }
 
-/** The command that tells the same: by the order_id where that names one checkout, and a command line can hold it. */
+/** The command that tells the same: by the order_id where that names one checkout, and a shell takes it as it is. */
 function explainCommand(
   { store }: PortalContext,
   { id, orderId, storeId }: Checkout,
   ofOrder: number,
 ): string {
-  const word = ofOrder === 1 && !orderId.startsWith("-") ? quoteToCopy(orderId) : undefined;
+  const isPlain = /^[\w.:@][\w.:@-]*$/.test(orderId) && ofOrder === 1;
   const named = store.stores.first()?.id === storeId ? "" : ` --store ${storeId}`;
-  return `checkout explain ${word ?? id}${named}`;
+  return `checkout explain ${isPlain ? orderId : id}${named}`;
 }
