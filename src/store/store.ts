@@ -50,6 +50,8 @@ export type Store = ReturnType<typeof tables> & {
   /** Why nothing can be written: as the last write failed, or the files are gone. Writes nothing. */
   readonly failure: () => StorageUnavailable | undefined;
   readonly close: () => void;
+  /** The same where nothing was done with it: a log that another process has left stays as it is. */
+  readonly leave: () => void;
 };
 
 /** Opens `sandbox.db`, or a database in memory. A statement never waits for a lock: the group commit tries again. */
@@ -60,7 +62,7 @@ export function openStore(
   const { nativeBinding, pid, scheduler } = options;
   const opened = openWatched(path, { kind: SANDBOX_FILE, nativeBinding, pid });
   if (!opened.ok) return opened;
-  const { connection, watch, close } = opened.value;
+  const { connection, watch, close, leave } = opened.value;
   connection.pragma("busy_timeout = 0");
   const mark = path === IN_MEMORY ? () => undefined : marker(connection);
   let lastFailure: StorageUnavailable | undefined;
@@ -71,6 +73,7 @@ export function openStore(
     checkpoint: () => checkpoint(connection, { ...scheduler, watch }),
     failure: () => (watch.isIntact() ? lastFailure : filesLost()),
     close,
+    leave,
   });
 }
 

@@ -35,6 +35,7 @@ import { DEFAULT_KEPT_REQUESTS } from "../../core/request/logged-request.ts";
 import { ownSecretsOf } from "../../sandbox/webhook/endpoint-secrets.ts";
 import { holdOfSandbox, settleHome } from "../../sandbox/runtime/home.ts";
 import {
+  refusalOfFirst,
   seed,
   type BeforeSeed,
   type SeededStore,
@@ -214,11 +215,12 @@ async function serveFolder(
   // Looked at before anything is made: a new key must not replace a file that is not ours.
   const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
   if (!credentials.ok) return credentials;
-  const opened = openState(world, held, credentials.value);
+  const opened = openState(world, held, { given, credentials: credentials.value });
   if (!opened.ok) return opened;
   const { store, masterKey } = opened.value;
   const { lines, failures, requests } = openLogs(world, options, { held, store, stream: place.log });
   const maker = storeMaker(world, options, { held, masterKey, given });
+  let end = store.leave;
   try {
     const forgetStore = (erasure: Erasure): void => {
       requests.forget(erasure.storeId);
@@ -251,10 +253,15 @@ async function serveFolder(
     const { listener, sandbox, description } = listening.value;
     const awake = await retryWhileLocked(sandbox.start);
     if (!awake.ok) return awake;
-    const { controlToken } = tokens;
     const signInUrl = newSignInUrl(sandbox.context.portal);
-    const ready = readyOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
+    const ready = readyOf(description, {
+      apiKey,
+      controlToken: tokens.controlToken,
+      alreadyRunning: false,
+      signInUrl,
+    });
     run.write(listener.port);
+    end = store.close;
     try {
       const heldBack = description.heldBack ?? undefined;
       return await use({ ready, description, heldBack, given, sandbox, stopRequested: stop.promise });
@@ -265,7 +272,7 @@ async function serveFolder(
     requests.close();
     lines.flush();
     failures.flush();
-    store.close();
+    end();
   }
 }
 
@@ -397,7 +404,7 @@ async function confirmStore(world: GuestWorld, held: Held, store: Store): Promis
 function openState(
   world: GuestWorld,
   held: Held,
-  credentials: Credentials | undefined,
+  { given, credentials }: Pick<Found, "given" | "credentials">,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, Problem> {
   const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
   const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
@@ -412,10 +419,10 @@ function openState(
   const isEmpty = store.stores.first() === undefined;
   const isThere =
     held !== undefined && isEmpty ? state.checkStoreIsThere(held.path, credentials) : accept(undefined);
-  const masterKey = isThere.ok ? masterKeyOf(world, held, isEmpty ? "empty" : "filled") : isThere;
-  if (masterKey.ok) return accept({ store, masterKey: masterKey.value });
-  store.close();
-  return masterKey;
+  const key = isThere.ok ? checkedKey(world, { held, store, given }) : isThere;
+  if (key.ok) return accept({ store, masterKey: key.value });
+  store.leave();
+  return key;
 }
 
 /** The lines of requests, our failures, and what v1 was asked. */
@@ -460,13 +467,20 @@ function requestLogOf(
   });
 }
 
-function masterKeyOf(
+/** The master key; refuses one that does not open the first store, and a store with other secrets than were given. */
+function checkedKey(
   world: GuestWorld,
-  held: Held,
-  database: "empty" | "filled",
+  { held, store, given }: { readonly held: Held; readonly store: Store; readonly given: GivenSecrets },
 ): Outcome<Uint8Array, Problem> {
+  const key = masterKeyOf(world, held, store);
+  if (!key.ok) return key;
+  const refusal = refusalOfFirst(store, { masterKey: key.value, given: secretsOf(given) });
+  return refusal === undefined ? key : refusedStore(refusal, { held, given });
+}
+
+function masterKeyOf(world: GuestWorld, held: Held, store: Store): Outcome<Uint8Array, Problem> {
   if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
-  return state.masterKey(world, held.path, database);
+  return state.masterKey(world, held.path, store.stores.first() === undefined ? "empty" : "filled");
 }
 
 /** Why nothing may be delivered from this folder; undefined if all may, and always where nothing is kept. */
@@ -488,8 +502,11 @@ function storeMaker(
     given,
   }: { readonly held: Held; readonly masterKey: Uint8Array; readonly given: GivenSecrets },
 ): StoreMaker {
-  const secrets = { apiKey: given.apiKey?.value, signingSecret: given.signingSecret?.value };
-  return { world, masterKey, given: secrets, startClock, ...keptKeys(world, held?.path) };
+  return { world, masterKey, given: secretsOf(given), startClock, ...keptKeys(world, held?.path) };
+}
+
+function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["given"]> {
+  return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
 /** What the control API makes stores with, beside what it has itself. */

@@ -114,6 +114,16 @@ export async function seed(
   });
 }
 
+/** Why the first store of a file would not be shown; undefined where it would, or there is none. Writes nothing. */
+export function refusalOfFirst(
+  store: Store,
+  maker: Pick<StoreMaker, "masterKey" | "given">,
+): SeedRefusal | undefined {
+  const first = store.stores.first();
+  const shown = first && showStore(store, first, maker);
+  return shown === undefined || shown.ok ? undefined : shown.refusal;
+}
+
 function showStore(
   store: Store,
   { id, merchantId }: StoreIdentity,

@@ -1,4 +1,5 @@
 import Database from "better-sqlite3";
+import { statSync } from "node:fs";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { causeOf, type Questioned } from "./cause.ts";
 import { IN_MEMORY, isMarked, isSound, openDatabase, orRefusal } from "./database.ts";
@@ -13,6 +14,8 @@ export type WatchedDatabase = {
   readonly watch: FileWatch;
   /** Closes it, and leaves the log as it is where somebody else has written to the files (decision 63). */
   readonly close: () => void;
+  /** The same, and leaves the log as it was found if nothing was changed through this connection. */
+  readonly leave: () => void;
 };
 
 /** Opens a database file as `openDatabase` does, and watches its files; one in memory has none. */
@@ -21,7 +24,12 @@ export function openWatched(path: string, options: OpenOptions): Outcome<Watched
   if (!opened.ok) return opened;
   const connection = opened.value;
   if (path === IN_MEMORY)
-    return accept({ connection, watch: NO_FILES, close: () => void connection.close() });
+    return accept({
+      connection,
+      watch: NO_FILES,
+      close: () => void connection.close(),
+      leave: () => void connection.close(),
+    });
   // Named while it is open: too many open files are too many only then.
   const outcome = orRefusal(path, options, () => accept(watched(connection, path, options)));
   if (!outcome.ok) connection.close();
@@ -47,12 +55,14 @@ function watched(
     return watchFiles(path, isMarked(kind));
   });
   findCauses(connection, { path, readAll: watch.readAll, isSound: askedOnce(reader) });
-  const close = (): void => {
-    const inOrder = holdsOwn(watch) ? [reader, connection] : [connection, reader];
-    for (const one of inOrder) one.close();
+  const closeWith = (last: Connection): void => {
+    for (const one of [connection, reader]) if (one !== last) one.close();
+    last.close();
     watch.close();
   };
-  return { connection, watch, close };
+  const close = (): void => closeWith(holdsOwn(watch) ? connection : reader);
+  const leave = (): void => (hasChanged(connection) || !hasLog(path) ? close() : closeWith(reader));
+  return { connection, watch, close, leave };
 }
 
 /** Whether SQLite finds every page sound. A damaged database is not read once more for each of its errors. */
@@ -105,6 +115,14 @@ function closedIfFailed<Value>(connection: Connection, work: () => Value): Value
     connection.close();
     throw error;
   }
+}
+
+function hasChanged(connection: Connection): boolean {
+  return connection.prepare<[], number>("SELECT total_changes()").pluck().get() !== 0;
+}
+
+function hasLog(path: string): boolean {
+  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /** What cannot be known counts as changed: a log that is left is taken by the next start. */
