@@ -2,6 +2,8 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Ready } from "../src/cli/sandbox/ready.ts";
+import { newApiKey } from "../src/sandbox/runtime/keys.ts";
+import { tellsOfLogAlone } from "../src/store/connection/log-index.ts";
 import { openStore } from "../src/store/store.ts";
 import type { Files } from "../src/world.ts";
 import { createHarness, type Harness } from "./support/harness.ts";
@@ -17,6 +19,9 @@ const LOG_LOSSES: Readonly<Record<string, (database: string) => void>> = {
   "the log is emptied": (database) => truncateSync(`${database}-wal`),
   "log and index are removed": (database) => ["-wal", "-shm"].forEach((end) => rmSync(database + end)),
 };
+
+const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--json"];
+const LOST = "sandbox.db-wal is missing or empty: changes that were only in that log are lost";
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
@@ -51,20 +56,38 @@ test.for(Object.entries(LOG_LOSSES))(
   },
 );
 
-test("a start and a command on a stopped folder say that the log of a killed sandbox is missing", async () => {
+test("a start and a command on a stopped folder say that the log of a killed sandbox was removed or emptied", async () => {
   const young = createHarness();
   await young.start(["--port", "0"]);
-  for (const args of [START, ["snapshots", "create", "before", "--json"]]) {
-    const after = killed(young);
-    const run = async () =>
-      args === START
-        ? (await (await after.start(["--port", "0"])).stop()).stderr
-        : (await after.run(args)).stderr;
-    rmSync(fileOf(after, "sandbox.db-wal"));
-    expect(await run()).toContain("sandbox.db-wal is missing: changes that were only in that log are lost");
-    // Said once: the run file of the killed sandbox is gone with it.
-    expect(await run()).not.toContain("is missing");
-  }
+  const nothingLost = killed(young);
+  expect((await young.run(CREATE)).code).toBe(0);
+  const said = async (harness: Harness, args: readonly string[]): Promise<string> =>
+    args === START
+      ? (await (await harness.start(["--port", "0"])).stop()).stderr
+      : (await harness.run(args)).stderr;
+  for (const args of [START, ["snapshots", "create", "before", "--json"]])
+    for (const [loss, lose] of Object.entries(LOG_LOSSES)) {
+      const after = killed(young);
+      lose(fileOf(after, "sandbox.db"));
+      const isLost = loss !== "nothing is lost";
+      expect([loss, (await said(after, args)).includes(LOST)]).toEqual([loss, isLost]);
+      // Said once: the run file of the killed sandbox is gone with it.
+      expect([loss, await said(after, args)]).toEqual([loss, expect.not.stringContaining(LOST)]);
+    }
+  // All that this log held is in the database.
+  truncateSync(fileOf(nothingLost, "sandbox.db-wal"));
+  expect(await said(nothingLost, START)).not.toContain(LOST);
+});
+
+test("a start that makes no store copies no log, whoever reads it meanwhile, also where the key is given", async () => {
+  const env = { CHECKOUT_SANDBOX_API_KEY: newApiKey(REAL) };
+  const young = createHarness();
+  await young.start(["--port", "0"], { env });
+  expect((await young.run(CREATE)).code).toBe(0);
+  const after = killed(young);
+  const { ready } = await after.start(["--port", "0"], { env });
+  expect(ready.api_key).toBe(env.CHECKOUT_SANDBOX_API_KEY);
+  expect(tellsOfLogAlone(fileOf(after, "sandbox.db-shm"))).toBe(true);
 });
 
 /** A folder whose database has no store, as a start leaves it that was killed, or a lost log of an older version. */

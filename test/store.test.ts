@@ -13,6 +13,7 @@ import { REAL } from "./support/real.ts";
 import { JOURNAL_FILE, openJournal, openSeenEvents } from "../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../src/store/schema.ts";
 import { openStore, type Store } from "../src/store/store.ts";
+import { openWatched } from "../src/store/connection/watched-database.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 const scheduler = {
@@ -860,4 +861,20 @@ test("what the core promises, the schema keeps: nothing immutable changes, not e
     `INSERT INTO checkouts SELECT '${id(4)}', store_id, object, order_id, 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2 FROM checkouts`,
   );
   connection.close();
+});
+
+test.runIf(process.platform === "linux")("finding the cause of an error keeps the locks of SQLite", () => {
+  const path = join(tempFolder(), "watched.db");
+  const opened = openWatched(path, { kind: KIND });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const { connection, close } = opened.value;
+  const locks = (): number =>
+    readFileSync("/proc/locks", "utf8").match(new RegExp(`:${statSync(path).ino} `, "g"))?.length ?? 0;
+  connection.prepare("SELECT 1 FROM sqlite_schema").get();
+  const before = locks();
+  expect(before).toBeGreaterThan(0);
+  const attach = connection.prepare("ATTACH ? AS missing");
+  expect(() => attach.run(join(tempFolder(), "nowhere/x.db"))).toThrow("unable to open database");
+  expect(locks()).toBe(before);
+  close();
 });

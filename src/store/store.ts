@@ -70,7 +70,7 @@ export function openStore(
   return accept({
     ...tables(connection, { scheduler, nativeBinding }),
     write: createGroupCommit(connection, { ...scheduler, watch, ended, mark }),
-    checkpoint: () => checkpoint(connection, { ...scheduler, watch }),
+    checkpoint: () => checkpoint(opened.value, scheduler),
     failure: () => (watch.isIntact() ? lastFailure : filesLost()),
     close,
     leave,

@@ -17,7 +17,7 @@ import type { World } from "../../world.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { printable } from "../../core/text.ts";
-import { isWithoutLog } from "../../store/connection/database.ts";
+import { hasLostLog } from "../../store/connection/database.ts";
 import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, serves } from "./owner-file.ts";
 
@@ -127,14 +127,6 @@ export function dropStore(world: Pick<World, "files">, folder: string, storeId: 
   writeCredentials(world, folder, { ...kept.value, stores });
 }
 
-/** Records that the store of a first start is in `sandbox.db`: from then on a database without that store has lost it. */
-export function confirmCredentials(world: Pick<World, "files">, folder: string): Outcome<void, Problem> {
-  const kept = readCredentials(world, folder);
-  if (!kept.ok) return kept;
-  if (kept.value?.ready === false) writeCredentials(world, folder, { stores: kept.value.stores });
-  return accept(undefined);
-}
-
 /**
  * Refuses a database without a store where `credentials.json` names one: the store has been lost with the log of the
  * database. A start that was never ready lost nothing, and is finished by the next one.
@@ -152,16 +144,16 @@ export function checkStoreIsThere(
 }
 
 /**
- * Says which log is missing beside the database of a sandbox that was killed; undefined if none is. To be asked before
- * the folder is claimed and the database opened: both remove the traces.
+ * Says that the log of a sandbox that was killed was removed or emptied; undefined if it was not. To be asked before the
+ * folder is claimed and the database opened: both remove the traces.
  */
 export function lostLog(world: Pick<World, "files" | "processStart">, folder: string): string | undefined {
   const run = readWith(world, stateFile(folder, "run"), parseRun);
-  // A sandbox that has not told its port may have written nothing yet.
-  if (!run.ok || run.value === undefined || run.value.port === null) return undefined;
+  // A sandbox tells its version when it is ready; before that it may have written nothing yet.
+  if (!run.ok || run.value?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
-  if (serves(world, run.value, idOf(world, folder)) || !isWithoutLog(database)) return undefined;
-  return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing: changes that were only in that log are lost`;
+  if (serves(world, run.value, idOf(world, folder)) || !hasLostLog(database)) return undefined;
+  return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
 }
 
 /**

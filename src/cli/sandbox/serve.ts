@@ -387,8 +387,7 @@ async function firstStore(
   if (!seeding.ok) return refusedSeed(seeding.refusal, { held, given, setup: options.setup });
   done?.();
   const seeded = seeding.value;
-  const isNew = seeded.apiKey !== null || credentials?.ready === false;
-  const confirmed = isNew ? await confirmStore(context.world, held, store) : accept(undefined);
+  const confirmed = await confirmStore(context.world, held, store);
   if (!confirmed.ok) return confirmed;
   const apiKey = seeded.apiKey ?? credentials?.stores[seeded.id]?.api_key ?? null;
   return accept({ seeded, apiKey, folderHold });
@@ -396,9 +395,12 @@ async function firstStore(
 
 /** Puts a new store into `sandbox.db` itself before anything says ready: a lost log can never lose it (decision 54). */
 async function confirmStore(world: GuestWorld, held: Held, store: Store): Promise<Outcome<void, Problem>> {
-  if (held === undefined) return accept(undefined);
+  const kept = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  if (!kept.ok) return kept;
+  if (held === undefined || kept.value?.ready !== false) return accept(undefined);
   const copied = await retryWhileLocked(store.checkpoint);
-  return copied.ok ? state.confirmCredentials(world, held.path) : copied;
+  if (copied.ok) state.writeCredentials(world, held.path, { stores: kept.value.stores });
+  return copied;
 }
 
 function openState(

@@ -7,7 +7,7 @@ type Stores = Credentials["stores"];
 
 /**
  * Writes the merchant's copy of keys and names into a folder; undefined: nothing is kept. Until the store of a first
- * start is in `sandbox.db`, the file says that the start was never ready (`confirmCredentials`).
+ * start is in `sandbox.db`, the file says that the start was never ready.
  */
 export function keptKeys(
   world: Pick<World, "files" | "soon">,

@@ -66,7 +66,8 @@ async function move(context: ClockContext, storeId: string, act: ClockAct): Prom
   const before = store.clocks.of(storeId) ?? REAL_CLOCK;
   const after = moved(before, act, realNow);
   const now = storeNow(after, realNow);
-  if (!isMoment(now)) return refuse("invalid_parameter", "a clock goes no further than the years 0 to 9999");
+  if (act.action !== "show" && !isMoment(now))
+    return refuse("invalid_parameter", "a clock goes no further than the years 0 to 9999");
   const fired: Move[] = [];
   let reached = storeNow(before, realNow);
   for (let arrived = act.action === "show"; !arrived;) {

@@ -10,6 +10,8 @@ export type Questioned = {
   readonly path: string;
   /** Reads the database and its log plainly to the end; throws the error of the disk. Default: by their names. */
   readonly readAll?: () => void;
+  /** Whether this process has the database open: closing another descriptor of it would drop the locks of SQLite. */
+  readonly isOpen?: boolean;
   /** Whether SQLite finds every page sound when it reads the file once more. */
   readonly isSound: () => boolean;
 };
@@ -29,9 +31,10 @@ export function causeOf(files: Questioned, error: unknown): Cause | undefined {
  * SQLite does not say why it cannot open or extend a file, and calls a read that fails with EIO damage.
  */
 function explained(files: Questioned, error: { readonly code: string }, named: Cause): Cause | undefined {
-  const { path, readAll = () => readByName(path), isSound } = files;
+  const { path, readAll = () => readByName(path), isOpen = false, isSound } = files;
   const { code } = named.failure;
-  if (code === "file_not_opened" || code === "file_read_only") return causeIn(() => openAll(path));
+  if (code === "file_not_opened" || code === "file_read_only")
+    return causeIn(() => (isOpen ? tryAll(path) : openAll(path)));
   if (code === "database_damaged" || OF_READS.test(error.code))
     return causeIn(readAll) ?? (code === "database_damaged" && isSound() ? misread(named) : undefined);
   if (isOfIndex(error)) return causeIn(() => takeRoom(path)) ?? ioError(named);
@@ -81,6 +84,23 @@ export function readToEnd(file: number): void {
   // At a position, as SQLite does.
   for (let at = 0, length = -1; length !== 0; at += length) length = readSync(file, part, 0, part.length, at);
 }
+
+/** Asks for the rights to the files that SQLite opens, and opens as many others at once. */
+function tryAll(path: string): void {
+  for (const ending of ["", "-wal", "-shm"])
+    if (ending === "" || existsSync(path + ending))
+      accessSync(path + ending, constants.R_OK | constants.W_OK);
+  accessSync(dirname(path), constants.W_OK);
+  const opened: number[] = [];
+  try {
+    for (let files = 0; files < FILES_OF_SQLITE; files += 1) opened.push(openSync(dirname(path), "r"));
+  } finally {
+    for (const file of opened) closeSync(file);
+  }
+}
+
+/** The database, its log and its index. */
+const FILES_OF_SQLITE = 3;
 
 /** Opens the files that SQLite opens, and as many at once. */
 function openAll(path: string): void {

@@ -1,5 +1,3 @@
-import type { Connection } from "./database.ts";
-import type { FileWatch } from "./file-watch.ts";
 import {
   asUnavailable,
   filesLost,
@@ -8,28 +6,28 @@ import {
   MAX_LOCK_RETRIES,
   type Scheduler,
 } from "./group-commit.ts";
-
-type CheckpointOptions = Pick<Scheduler, "after"> & {
-  readonly watch: Pick<FileWatch, "isIntact" | "noteWritten">;
-};
+import type { WatchedDatabase } from "./watched-database.ts";
 
 /**
  * Copies every commit of the log into the file of the database, and resolves when that is on disk; a database without a
  * log has nothing to copy. Rejects with StorageUnavailable if another process keeps a lock, or the files are not ours.
  */
-export async function checkpoint(connection: Connection, { watch, after }: CheckpointOptions): Promise<void> {
-  for (let tries = 0; !copied(connection, watch); tries += 1) {
+export async function checkpoint(
+  database: WatchedDatabase,
+  { after }: Pick<Scheduler, "after">,
+): Promise<void> {
+  for (let tries = 0; !isCopied(database); tries += 1) {
     if (tries === MAX_LOCK_RETRIES) throw lockFailure();
     await new Promise<void>((resolve) => after(LOCK_RETRY_MS, resolve));
   }
 }
 
 /** Whether the whole log is in the file now. */
-function copied(connection: Connection, watch: CheckpointOptions["watch"]): boolean {
+function isCopied({ connection, watch, findingCause }: WatchedDatabase): boolean {
   try {
     if (!watch.isIntact()) throw filesLost();
     // SQLite calls this number busy; it is 0 if no lock stopped the copying.
-    const isWhole = connection.pragma("wal_checkpoint(FULL)", { simple: true }) === 0;
+    const isWhole = findingCause(() => connection.pragma("wal_checkpoint(FULL)", { simple: true }) === 0);
     if (!watch.noteWritten()) throw filesLost();
     return isWhole;
   } catch (error) {

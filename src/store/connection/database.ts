@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { isError, accept, type Outcome } from "../../core/outcome.ts";
 import { causeIn, causeOf, misread, readByName } from "./cause.ts";
 import { compileOnce } from "./compile-once.ts";
+import { tellsOfLogAlone } from "./log-index.ts";
 import { hasForeignLog, LOG_MARK_DDL, marker, renewMark } from "./log-mark.ts";
 import { failureInVerdict, isSqliteError, namedByCode, storageFailure } from "./storage-failure.ts";
 import type { Cause, StorageFailureCode } from "./storage-failure.ts";
@@ -97,10 +98,15 @@ export function orRefusal<Value>(
   }
 }
 
-/** Whether a database that is kept with a log has none beside it: it was closed, or the log was removed. */
-export function isWithoutLog(path: string): boolean {
-  if (!existsSync(path) || existsSync(`${path}-wal`)) return false;
-  return readHeader(path)[WRITE_VERSION_OFFSET] === WITH_LOG;
+/**
+ * Whether the log of a database that nobody has closed was removed or emptied, so that its commits may be lost: the index
+ * beside it tells which commits were in the log alone, and without an index nobody knows.
+ */
+export function hasLostLog(path: string): boolean {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (!existsSync(path) || (log?.size ?? 0) > 0) return false;
+  const isInLogAlone = tellsOfLogAlone(`${path}-shm`);
+  return isInLogAlone ?? (log === undefined && readHeader(path)[WRITE_VERSION_OFFSET] === WITH_LOG);
 }
 
 /** A log without its file holds what was acknowledged: beside a new file it would be taken for that one's. */

@@ -1,4 +1,4 @@
-import { readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { checksum, FRAME, isSum, LOG, SALT_BYTES } from "./log-replay.ts";
 
 /**
@@ -8,7 +8,8 @@ import { checksum, FRAME, isSum, LOG, SALT_BYTES } from "./log-replay.ts";
 export const INDEX_BYTES = 100;
 
 /** Where a -shm keeps what. Its numbers are in the order of this machine; of the log it has the last sum and the salts. */
-const INDEX = { pageSize: 14, frames: 16, sum: 24, salt: 32 } as const;
+const INDEX = { version: 0, pageSize: 14, frames: 16, sum: 24, salt: 32, copied: 96 } as const;
+const INDEX_VERSION = 3_007_000;
 const IS_BIG_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
 const LARGEST_PAGE = 65_536;
 
@@ -28,6 +29,22 @@ export function isWholeLog(log: number, index: number): boolean {
     before = now;
   }
   return false;
+}
+
+/**
+ * Whether an index tells of commits that are in the log and not yet in the database. Undefined if there is no index, or
+ * not a whole one.
+ */
+export function tellsOfLogAlone(path: string): boolean | undefined {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+  const file = openSync(path, "r");
+  try {
+    const { getUint32 } = nativeOf(readIndex(file));
+    const version = getUint32(INDEX.version);
+    return version === INDEX_VERSION ? getUint32(INDEX.frames) > getUint32(INDEX.copied) : undefined;
+  } finally {
+    closeSync(file);
+  }
 }
 
 function readIndex(file: number): Buffer {

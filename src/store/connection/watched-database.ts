@@ -12,6 +12,8 @@ import { marker } from "./log-mark.ts";
 export type WatchedDatabase = {
   readonly connection: Connection;
   readonly watch: FileWatch;
+  /** Runs work that uses the database otherwise than by its statements; keeps the cause of an error with it. */
+  readonly findingCause: <Value>(work: () => Value) => Value;
   /** Closes it, and leaves the log as it is where somebody else has written to the files (decision 63). */
   readonly close: () => void;
   /** The same, and leaves the log as it was found if nothing was changed through this connection. */
@@ -27,6 +29,7 @@ export function openWatched(path: string, options: OpenOptions): Outcome<Watched
     return accept({
       connection,
       watch: NO_FILES,
+      findingCause: (work) => work(),
       close: () => void connection.close(),
       leave: () => void connection.close(),
     });
@@ -54,7 +57,8 @@ function watched(
     reader.pragma("user_version");
     return watchFiles(path, isMarked(kind));
   });
-  findCauses(connection, { path, readAll: watch.readAll, isSound: askedOnce(reader) });
+  const files: Questioned = { path, readAll: watch.readAll, isOpen: true, isSound: askedOnce(reader) };
+  findCauses(connection, files);
   const closeWith = (last: Connection): void => {
     for (const one of [connection, reader]) if (one !== last) one.close();
     last.close();
@@ -62,7 +66,7 @@ function watched(
   };
   const close = (): void => closeWith(holdsOwn(watch) ? connection : reader);
   const leave = (): void => (hasChanged(connection) || !hasLog(path) ? close() : closeWith(reader));
-  return { connection, watch, close, leave };
+  return { connection, watch, findingCause: (work) => findingCause(files, work), close, leave };
 }
 
 /** Whether SQLite finds every page sound. A damaged database is not read once more for each of its errors. */
@@ -78,14 +82,8 @@ function askedOnce(reader: Connection): () => boolean {
 function findCauses(connection: Connection, files: Questioned): void {
   const watching =
     <Values extends unknown[], Value>(call: (...values: Values) => Value) =>
-    (...values: Values): Value => {
-      try {
-        return call(...values);
-      } catch (error) {
-        causeOf(files, error);
-        throw error;
-      }
-    };
+    (...values: Values): Value =>
+      findingCause(files, () => call(...values));
   const prepare = watching(connection.prepare.bind(connection));
   Object.assign(connection, {
     prepare: (sql: string) => {
@@ -106,6 +104,15 @@ function findCauses(connection: Connection, files: Questioned): void {
       });
     },
   });
+}
+
+function findingCause<Value>(files: Questioned, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    causeOf(files, error);
+    throw error;
+  }
 }
 
 function closedIfFailed<Value>(connection: Connection, work: () => Value): Value {
@@ -138,7 +145,7 @@ function holdsOwn(watch: FileWatch): boolean {
 export type Transact = <Value>(work: () => Value) => Value;
 
 /** Such transactions, each with its mark at its end. */
-export function transactor({ connection, watch }: WatchedDatabase): Transact {
+export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {
   const mark = marker(connection);
   return <Value>(work: () => Value): Value => {
     if (!watch.isIntact()) throw filesLost();
@@ -147,7 +154,8 @@ export function transactor({ connection, watch }: WatchedDatabase): Transact {
       mark();
       return value;
     });
-    const value = run.immediate();
+    // SQLite's own BEGIN and COMMIT, which better-sqlite3 runs by itself.
+    const value = finding(() => run.immediate());
     if (!watch.noteWritten()) throw filesLost();
     return value;
   };
