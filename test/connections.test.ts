@@ -63,7 +63,7 @@ test("half-open connections shut nobody out: the oldest of them goes for a new o
   await answered(last);
 });
 
-test("what is worked on or sends a body stays; a connection that rests goes, the oldest first, and then no new one comes", async () => {
+test("what is worked on stays; a connection that rests goes, the oldest first, then one whose body is not there, then no new one comes", async () => {
   const { client, held } = await open();
   const resting = await client(REQUEST);
   await answered(resting);
@@ -89,10 +89,26 @@ test("what is worked on or sends a body stays; a connection that rests goes, the
   const fourth = await client("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
   await closed(first);
   await eventually("it is worked on", () => expect(held).toHaveLength(LIMIT - 1));
+  const fifth = await client("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
+  await closed(body);
+  await eventually("it is worked on", () => expect(held).toHaveLength(LIMIT));
   await closed(await client(REQUEST));
-  body.socket.write("b");
   for (const answer of held) answer();
-  for (const one of [...busy, body, third, fourth]) await answered(one);
+  for (const one of [...busy, third, fourth, fifth]) await answered(one);
+});
+
+test("requests whose bodies never come shut nobody out, alone or behind other requests of their connection", async () => {
+  const { client } = await open();
+  const withoutBody = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n";
+  for (const text of [withoutBody, REQUEST + withoutBody]) {
+    for (let count = 0; count < LIMIT; count += 1) {
+      const waiting = await client(text);
+      await eventually("its head was read", () => expect(waiting.got).toContain("HTTP/1.1 100"));
+    }
+    const whole = await client(REQUEST);
+    await answered(whole);
+    expect(whole.got).toContain("HTTP/1.1 200");
+  }
 });
 
 test("a path may have larger heads than the others", async () => {

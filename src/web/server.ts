@@ -51,7 +51,7 @@ const PARSER_REFUSALS: ReadonlyMap<string, Fault> = new Map(
   Object.entries({
     HPE_HEADER_OVERFLOW: {
       code: "headers_too_large",
-      message: headFault(LIMITS.headBytes).message,
+      message: "the request line and headers are larger than any request of this server may have",
     },
     ERR_HTTP_REQUEST_TIMEOUT: {
       code: "request_timeout",
@@ -132,8 +132,10 @@ type Queue = { readonly pending: Set<Pending>; readonly waiting: Pending[] };
 type Rests = {
   /** A new connection; where there are too many, another one is closed for it. */
   readonly add: (socket: Socket) => void;
-  /** All headers of a request have come. */
+  /** All headers of a request have come, and no request of the connection is worked on. */
   readonly wake: (socket: Socket) => void;
+  /** A whole request is worked on. */
+  readonly serve: (socket: Socket) => void;
   /** All requests of the connection are answered. */
   readonly rest: (socket: Socket) => void;
   readonly remove: (socket: Socket) => void;
@@ -141,18 +143,20 @@ type Rests = {
 
 /**
  * Keeps the number of connections. One too many closes the oldest connection on which no request has finished its
- * headers; without such, the kept connection that has rested longest; if all of them are at work, the new one
- * (decision 58).
+ * headers; without such, the kept connection that has rested longest, then the oldest whose body has not come; if all
+ * of them are at work, the new one (decision 58).
  */
 function restsOf(sockets: Set<Socket>, { connections }: ServerLimits): Rests {
   const unheard = new Set<Socket>();
   const resting = new Set<Socket>();
+  const unread = new Set<Socket>();
   const remove = (socket: Socket): void => {
-    for (const all of [sockets, unheard, resting]) all.delete(socket);
+    for (const all of [sockets, unheard, resting, unread]) all.delete(socket);
   };
   return {
     add: (socket) => {
-      const [oldest = socket] = sockets.size < connections ? [] : [...first(unheard), ...first(resting)];
+      const [oldest = socket] =
+        sockets.size < connections ? [] : [unheard, resting, unread].flatMap((all) => first(all));
       sockets.add(socket);
       unheard.add(socket);
       if (sockets.size <= connections) return;
@@ -162,8 +166,13 @@ function restsOf(sockets: Set<Socket>, { connections }: ServerLimits): Rests {
     wake: (socket) => {
       unheard.delete(socket);
       resting.delete(socket);
+      if (sockets.has(socket)) unread.add(socket);
     },
-    rest: (socket) => void (sockets.has(socket) && resting.add(socket)),
+    serve: (socket) => void unread.delete(socket),
+    rest: (socket) => {
+      unread.delete(socket);
+      if (sockets.has(socket)) resting.add(socket);
+    },
     remove,
   };
 }
@@ -184,6 +193,20 @@ type Connections = {
   readonly isOpen: boolean;
 } & Pick<World, "after">;
 
+function welcome(socket: Socket, { rests, isOpen }: Pick<Connections, "rests" | "isOpen">): void {
+  rests.add(socket);
+  if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE.add(socket);
+  socket.on("close", () => rests.remove(socket));
+  // Node removes its own error listener when it hands a connection over (CONNECT), and a reset may come at any time.
+  socket.on("error", () => socket.destroy());
+}
+
+/** Whether a request of a connection is worked on. */
+function isWorkedOn({ pending }: Queue): boolean {
+  for (const { isServed } of pending) if (isServed) return true;
+  return false;
+}
+
 /** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
 function attach(server: Server, { service, rests, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, Queue>();
@@ -199,10 +222,10 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
   };
   // A service must not throw; if it does, or its stream fails, only the connection ends, behind what was sent.
   const work = (entry: Pending): Promise<unknown> =>
-    answer(service, entry, { limits, refuseUnread }).catch(() => entry.incoming.socket.destroySoon());
+    answer(service, entry, { limits, refuseUnread, rests }).catch(() => entry.incoming.socket.destroySoon());
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
-    rests.wake(incoming.socket);
     const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
+    if (!isWorkedOn(queue)) rests.wake(incoming.socket);
     queues.set(incoming.socket, queue);
     const entry = { incoming, response, isServed: false };
     queue.pending.add(entry);
@@ -210,6 +233,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
     response.on("close", () => {
       queue.pending.delete(entry);
       if (queue.pending.size === 0) rests.rest(incoming.socket);
+      else if (!isWorkedOn(queue)) rests.wake(incoming.socket);
       workOn(queue, work);
       // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
@@ -217,13 +241,7 @@ function attach(server: Server, { service, rests, after, limits, isOpen }: Conne
     if (queue.pending.size > LIMITS.pipelined) incoming.socket.destroy();
     else workOn(queue, work);
   };
-  server.on("connection", (socket: Socket) => {
-    rests.add(socket);
-    if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE.add(socket);
-    socket.on("close", () => rests.remove(socket));
-    // Node removes its own error listener when it hands a connection over (CONNECT), and a reset may come at any time.
-    socket.on("error", () => socket.destroy());
-  });
+  server.on("connection", (socket: Socket) => welcome(socket, { rests, isOpen }));
   server.on("request", take);
   // While the service works nobody is silent: a long request may take its time.
   server.on("timeout", (socket: Socket) => {
@@ -286,7 +304,11 @@ type RefuseUnread = (incoming: IncomingMessage, refusal: HttpResponse) => Promis
 async function answer(
   service: Service,
   entry: Pending,
-  { limits, refuseUnread }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread },
+  {
+    limits,
+    refuseUnread,
+    rests,
+  }: Pick<Connections, "limits" | "rests"> & { readonly refuseUnread: RefuseUnread },
 ): Promise<void> {
   const { incoming, response } = entry;
   const bodyBytes = bodyLimit(incoming.url ?? "", limits);
@@ -295,6 +317,7 @@ async function answer(
   if (body === undefined) return;
   if (body instanceof Uint8Array) {
     entry.isServed = true;
+    rests.serve(incoming.socket);
     const sent = await service.answer(requestOf(incoming, body));
     entry.isServed = false;
     await send(entry, sent, limits);
