@@ -17,7 +17,6 @@ import type { World } from "../../world.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { printable } from "../../core/text.ts";
-import { hasLostLog } from "../../store/connection/database.ts";
 import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
 import { claimFile, removeTakeovers, serves } from "./owner-file.ts";
 
@@ -141,19 +140,6 @@ export function checkStoreIsThere(
   const message = `${database} does not hold store ${printable(lost)}, which ${stateFile(folder, "credentials")} names: its log ${database}-wal was removed or emptied; nothing was made and nothing overwritten`;
   const next = `restore ${database} and ${database}-wal from one backup, or move the folder away and start again`;
   return fail({ exitCode: EXIT.failed, code: "state_file_missing", message, next });
-}
-
-/**
- * Says that the log of a sandbox that was killed was removed or emptied; undefined if it was not. To be asked before the
- * folder is claimed and the database opened: both remove the traces.
- */
-export function lostLog(world: Pick<World, "files" | "processStart">, folder: string): string | undefined {
-  const run = readWith(world, stateFile(folder, "run"), parseRun);
-  // A sandbox tells its version when it is ready; before that it may have written nothing yet.
-  if (!run.ok || run.value?.version === undefined) return undefined;
-  const database = stateFile(folder, "database");
-  if (serves(world, run.value, idOf(world, folder)) || !hasLostLog(database)) return undefined;
-  return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
 }
 
 /**

@@ -7,6 +7,7 @@ import { openStore, type Store } from "../../store/store.ts";
 import type { CommonOptions, Context } from "../command.ts";
 import { EXIT, fail, fileProblem, type Problem } from "../problem.ts";
 import { stateFile } from "./files.ts";
+import { lostLog } from "./lost-log.ts";
 import * as state from "./state-folder.ts";
 
 /** The state of a folder whose sandbox does not run, with what its verbs need. */
@@ -27,10 +28,10 @@ export async function inStoppedFolder<Value>(
   const folder = found.value;
   const path = stateFile(folder, "database");
   if (!world.files.exists(path)) return fail(nothingThere(folder));
-  const lostLog = state.lostLog(world, folder);
+  const lost = lostLog(world, folder);
   const run = state.claimFolder(world, folder, { control_token: state.newToken(world, "control") });
   if (!run.ok) return run;
-  if (lostLog !== undefined) context.printer.trace(lostLog);
+  if (lost !== undefined) context.printer.trace(lost);
   try {
     const opened = openStore(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, scheduler: world });
     if (!opened.ok) return fail(fileProblem("database", opened.refusal));

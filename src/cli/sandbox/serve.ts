@@ -52,6 +52,7 @@ import type { GuestWorld, Listener } from "../../world.ts";
 import { isTerminal, type Printer } from "../printer.ts";
 import { stateFile } from "../folder/files.ts";
 import { snapshotsIn } from "../folder/snapshots.ts";
+import { lostLog } from "../folder/lost-log.ts";
 import * as state from "../folder/state-folder.ts";
 import { EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { givenSecrets, otherSecret, type GivenSecrets } from "../store/given-secrets.ts";
@@ -174,10 +175,10 @@ export async function serveSandbox(
   }
   const made = state.makeStateFolder(world, folder, options);
   if (!made.ok) return made;
-  const lostLog = state.lostLog(world, folder);
+  const lost = lostLog(world, folder);
   const run = state.claimFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
   if (!run.ok) return run;
-  if (lostLog !== undefined) context.printer.trace(lostLog);
+  if (lost !== undefined) context.printer.trace(lost);
   const held = { path: folder, run: run.value };
   try {
     const adminToken = state.adminToken(world, folder, given.adminToken?.value);
