@@ -285,14 +285,20 @@ test("the frame, the pages for signing in and refusals have no failing of access
       const found = [colorScheme, width, name, wide, await failings(page)];
       expect(found).toEqual([colorScheme, width, name, false, []]);
     };
+    // A click does not wait for the page that it leads to.
+    const signIn = async (): Promise<void> => {
+      const loaded = page.waitForEvent("load");
+      await page.click("#sign-in button");
+      await loaded;
+    };
     await page.goto(`${home}/start`);
     await check("not signed in");
     await page.goto(`${sandbox.ready.portal_url ?? ""}/admin/sign-in`);
     await page.fill("[name=admin_token]", "wrong");
-    await page.click("#sign-in button");
+    await signIn();
     await check("a wrong token");
     await page.fill("[name=admin_token]", adminTokenIn(cwd));
-    await page.click("#sign-in button");
+    await signIn();
     await check("the administrator");
     await page.goto(await link());
     await page.waitForURL(`${home}/start`);
