@@ -82,8 +82,15 @@ function askedOnce(reader: Connection): () => boolean {
 function findCauses(connection: Connection, files: Questioned): void {
   const watching =
     <Values extends unknown[], Value>(call: (...values: Values) => Value) =>
-    (...values: Values): Value =>
-      findingCause(files, () => call(...values));
+    (...values: Values): Value => {
+      // No function of its own for each call: every statement of a create passes here.
+      try {
+        return call(...values);
+      } catch (error) {
+        causeOf(files, error);
+        throw error;
+      }
+    };
   const prepare = watching(connection.prepare.bind(connection));
   Object.assign(connection, {
     prepare: (sql: string) => {
