@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 /** How a test takes its size from `npm run campaign`. */
-const TAKES_A_SIZE = /^import \{[^}]*\b(size|part|FULL)\b[^}]*\} from "\.{1,2}\/support\/campaign\.ts";$/m;
+const TAKES_A_SIZE = /^import \{[^}]*\b(size|part|FULL)\b[^}]*\} from "(?:\.\.\/)+support\/campaign\.ts";$/m;
 
 /** Crash cycles, races and fuzzing at full size; `npm test` runs the same files small. */
 export default defineConfig({

@@ -9,7 +9,7 @@ import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import { HEADERS, signHeaders, verifySignature } from "../../src/core/webhook/signature.ts";
 import { allowedAddresses, parseTarget, type Target } from "../../src/core/webhook/target.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
-import { SEED as TABLE_SEED } from "../bad-requests.table.ts";
+import { SEED as TABLE_SEED } from "../real/bad-requests.table.ts";
 import { RAW_ATTACK, segmentsOf, SPELLED_ADDRESS, SPELLED_HOST, SPELLED_URL } from "../support/attacks.ts";
 import type { RawAttack } from "../support/attacks.ts";
 import { SEED, size } from "../support/campaign.ts";

@@ -2,17 +2,17 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /** The tests that run for each change of `npm run mutate`: of the core, of v1 and of the configuration, in one process. */
-const TESTS = [
-  "api-v1",
-  "checklist",
-  "config",
-  "core",
-  "json",
-  "page-security",
-  "payment",
-  "routes",
-  "target",
-  "webhook-signature",
+export const TESTS = [
+  "core/checklist",
+  "core/json",
+  "core/payment",
+  "core/target",
+  "core/values",
+  "real/config",
+  "real/webhook-signature",
+  "sandbox/api-v1",
+  "sandbox/page-security",
+  "sandbox/routes",
 ];
 
 export default defineConfig({

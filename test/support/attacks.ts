@@ -1,5 +1,10 @@
 import * as fc from "fast-check";
-import { BAD_REQUESTS, SLOW_REQUESTS, WRONG_IN_SEVERAL_WAYS, type Change } from "../bad-requests.table.ts";
+import {
+  BAD_REQUESTS,
+  SLOW_REQUESTS,
+  WRONG_IN_SEVERAL_WAYS,
+  type Change,
+} from "../real/bad-requests.table.ts";
 
 /** Requests on one connection, what is done to their bytes, and where they are cut into segments. */
 export type RawAttack = {

@@ -12,7 +12,7 @@ import {
 import { capabilitiesTable } from "../../src/store/capabilities.ts";
 import { credentialsTable } from "../../src/store/credentials.ts";
 import { storesTable } from "../../src/store/stores.ts";
-import { SEED, type Change } from "../bad-requests.table.ts";
+import { SEED, type Change } from "../real/bad-requests.table.ts";
 import { SEED as RANDOM_SEED, seededRandom } from "./campaign.ts";
 import { startSandbox, type SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";

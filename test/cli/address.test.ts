@@ -1,0 +1,283 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { OutboundRequest, Service } from "../../src/world.ts";
+import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+/** Another program on the port that a sandbox had; it keeps what it gets. */
+function eavesdropper(): { readonly heard: string[]; readonly service: Service } {
+  const heard: string[] = [];
+  const service: Service = {
+    answer: ({ method, target, rawHeaders }) => {
+      heard.push(`${method} ${target} ${rawHeaders.join(" ")}`);
+      return Promise.resolve({ status: 200, headers: {}, body: "{}" });
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  };
+  return { heard, service };
+}
+
+/** A folder that has had a sandbox on the port where others now listen. */
+async function abandonedFolder() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { ready } = sandbox;
+  await sandbox.stop();
+  writeFileSync(join(harness.cwd, "checkout.config.json"), "{}");
+  const { heard, service } = eavesdropper();
+  harness.occupy(Number(new URL(ready.base_url).port), service);
+  return { harness, heard, ready };
+}
+
+/** Notes each request with the key that it carries. */
+function watchKeys(harness: Harness): { readonly url: string; readonly key: string }[] {
+  const sent: { readonly url: string; readonly key: string }[] = [];
+  harness.setFault((request, deliver) => {
+    sent.push({ url: request.url, key: keyOf(request) });
+    return deliver();
+  });
+  return sent;
+}
+
+function keyOf({ headers }: OutboundRequest): string {
+  return (headers["Authorization"] ?? "").replace(/^Bearer /, "");
+}
+
+test("the table names every command there is", async () => {
+  const harness = createHarness();
+  const leaves = async (path: readonly string[]): Promise<string[]> => {
+    const { stdout } = await harness.run([...path, "--help"]);
+    const below = [...(stdout.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z][a-z-]*)/gm)]
+      .map(([, name = ""]) => name)
+      .filter((name) => name !== "help");
+    if (below.length === 0) return [path.join(" ")];
+    return (await Promise.all(below.map((name) => leaves([...path, name])))).flat();
+  };
+  const known = [...COMMANDS, ...ALONE];
+  const commands = await leaves([]);
+  expect(commands.length).toBeGreaterThan(40);
+  const isKnown = (command: string): boolean =>
+    known.some((line) => line.startsWith(command)) || ALONE.some((line) => command.startsWith(line));
+  expect(commands.filter((command) => !isKnown(command))).toEqual([]);
+});
+
+test.for(["", "svc_test_0000000000000000000000000000000ab"])(
+  "with no sandbox there, no command sends anything to its port, and all say what to type: key %j",
+  async (key) => {
+    const { harness, heard } = await abandonedFolder();
+    const env: Record<string, string> = key === "" ? {} : { CHECKOUT_API_KEY: key };
+    for (const line of COMMANDS) {
+      const result = await harness.run([...words(line), "--json"], { env });
+      expect([line, result.code, result.stdout]).toEqual([line, 7, ""]);
+      const message = expect.stringContaining("no sandbox is running here") as string;
+      expect([line, json(result.stderr)]).toMatchObject([
+        line,
+        { error: { code: "no_sandbox", message }, next: "checkout sandbox start" },
+      ]);
+    }
+    expect(heard).toEqual([]);
+  },
+);
+
+test("a base URL that is named gets no key of the folder either while its sandbox is away", async () => {
+  const { harness, heard, ready } = await abandonedFolder();
+  const result = await harness.run(words(`orders create ${ORDER} --base-url ${ready.base_url}`));
+  expect([result.code, heard]).toEqual([7, []]);
+  expect(result.stderr).toContain("there is no other API key for http://127.0.0.1:4242/v1");
+  expect(result.stderr).toContain("→ checkout sandbox start");
+});
+
+test("a folder that never had a sandbox has no default address either", async () => {
+  const harness = createHarness();
+  const { heard, service } = eavesdropper();
+  harness.occupy(4242, service);
+  const env = { CHECKOUT_API_KEY: "svc_test_0000000000000000000000000000000ab" };
+  const result = await harness.run(words(`orders create ${ORDER}`), { env });
+  expect([result.code, heard]).toEqual([7, []]);
+  expect(result.stderr).toContain("no sandbox is running here");
+  expect(result.stderr).toContain("→ checkout sandbox start");
+  const whoami = json((await harness.run(["whoami", "--json"], { env })).stdout);
+  expect(whoami).toMatchObject({ base_url: { value: null, source: "no sandbox is running here" } });
+});
+
+const TYPED: readonly (readonly [line: string, code: number])[] = [
+  [`orders create ${ORDER} --base-url http://localhost:4242/v1`, 0],
+  [`orders create ${ORDER}`, 0],
+  ["endpoints list", 0],
+  ["checklist", 3],
+  ["trigger order.succeeded", 0],
+  ["admin log", 0],
+];
+
+test.for(["starting", "restarting"])(
+  "a command that is typed while the sandbox is %s succeeds",
+  async (state) => {
+    for (const [line, code] of TYPED) {
+      const harness = createHarness();
+      await harness.start();
+      const path = join(harness.cwd, ".checkout/run.json");
+      const run = harness.readState("run.json");
+      if (state === "starting") writeFileSync(path, JSON.stringify({ ...json(run), port: null }));
+      else rmSync(path);
+      harness.clock.after(1000, () => writeFileSync(path, run));
+      const result = await harness.run(words(line));
+      expect([line, result.code, result.stdout]).toEqual([line, code, expect.stringMatching(/./)]);
+      expect(result.stderr).toContain("no sandbox is running here; trying again");
+    }
+  },
+);
+
+test("without retries nothing is waited for", async () => {
+  const { harness } = await abandonedFolder();
+  const before = harness.clock.now();
+  const result = await harness.run([...words(`orders create ${ORDER}`), "--retries", "0"]);
+  expect([result.code, harness.clock.now() - before]).toEqual([7, 0]);
+});
+
+test("what the variables say of retries and timeout counts for every command that needs a service", async () => {
+  const { harness } = await abandonedFolder();
+  const type = (line: string, env: Record<string, string>) => harness.run(words(line), { env });
+  for (const line of COMMANDS.filter((each) => each !== "env" && !each.startsWith("sandbox logs"))) {
+    const before = harness.clock.now();
+    const { code, stderr } = await type(line, { CHECKOUT_RETRIES: "0" });
+    expect([line, code, harness.clock.now() - before]).toEqual([line, 7, 0]);
+    expect(stderr).not.toContain("trying again");
+    const wrong = await type(line, { CHECKOUT_RETRIES: "many" });
+    expect([line, wrong.code, wrong.stderr]).toEqual([line, 2, expect.stringContaining("CHECKOUT_RETRIES")]);
+  }
+  harness.vacate(4242);
+  await harness.start();
+  const timeouts: number[] = [];
+  harness.setFault((request, deliver) => {
+    timeouts.push(request.timeoutMs);
+    return deliver();
+  });
+  const env = { CHECKOUT_TIMEOUT: "3s" };
+  for (const line of ["endpoints list", "stores show", `orders create ${ORDER}`, "config export"]) {
+    timeouts.length = 0;
+    expect([line, (await type(line, env)).code, timeouts]).toEqual([line, 0, [3000]]);
+  }
+  // A long poll gets what it waits for on top, and a clock that moves is not given up.
+  timeouts.length = 0;
+  await type("events list --wait --timeout 1s --since 1h", env);
+  await type("sandbox clock advance 1h", env);
+  expect(timeouts.at(-1)).toBe(600_000);
+  expect(timeouts.slice(0, -1).every((each) => each > 3000 && each <= 4000)).toBe(true);
+  const wrong = await type("endpoints list", { CHECKOUT_TIMEOUT: "soon" });
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("CHECKOUT_TIMEOUT")]);
+});
+
+test("a sandbox that moves to another port between two tries gets the next one, and nobody else", async () => {
+  const harness = createHarness();
+  const first = await harness.start(["--port", "0"]);
+  const { heard, service } = eavesdropper();
+  const sent: string[] = [];
+  harness.setFault(async ({ url, method }, deliver) => {
+    sent.push(`${method} ${url}`);
+    if (sent.length > 1) return deliver();
+    await first.stop();
+    harness.occupy(Number(new URL(first.ready.base_url).port), service);
+    await harness.start(["--port", "0"]);
+    return { ok: false, failure: "connection_lost", message: "socket hang up" };
+  });
+  const created = await harness.run([...words(`orders create ${ORDER}`), "--json"]);
+  expect([created.code, heard, sent.length]).toEqual([0, [], 2]);
+  expect(new Set(sent).size).toBe(2);
+  expect((await harness.run(["idempotency", "list"])).stdout.match(/co-/g)).toHaveLength(1);
+});
+
+test("a sandbox that ends between two tries is not looked for where it was, and the hint finds it again", async () => {
+  const harness = createHarness();
+  const { stop, ready } = await harness.start();
+  const { heard, service } = eavesdropper();
+  harness.setFault(async (_request, deliver) => {
+    if (harness.programOn(4242) === service) return deliver();
+    await stop();
+    harness.occupy(4242, service);
+    return { ok: false, failure: "connection_lost", message: "socket hang up" };
+  });
+  const lost = await harness.run([...words(`orders create ${ORDER}`), "--json"]);
+  expect([lost.code, heard]).toEqual([7, []]);
+  const problem = json(lost.stderr);
+  expect(problem).toMatchObject({ error: { code: "outcome_unknown" } });
+  await harness.start();
+  const again = await harness.run(String(problem["next"]).split(" ").slice(1).concat("--json"));
+  expect([again.code, heard]).toEqual([0, []]);
+  expect(json(again.stdout)).toMatchObject({ idempotency_key: problem["idempotency_key"] });
+  expect(json(again.stdout)["data"]).toMatchObject({ order_id: "o-1" });
+  expect(ready.base_url).toBe("http://127.0.0.1:4242/v1");
+});
+
+test("after a lost answer the hint names a service that was named, for there it has to be asked again", async () => {
+  const { harness, ready } = await abandonedFolder();
+  harness.setFault(() => Promise.resolve({ ok: false, failure: "timeout", message: "no answer" }));
+  const env = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_API_KEY: ready.api_key ?? "" };
+  const lost = await harness.run([...words(`orders create ${ORDER}`), "--json"], { env });
+  expect([lost.code, json(lost.stderr)["next"]]).toEqual([
+    7,
+    expect.stringContaining("--base-url https://pay.example/v1 --idempotency-key co-"),
+  ]);
+});
+
+test("the key of the folder goes only to its own live sandbox, however that is named", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { heard, service } = eavesdropper();
+  for (const port of [80, 443, 4243]) harness.occupy(port, service);
+  const sent = watchKeys(harness);
+  const create = async (baseUrl: string): Promise<number> =>
+    (await harness.run([...words(`orders create ${ORDER}`), "--base-url", baseUrl])).code;
+  for (const own of ["http://127.0.0.1:4242/v1", "http://localhost:4242/v1", "http://[::1]:4242/v1/"]) {
+    expect([own, await create(own)]).toEqual([own, 0]);
+  }
+  expect(new Set(sent.map(({ key }) => key))).toEqual(new Set([ready.api_key]));
+  const count = sent.length;
+  const others = ["http://127.0.0.1:4243/v1", "http://localhost/v1", "http://127.0.0.2:4242/v1"];
+  for (const other of [...others, "https://127.0.0.1:4242/v1", "http://pay.example:4242/v1"]) {
+    expect([other, await create(other)]).toEqual([other, 4]);
+    const env = { CHECKOUT_BASE_URL: other };
+    const probed = await harness.run(["checklist", "--probe"], { env });
+    expect([other, probed.code]).toEqual([other, 4]);
+  }
+  expect([heard, sent.length]).toEqual([[], count]);
+});
+
+test("what acts on the sandbox of the folder sends it no key of another service", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { control_token: token } = json(harness.readState("run.json"));
+  const sent = watchKeys(harness);
+  const theirs = "svc_test_0000000000000000000000000000000ab";
+  const env = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_API_KEY: theirs };
+  const triggered = await harness.run(["trigger", "order.created"], { env });
+  const note = `note: CHECKOUT_BASE_URL names https://pay.example/v1; this command is about the sandbox of .checkout (${ready.base_url})\n`;
+  expect([triggered.code, triggered.stderr]).toEqual([0, note]);
+  await harness.run(words("checklist run idempotency --client-command true"), { env });
+  // The drill has a key of its own, of the same sandbox.
+  const [given] = harness.commands.map(({ env: command }) => command["CHECKOUT_API_KEY"]);
+  expect(given).toMatch(/^svc_test_/);
+  expect([ready.api_key, theirs]).not.toContain(given);
+  expect(new Set(sent.map(({ key }) => key))).toEqual(new Set([ready.api_key, token]));
+});
+
+test("a managed key is the same at every port, by every spelling, and while the sandbox is away", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { ready } = sandbox;
+  const keyFor = async (env: Record<string, string> = {}): Promise<unknown> => {
+    const dry = await harness.run([...words(`orders create ${ORDER}`), "--dry-run", "--json"], { env });
+    return (json(dry.stdout)["headers"] as Record<string, string>)["Idempotency-Key"];
+  };
+  const named = { CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: ready.api_key ?? "" };
+  const key = await keyFor();
+  expect(key).toMatch(/^co-/);
+  expect([await keyFor(named), await keyFor({ CHECKOUT_BASE_URL: ready.base_url })]).toEqual([key, key]);
+  await sandbox.stop();
+  expect(await keyFor(named)).toBe(key);
+  expect(await keyFor({ ...named, CHECKOUT_BASE_URL: "http://localhost:9/v1" })).toBe(key);
+  await harness.start(["--port", "0"]);
+  expect(await keyFor()).toBe(key);
+});

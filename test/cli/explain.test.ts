@@ -1,0 +1,708 @@
+import { inNamedStore } from "../../src/cli/request/explain.ts";
+import { expect, test } from "vitest";
+import { ERROR_CODES } from "../../src/core/errors.ts";
+import { checkOf } from "../../src/core/explain/checks.ts";
+import { deliveryLines, likelyCause, type ToldDelivery } from "../../src/core/explain/delivery.ts";
+import { DELIVERY_ERRORS } from "../../src/core/webhook/delivery.ts";
+import type { Service } from "../../src/world.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+type Explained = {
+  readonly kind: string;
+  readonly id: string;
+  readonly summary: string;
+  readonly check: string | null;
+  readonly rule: number | null;
+  readonly decision: number | null;
+  readonly field: string | null;
+  readonly expected: string | null;
+  readonly received: string | null;
+  readonly differences: readonly { readonly field: string; readonly first: string; readonly this: string }[];
+  readonly entries: readonly {
+    readonly what: string;
+    readonly id: string | null;
+    readonly text: string;
+    readonly of: string | null;
+  }[];
+  readonly next: readonly string[];
+};
+
+const DUE: ToldDelivery = {
+  id: "delivery",
+  eventId: "event",
+  endpointId: "endpoint",
+  cause: "event",
+  state: "due",
+  nextAt: 0,
+  isHeld: false,
+  tries: [],
+};
+const TERMS = { order_id: "order-1", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+const REFUSALS = [
+  {
+    name: "no key",
+    headers: { Authorization: "" },
+    check: "credential",
+    rule: 27,
+    received: "authorization: …",
+  },
+  {
+    name: "a foreign Host",
+    headers: { Host: "evil.example" },
+    check: "host and origin",
+    rule: null,
+    received: "host: evil.example",
+  },
+  {
+    name: "a field that is wrong",
+    body: { ...TERMS, amount_minor: "19.99" },
+    check: "content",
+    rule: 9,
+    received: '"19.99"',
+    expected: "amount_minor must be an integer from 1 to 9007199254740991, in minor units",
+  },
+  {
+    name: "both forms",
+    body: { ...TERMS, price_id: "price_coffee" },
+    check: "content",
+    rule: 10,
+    decision: 7,
+    received: null,
+  },
+  {
+    name: "a short key",
+    headers: { "Idempotency-Key": "short" },
+    check: "content",
+    rule: 19,
+    received: '5: "short"',
+  },
+  {
+    name: "a currency that is off",
+    body: { ...TERMS, currency: "XXX" },
+    headers: { "Idempotency-Key": "another-key" },
+    check: "store and capability",
+    rule: 10,
+    received: "XXX",
+    next: "checkout admin enable-capability XXX",
+  },
+] as const;
+
+test.each(REFUSALS)("a refusal is explained: $name", async (row) => {
+  const { post, explain } = await open();
+  const body = "body" in row ? row.body : TERMS;
+  const { requestId } = await post(body, "headers" in row ? row.headers : {});
+  const explained = await explain(requestId);
+  expect(explained).toMatchObject({
+    kind: "request",
+    check: row.check,
+    rule: row.rule,
+    received: row.received,
+  });
+  if ("expected" in row) expect(explained.expected).toBe(row.expected);
+  if ("decision" in row) expect(explained.decision).toBe(row.decision);
+  if ("next" in row) expect(explained.next).toContain(row.next);
+});
+
+test("every refusal says the field, what was expected and what came, each by itself, and what helps", async () => {
+  const { harness, ready, sandbox, post, explain } = await open();
+  const { api_key: reader = "" } = JSON.parse(
+    (await harness.run(["keys", "create", "--scopes", "checkout_sessions:read", "--json"])).stdout,
+  ) as Record<string, string>;
+  await post(TERMS);
+  const unknown = `Bearer svc_test_${"A".repeat(33)}`;
+  const other = { "Idempotency-Key": "another-key" };
+  const right = "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run";
+  const posts = [
+    [
+      TERMS,
+      { Authorization: unknown },
+      "Authorization",
+      "an API key of this sandbox that is in force",
+      "authorization: Bearer …",
+      "checkout whoami",
+    ],
+    [
+      TERMS,
+      { Authorization: "Bearer svc_live_x" },
+      "Authorization",
+      "a test key",
+      "authorization: Bearer …",
+      "checkout env",
+    ],
+    [
+      TERMS,
+      { Authorization: `Bearer ${reader}` },
+      "Authorization",
+      "the scope orders:write",
+      "the API key has: checkout_sessions:read",
+      "checkout keys create --scopes orders:write",
+    ],
+    [
+      TERMS,
+      { Host: "evil.example" },
+      "Host",
+      "a name of this server",
+      "host: evil.example",
+      "checkout sandbox start --allow-host <host>",
+    ],
+    [
+      TERMS,
+      { Origin: "http://x.example" },
+      "Origin",
+      "a request of a server",
+      'Origin "http://x.example"',
+      "checkout env",
+    ],
+    [
+      TERMS,
+      { "Content-Type": "text/plain" },
+      "Content-Type",
+      "Content-Type must be application/json",
+      '"text/plain"',
+      right,
+    ],
+    [TERMS, { "Content-Encoding": "gzip" }, "Content-Type", "the body must be sent plain", '"gzip"', right],
+    [TERMS, { "Idempotency-Key": "" }, "Idempotency-Key", "Idempotency-Key must have 8", '0: ""', right],
+    [{}, {}, "order_id", "order_id is required", null, right],
+    [{ ...TERMS, x: 1 }, {}, "x", "fields: order_id", '"x"', right],
+    [
+      { ...TERMS, amount_minor: 2 ** 60 },
+      {},
+      "amount_minor",
+      "integers may reach",
+      "1152921504606847000",
+      right,
+    ],
+    [{ ...TERMS, price_id: "p" }, {}, "price_id", "leave out amount_minor", null, right],
+    [
+      { order_id: "o", price_id: "p" },
+      other,
+      "price_id",
+      "price_id must name an approved price",
+      '"p", which is not in its catalog',
+      "checkout prices list",
+    ],
+    [{ ...TERMS, currency: "XXX" }, other, "currency", "active: CNY", "XXX", "checkout capabilities list"],
+    [
+      TERMS,
+      other,
+      "order_id",
+      "an order_id without",
+      "the order ",
+      expect.stringContaining("checkout explain "),
+    ],
+    [
+      { ...TERMS, amount_minor: 2 },
+      {},
+      "Idempotency-Key",
+      "the path and the body",
+      "idempotency-key: the-first-key",
+      expect.stringContaining("checkout explain "),
+    ],
+  ] as const;
+  const check = async (
+    id: string,
+    [field, expected, received, next]: readonly [string | null, string, string | null, string],
+  ) => {
+    const told = await explain(id);
+    const begins = (text: string | null, beginning: string | null) =>
+      text?.startsWith(beginning ?? "?") ?? beginning === null;
+    const shown = [told.field, told.expected, told.received, told.next];
+    expect([shown, begins(told.expected, expected), begins(told.received, received)]).toEqual([
+      shown,
+      true,
+      true,
+    ]);
+    expect([shown, told.field, told.next[0]]).toEqual([shown, field, next]);
+    expect([told.received, told.expected].join()).not.toMatch(/: see |checkout (?!sess)/);
+  };
+  for (const [body, headers, ...parts] of posts) await check((await post(body, headers)).requestId, parts);
+  const unknownId = "0199a3c4-5d00-7000-8000-000000000001";
+  const raws = [
+    ["POST", "/v1/orders", "{", "body", "strict JSON in UTF-8", "Expected property name", right],
+    ["GET", "/v1/nope", "", null, "POST /v1/orders, ", '"/v1/nope"', "checkout assumptions"],
+    ["GET", "/v1/orders", "", null, '"/v1/orders" takes POST', '"GET"', "checkout assumptions"],
+    [
+      "GET",
+      "/v1/checkout-sessions/x",
+      "",
+      "session_id",
+      "the session id must be a UUID",
+      '"x"',
+      "checkout orders list",
+    ],
+    [
+      "GET",
+      `/v1/checkout-sessions/${unknownId}`,
+      "",
+      "session_id",
+      "the id of an order",
+      unknownId,
+      "checkout orders list",
+    ],
+  ] as const;
+  for (const [method, path, body, ...parts] of raws) {
+    const headers = { ...sandbox.auth, "Content-Type": "application/json", ...other };
+    const answer = await sandbox.request({ method, path, headers, body });
+    await check(answer.headers["X-Request-Id"] ?? "", parts);
+  }
+  expect((await harness.run(["admin", "deactivate"])).code).toBe(0);
+  const inactive = [
+    null,
+    "an active store",
+    `store ${ready.store_id} is not active`,
+    "checkout admin activate",
+  ] as const;
+  await check((await post({ ...TERMS, order_id: "order-2" }, other)).requestId, inactive);
+  for (const code of ERROR_CODES)
+    expect([code, checkOf(code).next.length > 0 || /conflict|reused|progress/.test(code)]).toEqual([
+      code,
+      true,
+    ]);
+});
+
+test("a conflict says field by field how the request differs from the first one", async () => {
+  const { post, explain } = await open();
+  const first = await post({ ...TERMS, description: "A bag" });
+  const other = await post({ ...TERMS, amount_minor: 2999, description: "A box" });
+  const reused = await explain(other.requestId);
+  expect(reused).toMatchObject({ check: "idempotency key", rule: 21, decision: 5 });
+  expect(reused.differences).toEqual([
+    { field: "amount_minor", first: "1999", this: "2999" },
+    { field: "description", first: "A bag", this: "A box" },
+  ]);
+  expect(reused.next).toEqual([`checkout explain ${first.id}`]);
+
+  const session = await post(TERMS, { "Idempotency-Key": "another-key" }, "/v1/checkout-sessions");
+  const conflict = await explain(session.requestId);
+  expect(conflict).toMatchObject({ check: "state of the order", decision: 8 });
+  expect(conflict.differences).toEqual([
+    { field: "path", first: "/v1/orders", this: "/v1/checkout-sessions" },
+    { field: "description", first: "A bag", this: null },
+  ]);
+
+  const priced = await post(
+    { order_id: "order-2", price_id: "price_coffee" },
+    { "Idempotency-Key": "priced-key" },
+  );
+  const bySum = await post({ ...TERMS, order_id: "order-2" }, { "Idempotency-Key": "priced-key" });
+  expect(priced.status).toBe(201);
+  expect((await explain(bySum.requestId)).differences).toEqual([
+    { field: "price_id", first: "price_coffee", this: null },
+    { field: "amount_minor", first: null, this: "1999" },
+    { field: "currency", first: null, this: "EUR" },
+    { field: "payment_method", first: null, this: "alipay_plus" },
+  ]);
+});
+
+test("each request on an order is told with one of its checkouts: the one that it came after, or the first", async () => {
+  const { harness, post, explain } = await open();
+  const later = async (body: object, key: string) => {
+    await harness.clock.sleep(1000);
+    return post(body, { "Idempotency-Key": key });
+  };
+  const refused = await later({ ...TERMS, currency: "eur" }, "key-of-first");
+  const first = await later(TERMS, "key-of-first");
+  await harness.run(["sandbox", "pay", first.id, "--outcome", "failed"]);
+  const reused = await later({ ...TERMS, amount_minor: 1 }, "key-of-first");
+  const second = await later(TERMS, "key-of-second");
+  const conflict = await later({ ...TERMS, amount_minor: 2 }, "key-of-third");
+  const requestsOf = async (id: string) =>
+    (await explain(id)).entries.filter(({ what }) => what === "request").map((entry) => entry.id);
+  const before = [refused, first, reused].map(({ requestId }) => requestId);
+  const after = [second, conflict].map(({ requestId }) => requestId);
+  expect(await requestsOf(first.id)).toEqual(before);
+  expect(await requestsOf(second.id)).toEqual(after);
+  expect(await requestsOf(TERMS.order_id)).toEqual([...before, ...after]);
+});
+
+test("a conflict is compared with what it met, whatever came after it", async () => {
+  const { harness, post, explain } = await open();
+  const [first, other] = [await post(TERMS), { "Idempotency-Key": "another-key" }];
+  const reused = await post({ ...TERMS, amount_minor: 2999 });
+  const conflict = await post({ ...TERMS, amount_minor: 2999 }, other);
+  const differences = [{ field: "amount_minor", first: "1999", this: "2999" }];
+  const next = [`checkout explain ${first.id}`];
+  const check = async () => {
+    for (const { requestId } of [reused, conflict])
+      expect(await explain(requestId)).toMatchObject({ differences, next });
+    expect((await explain(first.id)).entries.filter(({ text }) => text.endsWith("1999 → 2999"))).toHaveLength(
+      2,
+    );
+  };
+  await check();
+  // It expires, its order has a new one, and its key is forgotten and used for another order.
+  expect((await harness.run(["sandbox", "clock", "advance", "2d"])).code).toBe(0);
+  await check();
+  expect((await post({ ...TERMS, amount_minor: 2999 }, other)).status).toBe(201);
+  await check();
+  expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
+  expect((await post({ ...TERMS, order_id: "order-2" })).status).toBe(201);
+  await check();
+});
+
+test("the request_id of a create is that create's, however often its answer was replayed", async () => {
+  const { harness, post, explain } = await open();
+  const { requestId, id } = await post(TERMS);
+  const get = async () =>
+    JSON.parse((await harness.run(["requests", "get", requestId, "--json"])).stdout) as Record<
+      string,
+      unknown
+    >;
+  const [alone, first] = [await explain(requestId), await get()];
+  expect([alone.summary, first["replayed_at"]]).toEqual(["POST /v1/orders was answered 201", []]);
+  for (const seconds of [1, 2]) {
+    await harness.clock.sleep(seconds * 1000);
+    expect((await post(TERMS)).requestId).toBe(requestId);
+  }
+  const told = await explain(requestId);
+  expect(told.summary).toMatch(
+    /^POST \/v1\/orders was answered 201; later requests with its key .* created nothing$/,
+  );
+  expect([told.entries[0], told.next]).toEqual([alone.entries[0], [`checkout explain ${id}`]]);
+  expect(told.entries).toHaveLength(3);
+  const shown = await get();
+  expect({ ...shown, replayed_at: [] }).toEqual(first);
+  expect(shown["replayed_at"]).toHaveLength(2);
+  const { stdout } = await harness.run(["requests", "get", requestId]);
+  expect(stdout).toContain(`2, the last at ${new Date(harness.clock.now()).toISOString()}`);
+});
+
+test("a description is compared as it was sent, beside a price that brings one too", async () => {
+  const { harness, post, explain } = await open();
+  const [key, priced] = [
+    { "Idempotency-Key": "priced-key" },
+    { order_id: "order-2", price_id: "price_coffee" },
+  ];
+  const differ = async (body: object, headers: Record<string, string>) =>
+    (await explain((await post(body, headers)).requestId)).differences;
+  await post(priced, key);
+  expect(await differ({ ...priced, description: "A coffee" }, key)).toEqual([
+    { field: "description", first: null, this: "A coffee" },
+  ]);
+  expect(await differ({ ...priced, description: "x" }, key)).toEqual([
+    { field: "description", first: null, this: "x" },
+  ]);
+  const [otherKey, other] = [{ "Idempotency-Key": "other-key" }, { ...priced, order_id: "order-3" }];
+  const { id } = await post({ ...other, description: "A coffee" }, otherKey);
+  const dropped = [{ field: "description", first: "A coffee", this: null }];
+  expect(await differ(other, otherKey)).toEqual(dropped);
+  expect(await differ(other, { "Idempotency-Key": "third-key" })).toEqual(dropped);
+  // When a key is forgotten, nobody knows it.
+  expect((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"])).code).toBe(0);
+  expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
+  expect((await post({ ...TERMS, order_id: "order-4" }, otherKey)).status).toBe(201);
+  const late = await post(
+    { ...other, price_id: "price_bento", description: "x" },
+    { "Idempotency-Key": "late-key" },
+  );
+  expect([late.status, (await explain(late.requestId)).differences]).toEqual([
+    409,
+    [{ field: "price_id", first: "price_coffee", this: "price_bento" }],
+  ]);
+});
+
+test("an order is told from its first request to what its receiver answered", async () => {
+  const { harness, sandbox, post, explain } = await open();
+  let status = 500;
+  harness.occupy(
+    3000,
+    receiver(() => status),
+  );
+  expect((await harness.run(["endpoints", "add", "http://localhost:3000/hooks"])).code).toBe(0);
+  const { id } = await post(TERMS);
+  await harness.clock.sleep(100);
+  await harness.clock.sleep(10_000);
+  status = 204;
+  await harness.clock.sleep(300_000);
+  await post({ ...TERMS, amount_minor: 1 });
+  await harness.clock.sleep(100);
+  expect((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"])).code).toBe(0);
+  await harness.clock.sleep(100);
+  await sandbox.request({ path: `/v1/checkout-sessions/${id}`, headers: sandbox.auth });
+
+  for (const typed of ["order-1", id]) {
+    const story = await explain(typed);
+    expect(story.kind).toBe(typed === id ? "checkout" : "order");
+    expect(story.summary).toBe("order order-1, 19.99 EUR by alipay_plus: succeeded, paid, and final");
+    const lines = story.entries.map(
+      ({ of, text }) => `${of === null ? "" : "  "}${text.replace(/ in \d+ ms/, "")}`,
+    );
+    expect(lines).toEqual([
+      "POST /v1/orders: 201, key the-first-key",
+      "order.created",
+      "  delivery to http://localhost:3000/hooks, try 1: 500 (the receiver failed: look at its own log, and at the answer that it gave)",
+      "  try 2, 10 s later: 500 (same cause)",
+      "  try 3, 5 min later: 204",
+      "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 1",
+      "payment attempt 1 started",
+      "order.pending",
+      "  delivery to http://localhost:3000/hooks, try 1: 204",
+      "payment attempt 1 succeeded",
+      "order.succeeded",
+      "  delivery to http://localhost:3000/hooks, try 1: 204",
+      `GET /v1/checkout-sessions/${id}: 200`,
+    ]);
+  }
+});
+
+test("a delivery that is not the event's own is called what it is", async () => {
+  const harness = createHarness();
+  const { post, explain } = await open(harness);
+  harness.occupy(
+    3000,
+    receiver(() => 204),
+  );
+  expect((await harness.run(["endpoints", "add", "http://localhost:3000/hooks"])).code).toBe(0);
+  expect((await harness.run(["faults", "add", "duplicate"])).code).toBe(0);
+  const { id } = await post(TERMS);
+  await harness.clock.sleep(1000);
+  const { stdout } = await harness.run(["events", "list", "--json"]);
+  const { events } = JSON.parse(stdout) as { events: { event_id: string }[] };
+  expect((await harness.run(["events", "replay", events[0]?.event_id ?? ""])).code).toBe(0);
+  await harness.clock.sleep(1000);
+  const said = (await explain(id)).entries.map(({ text }) => text.replace(/ to http.*/, ""));
+  expect(said.filter((text) => /delivery|duplicate|replay/.test(text)).toSorted()).toEqual([
+    "delivery",
+    "duplicate by a fault",
+    "replay",
+  ]);
+});
+
+test("what the payer's browser did is told: a page that was opened, and the way back, which proves nothing", async () => {
+  const { harness, sandbox, post, explain } = await open();
+  const { id } = await post(TERMS);
+  const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
+  const [, to = "", token = ""] = /<page-views hidden to="([^"]+)" token="([^"]+)"/.exec(html) ?? [];
+  /** What the page's script sends. */
+  const tell = async (kind: string, { site = "same-origin", sent = token } = {}) => {
+    const type = "application/x-www-form-urlencoded;charset=UTF-8";
+    const headers = { Authorization: "", "Content-Type": type, "Sec-Fetch-Site": site };
+    const body = new URLSearchParams({ kind, token: sent }).toString();
+    const { status } = await sandbox.request({ path: to, headers, body });
+    await harness.clock.sleep(0);
+    return status;
+  };
+  const told = async () =>
+    (await explain(id)).entries.filter(({ what }) => what === "page").map(({ text }) => text);
+  expect(await tell("opened", { site: "cross-site" })).toBe(403);
+  expect(await tell("opened", { sent: "x" })).toBe(403);
+  expect([await tell("closed"), await tell("returned")]).toEqual([400, 400]);
+  expect(await told()).toEqual([]);
+  await harness.run(["return-origins", "add", "http://localhost:3000", "--path", "/thanks"]);
+  expect([await tell("opened"), await tell("opened"), await tell("returned")]).toEqual([204, 204, 204]);
+  expect(await told()).toEqual([
+    "payment page opened",
+    "browser returned to http://localhost:3000/thanks (proves nothing)",
+  ]);
+  // One a minute, up to a limit: nobody fills the disk.
+  for (let count = 0; count < 30; count += 1) {
+    harness.clock.advance(61_000);
+    await tell("opened");
+  }
+  expect((await told()).filter((text) => text.startsWith("payment"))).toHaveLength(20);
+});
+
+test("an event and a delivery say why they did not arrive, and what to type", async () => {
+  const { harness, post, explain } = await open();
+  const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
+  const { id: endpointId } = JSON.parse(added.stdout) as { id: string };
+  await post(TERMS);
+  await harness.clock.sleep(100);
+  const { stdout } = await harness.run(["deliveries", "list", "--json"]);
+  const { deliveries } = JSON.parse(stdout) as { deliveries: { id: string; event_id: string }[] };
+  const [delivery] = deliveries;
+  const told = await explain(delivery?.id ?? "");
+  // A line that is before the first try says where it goes.
+  expect(deliveryLines({ ...DUE, endpointId }).map(({ entry }) => entry.text)).toEqual([
+    `delivery to endpoint ${endpointId} waits, for earlier events or its time; it is due then`,
+  ]);
+  expect(deliveryLines({ ...DUE, endpointId, isHeld: true }).map(({ entry }) => entry.text)).toEqual([
+    `delivery to endpoint ${endpointId} waits: its endpoint is paused (checkout endpoints list says why)`,
+  ]);
+  expect(told.kind).toBe("delivery");
+  expect(told.summary).toContain(
+    "delivery of order.created: due after 1 try; nothing answers at this address",
+  );
+  expect(told.next).toContain("checkout endpoints list");
+  expect(told.next).not.toContain(`checkout explain ${delivery?.id ?? ""}`);
+  expect((await explain(delivery?.id.slice(-8) ?? "")).id).toBe(delivery?.id);
+  const none = await harness.run(["explain", "0123abcd"]);
+  const message = "no request, order, session, event or delivery among the newest 1000";
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining(message)]);
+  const event = await explain(delivery?.event_id ?? "");
+  expect([event.kind, event.rule, event.summary]).toEqual([
+    "event",
+    31,
+    "order.created: 0 of 1 deliveries succeeded",
+  ]);
+  expect(event.next.join("\n")).toContain(`checkout explain ${delivery?.id ?? ""}`);
+  harness.occupy(
+    3000,
+    receiver(() => 400),
+  );
+  await harness.clock.sleep(10_000);
+  expect((await explain(delivery?.id ?? "")).next).toContain(`checkout endpoints secret ${endpointId}`);
+});
+
+test("an order that was only refused says how often", async () => {
+  const { post, explain } = await open();
+  for (const said of ["1 request was refused", "2 requests were refused"]) {
+    await post({ ...TERMS, amount_minor: 0 });
+    expect((await explain("order-1")).summary).toBe(`no checkout was made with this order_id; ${said}`);
+  }
+});
+
+test("what the store does not have is not explained, and --as keeps to its kind", async () => {
+  const { harness, post, explain } = await open();
+  const { id } = await post(TERMS);
+  for (const args of [["order-9"], [id, "--as", "event"], ["019bc1f0-3d10-7000-8000-000000000009"]]) {
+    const { code, stderr } = await harness.run(["explain", ...args]);
+    expect([code, stderr.split("\n")[0]]).toEqual([1, expect.stringContaining("this store has no")]);
+  }
+  expect((await harness.run(["explain", ""])).code).toBe(2);
+  expect((await explain(id, "--as", "checkout")).kind).toBe("checkout");
+});
+
+test("a command that the sandbox refused names the command that explains it", async () => {
+  const { harness } = await open();
+  const typed = [
+    "orders",
+    "create",
+    "--order-id",
+    "o",
+    "--amount-minor",
+    "1",
+    "--payment-method",
+    "alipay_plus",
+  ];
+  const { code, stderr } = await harness.run([...typed, "--currency", "XXX"]);
+  expect(code).toBe(4);
+  const [, explains = ""] = /checkout (explain \S+) says why/.exec(stderr) ?? [];
+  const explained = await harness.run(explains.split(" "));
+  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
+});
+
+test("within exec a refusal names the command that explains it too, and that one works there", async () => {
+  const { ready, harness } = await open();
+  const env = {
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: ready.api_key ?? "",
+    CHECKOUT_STORE_ID: ready.store_id,
+    CHECKOUT_CONTROL_TOKEN: ready.control_token,
+  };
+  const there = { env, cwd: tempFolder() };
+  const create = "orders create --order-id o --amount-minor 1 --payment-method alipay_plus --currency XXX";
+  const { stderr } = await harness.run(create.split(" "), there);
+  const [, explains = ""] = /checkout (explain \S+) says why/.exec(stderr) ?? [];
+  const explained = await harness.run(explains.split(" "), there);
+  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("store and capability")]);
+  const { CHECKOUT_CONTROL_TOKEN: _token, ...merchants } = env;
+  const other = await harness.run(create.split(" "), { ...there, env: merchants });
+  expect([other.code, other.stderr]).toEqual([4, expect.not.stringContaining("says why")]);
+});
+
+test("what is named after a command with --store is about that store too", async () => {
+  const { harness } = await open();
+  await harness.run(["stores", "create", "--name", "Tea Shop"]);
+  const inTea = ["--store", "Tea Shop"];
+  const create = ["orders", "create", "--order-id", "o-2", "--price-id", "price_coffee", ...inTea];
+  expect((await harness.run(create)).code).toBe(0);
+  const { stderr } = await harness.run([...create, "--idempotency-key", "another-key"]);
+  const [, explains = ""] = /checkout (explain \S+ --store \S+) says why/.exec(stderr) ?? [];
+  const explained = await harness.run(explains.split(" "));
+  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("order_conflict")]);
+  const named = JSON.parse((await harness.run(["explain", "o-2", ...inTea, "--json"])).stdout) as {
+    readonly next: readonly string[];
+  };
+  expect(named.next).toEqual([
+    expect.stringMatching(/^checkout sandbox pay \S+ --outcome succeeded --store 'Tea Shop'$/),
+  ]);
+  const [next = ""] = named.next;
+  const [, ...words] = next.replace(" --store 'Tea Shop'", "").split(" ");
+  expect((await harness.run([...words, "--outcome", "succeeded", ...inTea])).code).toBe(0);
+});
+
+test("an explanation asks for a store only where a command takes one", async () => {
+  const harness = createHarness();
+  for (const command of new Set(ERROR_CODES.flatMap((code) => checkOf(code).next))) {
+    const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
+    const { stdout } = await harness.run([...words.slice(1), "--help"]);
+    const takes = inNamedStore(command, { store: "Tea" }) !== command;
+    expect([command, takes]).toEqual([command, stdout.includes("--store <id|name>")]);
+  }
+});
+
+test("every command that an explanation names is there", async () => {
+  const harness = createHarness();
+  const statuses = [302, 400, 401, 403, 404, 405, 410, 413, 415, 418, 429, 500, 600];
+  const commands = [
+    ...ERROR_CODES.flatMap((code) => checkOf(code).next),
+    ...DELIVERY_ERRORS.map((error) => likelyCause({ status: null, error, fault: null })?.next ?? ""),
+    ...statuses.map((status) => likelyCause({ status, error: null, fault: null })?.next ?? ""),
+    likelyCause({ status: 400, error: null, fault: "bad_signature" })?.next ?? "",
+  ];
+  for (const command of new Set(commands)) {
+    const [program, ...words] = command.split(" ").filter((word) => !/^[<-]/.test(word));
+    const flags = command.split(" ").filter((word) => word.startsWith("--"));
+    const { code, stdout } = await harness.run([...words, "--help"]);
+    expect([program, command, code]).toEqual(["checkout", command, 0]);
+    for (const flag of flags) expect(stdout).toContain(flag);
+  }
+  expect(likelyCause({ status: 204, error: null, fault: null })).toBeUndefined();
+});
+
+test("no secret is in an explanation, wherever it was sent", async () => {
+  const { harness, ready, post } = await open();
+  const secrets = [ready.api_key ?? "", ready.signing_secret];
+  for (const secret of secrets) {
+    const sent = [
+      await post({ ...TERMS, order_id: secret }, { "Idempotency-Key": "another-key" }),
+      await post({ ...TERMS, [secret]: secret }, { Host: secret }),
+      await post(TERMS, { Authorization: secret }),
+      await post(TERMS, { "Content-Type": secret }),
+      await post(TERMS, { "Idempotency-Key": secret }),
+    ];
+    for (const { requestId } of sent) {
+      const shown = await harness.run(["explain", requestId]);
+      expect(shown.code).toBe(0);
+      expect(shown.stdout).not.toContain(secret.slice(10));
+    }
+  }
+});
+
+/** A receiver that answers each webhook with the status of that moment. */
+function receiver(status: () => number): Service {
+  const answer = () => Promise.resolve({ status: status(), headers: {}, body: "" });
+  return { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) };
+}
+
+/** A sandbox, creates by its key, and what is explained. */
+async function open(harness: Harness = createHarness()) {
+  const started = await harness.start();
+  const { ready } = started;
+  const auth = { Authorization: `Bearer ${ready.api_key ?? ""}` };
+  const post = async (body: object, headers: Record<string, string> = {}, path = "/v1/orders") => {
+    const answer = await started.request({
+      method: "POST",
+      path,
+      headers: {
+        ...auth,
+        "Content-Type": "application/json",
+        "Idempotency-Key": "the-first-key",
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+    const read = JSON.parse(String(answer.body)) as { request_id: string; data?: { id: string } };
+    return { status: answer.status, id: read.data?.id ?? "", requestId: read.request_id };
+  };
+  const explain = async (id: string, ...options: string[]): Promise<Explained> => {
+    const { code, stdout, stderr } = await harness.run(["explain", id, ...options, "--json"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    return JSON.parse(stdout) as Explained;
+  };
+  return { harness, sandbox: { ...started, auth }, ready, post, explain };
+}

@@ -1,0 +1,868 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import { createHarness, type CommandOptions, type Result } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+
+/** A command line of somebody's first hour: its exit code, and what it says, on stdout where that is 0. */
+type Row = readonly [line: string, code: number, says: RegExp];
+
+/** Ids that a row names by these words; a short one is the last 8 characters. */
+type Ids = Readonly<Record<string, string>>;
+
+/** What is typed before there is a sandbox, and where none is needed. */
+const WITHOUT_SANDBOX: readonly Row[] = [
+  // What every object has is no command, and no word of one.
+  ["constructor", 2, /unknown command 'constructor'\n/],
+  ["checklist run constructor", 2, /unknown command 'constructor'\n/],
+  ["orders constructor", 2, /unknown command 'constructor'\n/],
+  ["sandbox toString valueOf", 2, /unknown command 'toString'\n/],
+  ["orders list --constructor", 2, /unknown option '--constructor'\n/],
+  ["orders list -constructor", 2, /unknown option '-c'\n/],
+  ["__proto__ list", 2, /unknown command '__proto__'\n/],
+  // Help and version, however they are asked for.
+  ["help", 0, /^Usage: checkout \[options\] \[command\]\n/],
+  ["--help", 0, /^Usage: checkout \[options\] \[command\]\n/],
+  ["-h", 0, /^Usage: checkout \[options\] \[command\]\n/],
+  ["help help", 0, /^Usage: checkout \[options\] \[command\]\n/],
+  ["help orders", 0, /^Usage: checkout orders \[options\] \[command\]\n/],
+  ["orders help", 0, /^Usage: checkout orders \[options\] \[command\]\n/],
+  ["orders --help", 0, /^Usage: checkout orders \[options\] \[command\]\n/],
+  ["help orders create", 0, /^Usage: checkout orders create \[options\]\n/],
+  ["orders help create", 0, /^Usage: checkout orders create \[options\]\n/],
+  ["orders create --help", 0, /^Usage: checkout orders create \[options\]\n/],
+  ["orders create -h", 0, /^Usage: checkout orders create \[options\]\n/],
+  ["--help orders create", 0, /^Usage: checkout orders create \[options\]\n/],
+  ["help sandbox clock advance", 0, /^Usage: checkout sandbox clock advance /],
+  ["sandbox help clock", 0, /^Usage: checkout sandbox clock /],
+  ["help checklist", 0, /^Usage: checkout checklist /],
+  ["help checklist run webhooks", 0, /^Usage: checkout checklist run webhooks /],
+  ["help listen", 0, /^Usage: checkout listen /],
+  ["help exec", 0, /^Usage: checkout exec /],
+  ["help nonsense", 2, /unknown command 'nonsense'/],
+  ["nonsense --help", 2, /unknown command 'nonsense'/],
+  ["orders nonsense --help", 2, /unknown command 'nonsense'/],
+  ["start", 2, /'start' \(Did you mean sandbox start\?\)\n.*checkout sandbox start --help/],
+  ["help status", 2, /Did you mean sandbox status\?/],
+  ["logs", 2, /Did you mean sandbox logs\?/],
+  ["pay PAID", 2, /Did you mean sandbox pay\?/],
+  ["clock advance 2h", 2, /Did you mean sandbox clock advance\?/],
+  ["create order", 2, /Did you mean orders create\?/],
+  ["list orders", 2, /Did you mean orders list\?/],
+  ["show orders", 2, /Did you mean orders get\?/],
+  ["webhook verify", 2, /Did you mean webhooks verify\?/],
+  ["orders new", 2, /Did you mean orders create\?/],
+  ["keys delete K", 2, /Did you mean keys revoke\?/],
+  ["orders create --price-id price_coffee --order-id --wait", 2, /option '--order-id <id>' argument missing/],
+  ["orders create --order-id --price-id price_coffee", 2, /option '--order-id <id>' argument missing/],
+  ["orders list -json", 2, /Did you mean --json\?/],
+  ["orders create --amount 1999", 2, /Did you mean --amount-minor\?/],
+  ["sandbox clock advance -1h", 2, /no value here is negative/],
+  ["orders create order-5", 2, /got 1: order-5\. \(Did you mean --order-id\?\)/],
+  ["orders create help", 0, /^Usage: checkout orders create/],
+  ["webhooks verify --body x", 2, /Did you mean --payload-file\?/],
+  ["webhooks sign --data x", 2, /Did you mean --payload-file\?/],
+  ["webhooks verify --headers x", 2, /Did you mean one of --timestamp, --signature\?/],
+  ["webhooks verify --secret x", 2, /Did you mean --secret-file\?/],
+  ["orders list --json=true", 2, /--json takes no value/],
+  ["orders list --no-color=1", 2, /--no-color takes no value/],
+  ["sandbox run", 2, /unknown command 'run' \(Did you mean sandbox start\?\)/],
+  ["config set x", 2, /unknown command 'set'(?!.*clock).*\n.*checkout config --help/],
+  ["clock freze", 2, /Did you mean sandbox clock freeze\?/],
+  ["clock advnace 2h", 2, /Did you mean sandbox clock advance\?/],
+  ["set 2027-01-01T00:00:00Z", 2, /Did you mean sandbox clock set\?/],
+  ["--dir", 2, /option '--dir <folder>' argument missing/],
+  ["orders --dir", 2, /option '--dir <folder>' argument missing/],
+  ["--store", 2, /option '--store <id\|name>' argument missing/],
+  ["--store x orders list --retries 0", 2, /unknown option '--retries'/],
+  ["orders list --api-key svc_test_abc", 2, /'--api-key': a secret is not typed\n.*set CHECKOUT_API_KEY\b/],
+  ["orders list --api-key=svc_test_abc", 2, /set CHECKOUT_API_KEY\b/],
+  ["sandbox start --control-token x", 2, /set CHECKOUT_SANDBOX_CONTROL_TOKEN\b/],
+  ["admin log --admin-token x", 2, /set CHECKOUT_ADMIN_TOKEN\b/],
+  ["sandbox clock advance 2 hours", 2, /Did you mean 2h\?/],
+  ["sandbox start 4300", 2, /Did you mean --port 4300\?/],
+  ["sandbox clock advance 30 min", 2, /Did you mean 30m\?/],
+  ["faults add lost_answer", 2, /Did you mean lose_answer\?/],
+  ["faults add nonsense", 2, /got "nonsense"\n/],
+  ["--version", 0, /^\d+\.\d+\.\d+\n$/],
+  ["-v", 0, /^\d+\.\d+\.\d+\n$/],
+  ["-V", 0, /^\d+\.\d+\.\d+\n$/],
+  ["version", 0, /^\d+\.\d+\.\d+\n$/],
+];
+
+const PAY = "--payment-method alipay_plus";
+/** What is typed beside a sandbox, in this order. PAID, ENDED, OPEN, EVENT, REQUEST, ENDPOINT and KEY stand for ids. */
+const BESIDE_SANDBOX: readonly Row[] = [
+  // Creating, with what people type first.
+  [
+    `orders create --order-id a-1 --amount-minor 1999 --currency EUR ${PAY}`,
+    0,
+    /✓ order created\n.*\n.*a-1\n/,
+  ],
+  [`orders create --order-id a-1 --amount-minor 1999 --currency eur ${PAY}`, 0, /= the same order as before/],
+  [`orders create --order-id a-1 --amount-minor 1999 --currency Eur ${PAY}`, 0, /= the same order as before/],
+  [`orders create --order-id a-2 --amount-minor 19.99 --currency EUR ${PAY}`, 2, /19\.99 EUR is 1999/],
+  [`orders create --order-id a-2 --currency=eur --amount-minor 19,99 ${PAY}`, 2, /19\.99 EUR is 1999/],
+  [`orders create --order-id a-2 --amount-minor 1200.00 --currency jpy ${PAY}`, 2, /1200 JPY is 1200/],
+  [`orders create --order-id a-2 --amount-minor 19.99 --currency jpy ${PAY}`, 2, /JPY has no decimals/],
+  [`orders create --order-id a-2 --amount-minor 1.5 ${PAY}`, 2, /1\.50 EUR is 150/],
+  [`orders create --order-id a-2 --amount-minor 1.234 --currency EUR ${PAY}`, 2, /whole number from 1 to/],
+  [`orders create --order-id a-2 --amount-minor €20 --currency EUR ${PAY}`, 2, /whole number from 1 to/],
+  [`orders create --order-id a-2 --amount-minor 0 --currency EUR ${PAY}`, 2, /whole number from 1 to/],
+  [
+    `orders create --order-id a-2 --amount-minor -5 --currency EUR ${PAY}`,
+    2,
+    /whole number from 1 to|argument missing/,
+  ],
+  [
+    `orders create --order-id a-2 --amount-minor 1999 --currency euro ${PAY}`,
+    2,
+    /three upper-case letters such as EUR/,
+  ],
+  [`orders create --order-id a-2 --amount-minor 1999 --currency € ${PAY}`, 2, /three upper-case letters/],
+  [
+    "orders create --order-id a-2 --amount-minor 1999 --currency EUR --payment-method visa",
+    2,
+    /alipay_plus or wechat_pay/,
+  ],
+  ["orders create --order-id a-2 --amount-minor 1999 --currency EUR", 2, /missing: --payment-method/],
+  [`orders create --order-id a-2 --amount-minor 1999 ${PAY}`, 2, /missing: --currency/],
+  ["orders create", 2, /missing: --order-id, --amount-minor, --currency, --payment-method/],
+  ["orders create --order-id a-2", 2, /give --order-id and --price-id/],
+  ["orders create --price-id price_coffee", 2, /missing: --order-id.*add it/s],
+  ["orders create --order-id", 2, /--order-id <id>.*argument missing/],
+  ["orders create order-1", 2, /too many arguments/],
+  ["orders create --orderid a-2", 2, /unknown option '--orderid'.*--order-id/],
+  ["orders create --amount 1999", 2, /unknown option '--amount'/],
+  ["orders create --order-id a-2 --price-id price_coffee --currency EUR", 2, /price_id already sets/],
+  ["orders create --order-id a-2 --price-id price_tea", 1, /price_tea/],
+  [
+    "orders create --order-id a-very-long-order-id-of-more-than-32 --price-id price_coffee",
+    2,
+    /1 to 32 characters/,
+  ],
+  [
+    "orders create --order-id a-2 --price-id price_coffee --dry-run",
+    0,
+    /POST http.*\/v1\/orders|"price_id"/s,
+  ],
+  ["orders create --order-id a-2 --price-id price_coffee", 0, /✓ order created/],
+  [
+    "orders create --order-id a-2 --price-id price_ticket",
+    5,
+    /first sent with another request|another --order-id/,
+  ],
+  ["orders create --order-id a-2 --price-id price_coffee --new-attempt", 5, /use that checkout/],
+  ["orders create --order-id a-2 --price-id price_coffee --until paid", 2, /--until/],
+  ["orders create --order-id a-2 --price-id price_coffee --until succeeded", 2, /--until needs --wait/],
+  ["orders create --order-id a-3 --price-id price_coffee --idempotency-key short", 2, /8 to 128/],
+  ["orders create --order-id a-3 --price-id price_coffee --retries many", 2, /whole number from 0 to 100/],
+  ["orders create --order-id a-3 --price-id price_coffee --timeout 10", 2, /a duration such as/],
+  ["sessions create --order-id s-1 --price-id price_bento", 0, /✓ checkout session created/],
+  ["sessions create --order-id s-1 --price-id price_bento", 0, /= the same checkout session as before/],
+  [
+    `orders create --order-id a-4 --amount-minor 500 --currency GBP ${PAY}`,
+    4,
+    /GBP.*enable-capability GBP;/s,
+  ],
+  ["admin enable-capability gbp", 0, /GBP|gbp/],
+  [`orders create --order-id a-5 --amount-minor 500 --currency gbp ${PAY}`, 0, /5\.00 GBP/],
+  ["admin enable-capability KWD", 0, /KWD is active/],
+  [`orders create --order-id a-6 --amount-minor 1500 --currency KWD ${PAY}`, 0, /1\.500 KWD/],
+  ["admin enable-capability EUROS", 1, /any currency of ISO 4217/],
+  ["admin enable-capability XYZ", 1, /any currency of ISO 4217/],
+  ["admin enable-capability EUR", 5, /active already/],
+  ["admin disable-capability GBP", 0, /GBP is inactive/],
+  ["admin disable-capability CHF", 1, /the store has no capability/],
+  // What became of it.
+  ["orders create --order-id paid-1 --price-id price_coffee", 0, /= the same order.*status +succeeded/s],
+  [
+    "orders create --order-id ended-1 --price-id price_coffee",
+    0,
+    /= the same order.*status +expired.*--new-attempt/s,
+  ],
+  ["orders get PAID", 0, /status +succeeded/],
+  ["orders get SHORT", 0, /status +succeeded/],
+  ["orders get", 2, /missing required argument 'id'/],
+  ["orders get nonsense", 2, /expected the id of an order or session.*orders list --order-id nonsense/s],
+  ["orders get two␣words", 2, /orders list and checkout sessions list show them/],
+  ["orders get 00000000", 1, /no order or session among the newest/],
+  ["orders get 0199a3c4-5d00-7000-8000-00000000dead", 1, /orders list/],
+  ["orders get --id PAID", 2, /unknown option '--id'/],
+  ["orders show PAID", 2, /unknown command 'show' \(Did you mean orders get\?\)/],
+  ["order list", 2, /unknown command 'order'.*orders/],
+  ["orders ls", 2, /unknown command 'ls'/],
+  ["orders list", 0, /ID +STATUS/],
+  ["orders list --status paid", 2, /created or pending or succeeded/],
+  ["orders list --status succeeded", 0, /succeeded/],
+  ["orders list --limit 0", 2, /whole number from 1 to 200/],
+  ["orders list --order-id nothing", 0, /no matching orders/],
+  ["orders list --base-url https://pay.example/v1", 2, /listed by the sandbox alone/],
+  ["orders", 2, /a command is missing/],
+  ["sessions list", 0, /ID +STATUS/],
+  ["sessions get PAID", 0, /status +succeeded/],
+  ["sessions get nonsense", 1, /check the id/],
+  ["sessions get 0199a3c4-5d00-7000-8000-00000000dead", 1, /check the id/],
+  ["sandbox pay OPEN --outcome paid", 2, /succeeded or declined/],
+  ["sandbox pay OPEN", 2, /missing: --outcome/],
+  ["sandbox pay OPEN --outcome succeeded", 0, /created → pending/],
+  ["sandbox pay OPEN --outcome succeeded", 5, /succeeded/],
+  ["sandbox clock", 2, /a command is missing/],
+  ["sandbox clock show", 0, /^\S+Z/],
+  ["sandbox clock advance", 2, /missing required argument 'span'/],
+  ["sandbox clock advance 5", 2, /a duration such as 31m/],
+  ["sandbox clock set tomorrow", 2, /a time such as/],
+  ["sandbox clock freeze", 0, /\(frozen\)/],
+  ["sandbox clock advance 1s", 0, /Z \(frozen\)/],
+  ["sandbox clock real", 0, /Z/],
+  // Webhooks.
+  ["endpoints list", 0, /http:\/\/localhost:3000\/hooks/],
+  ["endpoints add", 2, /missing required argument 'url'/],
+  ["endpoints add localhost:3001/hooks", 2, /correct it; no endpoint was added/],
+  ["endpoints add https://shop.example/hooks", 2, /correct it; no endpoint was added/],
+  ["endpoints add http://localhost:3001/hooks", 0, /✓ events are delivered/],
+  ["endpoints add http://localhost:3001/hooks", 5, /endpoints list/],
+  ["endpoints add http://localhost:3002/hooks --events order.paid", 2, /order\.paid/],
+  ["endpoints disable", 2, /missing required argument 'id'/],
+  ["endpoints disable ENDPOINT", 0, /is disabled/],
+  ["endpoints enable ENDPOINT", 0, /gets events/],
+  ["endpoints remove nonsense", 2, /expected the id of an endpoint/],
+  ["endpoints remove ffffffff", 1, /endpoints list/],
+  ["endpoints delete ENDPOINT", 2, /unknown command 'delete'/],
+  ["env", 0, /CHECKOUT_BASE_URL=/],
+  ["endpoints rotate-secret ENDPOINT", 0, /signing_secret +whsec_/],
+  ["endpoints secret ENDPOINT", 0, /^whsec_/],
+  ["endpoints secret", 2, /so name one/],
+  ["events list", 0, /TYPE/],
+  ["events get EVENT", 0, /event_id/],
+  ["events get nonsense", 2, /expected the id of an event/],
+  ["events replay EVENT", 0, /./],
+  ["deliveries list", 0, /RESULT/],
+  ["deliveries list --state failed", 0, /no matching deliveries|RESULT/],
+  ["deliveries list --state broken", 2, /due or/],
+  ["deliveries list --endpoint ENDPOINT", 0, /RESULT|no matching/],
+  ["trigger", 2, /missing required argument 'type'/],
+  ["trigger order.paid", 2, /expected an event type: order\.<status> or .*succeeded.*; got "order\.paid"/],
+  ["events list --type order.*", 2, /expected order\.<status> or .*; got "order\.\*"/i],
+  ["trigger order.succeeded", 0, /order\.succeeded/],
+  ["trigger webhook.test", 0, /webhook\.test/],
+  ["webhooks verify", 2, /--/],
+  ["listen --forward nonsense", 2, /an http or https URL; got "nonsense"/],
+  ["listen --port 99999", 2, /whole number/],
+  // Keys, prices, stores, requests.
+  ["keys list", 0, /KEY/],
+  ["keys create --scopes everything", 2, /orders:write/],
+  ["keys create", 0, /api_key +svc_test_/],
+  ["keys revoke", 2, /missing required argument 'key_id'/],
+  ["keys revoke nonsense", 2, /expected the id of an API key/],
+  ["keys revoke ffffffff", 1, /keys list/],
+  ["keys revoke KEY", 0, /revoked|refused/],
+  ["prices list", 0, /price_coffee/],
+  [`prices add tea --amount-minor 7.50 --currency eur ${PAY}`, 2, /7\.50 EUR is 750/],
+  [`prices add tea --amount-minor 750 --currency eur ${PAY}`, 0, /7\.50 EUR is in the catalog/],
+  ["prices add tea", 2, /missing: --amount-minor, --currency, --payment-method/],
+  ["prices retire nothing", 1, /prices list/],
+  ["prices retire tea", 0, /no new order can name/],
+  ["capabilities list", 0, /CAPABILITY/],
+  ["stores list", 0, /Sandbox Store/],
+  ["stores show", 0, /Sandbox Store/],
+  ["stores create --name Tea", 0, /✓ store created/],
+  ["stores use Coffee", 2, /Coffee/],
+  ["stores delete Tea", 2, /--yes/],
+  ["orders list --store Tea", 0, /no matching orders/],
+  ["orders list --store Coffee", 2, /Coffee/],
+  [
+    "return-origins add https://shop.example/thanks",
+    2,
+    /return-origins add https:\/\/shop\.example --path \/thanks/,
+  ],
+  ["return-origins add https://shop.example", 0, /customers may be sent back/],
+  ["return-origins list", 0, /shop\.example/],
+  ["requests list", 0, /STATUS/],
+  ["requests list --status 9xx", 2, /./],
+  ["requests get REQUEST", 0, /request_id/],
+  ["explain REQUEST", 0, /./],
+  ["explain nonsense", 1, /has no request, checkout, event, delivery or order_id/],
+  ["whoami", 0, /base_url/],
+  ["idempotency list", 0, /KEY/],
+  ["idempotency show nothing", 1, /the journal has no key nothing/],
+  ["checklist waive webhooks", 2, /missing: --reason/],
+  ["checklist run", 2, /a command is missing/],
+  ["assumptions", 0, /./],
+  ["env --format yaml", 2, /sh or/],
+  ["sandbox status", 0, /./],
+  ["sandbox wait", 0, /./],
+  ["config validate", 2, /no checkout\.config\.json here/],
+  ["config export", 0, /./],
+  ["production request", 0, /./],
+];
+
+/** What stands in the shell, or in files, when a line is typed: variables of another sandbox, line ends, half settings. */
+type SettingRow = readonly [env: Readonly<Record<string, string>>, line: string, code: number, says: RegExp];
+
+const CREATE = "orders create --order-id b-1 --price-id price_coffee";
+const NOT_HERE = "0199a3c4-5d00-7000-8000-00000000dead";
+/** HERE stands for the address of the sandbox, ORIGIN for the same without its path, OWN for its key, OTHER for another's. */
+const WITH_SETTINGS: readonly SettingRow[] = [
+  // The key.
+  [{ CHECKOUT_API_KEY: "OTHER" }, CREATE, 4, /the API key is unknown here, or was revoked/],
+  [{ CHECKOUT_API_KEY: "test" }, CREATE, 4, /the API key does not have the form svc_test_/],
+  [{ CHECKOUT_API_KEY: "a" }, CREATE, 4, /the API key does not have the form svc_test_/],
+  [
+    { CHECKOUT_API_KEY: "key" },
+    CREATE,
+    4,
+    /check CHECKOUT_API_KEY and --base-url; checkout whoami shows both/,
+  ],
+  [{ CHECKOUT_API_KEY: "OWN\r" }, CREATE, 4, /cannot have: a blank or a line break stands at its end/],
+  [{ CHECKOUT_API_KEY: "OWN " }, CREATE, 4, /cannot have: a blank or a line break stands at its end/],
+  [{ CHECKOUT_API_KEY: "two keys" }, CREATE, 4, /has characters that a key cannot have \(|cannot have\n/],
+  [{ CHECKOUT_API_KEY: "" }, CREATE, 0, /b-1/],
+  [{ CHECKOUT_API_KEY: "OWN" }, CREATE, 0, /= the same order as before/],
+  // The address.
+  [{ CHECKOUT_BASE_URL: "HERE/", CHECKOUT_API_KEY: "OWN" }, CREATE, 0, /= the same order as before/],
+  [{ CHECKOUT_BASE_URL: "HERE\r" }, "orders list", 0, /b-1/],
+  [{ CHECKOUT_BASE_URL: "" }, "orders list", 0, /b-1/],
+  [{ CHECKOUT_BASE_URL: "127.0.0.1:4242" }, "orders list", 2, /an address such as https/],
+  [{ CHECKOUT_BASE_URL: "localhost:4242/v1" }, "orders list", 2, /an address such as https/],
+  [{ CHECKOUT_BASE_URL: '"HERE"' }, "orders list", 2, /an address such as https/],
+  [
+    { CHECKOUT_BASE_URL: "ORIGIN", CHECKOUT_API_KEY: "OWN" },
+    CREATE,
+    1,
+    /has no "\/orders".*correct CHECKOUT_BASE_URL: the address of the API ends with \/v1/s,
+  ],
+  [
+    { CHECKOUT_BASE_URL: "ORIGIN/v2", CHECKOUT_API_KEY: "OWN" },
+    `sessions get ${NOT_HERE}`,
+    1,
+    /correct CHECKOUT_BASE_URL: the address of the API ends with \/v1/,
+  ],
+  [
+    { CHECKOUT_BASE_URL: "https://127.0.0.1:4999/v1", CHECKOUT_API_KEY: "OWN", CHECKOUT_RETRIES: "0" },
+    `sessions get ${NOT_HERE}`,
+    7,
+    /the address is from CHECKOUT_BASE_URL\n/,
+  ],
+  [
+    { CHECKOUT_BASE_URL: "http://127.0.0.1:4999/v1" },
+    "orders list",
+    2,
+    /nothing was done.*unset CHECKOUT_BASE_URL/s,
+  ],
+  [{ CHECKOUT_BASE_URL: "http://127.0.0.1:4999/v1" }, "trigger order.succeeded", 2, /nothing was done/],
+  // The store.
+  [{ CHECKOUT_STORE_ID: NOT_HERE }, "orders list", 1, /there is no store .*dead.*stores list/s],
+  [{ CHECKOUT_STORE_ID: "nonsense" }, "orders list", 2, /must be the id of a store; got "nonsense"/],
+  [{}, `${CREATE} --store nope`, 2, /there is no store "nope"; there is "Sandbox Store"/],
+  // What is left in a shell and means another command, or nothing.
+  [{ CHECKOUT_PORT: "none" }, "orders list", 0, /b-1/],
+  [
+    { CHECKOUT_ORDER_ID: "left" },
+    "orders create --price-id price_coffee",
+    2,
+    /missing: --order-id; CHECKOUT_ORDER_ID is not read/,
+  ],
+  [
+    { CHECKOUT_BASEURL: "HERE", CHECKOUT_RETRIES: "0" },
+    `--dir elsewhere ${CREATE}`,
+    7,
+    /\(CHECKOUT_BASE_URL; nothing reads CHECKOUT_BASEURL\)/,
+  ],
+  [
+    { CHECKOUT_BASEURL: "HERE", CHECKOUT_RETRIES: "0" },
+    "--dir elsewhere events list",
+    7,
+    /CHECKOUT_CONTROL_TOKEN; nothing reads CHECKOUT_BASEURL\)/,
+  ],
+  [{}, "sandbox start -d", 2, /\(Did you mean --detach\?\)/],
+  [{}, "sandbox start -r", 2, /\(Did you mean one of --reuse, --rate-limit\?\)/],
+  [{}, "faults add flaky-network", 2, /flaky-network is a profile.*faults add --profile flaky-network/s],
+  [{}, "events resend x", 2, /\(Did you mean events replay\?\)/],
+  [{}, "up", 2, /\(Did you mean sandbox start\?\)/],
+  [{}, "listen --forward 3000", 2, /write "http:\/\/localhost:3000"/],
+  [{}, "sessions get nonsense", 1, /checkout orders list and checkout sessions list show them/],
+  [{}, "orders cancel x", 2, /\(Did you mean sandbox pay\?\)/],
+  [{}, "webhooks list", 2, /\(Did you mean one of endpoints list, events list, deliveries list\?\)/],
+  [{ CHECKOUT_IDEMPOTENCY_KEY: "left-in-a-shell" }, CREATE, 0, /= the same order as before/],
+  [
+    { CHECKOUT_SANDBOX_PORT: "abc" },
+    "sandbox start",
+    2,
+    /CHECKOUT_SANDBOX_PORT \(for --port <port>\) is invalid/,
+  ],
+  [{ CHECKOUT_LISTEN_PORT: "abc" }, "listen", 2, /CHECKOUT_LISTEN_PORT \(for --port <port>\) is invalid/],
+  [{ CHECKOUT_TIMEOUT: "10" }, CREATE, 2, /CHECKOUT_TIMEOUT .*a duration such as/],
+  [{ CHECKOUT_RETRIES: "-1" }, CREATE, 2, /CHECKOUT_RETRIES .*whole number from 0 to 100/],
+  [{ HTTP_PROXY: "http://127.0.0.1:9", ALL_PROXY: "http://127.0.0.1:9" }, "orders list", 0, /b-1/],
+  [{ HTTPS_PROXY: "nonsense" }, "orders list", 0, /b-1/],
+  [
+    { NO_COLOR: "1", HOME: "", TZ: "America/New_York", LANG: "de_DE.UTF-8" },
+    "orders list",
+    0,
+    /\d{4}-\d\d-.*Z/,
+  ],
+  // The sandbox, and files.
+  [{}, "sandbox start", 1, /a sandbox already serves .*pid/],
+  [{}, "sandbox start --port 80000", 2, /whole number from 0 to 65535; got "80000"/],
+  [{}, "--dir trailing.json orders list", 1, /is a file, not a folder/],
+  [
+    {},
+    "config validate --file trailing.json",
+    2,
+    /:3:1: .*no comma after the last field\n.*\n {2}field +–\n/,
+  ],
+  [{}, "config validate --file marked.json", 0, /is valid/],
+  [{}, "config validate --file missing.json", 2, /there is no file/],
+  [
+    {},
+    "webhooks verify --payload-file missing.json --timestamp 1 --signature x",
+    2,
+    /missing\.json does not exist/,
+  ],
+  [
+    {},
+    `webhooks verify --payload-file trailing.json --timestamp 1767225600 --signature ${"a".repeat(64)} --secret-file lines.txt`,
+    1,
+    /not valid: no signature matches: another secret, or the body/,
+  ],
+  [
+    {},
+    "webhooks verify --payload-file lines.txt --timestamp 1 --signature x --secret-file empty.txt",
+    2,
+    /holds no signing secret/,
+  ],
+  [{}, "exec", 2, /missing required argument 'command'/],
+  [{}, "faults add nonsense", 2, /expected an action: status, latency/],
+  [{}, "faults add status --status 200", 2, /whole number from 400 to 599/],
+  [{}, "faults remove nope", 2, /faults list/],
+  [{}, "snapshots create ../x", 2, /1 to 64 of a-z/],
+  [{}, "snapshots restore nope", 1, /snapshots list/],
+  [{}, "idempotency forget nothing", 1, /idempotency list/],
+  [{}, "stores delete Sandbox␣Store --yes", 5, /the first store of a sandbox is never deleted/],
+  [{}, "sandbox reset", 2, /add --yes/],
+  [{}, "sandbox wait --timeout 0s", 2, /a duration such as/],
+];
+
+test("what stands in the shell or in files is told as what it is", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const given: Readonly<Record<string, string>> = {
+    HERE: ready.base_url,
+    ORIGIN: ready.checkout_origin,
+    OWN: ready.api_key ?? "",
+    OTHER: "svc_test_NZKGZKoFeNGgXc7soqqr1fULOcb2V9TDC",
+  };
+  const files = {
+    "trailing.json": '{\r\n  "stores": [],\r\n}\r\n',
+    "marked.json": '\ufeff{ "sandbox": { "rate_limit": "50/s" } }',
+    "lines.txt": "a\r\nb\r\n",
+    "empty.txt": "\r\n",
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(harness.cwd, name), text);
+  const wrong: object[] = [];
+  for (const [env, line, code, says] of WITH_SETTINGS) {
+    const set = Object.entries(env).map(([name, value]) => [
+      name,
+      value.replace(/HERE|ORIGIN|OWN|OTHER/, (word) => given[word] ?? word),
+    ]);
+    const typed = line.split(" ").map((word) => word.replaceAll("␣", " "));
+    const options = { env: Object.fromEntries(set) as Record<string, string> };
+    const shown = await harness.run(typed, options);
+    // A verdict is a result, also where it is exit 1.
+    const text = said(shown) === "" ? shown.stdout : said(shown);
+    if (shown.code !== code || !says.test(text)) wrong.push({ env, line, shown });
+    const json = await harness.run(["--json", ...typed], options);
+    const told = lastLine(json.stderr === "" ? json.stdout : json.stderr);
+    const isVerdict = line.startsWith("webhooks verify") && code === 1;
+    const isThere = json.stderr.includes(told) === (code !== 0 && !isVerdict);
+    if (json.code !== code || !/^\{.*\}$/.test(told) || !isThere) wrong.push({ env, line, json });
+  }
+  expect(wrong).toEqual([]);
+});
+
+test("each command line of a first hour without a sandbox says what to do, on the right stream", async () => {
+  expect(await wrongRows(WITHOUT_SANDBOX, async () => ({ run: createHarness().run, ids: {} }))).toEqual([]);
+});
+
+test("what belongs to every command is also taken before it, and between its words", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const cwd = tempFolder();
+  const shown = async (line: string): Promise<Result> => harness.run(line.split(" "), { cwd });
+  const folder = `${harness.cwd}/.checkout`;
+  const usual = await shown(`orders list --json --dir ${folder}`);
+  expect([usual.code, usual.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^\{"checkouts":\[\],.*\}\n$/) as string,
+  ]);
+  for (const line of [
+    `--json --dir ${folder} orders list`,
+    `--dir ${folder} orders --json list`,
+    `--dir=${folder} orders list --json`,
+    `--store ${ready.store_id} --dir ${folder} orders list --json`,
+    `orders --store=${ready.store_id} --dir ${folder} list --json`,
+    `orders --dir ${folder} list --json`,
+    `--no-color --trust-folder --json orders --dir ${folder} list`,
+  ])
+    expect([line, await shown(line)]).toEqual([line, usual]);
+  const passed = await harness.run(["--json", "--no-color", "exec", "--", "printenv", "--json"]);
+  expect(harness.programs.at(-1)?.args).toEqual(["--json"]);
+  expect(passed.stderr).toMatch(/^\{"ok":false/);
+  for (const line of ["--json", "--json orders", "orders --json", "--json nonsense", "--dir"])
+    expect([line, (await shown(line)).code]).toEqual([line, 2]);
+  for (const line of ["--json", "--json orders", "--json orders nonsense", "--foo --json"])
+    expect(JSON.parse((await shown(line)).stderr)).toMatchObject({ ok: false, error: { code: "usage" } });
+});
+
+test("--no-color, NO_COLOR and TERM=dumb give no escape codes", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const lines = [
+    "orders create --order-id o-1 --price-id price_coffee",
+    "orders create",
+    "nonsense",
+    "checklist",
+  ];
+  const escapes = async (line: string, env: Record<string, string> = {}): Promise<boolean> => {
+    const { stdout, stderr } = await harness.run(line.split(" "), { terminal: true, env });
+    return (stdout + stderr).includes("\u001b[");
+  };
+  expect(await escapes("checklist")).toBe(true);
+  for (const line of lines) {
+    for (const env of [{ NO_COLOR: "1" }, { TERM: "dumb" }, { NO_COLOR: "1", FORCE_COLOR: "1" }])
+      expect([line, env, await escapes(line, env)]).toEqual([line, env, false]);
+    for (const typed of [`--no-color ${line}`, `${line} --no-color`])
+      expect([typed, await escapes(typed, { FORCE_COLOR: "1" })]).toEqual([typed, false]);
+  }
+});
+
+/** Each command that asks: what it asks, and what is answered. */
+const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOptions["typed"]>])[] = [
+  [
+    "orders create",
+    [
+      ["Order id", ""],
+      ["must be a string of 1 to 32", "o-77"],
+      ["Currency", ""],
+      ["Amount", "19.99"],
+      ["Amount", "1999"],
+      ["Payment method", "card"],
+      ["must be alipay_plus or wechat_pay", "wechat_pay"],
+    ],
+  ],
+  ["sandbox reset", [["Delete everything", "yes"]]],
+  ["stores create --name Tea", []],
+  ["stores delete Tea", [["Delete the store", "y"]]],
+];
+
+test("a question is asked without escape codes where none are wanted, and can be left", async () => {
+  for (const [env, words] of [[{ NO_COLOR: "1" }, []] as const, [{}, ["--no-color"]] as const]) {
+    const harness = createHarness();
+    await harness.start();
+    const run = (line: string, more: CommandOptions) =>
+      harness.run([...line.split(" "), ...words], { terminal: true, env, ...more });
+    for (const line of ["orders create", "sandbox reset"]) {
+      const left = await run(line, { typed: [], world: { stdin: Readable.from([]) } });
+      expect([line, left.code, left.stdout]).toEqual([line, 130, ""]);
+      expect(left.stderr).not.toContain("\u001b");
+    }
+    for (const [line, typed] of QUESTIONS) {
+      const { code, stdout, stderr } = await run(line, { typed });
+      expect([line, code, (stdout + stderr).includes("\u001b")]).toEqual([line, 0, false]);
+    }
+  }
+});
+
+test("each command line of a first hour beside a sandbox says what came of it", async () => {
+  expect(WITHOUT_SANDBOX.length + BESIDE_SANDBOX.length).toBeGreaterThanOrEqual(150);
+  expect(await wrongRows(BESIDE_SANDBOX, openShop)).toEqual([]);
+});
+
+test("what does not answer is told with where its address comes from, and a wrong key with what is wrong", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const apiKey = ready.api_key ?? "";
+  const cwd = tempFolder();
+  const away = {
+    CHECKOUT_BASE_URL: "http://127.0.0.1:4999/v1",
+    CHECKOUT_API_KEY: apiKey,
+    CHECKOUT_RETRIES: "0",
+  };
+  const ID = "0199a3c4-5d00-7000-8000-00000000dead";
+  const create = "orders create --order-id a-1 --price-id price_coffee";
+  const from =
+    /the address is from CHECKOUT_BASE_URL; checkout sandbox start --port 4999 starts a sandbox there/;
+  const wrong = apiKey.endsWith("0") ? `${apiKey.slice(0, -1)}1` : `${apiKey.slice(0, -1)}0`;
+  const here = { CHECKOUT_BASE_URL: ready.base_url };
+  const rows: readonly (readonly [line: string, env: Record<string, string>, code: number, says: RegExp])[] =
+    [
+      [`sessions get ${ID}`, away, 7, from],
+      [`sessions get ${ID} --wait --timeout 1s`, away, 7, /address is from CHECKOUT_BASE_URL|no answer came/],
+      [create, away, 7, from],
+      [
+        `${create} --base-url http://127.0.0.1:4998/v1`,
+        away,
+        7,
+        /is from --base-url; checkout sandbox start --port 4998/,
+      ],
+      [
+        "orders list",
+        { ...away, CHECKOUT_CONTROL_TOKEN: "a-token-of-the-test" },
+        7,
+        /is from CHECKOUT_BASE_URL\n.*checkout sandbox start/,
+      ],
+      ["orders list", {}, 7, /no sandbox is running here.*\n.*checkout sandbox start/],
+      [create, {}, 7, /no sandbox is running here.*\n.*checkout sandbox start/],
+      [create, here, 4, /there is no API key for/],
+      [create, { ...here, CHECKOUT_API_KEY: wrong }, 4, /wrong checksum: it was cut off or mistyped/],
+      [create, { ...here, CHECKOUT_API_KEY: apiKey.slice(0, -3) }, 4, /does not have the form svc_test_/],
+      [create, { ...here, CHECKOUT_API_KEY: "svc_live_abc" }, 4, /test key/],
+    ];
+  for (const [line, env, code, says] of rows) {
+    const shown = await harness.run(
+      [...line.split(" "), "--retries", "0"].slice(0, line.startsWith("orders list") ? 2 : undefined),
+      {
+        cwd,
+        env: { CHECKOUT_RETRIES: "0", ...env },
+      },
+    );
+    expect([line, shown.code, shown.stdout]).toEqual([line, code, ""]);
+    expect(shown.stderr, line).toMatch(says);
+  }
+});
+
+test("in the folder of a stopped sandbox its own environment leads to its start", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--port", "4321"]);
+  const printed = await harness.run(["env", "--format", "json"]);
+  await sandbox.stop();
+  const env = { ...(JSON.parse(printed.stdout) as Record<string, string>), CHECKOUT_RETRIES: "0" };
+  for (const line of ["orders list", "endpoints list", "sandbox clock show", "admin log", "env --control"]) {
+    const { code, stdout, stderr } = await harness.run(line.split(" "), { env });
+    expect([line, code, stdout]).toEqual([line, 7, ""]);
+    expect(stderr, line).toMatch(/→ checkout sandbox start/);
+  }
+  const again = await harness.start(["--port", "4321"]);
+  expect((await harness.run(["orders", "list"], { env })).code).toBe(0);
+  await again.stop();
+});
+
+test("a token of the control API that is refused is told by the name of its variable", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const at = { CHECKOUT_BASE_URL: ready.base_url };
+  const wrong = {
+    CHECKOUT_CONTROL_TOKEN: "a-token-of-yesterday",
+    CHECKOUT_ADMIN_TOKEN: "another-of-yesterday",
+  };
+  const swapped = {
+    CHECKOUT_CONTROL_TOKEN: wrong.CHECKOUT_CONTROL_TOKEN,
+    CHECKOUT_ADMIN_TOKEN: ready.control_token,
+  };
+  for (const [line, env, name] of [
+    ["orders list", wrong, "CHECKOUT_CONTROL_TOKEN"],
+    ["config export", wrong, "CHECKOUT_CONTROL_TOKEN"],
+    ["events list --wait", wrong, "CHECKOUT_CONTROL_TOKEN"],
+    ["listen", wrong, "CHECKOUT_CONTROL_TOKEN"],
+    ["admin log", wrong, "CHECKOUT_ADMIN_TOKEN"],
+    ["admin log", swapped, "CHECKOUT_ADMIN_TOKEN"],
+  ] as const) {
+    const { code, stderr } = await harness.run(line.split(" "), {
+      cwd: tempFolder(),
+      env: { ...at, ...env },
+    });
+    expect([line, code]).toEqual([line, 4]);
+    expect(stderr, line).toMatch(new RegExp(`→ .*${name}`));
+  }
+});
+
+test("an order that is another one than the journal's is told", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const create = ["orders", "create", "--order-id", "a-1", "--price-id", "price_coffee", "--json"];
+  const idOf = ({ stdout }: Result): string => (JSON.parse(stdout) as { data: { id: string } }).data.id;
+  const first = await harness.run(create);
+  expect((await harness.run(create)).stderr).toBe("");
+  // The service keeps a key for 30 days.
+  expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
+  const other = await harness.run(create);
+  expect(idOf(other)).not.toBe(idOf(first));
+  expect(other.stderr).toMatch(new RegExp(`another order for this, ${idOf(first)}; .* ${idOf(other)}\n`));
+});
+
+/** A link that signs in has 256 bits, so that it fits no line of 80 columns; a terminal still takes it for one link. */
+const LINK_ALONE = /^ {2}Portal {10}http:\/\/\S+$/;
+
+test("each line of the banner can be read, and copied, in a terminal of 80 columns", async () => {
+  const harness = createHarness();
+  const running = await harness.launch(["sandbox", "start"]);
+  await running.stop();
+  const shown = (await harness.run(["sandbox", "start", "--detach"])).stdout;
+  const lines = [...running.text().stdout.split("\n"), ...shown.split("\n")];
+  expect(lines.filter((line) => line.startsWith("  export CHECKOUT_")).length).toBeGreaterThanOrEqual(3);
+  expect(lines.filter((line) => line.length > 80 && !LINK_ALONE.test(line))).toEqual([]);
+});
+
+test("after rotate-secret the banner says whose secret it shows", async () => {
+  const harness = createHarness();
+  const banner = async (): Promise<string> => {
+    const running = await harness.launch(["sandbox", "start"]);
+    await running.stop();
+    return running.text().stdout;
+  };
+  const first = await harness.start();
+  const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
+  await first.stop();
+  expect(await banner()).toMatch(/ {2}Signing secret {2}whsec_\S+\n {2}State/);
+  const again = await harness.start();
+  const { id } = JSON.parse(added.stdout) as { id: string };
+  expect((await harness.run(["endpoints", "rotate-secret", id])).code).toBe(0);
+  const reused = await harness.run(["sandbox", "start", "--reuse"]);
+  await again.stop();
+  const whose =
+    / {2}Signing secret {2}whsec_\S+\n {18}the store's; an endpoint has its own: checkout endpoints secret\n {2}State/;
+  for (const shown of [reused.stdout, await banner()]) expect(shown).toMatch(whose);
+});
+
+const WHOSE_SECRET =
+  "note: CHECKOUT_SIGNING_SECRET is the store's; an endpoint has its own: checkout endpoints secret\n";
+
+test("after rotate-secret the variables of a store come with whose secret they have", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const typed = async (line: string) => harness.run(line.split(" "));
+  await typed("stores create --name Tea");
+  for (const store of ["", " --store Tea"]) {
+    const add = `endpoints add http://localhost:3000/hooks --json${store}`;
+    const { id } = JSON.parse((await typed(add)).stdout) as { id: string };
+    const before = await typed(`env${store}`);
+    expect([before.code, before.stderr]).toEqual([0, ""]);
+    expect((await typed(`endpoints rotate-secret ${id}${store}`)).code).toBe(0);
+    for (const form of ["", " --json", " --format dotenv"]) {
+      const after = await typed(`env${store}${form}`);
+      expect([store, form, after.code, after.stdout.includes("whsec_")]).toEqual([store, form, 0, true]);
+      expect(after.stderr).toBe(WHOSE_SECRET);
+    }
+    if (store !== "") expect((await typed(`exec${store} -- true`)).stderr).toContain(WHOSE_SECRET);
+  }
+});
+
+/** A sandbox with an order that is paid, one that has expired, an open one, and an endpoint that answers 200. */
+async function openShop(): Promise<Scene> {
+  const { harness, control } = await openWebhookSite();
+  const fine = { status: 200, headers: {}, body: "" };
+  const shop = { answer: () => Promise.resolve(fine), refuse: () => fine };
+  for (const port of [3000, 3001]) harness.occupy(port, shop);
+  const told = async (line: string): Promise<string> =>
+    (await harness.run([...line.split(" "), "--json"])).stdout;
+  const id = (text: string, name = "id"): string => new RegExp(`"${name}":"([^"]+)"`).exec(text)?.[1] ?? "?";
+  const created = (orderId: string) => told(`orders create --order-id ${orderId} --price-id price_coffee`);
+  const [ENDPOINT, PAID, ENDED] = [
+    id(await told("endpoints add http://localhost:3000/hooks")),
+    id(await created("paid-1")),
+    id(await created("ended-1")),
+  ];
+  await told(`sandbox pay ${PAID} --outcome succeeded`);
+  await told(`sandbox pay ${ENDED} --outcome expired`);
+  const OPEN = id(await created("open-1"));
+  await control("/clock", { action: "advance", by_ms: 1 });
+  return {
+    run: (argv) => harness.run(argv),
+    ids: {
+      ENDPOINT: ENDPOINT.slice(-8),
+      PAID,
+      SHORT: PAID.slice(-8),
+      OPEN,
+      KEY: id(await told("keys create"), "key_id").slice(-8),
+      EVENT: id(await told("events list"), "event_id"),
+      REQUEST: id(await told("requests list"), "request_id"),
+    },
+  };
+}
+
+/** Where rows are typed. */
+type Scene = { readonly run: (argv: readonly string[]) => Promise<Result>; readonly ids: Ids };
+
+/** The id that a word stands for, and not what every object has of that name. */
+function known(ids: Ids, word: string): string | undefined {
+  return Object.hasOwn(ids, word) ? ids[word] : undefined;
+}
+
+/** The rows that say another thing, or not as a program reads it, in one scene for people and another one for JSON. */
+async function wrongRows(rows: readonly Row[], open: () => Promise<Scene>): Promise<readonly object[]> {
+  const [people, programs] = [await open(), await open()];
+  const type = (line: string, { run, ids }: Scene, ...before: string[]): Promise<Result> =>
+    run([...before, ...line.split(" ").map((word) => known(ids, word) ?? word.replaceAll("␣", " "))]);
+  const wrong: object[] = [];
+  for (const [line, code, says] of rows) {
+    const shown = await type(line, people);
+    if (shown.code !== code || !says.test(said(shown)) || silent(shown) !== "") wrong.push({ line, shown });
+    const json = await type(line, programs, "--json");
+    if (!isJsonOf(json, { code, says })) wrong.push({ line: `--json ${line}`, json });
+  }
+  return wrong;
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1) ?? "";
+}
+
+/** The stream that the result is on: an error is on stderr, and then nothing on stdout. */
+function said({ code, stdout, stderr }: Result): string {
+  return code === 0 ? stdout : stderr;
+}
+
+function silent({ code, stdout, stderr }: Result): string {
+  return code === 0 ? stderr : stdout;
+}
+
+/** Whether one line of JSON says the same; help is text for programs, too. */
+function isJsonOf(result: Result, { code, says }: { readonly code: number; readonly says: RegExp }): boolean {
+  const text = said(result);
+  if (result.code !== code || silent(result) !== "") return false;
+  if (text.startsWith("Usage: ")) return code === 0 && says.test(text);
+  if (!/^\{.*\}\n$|^\[.*\]\n$/.test(text)) return false;
+  const told = JSON.parse(text) as {
+    ok?: boolean;
+    error?: { message: string };
+    next?: string;
+    exit_code?: number;
+  };
+  if (code === 0) return told.error === undefined;
+  if (told.ok !== false || told.exit_code !== code || !told.next) return false;
+  return says.test(`✗ ${told.error?.message ?? ""}\n  → ${told.next}`);
+}
+
+test("--dir with the folder around a state folder is told which one is meant", async () => {
+  const harness = createHarness();
+  await harness.start();
+  for (const line of ["orders list", "orders create --order-id a-1 --price-id price_coffee"]) {
+    const env = { CHECKOUT_RETRIES: "0" };
+    const told = await harness.run([...line.split(" "), "--dir", harness.cwd], { cwd: tempFolder(), env });
+    expect([told.code, told.stdout]).toEqual([7, ""]);
+    expect(told.stderr).toContain(`${join(harness.cwd, ".checkout")}: name that with --dir`);
+  }
+});
+
+test("an ephemeral sandbox is reached from any folder with what its banner shows", async () => {
+  const harness = createHarness();
+  const running = await harness.launch(["sandbox", "start", "--ephemeral"]);
+  const shown = running.text().stdout;
+  const [, url = ""] = /export CHECKOUT_BASE_URL=(\S+)/.exec(shown) ?? [];
+  const [, token = ""] = /Control token {3}(svc_control_\S+)\n/.exec(shown) ?? [];
+  expect(shown.split("\n").filter((line) => line.length > 80 && !LINK_ALONE.test(line))).toEqual([]);
+  const cwd = tempFolder();
+  const env = { CHECKOUT_BASE_URL: url, CHECKOUT_RETRIES: "0" };
+  const lacking = await harness.run(["events", "list"], { cwd, env });
+  expect([lacking.code, lacking.stdout]).toEqual([7, ""]);
+  expect(lacking.stderr).toContain("(CHECKOUT_BASE_URL) there is no token (CHECKOUT_CONTROL_TOKEN)");
+  const listed = await harness.run(["events", "list"], {
+    cwd,
+    env: { ...env, CHECKOUT_CONTROL_TOKEN: token },
+  });
+  expect([listed.code, listed.stderr]).toEqual([0, ""]);
+  await running.stop();
+});

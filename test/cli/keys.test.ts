@@ -1,0 +1,338 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
+import { createHarness } from "../support/harness.ts";
+
+const API_KEY = "CHECKOUT_SANDBOX_API_KEY";
+const SECRET = "CHECKOUT_SANDBOX_SIGNING_SECRET";
+const CONTROL = "CHECKOUT_SANDBOX_CONTROL_TOKEN";
+const ADMIN = "CHECKOUT_SANDBOX_ADMIN_TOKEN";
+type Variables = Readonly<Record<typeof API_KEY | typeof SECRET | typeof CONTROL | typeof ADMIN, string>>;
+
+type KeysHarness = ReturnType<typeof createHarness>;
+
+/** Secrets as `checkout keys generate` makes them, by their variables. */
+async function generated(harness: KeysHarness): Promise<Variables> {
+  const { code, stdout } = await harness.run(["keys", "generate"]);
+  expect(code).toBe(0);
+  return Object.fromEntries(
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("=")),
+  ) as Variables;
+}
+
+test("what keys generate makes is taken by a start, and is what the shop and the commands use", async () => {
+  const harness = createHarness();
+  const env = await generated(harness);
+  expect(Object.keys(env)).toEqual([API_KEY, SECRET, CONTROL, ADMIN]);
+  const again = JSON.parse((await harness.run(["keys", "generate", "--json"])).stdout) as object;
+  expect(Object.keys(again)).toEqual(["api_key", "signing_secret", "control_token", "admin_token"]);
+  expect(Object.values(again).filter((value) => Object.values(env).includes(String(value)))).toEqual([]);
+  const first = await harness.start([], { env });
+  expect([first.ready.api_key, first.ready.signing_secret]).toEqual([env[API_KEY], env[SECRET]]);
+  const order = "orders create --order-id o-1 --price-id price_coffee --json".split(" ");
+  expect((await harness.run(order)).code).toBe(0);
+  expect((await harness.run(["admin", "log"])).code).toBe(0);
+  const control = { path: "/__sandbox/stores/default/clock" };
+  const bearer = { Authorization: `Bearer ${env[CONTROL]}` };
+  expect((await first.request({ ...control, headers: bearer })).status).toBe(200);
+  await first.stop();
+  // The same ones are fine at every later start, and so are none.
+  for (const later of [env, {}]) {
+    const sandbox = await harness.start([], { env: later });
+    expect(sandbox.ready.api_key).toBe(env[API_KEY]);
+    await sandbox.stop();
+  }
+});
+
+test("given secrets are in no log, no banner and no file but those that hold them", async () => {
+  const harness = createHarness();
+  const env = await generated(harness);
+  const sandbox = await harness.launch(["sandbox", "start"], { env });
+  await harness.run(["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee"]);
+  const { stdout, stderr } = await sandbox.stop();
+  expect(stdout).toContain(API_KEY);
+  const folder = join(harness.cwd, ".checkout");
+  for (const secret of Object.values(env)) {
+    expect(`${stdout}${stderr}`).not.toContain(secret);
+    const holders = readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(secret));
+    expect(["credentials.json", "admin.json", ""]).toContain(holders.join());
+  }
+});
+
+test("each secret comes from a file as well, without the line break at its end", async () => {
+  const harness = createHarness();
+  const env = await generated(harness);
+  const files = Object.entries(env).map(([name, value], at) => {
+    writeFileSync(join(harness.cwd, name), `${value}${["", "\n", "\r\n"][at % 3]}`);
+    return [`${name}_FILE`, name] as const;
+  });
+  const sandbox = await harness.start([], { env: Object.fromEntries(files) });
+  expect([sandbox.ready.api_key, sandbox.ready.signing_secret]).toEqual([env[API_KEY], env[SECRET]]);
+  expect(harness.readState("run.json")).toContain(env[CONTROL]);
+  expect(harness.readState("admin.json")).toContain(env[ADMIN]);
+});
+
+test("what cannot be a secret of its kind is refused by its variable, is not repeated, and makes nothing", async () => {
+  const harness = createHarness();
+  const good = await generated(harness);
+  const folder = mkdirSync(join(harness.cwd, "a-folder"), { recursive: true }) ?? "";
+  writeFileSync(join(harness.cwd, "empty"), "\n");
+  writeFileSync(join(harness.cwd, "closed"), "x");
+  chmodSync(join(harness.cwd, "closed"), 0o600);
+  const mistyped = good[API_KEY].replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+  const wrong: readonly (readonly [Record<string, string>, string, string])[] = [
+    [{ [API_KEY]: mistyped }, API_KEY, mistyped],
+    [{ [API_KEY]: good[API_KEY].replace("test", "live") }, API_KEY, good[API_KEY].slice(12)],
+    [{ [API_KEY]: ` ${good[API_KEY]}` }, API_KEY, good[API_KEY]],
+    [{ [SECRET]: "whsec_tooshort" }, SECRET, "tooshort"],
+    [{ [SECRET]: good[API_KEY] }, SECRET, good[API_KEY]],
+    [{ [CONTROL]: "short-control" }, CONTROL, "short-control"],
+    [{ [ADMIN]: "with a blank in it" }, ADMIN, "with a blank"],
+    [{ [ADMIN]: good[CONTROL], [CONTROL]: good[CONTROL] }, ADMIN, good[CONTROL]],
+    [{ [API_KEY]: good[API_KEY], [`${API_KEY}_FILE`]: "empty" }, `${API_KEY}_FILE`, good[API_KEY]],
+    [{ [`${API_KEY}_FILE`]: "nowhere" }, `${API_KEY}_FILE`, "\0"],
+    [{ [`${SECRET}_FILE`]: "empty" }, `${SECRET}_FILE`, "\0"],
+    [{ [`${CONTROL}_FILE`]: folder }, `${CONTROL}_FILE`, "\0"],
+  ];
+  for (const [env, named, secret] of wrong) {
+    for (const place of [[], ["--ephemeral"]]) {
+      const { code, stdout, stderr } = await harness.run(["sandbox", "start", "--json", ...place], { env });
+      expect([env, code, stdout]).toEqual([env, 2, ""]);
+      expect(stderr).toContain(named);
+      expect(stderr).not.toContain(secret);
+    }
+  }
+  expect(readdirSync(harness.cwd)).not.toContain("sandbox.db");
+});
+
+test("another secret than the store has is refused with its variable, and changes nothing", async () => {
+  const harness = createHarness();
+  const before = await generated(harness);
+  await (await harness.start([], { env: before })).stop();
+  const other = await generated(harness);
+  for (const name of [API_KEY, SECRET, ADMIN] as const) {
+    const env = { ...before, [name]: other[name] };
+    const { code, stderr } = await harness.run(["sandbox", "start", "--json"], { env });
+    expect([name, code]).toEqual([name, 2]);
+    expect(stderr).toContain(`${name} gives another`);
+    expect(stderr).not.toContain(other[name]);
+  }
+  // A control token is that of one run.
+  const sandbox = await harness.start([], { env: { ...before, [CONTROL]: other[CONTROL] } });
+  expect([sandbox.ready.api_key, sandbox.ready.signing_secret]).toEqual([before[API_KEY], before[SECRET]]);
+});
+
+/** A sandbox, its commands, and v1 as the holder of a key sees it. */
+async function openShop() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const type = async (line: string) => {
+    const { code, stdout, stderr } = await harness.run([...line.split(" "), "--json"]);
+    return { code, said: JSON.parse(stdout || stderr) as Record<string, never> };
+  };
+  const make = async (scopes = ""): Promise<{ readonly id: string; readonly apiKey: string }> => {
+    const { said } = await type(`keys create${scopes === "" ? "" : ` --scopes ${scopes}`}`);
+    return { id: String(said["key_id"]), apiKey: String(said["api_key"]) };
+  };
+  let orders = 0;
+  const asked = async (apiKey: string, what: "orders" | "checkout-sessions" | "get"): Promise<string> => {
+    const key = `a-purchase-${(orders += 1)}`;
+    const create = {
+      method: "POST",
+      path: `/v1/${what}`,
+      headers: { "Content-Type": "application/json", "Idempotency-Key": key },
+      body: JSON.stringify({ order_id: key, price_id: "price_coffee" }),
+    };
+    const get = { path: "/v1/checkout-sessions/0199a3c4-5d00-7000-8000-000000000001", headers: {} };
+    const call = what === "get" ? get : create;
+    const headers = { ...call.headers, Authorization: `Bearer ${apiKey}` };
+    const { status, body } = await sandbox.request({ ...call, headers });
+    const { error } = JSON.parse(String(body)) as { readonly error?: { readonly code: string } };
+    return `${status} ${error?.code ?? ""}`.trim();
+  };
+  return { harness, sandbox, type, make, asked };
+}
+
+const NO_SUCH_SESSION = "404 session_not_found";
+const ALL_SCOPES = ["orders:write", "checkout_sessions:write", "checkout_sessions:read"];
+
+test("a key may do what its scopes say, and no more", async () => {
+  const { make, asked } = await openShop();
+  const ways = { orders: "201", "checkout-sessions": "201", get: NO_SUCH_SESSION } as const;
+  const scopeOf = { orders: ALL_SCOPES[0], "checkout-sessions": ALL_SCOPES[1], get: ALL_SCOPES[2] } as const;
+  for (const scopes of [
+    "",
+    ...ALL_SCOPES,
+    "checkout_sessions:read,orders:write",
+    ALL_SCOPES.toReversed().join(),
+  ]) {
+    const { apiKey } = await make(scopes);
+    for (const way of ["orders", "checkout-sessions", "get"] as const) {
+      const may = scopes === "" || scopes.split(",").includes(scopeOf[way] ?? "");
+      expect([scopes, way, await asked(apiKey, way)]).toEqual([
+        scopes,
+        way,
+        may ? ways[way] : "403 scope_missing",
+      ]);
+    }
+  }
+});
+
+test("a key that is made is told once: it is in no file, no list and no log", async () => {
+  const { harness, sandbox, type } = await openShop();
+  const { code, said } = await type("keys create --scopes orders:write,checkout_sessions:read,orders:write");
+  const apiKey = String(said["api_key"]);
+  expect([code, said]).toEqual([
+    0,
+    {
+      key_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      api_key: expect.stringMatching(/^svc_test_[0-9A-Za-z]{33}$/) as string,
+      last_four: apiKey.slice(-4),
+      scopes: ["orders:write", "checkout_sessions:read"],
+    },
+  ]);
+  const listed = await type("keys list");
+  expect(listed.said).toMatchObject({
+    store_id: sandbox.ready.store_id,
+    kept_key_id: listed.said["keys"]?.[0]?.["key_id"],
+    keys: [
+      { last_four: sandbox.ready.api_key?.slice(-4), scopes: ALL_SCOPES, revoked_at: null },
+      { key_id: said["key_id"], scopes: ["orders:write", "checkout_sessions:read"], revoked_at: null },
+    ],
+  });
+  const shown = (await harness.run(["keys", "list"], { columns: 140 })).stdout.split("\n");
+  expect(shown[0]).toMatch(/^KEY +ENDS WITH +SCOPES +CREATED +REVOKED +KEPT IN$/);
+  expect(shown[1]).toMatch(/ – +credentials\.json$/);
+  expect(shown[2]).toMatch(/Z +– +–$/);
+  const told = [JSON.stringify(listed.said), (await harness.run(["stores", "show", "--json"])).stdout];
+  const { stdout, stderr } = await sandbox.stop();
+  const folder = join(harness.cwd, ".checkout");
+  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
+  for (const text of [...told, ...files, stdout, stderr]) expect(text).not.toContain(apiKey.slice(9, 36));
+});
+
+test("a revoked key is refused at once, for good, and nothing else is", async () => {
+  const { harness, sandbox, type, make, asked } = await openShop();
+  const own = sandbox.ready.api_key ?? "";
+  const [one, other] = [await make(), await make()];
+  for (const key of [own, one.apiKey, other.apiKey]) expect(await asked(key, "get")).toBe(NO_SUCH_SESSION);
+  const revoked = await type(`keys revoke ${one.id.toUpperCase()}`);
+  expect(await asked(one.apiKey, "get")).toBe("401 credential_invalid");
+  expect(await asked(one.apiKey, "orders")).toBe("401 credential_invalid");
+  for (const key of [own, other.apiKey]) expect(await asked(key, "get")).toBe(NO_SUCH_SESSION);
+  expect([revoked.code, revoked.said]).toMatchObject([0, { key_id: one.id, keys_left: 2, kept: false }]);
+  // Once more changes nothing, the time neither.
+  harness.clock.advance(60_000);
+  expect(await type(`keys revoke ${one.id}`)).toEqual(revoked);
+  await sandbox.stop();
+  const later = await harness.start();
+  const headers = { Authorization: `Bearer ${one.apiKey}` };
+  expect((await later.request({ path: "/v1/checkout-sessions/x", headers })).status).toBe(401);
+});
+
+test("the key of the folder and the last one of a store can be revoked, and it is said", async () => {
+  const { harness, sandbox, type, make, asked } = await openShop();
+  const { said } = await type("keys list");
+  const kept = String(said["kept_key_id"]);
+  const text = await harness.run(["keys", "revoke", kept]);
+  expect(text.stdout).toContain("it is the key in credentials.json");
+  expect(text.stdout).toContain("nobody can call v1; make one: checkout keys create");
+  expect((await type(`keys revoke ${kept}`)).said).toMatchObject({ kept: true, keys_left: 0 });
+  expect(await asked(sandbox.ready.api_key ?? "", "orders")).toBe("401 credential_invalid");
+  const create = "orders create --order-id o-1 --price-id price_coffee".split(" ");
+  expect((await harness.run(create)).code).toBe(4);
+  const { apiKey } = await make();
+  expect((await harness.run(create, { env: { CHECKOUT_API_KEY: apiKey } })).code).toBe(0);
+});
+
+test("the variables leave out the key of the folder once it is revoked, and say why", async () => {
+  const { harness, sandbox, make } = await openShop();
+  await make();
+  const other = JSON.parse((await harness.run(["stores", "create", "--name", "Tea", "--json"])).stdout) as {
+    readonly api_key: string;
+  };
+  for (const [key, words] of [
+    [sandbox.ready.api_key ?? "", []],
+    [other.api_key, ["--store", "Tea"]],
+  ] as const) {
+    const env = ["env", "--format", "json", ...words];
+    expect(JSON.parse((await harness.run(env)).stdout)).toMatchObject({ CHECKOUT_API_KEY: key });
+    const kept = JSON.parse((await harness.run(["keys", "list", "--json", ...words])).stdout) as {
+      readonly kept_key_id: string;
+    };
+    expect((await harness.run(["keys", "revoke", kept.kept_key_id, ...words])).code).toBe(0);
+    const { code, stdout, stderr } = await harness.run(env);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("CHECKOUT_API_KEY is left out")]);
+    expect(stderr).toContain("is revoked; make another: checkout keys create");
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
+      "CHECKOUT_BASE_URL",
+      "CHECKOUT_STORE_ID",
+      "CHECKOUT_SIGNING_SECRET",
+    ]);
+  }
+});
+
+test("orders are listed of the store of the key, and of none for the key of another sandbox", async () => {
+  const { harness } = await openShop();
+  await harness.run(["stores", "create", "--name", "Tea"]);
+  const create = "orders create --order-id tea-1 --price-id price_coffee --store Tea".split(" ");
+  expect((await harness.run(create)).code).toBe(0);
+  const made = await harness.run(["keys", "create", "--store", "Tea", "--json"]);
+  const unkept = (JSON.parse(made.stdout) as { readonly api_key: string }).api_key;
+  const foreign = formatTestKey(new Uint8Array(API_KEY_RANDOM_BYTES).fill(7));
+  const list = async (apiKey: string, ...words: readonly string[]) =>
+    harness.run([...words, "--json"], { env: { CHECKOUT_API_KEY: apiKey } });
+  const own = await list(unkept, "orders", "list");
+  expect(JSON.parse(own.stdout)).toMatchObject({ checkouts: [{ order_id: "tea-1" }] });
+  for (const words of [
+    ["orders", "list"],
+    ["sessions", "list"],
+    ["orders", "get", "0199a3c4-5d00-7000-8000-000000000001"],
+  ]) {
+    const { code, stdout, stderr } = await list(foreign, ...words);
+    expect([words, code, stdout]).toEqual([words, 4, ""]);
+    expect(stderr).toContain(`svc_test_…${foreign.slice(-4)}) is no key of this sandbox`);
+    expect(stderr).not.toContain(foreign);
+  }
+  const named = await list(foreign, "orders", "list", "--store", "Tea");
+  expect(JSON.parse(named.stdout)).toMatchObject({ checkouts: [{ order_id: "tea-1" }] });
+});
+
+test("a key of a drill is neither listed nor revoked by its id, and what is no key is said", async () => {
+  const { harness, sandbox, type, asked } = await openShop();
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const control = async (path: string, request: object): Promise<Record<string, never>> => {
+    const headers = { Authorization: `Bearer ${token}` };
+    const sent = { method: "POST", path: `/__sandbox/stores/default/${path}`, headers };
+    const { body } = await sandbox.request({ ...sent, body: JSON.stringify(request) });
+    return JSON.parse(String(body)) as Record<string, never>;
+  };
+  const { data } = await control("leases", { drill: "idempotency", timeout_ms: 60_000 });
+  const apiKey = String(data?.["api_key"]);
+  expect(await asked(apiKey, "get")).toBe(NO_SUCH_SESSION);
+  expect((await type("keys list")).said["keys"]).toHaveLength(1);
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  const id = String(database.prepare("SELECT id FROM credentials WHERE for_drill = 1").pluck().get());
+  database.close();
+  const rows = [
+    [`keys revoke ${id}`, 1, "there is no API key", "checkout keys list shows them"],
+    ["keys revoke 0199a3c4-5d00-7000-8000-000000000001", 1, "there is no API key", "checkout keys list"],
+    ["keys revoke abcd", 2, "expected the id of an API key", "checkout keys list"],
+    ["keys create --scopes orders:read", 2, "orders:write or checkout_sessions:write", ""],
+    ["keys create --scopes orders:write,", 2, "checkout_sessions:read", ""],
+  ] as const;
+  for (const [line, code, message, next] of rows) {
+    const { stderr, ...result } = await harness.run(line.split(" "));
+    expect([line, result.code]).toEqual([line, code]);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(next);
+  }
+  expect(await asked(apiKey, "get")).toBe(NO_SUCH_SESSION);
+  await control(`leases/${String(data?.["id"])}/end`, {});
+  expect(await asked(apiKey, "get")).toBe("401 credential_invalid");
+});

@@ -1,0 +1,159 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
+import { createHarness } from "../support/harness.ts";
+
+/** Two projects whose sandboxes both run, the environment of the second, and what is sent to the first. */
+async function openTwo() {
+  const harness = createHarness();
+  const [a, b] = [join(harness.cwd, "a"), join(harness.cwd, "b")];
+  for (const cwd of [a, b]) mkdirSync(cwd);
+  writeFileSync(join(a, "checkout.config.json"), '{ "sandbox": {} }');
+  const own = (await harness.start(["--port", "4242"], { cwd: a })).ready;
+  const other = (await harness.start(["--port", "4243"], { cwd: b })).ready;
+  const printed = await harness.run(["env", "--format", "json"], { cwd: b });
+  const env = JSON.parse(printed.stdout) as Record<string, string>;
+  const reached: string[] = [];
+  harness.setFault((request, deliver) => {
+    if (new URL(request.url).port === "4242") reached.push(`${request.method} ${request.url}`);
+    return deliver();
+  });
+  const type = async (line: string, more: Record<string, string> = {}) => {
+    reached.length = 0;
+    const result = await harness.run(words(line), { cwd: a, env: { ...env, ...more } });
+    return { ...result, reached: [...reached] };
+  };
+  return { harness, a, own, other, type };
+}
+
+/** Commands that are not about one sandbox: they make their own, read a file or the command line, or print what replaces the environment. */
+const NO_DOUBT = new Set([
+  "sandbox start",
+  "exec",
+  "config validate",
+  "webhooks",
+  "idempotency",
+  "keys generate",
+  "env",
+]);
+
+const ADDRESS_ALONE = { CHECKOUT_API_KEY: "", CHECKOUT_STORE_ID: "", CHECKOUT_SIGNING_SECRET: "" };
+
+test.each([
+  ["the environment", {}],
+  ["the address alone", ADDRESS_ALONE],
+])(
+  "with %s of one project in the folder of another, every command says which one it is about",
+  async (_what, more) => {
+    const { own, other, type } = await openTwo();
+    const lines = [...COMMANDS, ...ALONE].filter((line) => !NO_DOUBT.has(line));
+    // At the end, because it stops what is asked about.
+    const ordered = [...lines.filter((line) => line !== "sandbox stop"), "sandbox stop"];
+    for (const line of ordered.map((each) => (each === "sandbox reset" ? `${each} --yes` : each))) {
+      const { code, stdout, stderr: said, reached } = await type(`${line} --json`, more);
+      // What the doctor says is one report, to be pasted.
+      const stderr = line === "doctor" ? stdout.replaceAll("/v1", "") : said;
+      const message = `${line} → ${code}\n${stdout}${stderr}`;
+      for (const { base_url } of [own, other]) expect(stderr, message).toContain(new URL(base_url).origin);
+      expect(stderr, message).toContain("CHECKOUT_BASE_URL");
+      // What it says that it is about is stopped.
+      const acted =
+        line === "sandbox stop" ? [`POST ${new URL(own.base_url).origin}/__sandbox/sandbox/stop`] : [];
+      expect(
+        reached.filter((request) => !request.startsWith("GET ")),
+        message,
+      ).toEqual(acted);
+    }
+  },
+);
+
+test("what acts on a sandbox by its control API does so with its own token, or not at all", async () => {
+  const { own, other, type } = await openTwo();
+  const acts = ["endpoints add http://localhost:3000/h", "sandbox reset --yes", "trigger order.created"];
+  for (const line of [...acts, "events list", "config export", "sandbox clock advance 1h", "admin log"]) {
+    const { code, stdout, stderr, reached } = await type(line);
+    expect([line, code, stdout, reached]).toEqual([line, 2, "", []]);
+    expect(stderr).toContain(
+      `CHECKOUT_BASE_URL names ${other.base_url}, and the sandbox of .checkout is ${own.base_url}; nothing was done`,
+    );
+    const { control_token: token } = other;
+    const admin = "an-admin-token-of-nobody";
+    const there = await type(line, { CHECKOUT_CONTROL_TOKEN: token, CHECKOUT_ADMIN_TOKEN: admin });
+    expect([line, there.code, there.reached]).toEqual([line, line === "admin log" ? 4 : 0, []]);
+    expect(there.stderr).toContain(
+      `note: this command is about ${other.base_url} (CHECKOUT_BASE_URL); the sandbox of .checkout is ${own.base_url}`,
+    );
+  }
+});
+
+test("a start that uses what runs is about the folder, and says so", async () => {
+  const { own, other, type } = await openTwo();
+  for (const flag of ["--reuse", "--detach"]) {
+    const { code, stderr } = await type(`sandbox start ${flag}`);
+    expect([code, stderr]).toEqual([
+      0,
+      `note: CHECKOUT_BASE_URL names ${other.base_url}; this command is about the sandbox of .checkout (${own.base_url})\n`,
+    ]);
+  }
+});
+
+test("an address that is no address is refused by every command alike", async () => {
+  const { type } = await openTwo();
+  for (const line of [
+    "endpoints list",
+    "sandbox reset --yes",
+    `orders create ${ORDER}`,
+    "checklist",
+    "whoami",
+  ]) {
+    const { code, stderr, reached } = await type(line, { CHECKOUT_BASE_URL: "127.0.0.1:4243/v1" });
+    expect([line, code, reached]).toEqual([line, 2, []]);
+    expect(stderr).toContain("CHECKOUT_BASE_URL must be an address");
+  }
+});
+
+test("where the environment names the folder's sandbox, or none runs here, there is no doubt", async () => {
+  const { harness, a, own } = await openTwo();
+  for (const url of [own.base_url, "http://localhost:4242/v1"]) {
+    // A token that another sandbox had is no reason to refuse the folder's own.
+    const env = { CHECKOUT_BASE_URL: url, CHECKOUT_CONTROL_TOKEN: "a-token-of-yesterday" };
+    for (const line of [`orders create ${ORDER}`, "endpoints list", "sandbox status", "doctor", "whoami"]) {
+      const { stderr } = await harness.run(words(line), { cwd: a, env });
+      expect([line, stderr]).toEqual([line, ""]);
+    }
+  }
+  const env = { CHECKOUT_BASE_URL: own.base_url, CHECKOUT_API_KEY: own.api_key ?? "" };
+  const { code, stderr } = await harness.run(words("orders create --order-id o-2 --price-id price_coffee"), {
+    env,
+  });
+  expect([code, stderr]).toEqual([0, ""]);
+});
+
+test("a service on another machine is no sandbox to act on, so what acts says that it is the folder's", async () => {
+  const { type, own } = await openTwo();
+  const service = { CHECKOUT_BASE_URL: "https://pay.example/v1" };
+  const note = `note: CHECKOUT_BASE_URL names https://pay.example/v1; this command is about the sandbox of .checkout (${own.base_url})`;
+  for (const line of ["endpoints list", "trigger order.created", "sandbox status"]) {
+    const { stderr } = await type(line, service);
+    expect([line, stderr.trim()]).toEqual([line, note]);
+  }
+  const target = await type("endpoints list", {
+    CHECKOUT_BASE_URL: "",
+    CHECKOUT_STORE_ID: "",
+    CHECKOUT_TARGET: "staging",
+  });
+  expect(target.stderr.trim()).toBe(
+    note.replace("BASE_URL", "TARGET").replace("https://pay.example/v1", '"staging"'),
+  );
+  const judged = await type("checklist --json", service);
+  expect(judged.stdout).toContain('"service":"https://pay.example/v1"');
+  expect(judged.stderr).toContain("this command is about https://pay.example/v1 (CHECKOUT_BASE_URL)");
+});
+
+test("what is typed leaves no doubt, and wins over the environment", async () => {
+  const { own, type } = await openTwo();
+  const { code, stdout, stderr } = await type(`checklist --json --base-url ${own.base_url}`);
+  expect([code, stderr]).toEqual([3, ""]);
+  expect(JSON.parse(stdout)).toMatchObject({ source: "sandbox", store_id: own.store_id });
+});

@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { variableOf } from "../../src/cli/option-rules.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
+import { readConfig } from "../../src/core/config/read.ts";
+import { targetVariable } from "../../src/core/config/secrets.ts";
+import { REAL } from "../support/real.ts";
+import { createHarness } from "../support/harness.ts";
+
+/** Every variable that an option has. One that is not a setting must not be here: it would reach every call. */
+const SETTINGS = [
+  ...["BASE_URL", "DIR", "RETRIES", "STORE_ID", "TARGET", "TIMEOUT"].map((name) => `CHECKOUT_${name}`),
+  ...[
+    "ALLOW_HOST",
+    "ALLOW_TARGET",
+    "CA",
+    "EVENTS",
+    "EXIT_ON_DISCONNECT",
+    "FORWARD",
+    "HEADER",
+    "HEADER_NAMES",
+    "INSECURE",
+    "PORT",
+    "ROUTE",
+    "TIMEOUT",
+  ].map((name) => `CHECKOUT_LISTEN_${name}`),
+  ...[
+    "ADOPT",
+    "ALLOW_CONTROL_HOST",
+    "ALLOW_HOST",
+    "ALLOW_TARGET",
+    "CHECKOUT_LIFETIME",
+    "CONFIG",
+    "DELIVERIES_IN_FLIGHT",
+    "DELIVERY_SCHEDULE",
+    "DELIVERY_TIMEOUT",
+    "EPHEMERAL",
+    "KEPT_REQUESTS",
+    "LISTEN",
+    "LOG_FORMAT",
+    "PORT",
+    "PORTAL_URL",
+    "PUBLIC_URL",
+    "QUIET",
+    "RATE_LIMIT",
+    "TRUST_FOLDER",
+  ].map((name) => `CHECKOUT_SANDBOX_${name}`),
+];
+
+test("only settings have a variable, and one of the sandbox is not one of a client", async () => {
+  const names = (await treeOf([])).commands.map((command) => command.name());
+  const variables = new Set<string>();
+  for (const name of names) {
+    const typed = (await treeOf([name])).commands.find((command) => command.name() === name);
+    for (const option of typed === undefined ? [] : optionsBelow(typed)) {
+      const variable = variableOf(option);
+      if (variable === undefined) continue;
+      variables.add(variable);
+      expect(option.description).toContain(`[${variable}]`);
+    }
+  }
+  expect([...variables].toSorted()).toEqual(SETTINGS.toSorted());
+});
+
+test("no configuration has the key of a target in a variable of another use", () => {
+  const faultsOf = (env: string): string[] => {
+    const targets = { shop: { base_url: "https://pay.example/v1", api_key: { env } } };
+    const read = readConfig(JSON.stringify({ targets }));
+    return read.ok ? [] : read.refusal.map(({ field, message }) => `${field}: ${message}`);
+  };
+  const odd = ["checkout_api_key", "Checkout_Target_Live_Api_Key", "CHECKOUT_X", "https_proxy", "NO_PROXY"];
+  for (const env of [...SETTINGS, ...OTHER_VARIABLES.keys(), ...odd, targetVariable("other")])
+    expect(faultsOf(env)).toEqual([
+      `targets.shop.api_key.env: must not be ${env}, which holds a setting or the key of another target; the variable of this target is CHECKOUT_TARGET_SHOP_API_KEY`,
+    ]);
+  for (const env of ["SHOP_KEY", "CHECKOUTS_KEY", "MY_PROXY", "CHECKOUT_TARGET_SHOP_API_KEY"])
+    expect(faultsOf(env)).toEqual([]);
+  for (const env of ["A B", "A-B", "A=B", "", "1A", "A\u0000", "Ä"]) expect(faultsOf(env)).toHaveLength(1);
+});
+
+test("the README names the variables of a client, and no others", () => {
+  const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+  const [row = ""] = /^\| `CHECKOUT_BASE_URL`.*$/m.exec(readme) ?? [];
+  const named = Array.from(row.matchAll(/CHECKOUT_[A-Z_]+/g), ([name]) => name);
+  const secrets = ["API_KEY", "SIGNING_SECRET", "CONTROL_TOKEN", "ADMIN_TOKEN"].map(
+    (name) => `CHECKOUT_${name}`,
+  );
+  const settings = SETTINGS.filter((name) => !/^CHECKOUT_(SANDBOX|LISTEN)_/.test(name));
+  expect(named.toSorted()).toEqual([...settings, ...secrets].toSorted());
+  expect(secrets.filter((name) => !OTHER_VARIABLES.has(name))).toEqual([]);
+});
+
+test("what one call means is not taken from the environment", async () => {
+  const harness = createHarness();
+  await harness.start([], { env: { CHECKOUT_PORT: "none", CHECKOUT_JSON: "1" } });
+  const env = { CHECKOUT_ORDER_ID: "other", CHECKOUT_DRY_RUN: "1", CHECKOUT_IDEMPOTENCY_KEY: "short" };
+  const typed = "orders create --order-id order-1 --price-id price_coffee --json".split(" ");
+  const made = await harness.run(typed, { env });
+  expect([made.code, JSON.parse(made.stdout)]).toMatchObject([0, { data: { order_id: "order-1" } }]);
+});
+
+function treeOf(argv: readonly string[]): Promise<Command> {
+  return createProgram({ world: { ...REAL, argv }, version: "0.0.0", exit: () => undefined });
+}
+
+function optionsBelow(command: Command): Command["options"][number][] {
+  return [...command.options, ...command.commands.flatMap(optionsBelow)];
+}

@@ -1,0 +1,160 @@
+import { expect, test } from "vitest";
+import { OPERATION_HEADER, VERSION_HEADER } from "../../src/core/control/protocol.ts";
+import {
+  CONTROL_OPERATIONS,
+  OPERATION_NAMES,
+  pathOf,
+  type OperationName,
+} from "../../src/core/control/operations.ts";
+import type { OutboundResult } from "../../src/world.ts";
+import { eventually } from "../support/eventually.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+
+const ORDER = "orders create --order-id o-1 --price-id price_coffee";
+const UNKNOWN = "0199a3c4-5d00-7000-8000-000000000001";
+const NOTE = "note: the sandbox is 0.2.0, this command is 0.3.0; restart the sandbox to have one version\n";
+
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+async function typed(harness: Harness, line: string, env: Readonly<Record<string, string>> = {}) {
+  return harness.run(line.split(" "), { version: "0.3.0", env });
+}
+
+/** The sandbox does not have this operation: it is asked for a path that it does not have. */
+function forget(harness: Harness, name: OperationName): void {
+  const { method, path } = CONTROL_OPERATIONS[name];
+  const asked = new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^/]+")}(\\?|$)`);
+  harness.setFault(async (request, deliver) => {
+    if (request.method !== method || !asked.test(request.url)) return deliver();
+    const { origin } = new URL(request.url);
+    const url = `${origin}/__sandbox/stores/default/of-tomorrow`;
+    return answerOf(await harness.send({ ...request, url }));
+  });
+}
+
+function answerOf(result: OutboundResult): OutboundResult {
+  if (result.ok)
+    expect([result.status, result.headers[VERSION_HEADER.toLowerCase()]]).toEqual([404, "0.2.0"]);
+  return result;
+}
+
+test("a command that meets another version names both once, on stderr, and works", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start([], { version: "0.2.0" });
+  expect(ready.version).toBe("0.2.0");
+  const lines = [
+    "endpoints list",
+    "trigger order.succeeded",
+    "events list --since 0 --wait",
+    "stores show",
+    "admin log",
+    ORDER,
+    "env",
+    "sandbox status",
+    "sandbox wait",
+    "sandbox start --reuse",
+  ];
+  for (const line of lines) {
+    const plain = await typed(harness, line);
+    expect([line, plain.code, plain.stderr]).toEqual([line, 0, NOTE]);
+    const inJson = await typed(harness, `${line} --json`);
+    expect([line, inJson.stderr]).toEqual([line, NOTE]);
+    expect(() => json(inJson.stdout)).not.toThrow();
+  }
+  const same = await harness.run(["stores", "show"], { version: "0.2.0" });
+  expect([same.code, same.stderr]).toEqual([0, ""]);
+});
+
+test("listen says it once for each version that it meets", async () => {
+  const harness = createHarness();
+  const old = await harness.start(["--quiet"], { version: "0.2.0" });
+  const listening = await harness.launch(["listen", "--json"], { version: "0.3.0" });
+  await typed(harness, "trigger order.created");
+  expect(listening.text().stderr).toBe(NOTE);
+  await old.stop();
+  await harness.start(["--quiet"], { version: "0.4.0" });
+  const both = NOTE + NOTE.replace("0.2.0", "0.4.0");
+  await eventually("the new version is named", () => {
+    harness.clock.advance(1000);
+    expect(listening.text().stderr).toBe(both);
+  });
+  expect((await listening.stop()).stderr).toBe(both);
+});
+
+test.for([
+  ["stores show", "storeSummary"],
+  ["admin log", "adminLog"],
+  [`events replay ${UNKNOWN}`, "replayEvent"],
+  ["events list --since 0 --wait", "listEvents"],
+  ["listen", "registerListener"],
+  ["trigger order.succeeded", "pay"],
+  ["checklist", "readiness"],
+  ["checklist run idempotency --client-command true", "openLease"],
+] as const)("an operation that the sandbox does not have: %s", async ([line, name]) => {
+  const harness = createHarness();
+  await harness.start([], { version: "0.2.0" });
+  forget(harness, name);
+  const result = await typed(harness, `${line} --json`);
+  const [note = "", problem = ""] = result.stderr.trimEnd().split("\n");
+  expect([line, result.code, result.stdout, `${note}\n`]).toEqual([line, 1, "", NOTE]);
+  expect(json(problem)).toMatchObject({
+    error: {
+      code: "other_version",
+      message: "the sandbox is 0.2.0, this command needs 0.3.0: restart it",
+    },
+    next: "stop the sandbox; checkout sandbox start",
+  });
+});
+
+test("a thing that is not there is told apart, and so is an answer that cannot be read", async () => {
+  const harness = createHarness();
+  await harness.start([], { version: "0.2.0" });
+  const missing = await typed(harness, `events get ${UNKNOWN} --json`);
+  expect(json(missing.stderr.split("\n")[1] ?? "")).toMatchObject({ error: { code: "not_found" } });
+  harness.setFault(async (_request, deliver) => {
+    const answer = await deliver();
+    return answer.ok ? { ...answer, body: '{"ok":true,"data":{"other":1}}' } : answer;
+  });
+  const odd = await typed(harness, "stores show --json");
+  expect(json(odd.stderr.split("\n")[1] ?? "")).toMatchObject({ error: { code: "other_version" } });
+});
+
+test("a sandbox that tells no version is an older one; who is not admitted hears none", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start([], { version: "0.2.0" });
+  harness.setFault(async (_request, deliver) => {
+    const answer = await deliver();
+    return answer.ok ? { ...answer, headers: {} } : answer;
+  });
+  const shown = await typed(harness, "stores show");
+  expect([shown.code, shown.stderr]).toEqual([0, NOTE.replace("0.2.0", "of an older version")]);
+  for (const name of OPERATION_NAMES) {
+    const path = pathOf(name, { storeId: "default", id: UNKNOWN });
+    const { method } = CONTROL_OPERATIONS[name];
+    const { status, headers } = await sandbox.request({ path, method });
+    expect([name, status, headers[VERSION_HEADER], headers[OPERATION_HEADER]]).toEqual([
+      name,
+      401,
+      undefined,
+      undefined,
+    ]);
+  }
+});
+
+test("what another program tells as its version is shown as text, and cut", async () => {
+  const harness = createHarness();
+  await harness.start([], { version: `9\u001b[2J${"9".repeat(10_000)}` });
+  const { stderr } = await typed(harness, "stores show");
+  expect(stderr).toMatch(/^note: the sandbox is 9\\u\{1b\}\[2J9{1,60}…?, this command is 0\.3\.0; .*\n$/);
+});
+
+test("the control API of a named sandbox is met the same way, and v1 of a named service not at all", async () => {
+  const harness = createHarness();
+  const tokens = { CHECKOUT_CONTROL_TOKEN: "control-token-0123456789" };
+  const given = { CHECKOUT_SANDBOX_CONTROL_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
+  const { ready } = await harness.start(["--ephemeral"], { version: "0.2.0", env: given });
+  const env = { ...tokens, CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: ready.api_key ?? "" };
+  expect((await typed(harness, "stores show", env)).stderr).toBe(NOTE);
+  const created = await typed(harness, ORDER, env);
+  expect([created.code, created.stderr]).toEqual([0, ""]);
+});

@@ -1,0 +1,126 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+
+const CREATE = "orders create --order-id order-1 --price-id price_bento --json".split(" ");
+
+type Said = {
+  readonly code: number;
+  readonly tries?: number;
+  readonly replayed?: boolean;
+  readonly error?: { readonly code: string };
+};
+/** What comes back where the service got the request: its answer, or what became of it. */
+type Damage = (answer: OutboundResult) => OutboundResult;
+
+const keeps: Damage = (answer) => answer;
+const loses: Damage = () => ({ ok: false, failure: "connection_lost", message: "socket hang up" });
+const answersWith =
+  (status: number, body: string): Damage =>
+  () => ({ ok: true, status, headers: {}, body });
+const refusesWith = (status: number, code: string): Damage =>
+  answersWith(status, JSON.stringify({ ok: false, error: { code, message: "no" }, request_id: "r" }));
+
+/** Runs the create with the service's first answers damaged in their order, and the later ones as they are. */
+async function createThrough(harness: Harness, damages: readonly Damage[], retries: number): Promise<Said> {
+  const left = [...damages];
+  harness.setFault(async (request, deliver) => {
+    const answer = await deliver();
+    return request.method === "POST" ? (left.shift() ?? keeps)(answer) : answer;
+  });
+  const { code, stdout, stderr } = await harness.run([...CREATE, "--retries", String(retries)]);
+  return { ...(JSON.parse(stdout || stderr) as Omit<Said, "code">), code };
+}
+
+test("what may have been made is in doubt until an answer proves it, whatever is answered in between", async () => {
+  const refusal = { code: expect.any(Number) as number, error: { code: "scope_missing" } };
+  const rows: readonly (readonly [string, readonly Damage[], object])[] = [
+    ["an answer that is lost", [loses], { code: 7, error: { code: "outcome_unknown" } }],
+    [
+      "a 2xx whose body is no checkout",
+      [answersWith(201, '{"data":{}}')],
+      { code: 7, error: { code: "outcome_unknown" } },
+    ],
+    ["a 2xx without a body", [answersWith(204, "")], { code: 7, error: { code: "outcome_unknown" } }],
+    ["a refusal, which the service made nothing for", [refusesWith(403, "scope_missing")], refusal],
+  ];
+  for (const [name, damages, said] of rows) {
+    const harness = createHarness();
+    await harness.start();
+    expect([name, await createThrough(harness, damages, 0)]).toMatchObject([name, said]);
+    const isInDoubt = "error" in said && said !== refusal;
+    expect([name, stateInJournal(harness)]).toEqual([name, isInDoubt ? "pending" : "refused"]);
+    // The same line again finds what was made.
+    expect([name, await createThrough(harness, [], 0)]).toMatchObject([name, { code: 0, replayed: true }]);
+  }
+});
+
+test("a refusal after a lost answer does not end the doubt, in the same run and in a later one", async () => {
+  for (const damages of [
+    [[loses, refusesWith(403, "scope_missing")]],
+    [[loses], [refusesWith(403, "scope_missing")]],
+  ]) {
+    const harness = createHarness();
+    await harness.start();
+    let said: unknown;
+    for (const run of damages) said = await createThrough(harness, run, run.length - 1);
+    expect(JSON.stringify(said)).toContain("the service may have created it");
+    expect(stateInJournal(harness)).toBe("pending");
+    expect(await createThrough(harness, [], 0)).toMatchObject({ code: 0, replayed: true });
+  }
+});
+
+test("what can pass is tried again with the same key and body", async () => {
+  const passing = [
+    refusesWith(408, "request_timeout"),
+    answersWith(408, ""),
+    refusesWith(429, "rate_limited"),
+    refusesWith(500, "internal_error"),
+    refusesWith(409, "idempotency_in_progress"),
+    answersWith(201, "cut"),
+    loses,
+  ];
+  for (const [row, damage] of passing.entries()) {
+    const harness = createHarness();
+    await harness.start();
+    const said = await createThrough(harness, [damage], 1);
+    expect([row, said]).toMatchObject([row, { code: 0, tries: 2, replayed: true }]);
+  }
+});
+
+test("while a create is on the wire its key and its body are in the journal, on disk", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const seen: unknown[] = [];
+  harness.setFault((request, deliver) => {
+    if (request.method === "POST") seen.push(rowOf(harness, request));
+    return deliver();
+  });
+  const { code } = await harness.run(CREATE);
+  expect(code).toBe(0);
+  const body = JSON.stringify({ order_id: "order-1", price_id: "price_bento" });
+  expect(seen).toEqual([{ state: "pending", body }]);
+});
+
+function journalOf({ cwd }: Harness): Database.Database {
+  return new Database(join(cwd, ".checkout/journal.db"), { readonly: true });
+}
+
+/** What another process reads in the journal's file of the key that a request carries. */
+function rowOf(harness: Harness, { headers }: OutboundRequest): unknown {
+  const journal = journalOf(harness);
+  const row: unknown = journal
+    .prepare("SELECT state, body FROM entries WHERE key = ?")
+    .get(headers["Idempotency-Key"]);
+  journal.close();
+  return row;
+}
+
+function stateInJournal(harness: Harness): unknown {
+  const journal = journalOf(harness);
+  const state: unknown = journal.prepare("SELECT state FROM entries").pluck().get();
+  journal.close();
+  return state;
+}

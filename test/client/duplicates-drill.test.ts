@@ -1,0 +1,331 @@
+import { expect, test } from "vitest";
+import { DUPLICATES_CAUSES, type DuplicatesCause } from "../../src/core/readiness/drills/duplicates.ts";
+import type { DrillStep } from "../../src/core/readiness/drills/drill.ts";
+import { isStill, stillTextOf, type StillText } from "../../src/core/readiness/drills/order-view.ts";
+import { eventually } from "../support/eventually.ts";
+import { BROKEN_SHOPS, GOOD_SHOPS, openOrderShop, type ShopPlan } from "../support/order-shops.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+import type { WireAnswerOf } from "../support/wire.ts";
+
+type Report = {
+  readonly verdict: string;
+  readonly drill_id: string | null;
+  readonly steps: readonly DrillStep[];
+};
+
+const DRILL = "checklist run duplicates";
+const VIEW = ["--order-view", "http://localhost:3000/orders/{order_id}", "--paid-when", "\\bpaid\\b"];
+
+async function openSite(plan: ShopPlan) {
+  const site = await openWebhookSite();
+  const shop = openOrderShop(site, plan);
+  const hooks = await site.addEndpoint("http://localhost:3000/hooks");
+  const drill = async (args: readonly string[] = VIEW): Promise<Report & { readonly code: number }> => {
+    const { code, stdout, stderr } = await site.harness.run([...DRILL.split(" "), ...args, "--json"]);
+    expect(stderr).toBe("");
+    return { code, ...(JSON.parse(stdout) as Report) };
+  };
+  const kept = async () =>
+    (await site.control<WireAnswerOf<"listDrills">>("/drills?kind=duplicates")).data.drills;
+  return { ...site, shop, hooks, drill, kept };
+}
+
+/** The causes of the steps that did not pass, each once. */
+function causesOf({ steps }: Report): DuplicatesCause[] {
+  const codes = Object.entries(DUPLICATES_CAUSES) as [DuplicatesCause, string][];
+  const failed = new Set(steps.filter(({ passed }) => !passed).map(({ cause }) => cause));
+  return codes.filter(([, sentence]) => failed.has(sentence)).map(([code]) => code);
+}
+
+for (const [name, plan] of Object.entries(GOOD_SHOPS))
+  test(`good shop: ${name}`, async () => {
+    const site = await openSite(plan);
+    const report = await site.drill();
+    expect([causesOf(report), report.code, report.verdict]).toEqual([[], 0, "passed"]);
+    expect(await site.kept()).toMatchObject([
+      { id: report.drill_id, passed: true, subject: `${site.hooks.id} ${site.hooks.url}` },
+    ]);
+    // What the drill held back is delivered afterwards, as ever.
+    await eventually("every webhook is delivered", async () =>
+      expect(await site.deliveries("?state=due")).toEqual([]),
+    );
+  });
+
+for (const [name, { plan, causes }] of Object.entries(BROKEN_SHOPS))
+  test(`broken shop: ${name}`, async () => {
+    const site = await openSite(plan);
+    const report = await site.drill();
+    expect([report.code, report.verdict, causesOf(report)]).toEqual([1, "failed", causes]);
+    expect(await site.kept()).toMatchObject([{ id: report.drill_id, passed: false }]);
+  });
+
+test("the tables have enough shops", () => {
+  expect(Object.keys(BROKEN_SHOPS).length).toBeGreaterThanOrEqual(12);
+  expect(Object.keys(GOOD_SHOPS).length).toBeGreaterThanOrEqual(8);
+});
+
+const right: ShopPlan = { onEvent: ({ payment, paid, book }) => void (payment && !paid && book()) };
+
+test("each event is sent as a delivery of it: the same bytes, a signature of now, no row", async () => {
+  const site = await openSite(GOOD_SHOPS["keeps the event ids"] ?? right);
+  const { steps } = await site.drill();
+  const types = [
+    "created",
+    // The forged one, of the order that is not paid.
+    "succeeded",
+    "succeeded",
+    "succeeded",
+    "created",
+    "pending",
+    "succeeded",
+    "created",
+    "succeeded",
+  ];
+  const sent = site.shop.got.slice(0, types.length);
+  expect(sent.map(({ type }) => type)).toEqual(types.map((type) => `order.${type}`));
+  expect(sent.map(({ verified }) => verified)).toEqual(types.map((_type, at) => at !== 1));
+  const real = sent.slice(2);
+  expect(new Set(real.filter(({ type }) => type.endsWith("succeeded")).map(({ body }) => body)).size).toBe(1);
+  expect(steps.slice(4, -1).map(({ reference }) => reference)).toEqual(real.map(({ id }) => id));
+  expect(new Set(site.shop.got.slice(2).map(({ id }) => id)).has(sent[1]?.id ?? "")).toBe(false);
+  // After them the service's own deliveries come, three of the one order and one of the other.
+  await eventually("the service delivers too", async () =>
+    expect((await site.deliveries()).map(({ state, tries }) => [state, tries])).toEqual([
+      ["succeeded", 1],
+      ["succeeded", 1],
+      ["succeeded", 1],
+      ["succeeded", 1],
+    ]),
+  );
+  expect(site.shop.got).toHaveLength(types.length + 4);
+});
+
+test("without a view, or with one that cannot be relied on, nothing is proven and nothing is kept", async () => {
+  const view = VIEW.slice(0, 2);
+  const rows: readonly (readonly [args: readonly string[], causes: DuplicatesCause[]])[] = [
+    [[], []],
+    [[...view, "--paid-when", "."], ["paid_from_the_start"]],
+    [[...view, "--paid-when", "PAID"], ["never_paid"]],
+    [["--order-view", "http://localhost:3999/{session_id}", "--paid-when", "paid"], ["view_unreadable"]],
+  ];
+  for (const [args, causes] of rows) {
+    const site = await openSite(BROKEN_SHOPS["books each delivery"]?.plan ?? right);
+    const report = await site.drill(args);
+    expect([args, report.code, report.verdict, causesOf(report)]).toEqual([args, 3, "unknown", causes]);
+    expect([report.drill_id, await site.kept()]).toEqual([null, []]);
+  }
+  const site = await openSite(right);
+  const { stdout } = await site.harness.run(DRILL.split(" "));
+  expect(stdout).toContain("→ add --order-view URL, or --order-view-command CMD, and --paid-when REGEX");
+});
+
+test("a view that changes without a pattern, or an endpoint that is down, is unknown", async () => {
+  let reads = 0;
+  const restless = await openSite({
+    ...right,
+    show: ({ status }) => `${status} ${"x ".repeat((reads += 1))}`,
+  });
+  const report = await restless.drill();
+  expect([report.code, causesOf(report), await restless.kept()]).toEqual([3, ["view_restless"], []]);
+  const down = await openSite(right);
+  down.shop.goDown();
+  const dead = await down.drill();
+  expect([dead.code, causesOf(dead), await down.kept()]).toEqual([3, ["out_of_reach"], []]);
+});
+
+/** An order of the shop's own, of whose creation it has heard. */
+async function orderKnown(site: Awaited<ReturnType<typeof openSite>>): Promise<string> {
+  const id = await site.order("order-7");
+  await eventually("the shop knows the order", () => expect(site.shop.got).toHaveLength(1));
+  return id;
+}
+
+/** What asks v1 about the order at each reading, whatever the shop has stored. */
+const PROXY: ShopPlan = {
+  onEvent: ({ payment, order }) => void (payment && (order.bookings += 1)),
+  onView: async (_session, { ask, order }) =>
+    void (order.status = (await ask()) === "succeeded" ? "paid" : "open"),
+  show: ({ status }) => status,
+};
+
+test("a view that asks the service, and not the shop, proves nothing", async () => {
+  const proxy = await openSite(PROXY);
+  const known = await orderKnown(proxy);
+  const shown = await proxy.drill([...VIEW, "--checkout", known]);
+  expect([shown.code, causesOf(shown), await proxy.kept()]).toEqual([3, ["view_of_service"], []]);
+  // A command of this program.
+  const site = await openSite(BROKEN_SHOPS["books each delivery"]?.plan ?? right);
+  site.harness.setShell(async ({ commandLine }) => {
+    const { code, stdout, stderr } = await site.harness.run(commandLine.split(" ").slice(1));
+    return { ending: "exited", exitCode: code, stdout, stderr };
+  });
+  const view = "checkout sessions get {session_id} --json";
+  const told = await site.drill(["--order-view-command", view, "--paid-when", "succeeded"]);
+  expect([told.code, causesOf(told), await site.kept()]).toEqual([3, ["view_of_service"], []]);
+});
+
+test("who books each delivery is found out, however long a queue takes, and who books once is not", async () => {
+  const delays = Array.from({ length: 15 }, (_one, at) => (at + 1) * 1000);
+  for (const delay of delays) {
+    const twice = await openSite({
+      onEvent: ({ payment, book, later }) => void (payment && later(delay, book)),
+    });
+    const found = await twice.drill();
+    expect([delay, found.verdict, causesOf(found)]).toEqual([delay, "failed", ["books_again"]]);
+    const once = await openSite({
+      onEvent: ({ payment, order, book, later }) =>
+        void (payment && later(delay, () => void (order.status === "paid" || book()))),
+    });
+    expect([delay, (await once.drill()).verdict]).toEqual([delay, "passed"]);
+  }
+});
+
+test("a view that shows another order's payment proves nothing", async () => {
+  let isAnyPaid = false;
+  const mixed = await openSite({
+    onEvent: ({ payment }) => void (isAnyPaid ||= payment),
+    show: () => (isAnyPaid ? "paid" : "open"),
+  });
+  const shown = await mixed.drill();
+  expect([shown.code, causesOf(shown), await mixed.kept()]).toEqual([3, ["paid_in_the_end"], []]);
+});
+
+test("a shop that asks the API by itself, and keeps the answer, passes with an order of its own too", async () => {
+  const site = await openSite(GOOD_SHOPS["asks the API when its view is asked for"] ?? right);
+  const id = await orderKnown(site);
+  const report = await site.drill([...VIEW, "--checkout", id]);
+  expect([report.code, causesOf(report)]).toEqual([0, []]);
+  const step = report.steps.find(({ name }) => name === "before_its_events");
+  expect(step?.got).toContain("(it has asked the API)");
+});
+
+test("a payment that is forged for an order of the shop's own is seen too", async () => {
+  const site = await openSite({
+    onEvent: ({ payment, paid, book }) => void (paid || !payment || book()),
+    verifiesLast: true,
+  });
+  const id = await orderKnown(site);
+  const report = await site.drill([...VIEW, "--checkout", id]);
+  expect([report.code, causesOf(report), await site.statusOf(id)]).toEqual([
+    1,
+    ["books_unverified"],
+    "created",
+  ]);
+  expect(await site.kept()).toMatchObject([{ passed: false }]);
+});
+
+test("of a view that begins to change and does not come to rest nothing can be told", async () => {
+  const site = await openSite({
+    onEvent: ({ payment, book, later }) => {
+      if (payment) for (let second = 0; second < 8; second += 1) later(second * 1000, book);
+    },
+  });
+  const report = await site.drill();
+  expect([report.code, report.verdict, causesOf(report)]).toEqual([3, "unknown", ["view_restless"]]);
+});
+
+test("each of two endpoints gets what it wants, and both are what was drilled", async () => {
+  const site = await openSite(right);
+  const other = site.receiver(3001);
+  const added = await site.addEndpoint(other.url, ["order.succeeded"]);
+  const { verdict, steps } = await site.drill();
+  expect(verdict).toBe("passed");
+  expect(other.got.slice(0, 5).map(({ event }) => event.type)).toEqual(
+    Array.from({ length: 5 }, () => "order.succeeded"),
+  );
+  const { id, url } = site.hooks;
+  expect((await site.kept())[0]?.subject).toBe(`${id} ${url}\n${added.id} ${added.url}`);
+  other.answers = () => 500;
+  const failed = await site.drill();
+  expect([failed.verdict, causesOf(failed)]).toEqual(["failed", ["refuses_duplicate"]]);
+  expect(failed.steps).toHaveLength(steps.length);
+  const again = failed.steps.find(({ name }) => name === "payment_again");
+  expect(again?.got).toContain("answered 200 and 500");
+});
+
+test("an endpoint that does not get payments, or none at all, is said", async () => {
+  const site = await openSite(right);
+  await site.harness.run(["endpoints", "remove", site.hooks.id]);
+  const none = await site.harness.run([...DRILL.split(" "), ...VIEW]);
+  expect([none.code, none.stderr]).toEqual([5, expect.stringContaining("checkout endpoints add")]);
+  await site.addEndpoint("http://localhost:3000/hooks", ["order.created"]);
+  const report = await site.drill();
+  expect([report.code, report.verdict, causesOf(report)[0]]).toEqual([3, "unknown", "no_endpoint"]);
+});
+
+test("endpoints that change during the drill make it show nothing", async () => {
+  const site = await openSite(right);
+  site.shop.onHook(async (count) => {
+    if (count === 2) await site.addEndpoint("http://localhost:3001/hooks");
+  });
+  const { code, stderr } = await site.harness.run([...DRILL.split(" "), ...VIEW]);
+  expect([code, stderr]).toEqual([5, expect.stringContaining("the endpoints changed during the drill")]);
+  expect(await site.kept()).toEqual([]);
+});
+
+test("what it holds back is shown with its name", async () => {
+  const site = await openSite(right);
+  const reasons: (string | null)[] = [];
+  site.shop.onHook(async (count) => {
+    if (count === 1) reasons.push((await site.endpoint(site.hooks.id)).reason);
+  });
+  await site.drill();
+  expect(reasons).toEqual(["checkout checklist run duplicates holds its events back"]);
+});
+
+test("events are sent under the lease of a drill of duplicates alone", async () => {
+  const site = await openSite(right);
+  await site.order();
+  const [event] = await site.events();
+  const unknown = "00000000-0000-7000-8000-000000000000";
+  const sent = await site.control("/drills/duplicates/deliver", {
+    lease_id: unknown,
+    event_id: event?.event_id,
+  });
+  expect(sent.error?.code).toBe("not_found");
+  const body = { lease_id: unknown, subject: "", steps: [] };
+  expect((await site.control("/drills/duplicates", body)).ok).toBe(false);
+  expect(await site.kept()).toEqual([]);
+});
+
+test("a shop that makes its orders itself names one of them; it has heard of its creation", async () => {
+  const site = await openSite({
+    ...right,
+    onEvent: ({ paid, payment, book }) => void (paid || !payment || book()),
+  });
+  const id = await site.order("order-7");
+  expect((await site.drill([...VIEW, "--checkout", id])).verdict).toBe("passed");
+  const again = await site.harness.run([...DRILL.split(" "), ...VIEW, "--checkout", id]);
+  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining("succeeded")]);
+});
+
+test("what is shown to people names each step and each cause", async () => {
+  const site = await openSite(BROKEN_SHOPS["books each delivery"]?.plan ?? right);
+  const { code, stdout } = await site.harness.run([...DRILL.split(" "), ...VIEW]);
+  expect(code).toBe(1);
+  expect(stdout).toContain("✗ your shop cannot handle events that come twice, late, out of order, or forged");
+  expect(stdout).toContain(DUPLICATES_CAUSES.books_again);
+  const checklist = await site.harness.run(["checklist", "--item", "webhook_verification"]);
+  expect(checklist.stdout).toContain("the drill of duplicates failed: 9 of 12 steps");
+});
+
+test("what changes by itself is left out, and nothing else", () => {
+  const rows: readonly (readonly [texts: readonly string[], next: string, isSame: boolean | string])[] = [
+    [["paid 1", "paid 1", "paid 1"], "paid 1", true],
+    [["paid 1", "paid 1", "paid 1"], "paid 2", false],
+    [["paid 1", "paid 1", "paid 1"], "paid 1 1", false],
+    [["paid 1", "paid 1", "paid 1"], "paid  1", false],
+    [["1 s, 1 x", "2 s, 1 x", "3 s, 1 x"], "9 s, 1 x", true],
+    [["1 s, 1 x", "2 s, 1 x", "3 s, 1 x"], "9 s, 2 x", false],
+    [["paid 1", "paid 2", "paid 2"], "paid 2", "unsettled"],
+    [["paid", "paid 1", "paid 1 2"], "paid", "restless"],
+    [['{"t":1,"n":1}', '{"t":2,"n":1}', '{"t":3,"n":1}'], '{"t":9,"n":1}', true],
+    [['{"t":1,"n":1}', '{"t":2,"n":1}', '{"t":3,"n":1}'], '{"t":9,"n":2}', false],
+    [["", "", ""], "", true],
+  ];
+  for (const [texts, next, isSame] of rows) {
+    const still: StillText | string = stillTextOf(texts);
+    const seen = typeof still === "string" ? still : isStill(still, next);
+    expect([texts, next, seen]).toEqual([texts, next, isSame]);
+  }
+});

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { BROKEN_RECEIVERS } from "../support/broken-receivers.ts";
+import { causesOf, CONSENT, notesOf, openDrillSite } from "../support/drill-site.ts";
+import { GOOD_RECEIVERS } from "../support/good-receivers.ts";
+
+/** The different values, in order. */
+function sorted(texts: readonly string[]): string[] {
+  return [...new Set(texts)].toSorted();
+}
+
+test("no broken or cheating receiver passes, and each is told its causes and no others", async () => {
+  const site = await openDrillSite();
+  await site.orderAccepted();
+  const found = [];
+  for (const { name, make } of BROKEN_RECEIVERS) {
+    site.listen(make());
+    const report = await site.drill(...CONSENT);
+    found.push({
+      name,
+      causes: sorted(Object.values(causesOf(report))),
+      verdict: report.verdict,
+      code: report.code,
+    });
+  }
+  expect(found).toEqual(
+    BROKEN_RECEIVERS.map(({ name, causes }) => ({
+      name,
+      causes: sorted(causes),
+      verdict: "failed",
+      code: 1,
+    })),
+  );
+  expect(new Set(found.map(({ name }) => name)).size).toBe(found.length);
+});
+
+test("no right receiver is refused, whatever its make", async () => {
+  const site = await openDrillSite();
+  await site.orderAccepted();
+  const found = [];
+  for (const { name, make } of GOOD_RECEIVERS) {
+    site.listen(make());
+    const report = await site.drill(...CONSENT);
+    found.push({
+      name,
+      causes: causesOf(report),
+      notes: sorted(Object.values(notesOf(report))),
+      code: report.code,
+    });
+  }
+  expect(found).toEqual(
+    GOOD_RECEIVERS.map(({ name, notes = [] }) => ({ name, causes: {}, notes: sorted(notes), code: 0 })),
+  );
+});

@@ -1,0 +1,1007 @@
+import { expect, test } from "vitest";
+import {
+  decideAct,
+  productionOf,
+  type AdminAct,
+  type RecordedAct,
+} from "../../src/core/readiness/admin-act.ts";
+import { isReady, junitXml, reportMarkdown, type ChecklistReport } from "../../src/core/readiness/report.ts";
+import {
+  judgeService,
+  type ProbeAnswer,
+  type ServiceProbe,
+} from "../../src/core/readiness/probed-service.ts";
+import {
+  CHECKLIST_ITEMS,
+  checklistOf,
+  judge,
+  type ChecklistItem,
+  type EndpointFact,
+  type ItemName,
+  type KeyUseFact,
+  type ReadinessFacts,
+} from "../../src/core/readiness/checklist.ts";
+import { ORDER_CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
+import { duplicatesSubject, webhookSubject } from "../../src/core/readiness/drills/drill.ts";
+import { EVIDENCE_MS, type DrillFact, type Waiver } from "../../src/core/readiness/proof.ts";
+
+const NOW = Date.UTC(2026, 0, 15, 12);
+const STORE = "0199a3c4-5d00-7000-8000-000000000001";
+const ENDPOINT = "0199a3c4-5d00-7000-8000-000000000002";
+const DRILL = "0199a3c4-5d00-7000-8000-000000000003";
+const HOOKS = "http://localhost:3000/hooks";
+const SUBJECT = webhookSubject({ id: ENDPOINT, url: HOOKS }, "whsec_first");
+
+function act(number: number, action: AdminAct["action"], more: Partial<AdminAct> = {}): RecordedAct {
+  const actor = action === "request_production" ? "merchant" : "administrator";
+  return {
+    number,
+    storeId: STORE,
+    actor,
+    action,
+    subject: null,
+    note: null,
+    at: NOW - 1000 + number,
+    ...more,
+  };
+}
+
+/** What shows that events of orders were sent too. */
+const ORDER_STEPS = ORDER_CASE_NAMES.map((name) => ({
+  name,
+  passed: true,
+  expected: "",
+  got: "",
+  cause: null,
+  reference: null,
+}));
+
+function drill(more: Partial<DrillFact> = {}): DrillFact {
+  return {
+    id: DRILL,
+    kind: "webhook",
+    subject: SUBJECT,
+    passed: true,
+    steps: ORDER_STEPS,
+    at: NOW - 1000,
+    ...more,
+  };
+}
+
+function endpoint(more: Partial<EndpointFact> = {}): EndpointFact {
+  return {
+    id: ENDPOINT,
+    kind: "url",
+    url: HOOKS,
+    state: "enabled",
+    reason: null,
+    pausedBy: null,
+    subject: SUBJECT,
+    drill: drill(),
+    ...more,
+  };
+}
+
+function use(more: Partial<KeyUseFact> = {}): KeyUseFact {
+  return { key: "order-1001-attempt-1", requestId: "r-1", at: NOW - 1000, ...more };
+}
+
+const REQUESTED = act(1, "request_production");
+const APPROVED = act(2, "approve_credential");
+const OPENED = act(3, "open_gate");
+const FAILED_STEP = {
+  name: "one_byte_changed",
+  passed: false,
+  expected: "4xx",
+  got: "200",
+  cause: "it answers 200 to all",
+  reference: "event-7",
+};
+const PASSED_STEP = { ...FAILED_STEP, name: "good_event", passed: true, cause: null };
+
+/** A store of which every item passes, without a risk. */
+const READY: ReadinessFacts = {
+  storeId: STORE,
+  active: true,
+  activeSince: NOW - 5000,
+  capabilities: [
+    { kind: "payment_method", name: "wechat_pay", active: true },
+    { kind: "currency", name: "EUR", active: true },
+  ],
+  production: { request: REQUESTED, approval: APPROVED, gate: OPENED },
+  returnOrigins: [{ origin: "https://shop.example", createdAt: NOW - 4000 }],
+  endpoints: [endpoint()],
+  idempotency: { replayed: null, refused: null, drill: drill({ kind: "idempotency", subject: STORE }) },
+  duplicates: drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]) }),
+  browserReturn: drill({ kind: "browser_return", subject: "http://localhost:3000/thanks" }),
+  waivers: [],
+  underway: [],
+};
+
+const idempotency = (more: Partial<ReadinessFacts["idempotency"]>): Partial<ReadinessFacts> => ({
+  idempotency: { replayed: null, refused: null, drill: null, ...more },
+});
+const clientDrill = (more: Partial<DrillFact> = {}): DrillFact =>
+  drill({ kind: "idempotency", subject: STORE, ...more });
+const comeBack = (more: Partial<DrillFact> = {}): DrillFact =>
+  drill({ kind: "browser_return", subject: "http://localhost:3000/thanks", ...more });
+const twice = (more: Partial<DrillFact> = {}): DrillFact =>
+  drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]), ...more });
+/** Endpoints, and a drill of duplicates with those that are on. */
+const of = (...endpoints: EndpointFact[]): Partial<ReadinessFacts> => ({
+  endpoints,
+  duplicates: twice({
+    subject: duplicatesSubject(endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled")),
+  }),
+});
+const drilled = (last: DrillFact | null, more: Partial<EndpointFact> = {}): Partial<ReadinessFacts> =>
+  of(endpoint({ drill: last, ...more }));
+const OLD = NOW - EVIDENCE_MS;
+
+/** Facts that differ from the ready store, and what becomes of the item: its status, reason and next command. */
+type Row = readonly [
+  name: ItemName,
+  facts: Partial<ReadinessFacts>,
+  status: ChecklistItem["status"],
+  reason: string,
+  next: string,
+];
+
+const CHECK = "checkout checklist run webhooks";
+const CLIENT = "checkout checklist run idempotency --help";
+const RETURN = "checkout checklist run browser-return --help";
+const TWICE = "checkout checklist run duplicates --help";
+const REVOKED = act(4, "revoke_credential");
+
+const ROWS: readonly Row[] = [
+  ["production_credential", {}, "pass", "has approved", "checkout admin log"],
+  [
+    "production_credential",
+    { production: productionOf([]) },
+    "fail",
+    "was not requested",
+    "checkout production request",
+  ],
+  [
+    "production_credential",
+    { production: productionOf([REQUESTED]) },
+    "fail",
+    "was requested, and no administrator has approved",
+    "checkout admin approve-credential",
+  ],
+  [
+    "production_credential",
+    { production: productionOf([REQUESTED, APPROVED, REVOKED]) },
+    "fail",
+    "has revoked",
+    "checkout admin approve-credential",
+  ],
+  // Nobody has to ask for what an administrator does anyway.
+  [
+    "production_credential",
+    { production: { ...READY.production, request: null } },
+    "pass",
+    "has approved",
+    "checkout admin log",
+  ],
+  ["store_active", {}, "pass", "with all its 2 capabilities", "checkout capabilities list"],
+  ["store_active", { active: false }, "fail", "not active", "checkout admin activate"],
+  [
+    "store_active",
+    { capabilities: READY.capabilities.map((one) => Object.assign({ ...one }, { active: false })) },
+    "fail",
+    "not active: wechat_pay, EUR",
+    "checkout admin enable-capability wechat_pay",
+  ],
+  [
+    "store_active",
+    { capabilities: READY.capabilities.filter(({ kind }) => kind === "currency") },
+    "fail",
+    "no payment_method",
+    "checkout capabilities list",
+  ],
+  ["store_active", { capabilities: [] }, "fail", "no payment_method", "checkout capabilities list"],
+  ["return_origins", {}, "pass", "a return origin is registered", RETURN],
+  [
+    "return_origins",
+    {
+      returnOrigins: ["https://shop.example", "https://b.example"].map((origin) => ({
+        origin,
+        createdAt: NOW,
+      })),
+    },
+    "pass",
+    "2 return origins are registered",
+    RETURN,
+  ],
+  // Where an origin is does not matter as long as nobody came back to it.
+  [
+    "return_origins",
+    { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturn: null },
+    "unknown",
+    "was not run",
+    RETURN,
+  ],
+  [
+    "return_origins",
+    { returnOrigins: [] },
+    "fail",
+    "no return origin",
+    "checkout return-origins add https://shop.example",
+  ],
+  [
+    "return_origins",
+    { browserReturn: null },
+    "unknown",
+    "but the drill of a browser's return was not run",
+    RETURN,
+  ],
+  [
+    "return_origins",
+    { browserReturn: comeBack({ passed: false, steps: [FAILED_STEP] }) },
+    "fail",
+    "return failed: one_byte_changed",
+    RETURN,
+  ],
+  ["return_origins", { browserReturn: comeBack({ at: OLD }) }, "unknown", "older than 7 days", RETURN],
+  // A failure stays when the clock is set back: nothing has corrected it since.
+  [
+    "return_origins",
+    { browserReturn: comeBack({ passed: false, at: NOW + 1 }) },
+    "fail",
+    "it was not finished",
+    RETURN,
+  ],
+  ["webhook_verification", {}, "pass", "the endpoint accepts valid webhooks", CHECK],
+  ["webhook_verification", { duplicates: null }, "unknown", "the drill of duplicates was not run", TWICE],
+  [
+    "webhook_verification",
+    { duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
+    "fail",
+    "the drill of duplicates failed: one_byte_changed",
+    TWICE,
+  ],
+  ["webhook_verification", { duplicates: twice({ at: OLD }) }, "unknown", "older than 7 days", TWICE],
+  [
+    "webhook_verification",
+    { duplicates: twice({ subject: "another endpoint" }) },
+    "unknown",
+    "the endpoints changed after it",
+    TWICE,
+  ],
+  // What fails is said before what is unknown, whichever drill it is.
+  [
+    "webhook_verification",
+    { ...drilled(null), duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
+    "fail",
+    "the drill of duplicates failed",
+    TWICE,
+  ],
+  [
+    "webhook_verification",
+    of(),
+    "fail",
+    "no endpoint is registered",
+    "checkout endpoints add http://localhost:3000/hooks",
+  ],
+  // A listener is a developer's, and no endpoint of production.
+  [
+    "webhook_verification",
+    of(endpoint({ kind: "listener" })),
+    "fail",
+    "no endpoint is registered",
+    "checkout endpoints add http://localhost:3000/hooks",
+  ],
+  [
+    "webhook_verification",
+    of(endpoint({ state: "disabled" })),
+    "fail",
+    "no endpoint is enabled",
+    `checkout endpoints enable ${ENDPOINT}`,
+  ],
+  [
+    "webhook_verification",
+    of(endpoint({ state: "paused" })),
+    "fail",
+    "no endpoint is enabled",
+    `checkout endpoints enable ${ENDPOINT}`,
+  ],
+  // One that a drill holds for the moment counts.
+  [
+    "webhook_verification",
+    { endpoints: [endpoint({ state: "paused", pausedBy: "drill" })] },
+    "pass",
+    "the endpoint accepts",
+    CHECK,
+  ],
+  ["webhook_verification", drilled(null), "unknown", "was not run", CHECK],
+  [
+    "webhook_verification",
+    drilled(drill({ passed: false, steps: [PASSED_STEP, FAILED_STEP] })),
+    "fail",
+    "one_byte_changed: it answers 200 to all",
+    CHECK,
+  ],
+  ["webhook_verification", drilled(drill({ passed: false })), "fail", "was not finished", CHECK],
+  ["webhook_verification", drilled(drill({ at: OLD + 1 })), "pass", "accepts valid webhooks", CHECK],
+  ["webhook_verification", drilled(drill({ at: OLD })), "unknown", "older than 7 days", CHECK],
+  ["webhook_verification", drilled(drill({ at: OLD - 1 })), "unknown", "older than 7 days", CHECK],
+  [
+    "webhook_verification",
+    drilled(drill({ passed: false, at: OLD - 1 })),
+    "unknown",
+    "older than 7 days",
+    CHECK,
+  ],
+  ["webhook_verification", drilled(drill({ at: NOW })), "pass", "accepts valid webhooks", CHECK],
+  ["webhook_verification", drilled(drill({ at: NOW + 1 })), "unknown", "in the future of", CHECK],
+  [
+    "webhook_verification",
+    drilled(drill(), { subject: webhookSubject({ id: ENDPOINT, url: HOOKS }, "whsec_second") }),
+    "unknown",
+    "the address or the secret",
+    CHECK,
+  ],
+  [
+    "webhook_verification",
+    drilled(drill(), { subject: webhookSubject({ id: ENDPOINT, url: `${HOOKS}/2` }, "whsec_first") }),
+    "unknown",
+    "the address or the secret",
+    CHECK,
+  ],
+  // One drill proves one endpoint, and what fails is said before what is unknown.
+  ["webhook_verification", of(endpoint(), endpoint()), "pass", "each of 2 endpoints", CHECK],
+  ["webhook_verification", of(endpoint(), endpoint({ drill: null })), "unknown", "was not run", CHECK],
+  [
+    "webhook_verification",
+    of(endpoint({ drill: null }), endpoint({ drill: drill({ passed: false, steps: [FAILED_STEP] }) })),
+    "fail",
+    "it answers 200 to all",
+    CHECK,
+  ],
+  [
+    "webhook_verification",
+    of(endpoint(), endpoint({ drill: null, state: "disabled" }), endpoint({ drill: null, kind: "listener" })),
+    "pass",
+    "the endpoint accepts",
+    CHECK,
+  ],
+  ["idempotency_replay", {}, "pass", "the drill passed", CLIENT],
+  ["idempotency_replay", idempotency({}), "unknown", "was not run", CLIENT],
+  // Whatever the log shows, anybody can have sent it.
+  ["idempotency_replay", idempotency({ replayed: use() }), "unknown", "was not run", CLIENT],
+  ["idempotency_replay", idempotency({ refused: use() }), "unknown", "was not run", CLIENT],
+  ["idempotency_replay", idempotency({ replayed: use(), refused: use() }), "unknown", "was not run", CLIENT],
+  ["idempotency_replay", idempotency({ drill: clientDrill() }), "pass", "the drill passed", CLIENT],
+  ["idempotency_replay", idempotency({ drill: clientDrill({ at: OLD + 1 }) }), "pass", "the drill", CLIENT],
+  [
+    "idempotency_replay",
+    idempotency({ drill: clientDrill({ at: OLD }) }),
+    "unknown",
+    "older than 7 days",
+    CLIENT,
+  ],
+  [
+    "idempotency_replay",
+    idempotency({ drill: clientDrill({ at: NOW + 1 }) }),
+    "unknown",
+    "in the future of",
+    CLIENT,
+  ],
+  [
+    "idempotency_replay",
+    idempotency({ drill: clientDrill({ subject: "another" }) }),
+    "unknown",
+    "of another store",
+    CLIENT,
+  ],
+  [
+    "idempotency_replay",
+    idempotency({ drill: clientDrill({ passed: false, steps: [FAILED_STEP] }) }),
+    "fail",
+    "one_byte_changed",
+    CLIENT,
+  ],
+  // What was seen after a failed drill does not outweigh it.
+  [
+    "idempotency_replay",
+    idempotency({
+      replayed: use({ at: NOW }),
+      refused: use({ at: NOW }),
+      drill: clientDrill({ passed: false, at: NOW - 5 }),
+    }),
+    "fail",
+    "the idempotency drill failed",
+    CLIENT,
+  ],
+  ["production_gate", {}, "pass", "has opened", "checkout admin log"],
+  [
+    "production_gate",
+    { production: productionOf([]) },
+    "fail",
+    "no administrator has opened",
+    "checkout production request",
+  ],
+  [
+    "production_gate",
+    { production: productionOf([APPROVED]) },
+    "fail",
+    "no administrator has opened",
+    "checkout production request",
+  ],
+  [
+    "production_gate",
+    { production: productionOf([REQUESTED]) },
+    "fail",
+    "no administrator has opened",
+    "checkout admin approve-credential",
+  ],
+  [
+    "production_gate",
+    { production: productionOf([REQUESTED, APPROVED]) },
+    "fail",
+    "no administrator has opened",
+    "checkout admin open-gate",
+  ],
+  [
+    "production_gate",
+    { production: productionOf([REQUESTED, APPROVED, OPENED, act(4, "close_gate")]) },
+    "fail",
+    "has closed",
+    "checkout admin open-gate",
+  ],
+  [
+    "production_gate",
+    { production: productionOf([REQUESTED, APPROVED, OPENED, REVOKED]) },
+    "fail",
+    "closed when the approval",
+    "checkout admin approve-credential",
+  ],
+  // A new approval opens nothing.
+  [
+    "production_gate",
+    { production: productionOf([REQUESTED, APPROVED, OPENED, REVOKED, act(5, "approve_credential")]) },
+    "fail",
+    "closed when the approval",
+    "checkout admin open-gate",
+  ],
+];
+
+test("each item in each of its states turns the verdict, and turns it back", () => {
+  expect(judge(READY, NOW).verdict).toBe("ready");
+  const seen = new Set<string>();
+  for (const [name, facts, status, reason, next] of ROWS) {
+    const { verdict, items } = judge({ ...READY, ...facts }, NOW);
+    const found = items.find((item) => item.name === name);
+    expect([name, found]).toEqual([
+      name,
+      {
+        name,
+        status,
+        reason: expect.stringContaining(reason),
+        evidence: expect.anything(),
+        assumptions: [],
+        next,
+      },
+    ]);
+    expect([name, reason, verdict]).toEqual([name, reason, status === "pass" ? "ready" : "not_ready"]);
+    seen.add(`${name} ${status}`);
+  }
+  expect(new Set(ROWS.map(([name]) => name))).toEqual(new Set(CHECKLIST_ITEMS));
+  for (const name of CHECKLIST_ITEMS) expect(seen).toContain(`${name} pass`);
+});
+
+test("every item says why, and what to type, in a whole command", () => {
+  for (const [, differing] of ROWS) {
+    const { items } = judge({ ...READY, ...differing }, NOW);
+    expect(items.map(({ name }) => name)).toEqual(CHECKLIST_ITEMS);
+    for (const { reason, next } of items) {
+      expect(reason).not.toBe("");
+      expect(next).toMatch(/^checkout [a-z]/);
+      expect(next).not.toMatch(/[<>]/);
+    }
+  }
+});
+
+test("evidence has the ids, times and steps of what was seen", () => {
+  const failed = drill({ passed: false, steps: [PASSED_STEP, FAILED_STEP] });
+  const facts: ReadinessFacts = {
+    ...READY,
+    ...drilled(failed),
+    ...idempotency({ replayed: use(), refused: use({ requestId: "r-2" }) }),
+    active: false,
+    production: productionOf([REQUESTED, act(2, "approve_credential", { note: "seen and signed" })]),
+    capabilities: [...READY.capabilities, { kind: "currency", name: "JPY", active: false }],
+  };
+  const evidence = Object.fromEntries(judge(facts, NOW).items.map((item) => [item.name, item.evidence]));
+  expect(evidence).toEqual({
+    production_credential: [
+      { what: "administrator: approve_credential (seen and signed)", reference: "act 2", at: NOW - 998 },
+    ],
+    store_active: [
+      { what: "store inactive", reference: STORE, at: NOW - 5000 },
+      { what: "payment_method active: wechat_pay", reference: null, at: null },
+      { what: "currency active: EUR", reference: null, at: null },
+      { what: "currency inactive: JPY", reference: null, at: null },
+    ],
+    return_origins: [
+      { what: "https://shop.example", reference: null, at: NOW - 4000 },
+      {
+        what: `the drill of a browser's return passed: ${ORDER_STEPS.length} of ${ORDER_STEPS.length} steps`,
+        reference: DRILL,
+        at: NOW - 1000,
+      },
+    ],
+    webhook_verification: [
+      { what: `the webhook drill of "${HOOKS}" failed: 1 of 2 steps`, reference: DRILL, at: NOW - 1000 },
+      { what: "one_byte_changed: expected 4xx; got 200", reference: "event-7", at: NOW - 1000 },
+      {
+        what: `the drill of duplicates passed: ${ORDER_STEPS.length} of ${ORDER_STEPS.length} steps`,
+        reference: DRILL,
+        at: NOW - 1000,
+      },
+    ],
+    idempotency_replay: [
+      {
+        what: "seen in the log, which proves nothing: a create repeated with its key: key order-1001-attempt-1",
+        reference: "r-1",
+        at: NOW - 1000,
+      },
+      {
+        what: "seen in the log, which proves nothing: another request with a used key, refused: key order-1001-attempt-1",
+        reference: "r-2",
+        at: NOW - 1000,
+      },
+    ],
+    production_gate: [],
+  });
+});
+
+test("evidence has every capability of a kind, endpoints that are paused, and drills that run", () => {
+  const evidenceOf = (name: ItemName, more: Partial<ReadinessFacts>) =>
+    judge({ ...READY, ...more }, NOW).items.find((item) => item.name === name)?.evidence;
+  const capabilities = ["EUR", "JPY"].map((one) => ({ kind: "currency", name: one, active: true }) as const);
+  expect(evidenceOf("production_credential", {})).toEqual([
+    { what: "administrator: approve_credential", reference: "act 2", at: NOW - 998 },
+  ]);
+  expect(evidenceOf("store_active", { capabilities })).toContainEqual({
+    what: "currency active: EUR, JPY",
+    reference: null,
+    at: null,
+  });
+  expect(evidenceOf("return_origins", { returnOrigins: [] })).toEqual([]);
+  const paused = [
+    endpoint({ state: "paused", reason: "20 deliveries failed" }),
+    endpoint({ state: "paused", id: STORE }),
+    endpoint({ state: "disabled" }),
+  ];
+  expect(evidenceOf("webhook_verification", { endpoints: paused })).toEqual([
+    { what: `${HOOKS} is paused: 20 deliveries failed`, reference: ENDPOINT, at: null },
+    { what: `${HOOKS} is paused: `, reference: STORE, at: null },
+  ]);
+  const underway = [
+    { id: DRILL, drill: "webhook", since: NOW - 8 },
+    { id: DRILL, drill: "idempotency", since: NOW - 7 },
+  ] as const;
+  expect(evidenceOf("idempotency_replay", { ...idempotency({}), underway })).toEqual([
+    {
+      what: "an idempotency drill is running: the answer of one create is dropped",
+      reference: null,
+      at: NOW - 7,
+    },
+  ]);
+});
+
+test("of a drill in which everything failed the first steps are shown", () => {
+  const steps = Array.from({ length: 15 }, (_, number) => ({ ...FAILED_STEP, name: `step_${number}` }));
+  const { items } = judge({ ...READY, ...drilled(drill({ passed: false, steps })) }, NOW);
+  const shown = items.find(({ name }) => name === "webhook_verification")?.evidence ?? [];
+  expect(shown.map(({ what }) => what.split(":")[0])).toEqual([
+    'the webhook drill of "http',
+    "step_0",
+    "step_1",
+    "step_2",
+    "step_3",
+    "step_4",
+    "10 more steps failed",
+    "the drill of duplicates passed",
+  ]);
+});
+
+test("a pass that leans on a risk is ready with risks, and a risk is no reason to pass", () => {
+  const origins = (...all: string[]): Partial<ReadinessFacts> => ({
+    returnOrigins: all.map((origin) => ({ origin, createdAt: NOW })),
+  });
+  const rows: readonly (readonly [Partial<ReadinessFacts>, string, number])[] = [
+    [origins("http://localhost:3000"), "ready_with_risks", 1],
+    [origins("http://127.0.0.1", "http://[::1]:8080", "https://localhost:3000"), "ready_with_risks", 1],
+    [origins("http://localhost:3000", "https://shop.example"), "ready", 0],
+    [origins("https://localhost.example", "http://localhost"), "ready", 0],
+    [origins("http://shop.example"), "ready_with_risks", 1],
+    [{ ...origins("http://localhost:3000"), browserReturn: null }, "not_ready", 0],
+    // What is drilled in a sandbox stands on this machine.
+    [drilled(drill()), "ready", 0],
+    // Events of orders were not sent, or not all of them.
+    [drilled(drill({ steps: [] })), "ready_with_risks", 1],
+    [drilled(drill({ steps: ORDER_STEPS.slice(1) })), "ready_with_risks", 1],
+    [drilled(drill({ steps: [FAILED_STEP], passed: false })), "not_ready", 0],
+    [of(endpoint({ drill: drill({ steps: [] }) }), endpoint()), "ready_with_risks", 1],
+    [{ ...origins("http://localhost:3000"), active: false }, "not_ready", 1],
+    [origins(), "not_ready", 0],
+  ];
+  for (const [facts, verdict, risks] of rows) {
+    const judged = judge({ ...READY, ...facts }, NOW);
+    const leaning = judged.items.flatMap(({ assumptions }) => assumptions);
+    expect([facts, judged.verdict, leaning.length]).toEqual([facts, verdict, risks]);
+  }
+  const { items } = judge({ ...READY, active: false, ...origins("http://localhost:3000") }, NOW);
+  const only = (name: ItemName) => checklistOf(items.filter((item) => item.name === name)).verdict;
+  expect([only("production_gate"), only("return_origins"), only("store_active")]).toEqual([
+    "ready",
+    "ready_with_risks",
+    "not_ready",
+  ]);
+});
+
+test("an item that passes with a risk says what to do about it", () => {
+  const local = { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] };
+  const waive = (one: Waiver["drill"]) => ({ waivers: [{ drill: one, reason: "later", at: NOW - 1 }] });
+  const rows: readonly (readonly [
+    Partial<ReadinessFacts>,
+    ItemName,
+    reason: string,
+    next: string,
+    risk: RegExp,
+  ])[] = [
+    [
+      local,
+      "return_origins",
+      "a return origin is registered",
+      "checkout return-origins add https://shop.example",
+      /^every return origin is http or on this machine/,
+    ],
+    [
+      { ...waive("browser_return"), browserReturn: null },
+      "return_origins",
+      "a return origin is registered",
+      RETURN,
+      /browser-return is waived/,
+    ],
+    [
+      drilled(drill({ steps: [] })),
+      "webhook_verification",
+      "the endpoint accepts valid webhooks and refuses invalid ones, and the shop books once",
+      CHECK,
+      /^the webhook drill of .* sent webhook\.test only/,
+    ],
+    // A waiver stays the risk where the drill that it stands in for left one open too.
+    [
+      { ...drilled(drill({ steps: [], at: OLD })), ...waive("webhook") },
+      "webhook_verification",
+      `the webhook drill of "${HOOKS}" is waived`,
+      CHECK,
+      /the drill of webhooks is waived/,
+    ],
+    [
+      { duplicates: null, ...waive("duplicates") },
+      "webhook_verification",
+      "the drill of duplicates is waived",
+      TWICE,
+      /duplicates is waived/,
+    ],
+  ];
+  for (const [facts, name, reason, next, risk] of rows) {
+    const found = judge({ ...READY, ...facts }, NOW).items.find((item) => item.name === name);
+    const assumptions = [expect.stringMatching(risk)];
+    expect(found).toMatchObject({ status: "pass", reason, next, assumptions });
+  }
+  const both = { ...local, ...waive("browser_return"), browserReturn: null };
+  const { items } = judge({ ...READY, ...both }, NOW);
+  expect(items.find(({ name }) => name === "return_origins")).toMatchObject({
+    next: RETURN,
+    assumptions: [expect.stringContaining("on this machine"), expect.stringContaining("is waived")],
+  });
+});
+
+test("a waiver stands in for a drill for 7 days, as a risk; a failure after it outweighs it", () => {
+  const waive = (more: Partial<Waiver> = {}): Partial<ReadinessFacts> => ({
+    waivers: [{ drill: "browser_return", reason: "no return page", at: NOW - 1000, ...more }],
+  });
+  const missing = { browserReturn: null };
+  const bad = (at: number): Partial<ReadinessFacts> => ({ browserReturn: comeBack({ passed: false, at }) });
+  const rows: readonly (readonly [Partial<ReadinessFacts>, string, number])[] = [
+    [{ ...missing, ...waive() }, "ready_with_risks", 1],
+    [{ ...missing, ...waive({ at: OLD + 1 }) }, "ready_with_risks", 1],
+    [{ ...missing, ...waive({ at: OLD }) }, "not_ready", 0],
+    [{ ...missing, ...waive({ at: NOW + 1 }) }, "not_ready", 0],
+    // Of another drill.
+    [{ ...missing, ...waive({ drill: "duplicates" }) }, "not_ready", 0],
+    [{ browserReturn: comeBack({ at: OLD }), ...waive() }, "ready_with_risks", 1],
+    [{ ...bad(NOW - 1001), ...waive() }, "ready_with_risks", 1],
+    [{ ...bad(NOW - 999), ...waive() }, "not_ready", 0],
+    [{ ...bad(NOW + 1), ...waive() }, "not_ready", 0],
+    // A passed drill needs no waiver.
+    [waive(), "ready", 0],
+    [{ duplicates: null, ...waive({ drill: "duplicates" }) }, "ready_with_risks", 1],
+    [{ ...drilled(null), ...waive({ drill: "webhook" }) }, "ready_with_risks", 1],
+    [{ ...idempotency({}), ...waive({ drill: "idempotency" }) }, "ready_with_risks", 1],
+    // Without an endpoint or an origin there is nothing that a waiver could stand in for.
+    [{ ...of(), ...waive({ drill: "webhook" }) }, "not_ready", 0],
+    [{ returnOrigins: [], ...missing, ...waive() }, "not_ready", 0],
+  ];
+  for (const [facts, verdict, risks] of rows) {
+    const judged = judge({ ...READY, ...facts }, NOW);
+    const leaning = judged.items.flatMap(({ assumptions }) => assumptions);
+    expect([facts, judged.verdict, leaning.length]).toEqual([facts, verdict, risks]);
+  }
+  const [risk] = judge({ ...READY, ...missing, ...waive() }, NOW).items.flatMap((item) => item.assumptions);
+  expect(risk).toBe("the drill of browser-return is waived until 2026-01-22T11:59:59.000Z: no return page");
+});
+
+test("a report names the items by their titles, in their order", () => {
+  const titles = [
+    "Production credential approved",
+    "Store and capabilities active",
+    "Return origins registered",
+    "Webhook verification passed",
+    "Idempotency replay passed",
+    "Production gate opened by an administrator",
+  ];
+  const report = {
+    ...judge(READY, NOW),
+    source: "sandbox",
+    service: "",
+    storeId: STORE,
+    judgedAt: NOW,
+  } as const;
+  const shown = [...reportMarkdown(report).matchAll(/^- ✅ \*\*(.+)\*\*/gm)];
+  expect(shown.map(([, title]) => title)).toEqual(titles);
+});
+
+test("JUnit has a failure or an error exactly where the exit code is not 0", () => {
+  const rows: readonly (readonly [Partial<ReadinessFacts>, boolean, boolean])[] = [
+    [{}, false, true],
+    [{}, true, true],
+    [{ returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] }, false, false],
+    [{ returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] }, true, true],
+    [{ active: false }, true, false],
+    [{ browserReturn: null }, true, false],
+  ];
+  for (const [facts, allowRisks, ready] of rows) {
+    const report = {
+      ...judge({ ...READY, ...facts }, NOW),
+      source: "sandbox",
+      service: "http://127.0.0.1:4242/v1",
+      storeId: STORE,
+      judgedAt: NOW,
+    } as const;
+    expect([facts, allowRisks, isReady(report, { allowRisks })]).toEqual([facts, allowRisks, ready]);
+    const xml = junitXml(report, { allowRisks });
+    const faults = xml.match(/<(failure|error) /g) ?? [];
+    expect([facts, allowRisks, faults.length === 0]).toEqual([facts, allowRisks, ready]);
+    const [, failures, errors] = /failures="(\d+)" errors="(\d+)"/.exec(xml) ?? [];
+    expect(Number(failures) + Number(errors)).toBe(faults.length);
+  }
+});
+
+test("acts that would change nothing, and a gate without ground, are refused", () => {
+  const request = act(1, "request_production");
+  const rows: readonly (readonly [RecordedAct[], AdminAct["action"], string, string?])[] = [
+    [[], "request_production", ""],
+    [[request], "request_production", "requested already"],
+    [[request, APPROVED], "request_production", "requested already"],
+    [[request, APPROVED, OPENED], "request_production", "open already"],
+    // An answer that takes something back is one that can be asked after.
+    [[request, APPROVED, OPENED, act(4, "close_gate")], "request_production", ""],
+    [[request, APPROVED, REVOKED], "request_production", ""],
+    [[request, APPROVED, REVOKED, act(5, "request_production")], "request_production", "requested already"],
+    [[], "approve_credential", ""],
+    [[APPROVED], "approve_credential", "approved already"],
+    [[APPROVED, REVOKED], "approve_credential", ""],
+    [[], "revoke_credential", "not approved"],
+    [[APPROVED], "revoke_credential", ""],
+    [[APPROVED, REVOKED], "revoke_credential", "not approved"],
+    [[], "activate", "active already"],
+    [[], "deactivate", ""],
+    [[], "open_gate", "not requested"],
+    [[APPROVED], "open_gate", "not requested"],
+    [[request], "open_gate", "not approved"],
+    [[request, APPROVED], "open_gate", ""],
+    [[request, APPROVED, OPENED], "open_gate", "open already"],
+    [[request, APPROVED, OPENED, REVOKED], "open_gate", "not approved"],
+    [[request, APPROVED, OPENED, act(4, "close_gate")], "open_gate", ""],
+    [[], "close_gate", "closed already"],
+    [[request, APPROVED, OPENED], "close_gate", ""],
+    [[request, APPROVED, OPENED, REVOKED], "close_gate", "closed already"],
+    [[], "enable_capability", "EUR is active already", "EUR"],
+    [[], "disable_capability", "", "EUR"],
+    [[], "enable_capability", "", "JPY"],
+    [[], "disable_capability", "JPY is inactive already", "JPY"],
+    [[], "enable_capability", "no capability", "eur"],
+    [[], "disable_capability", "no capability", "__proto__"],
+    [[], "approve_price", "", "new"],
+    [[], "approve_price", 'the price "tea" is approved already', "tea"],
+    [[], "approve_price", 'the price "old" is retired', "old"],
+    [[], "approve_price", "no price", "__proto__"],
+    [[], "approve_price", "no price", "Tea"],
+    [[], "revoke_price", "", "tea"],
+    [[], "revoke_price", 'the price "new" is not approved', "new"],
+    [[], "revoke_price", "no price", "EUR"],
+  ];
+  const capabilities = [
+    { kind: "currency", name: "EUR", active: true },
+    { kind: "currency", name: "JPY", active: false },
+  ] as const;
+  const prices = [
+    { id: "new", approved: false, retired: false },
+    { id: "old", approved: false, retired: true },
+    { id: "tea", approved: true, retired: false },
+  ];
+  for (const [acts, action, refused, subject = null] of rows) {
+    const standing = { active: true, capabilities, prices, production: productionOf(acts) };
+    const decided = decideAct(standing, { action, subject });
+    const said = decided.ok ? "" : decided.refusal.message;
+    expect([acts.map((one) => one.action), action, said]).toEqual([
+      acts.map((one) => one.action),
+      action,
+      refused === "" ? "" : expect.stringContaining(refused),
+    ]);
+    const code = /^no (capability|price)/.test(refused) ? "not_found" : "state_conflict";
+    if (!decided.ok) expect(decided.refusal.code).toBe(code);
+  }
+  const inactive = { active: false, capabilities, prices, production: productionOf([]) };
+  expect(decideAct(inactive, { action: "activate", subject: null }).ok).toBe(true);
+  expect(decideAct(inactive, { action: "deactivate", subject: null }).ok).toBe(false);
+});
+
+const COMMAND = "checkout checklist --probe --base-url https://pay.example/v1";
+const answer = (more: Partial<ProbeAnswer>): ProbeAnswer => ({
+  status: 404,
+  code: "session_not_found",
+  requestId: "r",
+  checkoutId: null,
+  live: false,
+  at: NOW,
+  ...more,
+});
+const MADE = answer({ status: 201, code: null, checkoutId: "c-1" });
+const REUSED = answer({ status: 409, code: "idempotency_key_reused" });
+const probe = (more: Partial<NonNullable<ServiceProbe["create"]>> = {}): ServiceProbe => ({
+  retrieve: answer({}),
+  create: {
+    key: "k",
+    orderId: "o",
+    terms: "alipay_plus in CNY",
+    first: MADE,
+    repeats: { same: MADE, sameBytes: true, other: REUSED },
+    ...more,
+  },
+});
+const asked = (more: Partial<ProbeAnswer>): ServiceProbe => ({ retrieve: answer(more), create: null });
+const repeats = (same: Partial<ProbeAnswer>, other: Partial<ProbeAnswer> = {}) =>
+  probe({ repeats: { same: { ...MADE, ...same }, sameBytes: true, other: { ...REUSED, ...other } } });
+
+test("of another service nothing is claimed that v1 does not show", () => {
+  const rows: readonly (readonly [ServiceProbe | null, ItemName, string, string])[] = [
+    [null, "production_credential", "unknown", "was not asked"],
+    [null, "store_active", "unknown", "was not asked"],
+    [null, "idempotency_replay", "unknown", "was not asked"],
+    [asked({}), "production_credential", "unknown", "accepts this credential in test mode"],
+    [asked({ status: 400, code: "invalid_session_id" }), "production_credential", "unknown", "accepts"],
+    [asked({ status: 401, code: "credential_invalid" }), "production_credential", "fail", "does not accept"],
+    [asked({ status: 403, code: "production_approval_missing" }), "production_credential", "fail", "missing"],
+    [asked({ status: 403, code: "environment_not_allowed" }), "production_credential", "unknown", "refuses"],
+    [asked({ status: 403, code: "scope_missing" }), "production_credential", "unknown", "refuses"],
+    [asked({ status: 429, code: "rate_limited" }), "production_credential", "unknown", "did not say"],
+    [asked({ status: 503, code: "storage_unavailable" }), "production_credential", "unknown", "did not say"],
+    [asked({ status: 404, code: "bad_answer" }), "production_credential", "unknown", "did not say"],
+    [asked({ status: null, code: "timeout" }), "production_credential", "unknown", "did not say"],
+    [asked({ status: 401 }), "store_active", "unknown", "no order was tried"],
+    [asked({ status: 401 }), "idempotency_replay", "unknown", "no order was tried"],
+    [probe(), "store_active", "unknown", "active for alipay_plus in CNY; v1 does not show its other"],
+    [probe({ first: answer({ status: 403, code: "store_inactive" }) }), "store_active", "fail", "not active"],
+    [
+      probe({ first: answer({ status: 403, code: "capability_missing" }) }),
+      "store_active",
+      "fail",
+      "alipay_plus in CNY",
+    ],
+    [
+      probe({ first: answer({ status: 500, code: "internal_error" }) }),
+      "store_active",
+      "unknown",
+      "made no order",
+    ],
+    [probe(), "idempotency_replay", "pass", "same order"],
+    [probe({ repeats: null }), "idempotency_replay", "unknown", "no order that could be repeated"],
+    [
+      probe({ first: answer({ status: null, code: "timeout" }), repeats: null }),
+      "idempotency_replay",
+      "unknown",
+      "may have created it",
+    ],
+    [
+      probe({ first: { ...MADE, live: true }, repeats: null }),
+      "idempotency_replay",
+      "unknown",
+      "a live order",
+    ],
+    [repeats({ checkoutId: "c-2" }), "idempotency_replay", "fail", "created a second order"],
+    [repeats({ status: 409, checkoutId: null }), "idempotency_replay", "fail", "not answered with its order"],
+    [
+      repeats({ status: 503, checkoutId: null }),
+      "idempotency_replay",
+      "unknown",
+      "not answered with its order",
+    ],
+    [repeats({}, { status: 201, checkoutId: "c-1" }), "idempotency_replay", "fail", "was accepted"],
+    [repeats({}, { status: 201, checkoutId: "c-2" }), "idempotency_replay", "fail", "was accepted"],
+    [
+      repeats({}, { status: 400, code: "invalid_request" }),
+      "idempotency_replay",
+      "fail",
+      "the interface states 409",
+    ],
+    [
+      repeats({}, { status: null, code: "timeout" }),
+      "idempotency_replay",
+      "unknown",
+      "the interface states 409",
+    ],
+  ];
+  for (const [shown, name, status, reason] of rows) {
+    const { verdict, items } = judgeService(shown, COMMAND);
+    const found = items.find((item) => item.name === name);
+    expect([found?.name, found?.status, found?.reason]).toEqual([
+      name,
+      status,
+      expect.stringContaining(reason),
+    ]);
+    expect(verdict).toBe("not_ready");
+    expect(items.map((item) => item.name)).toEqual(CHECKLIST_ITEMS);
+    for (const hidden of ["return_origins", "webhook_verification", "production_gate"]) {
+      const item = items.find((one) => one.name === hidden);
+      expect([item?.status, item?.reason]).toEqual(["unknown", expect.stringContaining("merchant portal")]);
+    }
+    for (const { next } of items) expect(next).toMatch(/^checkout [a-z]/);
+  }
+});
+
+test("what another service showed is never ready without a risk", () => {
+  const { items } = judgeService(probe(), COMMAND);
+  const replay = items.filter(({ name }) => name === "idempotency_replay");
+  expect(checklistOf(replay).verdict).toBe("ready_with_risks");
+  const other = judgeService(
+    probe({ repeats: { same: MADE, sameBytes: false, other: REUSED } }),
+    COMMAND,
+  ).items.find(({ name }) => name === "idempotency_replay");
+  expect(other?.assumptions).toHaveLength(2);
+});
+
+test("nothing from outside is markup, a mention or a secret in a published report", () => {
+  const hostile = `</failure><b>&"'\`\`| @team [x](http://evil.example) svc_test_abcdefgh \u202e\u0007\ufffe]]>`;
+  const item: ChecklistItem = {
+    name: "production_gate",
+    status: "fail",
+    reason: hostile,
+    evidence: [{ what: hostile, reference: hostile, at: NOW }],
+    assumptions: [hostile],
+    next: hostile,
+  };
+  const report: ChecklistReport = {
+    ...checklistOf([item]),
+    source: "service",
+    service: hostile,
+    storeId: null,
+    judgedAt: NOW,
+  };
+  const xml = junitXml(report, { allowRisks: false });
+  expect(xml).not.toMatch(/<b>|<\/failure><b|abcdefgh|[\u202e\ufffe]|]]>/);
+  expect(xml).toContain("&lt;/failure&gt;&lt;b&gt;&amp;&quot;&apos;");
+  const markdown = reportMarkdown(report);
+  expect(markdown).not.toMatch(/abcdefgh|[\u202e\ufffe]/);
+  const outsideCode = markdown.replaceAll(/(`+)(?!`).*?(?<!`)\1(?!`)/gs, "");
+  expect(outsideCode).not.toMatch(/<b>|(?<!\\)\[x|@(?!&#8203;)|http:/);
+  expect(markdown).toContain("``` </failure>");
+  for (const published of [xml, markdown]) expect(published).not.toContain("\u0007");
+});

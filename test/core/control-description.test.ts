@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { describeControlApi } from "../../src/core/control/openapi.ts";
+import { OPERATION_NAMES, takes } from "../../src/core/control/operations.ts";
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+type Found = { readonly at: string; readonly value: { readonly [name: string]: Json } };
+
+const ORIGIN = "http://127.0.0.1:4242";
+/** The document as it goes over the wire. */
+const document = JSON.parse(JSON.stringify(describeControlApi(ORIGIN))) as { readonly [name: string]: Json };
+const objects = [...objectsIn(document, "#")];
+const KINDS = ["schemas", "responses", "parameters", "headers"];
+
+/** Every object of a value, with where it stands. */
+function* objectsIn(value: Json, at: string): Generator<Found> {
+  if (value === null || typeof value !== "object") return;
+  if (!Array.isArray(value)) yield { at, value: value as Found["value"] };
+  for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, `${at}/${name}`);
+}
+
+function valueAt(at: string): Found["value"] | undefined {
+  return objects.find((found) => found.at === at)?.value;
+}
+
+test("it says where the sandbox is", () => {
+  expect(document["servers"]).toEqual([
+    { url: ORIGIN, description: expect.any(String) as string },
+    { url: "/", description: expect.any(String) as string },
+  ]);
+});
+
+test("every reference leads to something, and everything that has a name is referred to", () => {
+  const references = new Set<Json>(objects.flatMap(({ value }) => value["$ref"] ?? []));
+  const named = KINDS.flatMap((kind) =>
+    Object.keys(valueAt(`#/components/${kind}`) ?? {}).map((name) => `#/components/${kind}/${name}`),
+  );
+  expect(named.length).toBeGreaterThan(OPERATION_NAMES.length);
+  expect(references).toEqual(new Set(named));
+});
+
+test("what an operation takes and answers has a name", () => {
+  const schemas = objects.filter(({ at }) =>
+    /\/(requestBody|responses\/200)\/content\/[^/]+\/json\/schema$/.test(at),
+  );
+  const bodies = OPERATION_NAMES.filter((name) => takes(name) === "body");
+  expect(schemas).toHaveLength(OPERATION_NAMES.length + bodies.length);
+  const named = { $ref: expect.stringMatching(/^#\/components\/schemas\/[A-Z]\w+$/) as string };
+  for (const { at, value } of schemas) expect([at, value]).toEqual([at, named]);
+});
+
+test("an object that stands in two places has a name there", () => {
+  const places = new Map<string, string[]>();
+  for (const { at, value } of objects) {
+    if (!/^#\/components\/schemas\/[^/]+\/.*[^/]/.test(at) || value["properties"] === undefined) continue;
+    // One field is no thing of its own.
+    if (Object.keys(value["properties"] as object).length < 2) continue;
+    const text = JSON.stringify(value);
+    places.set(text, [...(places.get(text) ?? []), at]);
+  }
+  expect([...places.values()].filter(({ length }) => length > 1)).toEqual([]);
+});
+
+test("a moment says that it is one", () => {
+  const moments = objects.filter(({ at }) => /\/properties\/\w+_at$/.test(at));
+  expect(moments.length).toBeGreaterThan(10);
+  const untold = moments.filter(({ value }) => !JSON.stringify(value).includes('"format":"date-time"'));
+  expect(untold).toEqual([]);
+});
+
+test("every operation has one subject, which is described, and no subject is without operations", () => {
+  const subjects = objects.filter(({ at }) => /^#\/tags\/\d+$/.test(at)).map(({ value }) => value["name"]);
+  const operations = objects.filter(({ value }) => value["operationId"] !== undefined);
+  expect(operations).toHaveLength(OPERATION_NAMES.length);
+  const used = operations.map(({ value }) => JSON.stringify(value["tags"]));
+  expect(new Set(used)).toEqual(new Set(subjects.map((name) => JSON.stringify([name]))));
+});
+
+test("a field of a query is required where nothing is done without it", () => {
+  const required = objects.filter(({ value }) => value["in"] === "query" && value["required"] === true);
+  const named = required.map(({ at, value }) => [/\/(\w+)\/get\//.exec(at)?.[1], value["name"]]);
+  expect(named).toEqual([["explain", "id"]]);
+});

@@ -1,0 +1,360 @@
+import { createHmac } from "node:crypto";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { CAUSES, type Diagnosis } from "../../src/core/webhook/diagnosis/causes.ts";
+import { diagnose, type DiagnoseOptions } from "../../src/core/webhook/diagnosis/diagnose.ts";
+import { HEADERS, signatureOf } from "../../src/core/webhook/signature.ts";
+import type { WebhookHeaders } from "../../src/core/webhook/webhook.ts";
+import { SEED, size } from "../support/campaign.ts";
+
+const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
+const OTHER = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const RETIRED = "whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB";
+const KNOWN = [
+  { label: "the endpoint https://shop.example/hooks", secret: OTHER, retired: false },
+  { label: "the endpoint's secret until Monday", secret: RETIRED, retired: true },
+];
+const AT = 1_767_225_600;
+const NOW = AT * 1000;
+/** As the service writes it, with characters beyond ASCII, slashes and an ampersand. */
+const BODY = JSON.stringify({
+  event_id: "019b76da-a800-7000-8000-000000000001",
+  type: "order.succeeded",
+  created_at: new Date(NOW - 60_000).toISOString(),
+  api_version: "1.0.0-test",
+  livemode: false,
+  store_id: "019b76da-a800-7000-8000-0000000000aa",
+  sequence: 3,
+  previous_status: "pending",
+  data: {
+    id: "019b76da-a800-7000-8000-0000000000cc",
+    object: "order",
+    order_id: "Größe & 咖啡",
+    amount_minor: 1999,
+    currency: "EUR",
+    status: "succeeded",
+    checkout_url: "http://127.0.0.1:4242/pay/019b76da-a800-7000-8000-0000000000cc",
+    livemode: false,
+  },
+});
+const PARSED = JSON.parse(BODY) as Record<string, unknown>;
+/** Characters that Latin-1 has. */
+const WESTERN = BODY.replace("咖啡", "café");
+
+type Arrived = Partial<DiagnoseOptions> & {
+  /** What the sender signed with, where it is not right. */
+  readonly signed?: {
+    readonly key?: string | Uint8Array;
+    readonly timestamp?: string;
+    readonly body?: string | Uint8Array;
+    readonly parts?: readonly (string | Uint8Array)[];
+    readonly algorithm?: string;
+  };
+  /** The header, made from the right digits. */
+  readonly header?: (hex: string) => string;
+  readonly timestamp?: string;
+  readonly headers?: WebhookHeaders;
+};
+
+/** The request as it arrived: signed in one way, and then perhaps changed. */
+function arrive(arrived: Arrived): DiagnoseOptions {
+  const { signed = {}, header = (hex) => hex, timestamp = String(AT), ...rest } = arrived;
+  const hmac = createHmac(signed.algorithm ?? "sha256", signed.key ?? SECRET);
+  const parts = signed.parts ?? [signed.timestamp ?? timestamp, ".", signed.body ?? BODY];
+  for (const part of parts) hmac.update(part);
+  const headers = [
+    HEADERS.eventId,
+    String(PARSED["event_id"]),
+    HEADERS.timestamp,
+    timestamp,
+    HEADERS.signature,
+    header(hmac.digest("hex")),
+  ];
+  return { rawBody: BODY, headers, secrets: SECRET, known: KNOWN, now: NOW, ...rest };
+}
+
+const spaced = (value: unknown): string =>
+  JSON.stringify(value, null, 1).replaceAll(/,\n */g, ", ").replaceAll(/\n */g, "");
+const sorted = (value: unknown): unknown =>
+  typeof value === "object" && value !== null
+    ? Object.fromEntries(
+        Object.entries(value)
+          .toSorted(([left], [right]) => (left < right ? -1 : 1))
+          .map(([key, inner]) => [key, sorted(inner)]),
+      )
+    : value;
+const ascii = (text: string): string =>
+  text.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const slashes = (text: string): string => text.replaceAll("/", "\\/");
+const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
+const BOM = "\ufeff";
+const encoded = (hex: string, as: "base64" | "base64url"): string => Buffer.from(hex, "hex").toString(as);
+const minus = (timestamp: number): string => String(AT - timestamp);
+const untyped = (value: unknown): never => value as never;
+
+/** Each way of being wrong, and what is said first of it. */
+const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
+  // What the receiver verifies with.
+  ["secret_missing", { secrets: "" }],
+  ["secret_missing", { secrets: [] }],
+  ["secret_missing", { secrets: untyped(undefined) }],
+  ["secret_is_api_key", { secrets: `svc_test_${"0".repeat(33)}` }],
+  ["secret_malformed", { secrets: "whsec_ключ" }],
+  ["secret_whitespace", { secrets: `${SECRET}\n` }],
+  ["secret_whitespace", { secrets: ` ${SECRET} ` }],
+  ["secret_whitespace", { signed: { key: `${SECRET}\n` } }],
+  ["secret_whitespace", { signed: { key: `${SECRET}\r\n` } }],
+  ["secret_whitespace", { signed: { key: `${SECRET} ` } }],
+  ["secret_whitespace", { secrets: `${SECRET}\n`, signed: { key: `${SECRET}\n` } }],
+  ["secret_quoted", { secrets: `"${SECRET}"` }],
+  ["secret_quoted", { signed: { key: `'${SECRET}'` } }],
+  ["secret_prefix", { signed: { key: SECRET.slice(6) } }],
+  ["secret_prefix", { secrets: SECRET.slice(6) }],
+  ["secret_decoded", { signed: { key: Buffer.from(SECRET.slice(6), "base64") } }],
+  ["secret_decoded", { signed: { key: Buffer.from(SECRET, "base64") } }],
+  ["secret_decoded", { secrets: "whsec_00ff10", signed: { key: bytes(0, 255, 16) } }],
+  ["secret_not_set", { signed: { key: "" } }],
+  ["secret_not_set", { signed: { key: "undefined" } }],
+  ["other_secret", { signed: { key: OTHER } }],
+  ["retired_secret", { signed: { key: RETIRED } }],
+  ["other_secret secret_prefix", { signed: { key: OTHER.slice(6) } }],
+  // The timestamp.
+  ["timestamp_missing", { headers: [HEADERS.signature, "0".repeat(64)] }],
+  ["timestamp_missing signature_missing", { headers: new Headers() }],
+  ["timestamp_empty", { timestamp: "" }],
+  ["timestamp_empty", { timestamp: " " }],
+  [
+    "timestamp_doubled",
+    { headers: [HEADERS.timestamp, "1", HEADERS.timestamp, "1", HEADERS.signature, "0".repeat(64)] },
+  ],
+  ["timestamp_doubled", { timestamp: `${AT}, ${AT}`, signed: { timestamp: String(AT) } }],
+  ["timestamp_milliseconds", { timestamp: `${AT}000` }],
+  ["timestamp_milliseconds", { timestamp: `${AT}123`, signed: { timestamp: String(AT) } }],
+  ["timestamp_malformed", { timestamp: new Date(NOW).toISOString() }],
+  ["timestamp_malformed", { timestamp: new Date(NOW).toISOString(), signed: { timestamp: String(AT) } }],
+  ["timestamp_malformed", { timestamp: `${AT}.5`, signed: { timestamp: String(AT) } }],
+  ["timestamp_malformed", { timestamp: `+${AT}`, signed: { timestamp: String(AT) } }],
+  ["timestamp_malformed", { timestamp: ` ${AT}`, signed: { timestamp: String(AT) } }],
+  ["timestamp_malformed unexplained", { timestamp: "soon", signed: { body: "another" } }],
+  ["other_timestamp", { signed: { timestamp: minus(1) } }],
+  ["other_timestamp", { signed: { timestamp: minus(305) } }],
+  ["other_timestamp", { signed: { timestamp: minus(2100) } }],
+  ["other_timestamp clock_skew stale_replay", { timestamp: minus(2000), signed: { timestamp: String(AT) } }],
+  ["clock_skew stale_replay", { now: NOW + 400_000 }],
+  ["clock_skew stale_replay", { now: NOW + 2 * 3_600_000 + 20_000 }],
+  ["clock_skew", { now: NOW - 301_000 }],
+  ["clock_skew", { now: NOW - 86_400_000 }],
+  ["stale_replay clock_skew", { now: NOW + 86_400_000 }],
+  ["stale_replay clock_skew", { now: NOW + 5000_000 }],
+  // The signature's form.
+  ["signature_missing", { headers: { [HEADERS.timestamp]: String(AT) } }],
+  ["signature_empty", { header: () => "" }],
+  [
+    "signature_doubled",
+    { headers: [HEADERS.timestamp, "1", HEADERS.signature, "x", HEADERS.signature, "x"] },
+  ],
+  ["signature_doubled", { header: (hex) => `${hex}, ${hex}` }],
+  ["signature_upper_case", { header: (hex) => hex.toUpperCase() }],
+  ["signature_base64", { header: (hex) => encoded(hex, "base64") }],
+  ["signature_base64", { header: (hex) => encoded(hex, "base64url") }],
+  ["signature_prefixed", { header: (hex) => `sha256=${hex}` }],
+  ["signature_prefixed", { header: (hex) => `v1=${hex}` }],
+  ["signature_prefixed", { header: (hex) => `t=${AT},v1=${hex}` }],
+  ["signature_prefixed", { header: (hex) => `t=${AT},v1=${hex},v0=${"0".repeat(64)}` }],
+  ["signature_prefixed signature_base64", { header: (hex) => `v1,${encoded(hex, "base64")}` }],
+  ["signature_prefixed signature_upper_case", { header: (hex) => `SHA256=${hex.toUpperCase()}` }],
+  ["signature_whitespace", { header: (hex) => `${hex} ` }],
+  ["signature_whitespace", { header: (hex) => `${hex}\n` }],
+  ["signature_too_many", { header: (hex) => `${hex},${hex},${hex},${hex}` }],
+  ["signature_malformed", { header: (hex) => `${hex};${hex}` }],
+  ["signature_malformed unexplained", { header: () => "{{signature}}" }],
+  ["signature_truncated", { header: (hex) => hex.slice(0, 60) }],
+  ["signature_truncated", { header: (hex) => hex.slice(0, 32) }],
+  ["signature_truncated unexplained", { header: (hex) => hex.slice(0, 8) }],
+  ["signature_truncated", { header: (hex) => hex.slice(0, 40) }],
+  ["signature_overlong", { header: (hex) => `${hex}00` }],
+  ["other_algorithm", { signed: { algorithm: "sha1" } }],
+  ["other_algorithm", { signed: { algorithm: "sha512" } }],
+  [
+    "signature_base64 other_algorithm",
+    { signed: { algorithm: "sha512" }, header: (hex) => encoded(hex, "base64") },
+  ],
+  // What stands around the body.
+  ["wrong_separator", { signed: { parts: [String(AT), ":", BODY] } }],
+  ["wrong_separator", { signed: { parts: [String(AT), BODY] } }],
+  ["wrong_separator", { signed: { parts: [String(AT), "\n", BODY] } }],
+  ["wrong_separator", { signed: { parts: [String(AT), ",", BODY] } }],
+  ["timestamp_not_signed", { signed: { parts: [BODY] } }],
+  ["event_id_signed", { signed: { parts: [`${String(PARSED["event_id"])}.${AT}.`, BODY] } }],
+  ["parts_swapped", { signed: { parts: [BODY, ".", String(AT)] } }],
+  [
+    "signature_prefixed timestamp_not_signed",
+    { signed: { parts: [BODY] }, header: (hex) => `sha256=${hex}` },
+  ],
+  // The body.
+  ["body_not_raw", { rawBody: untyped(PARSED) }],
+  ["body_not_raw", { rawBody: untyped(undefined) }],
+  ["body_not_raw unexplained", { rawBody: "[object Object]" }],
+  ["body_empty unexplained", { rawBody: "" }],
+  ["body_whitespace_added", { rawBody: `${BODY}\n` }],
+  ["body_whitespace_added", { rawBody: `${BODY}\r\n` }],
+  ["body_whitespace_added", { rawBody: `${BODY} \n\n` }],
+  ["body_whitespace_added", { rawBody: `\n ${BODY}\n` }],
+  ["body_whitespace_removed", { signed: { body: `${BODY}\n` } }],
+  ["body_whitespace_removed", { signed: { body: `${BODY}\r\n` } }],
+  ["body_whitespace_removed", { signed: { body: ` ${BODY}` } }],
+  ["body_line_endings", { rawBody: '{\r\n"a": "b"\r\n}', signed: { body: '{\n"a": "b"\n}' } }],
+  ["body_line_endings", { rawBody: '{\n"a": "b"\n}', signed: { body: '{\r\n"a": "b"\r\n}' } }],
+  ["body_reserialised", { rawBody: spaced(PARSED) }],
+  ["body_reserialised", { rawBody: JSON.stringify(PARSED, null, 2) }],
+  ["body_reserialised", { rawBody: `${JSON.stringify(PARSED, null, 4)}\n` }],
+  ["body_reserialised", { signed: { body: spaced(PARSED) } }],
+  ["body_reserialised", { signed: { body: ascii(spaced(PARSED)) } }],
+  ["body_reserialised", { signed: { body: JSON.stringify(PARSED, null, 2) } }],
+  ["body_reserialised", { signed: { body: JSON.stringify(PARSED, null, "\t") } }],
+  ["body_keys_reordered", { rawBody: JSON.stringify(sorted(PARSED)) }],
+  ["body_keys_reordered", { rawBody: spaced(sorted(PARSED)) }],
+  ["body_keys_reordered", { signed: { body: JSON.stringify(sorted(PARSED)) } }],
+  ["body_keys_reordered", { signed: { body: ascii(spaced(sorted(PARSED))) } }],
+  ["body_unicode_escaped", { rawBody: ascii(BODY) }],
+  ["body_unicode_escaped", { rawBody: slashes(ascii(BODY)) }],
+  ["body_unicode_escaped", { signed: { body: ascii(BODY) } }],
+  ["body_unicode_escaped", { signed: { body: slashes(BODY) } }],
+  ["body_unicode_escaped", { signed: { body: slashes(ascii(BODY)) } }],
+  ["body_unicode_escaped", { signed: { body: BODY.replaceAll("&", "\\u0026") } }],
+  ["body_charset", { rawBody: Buffer.from(BODY).toString("latin1") }],
+  ["body_charset", { rawBody: new TextDecoder("windows-1252").decode(Buffer.from(BODY)) }],
+  ["body_charset", { rawBody: Buffer.from(WESTERN, "latin1"), signed: { body: WESTERN } }],
+  ["body_charset", { rawBody: WESTERN, signed: { body: Buffer.from(WESTERN, "latin1") } }],
+  ["body_charset", { signed: { body: Buffer.from(BODY).toString("latin1") } }],
+  ["body_charset", { signed: { body: Buffer.from(BODY, "utf16le") } }],
+  ["body_charset", { rawBody: Buffer.from(BODY, "utf16le") }],
+  ["body_characters_lost", { signed: { body: BODY.replaceAll(/[^\0-\u007f]/g, "?") } }],
+  ["body_characters_lost", { rawBody: bytes(0x61, 0xff), signed: { body: "a\ufffd" } }],
+  ["body_characters_lost unexplained", { rawBody: BODY.replace("咖", "\ufffd") }],
+  ["body_bom_added", { rawBody: BOM + BODY }],
+  ["body_bom_removed", { signed: { body: BOM + BODY } }],
+  ["body_stringified", { rawBody: JSON.stringify(BODY) }],
+  ["body_stringified", { signed: { body: JSON.stringify(BODY) } }],
+  ["body_base64", { rawBody: Buffer.from(BODY).toString("base64") }],
+  ["body_base64", { signed: { body: Buffer.from(BODY).toString("base64") } }],
+  ["body_left_out", { signed: { body: "" } }],
+  ["body_left_out", { signed: { body: "[object Object]" } }],
+  // Two at once, and none that is known.
+  ["retired_secret body_reserialised", { rawBody: spaced(PARSED), signed: { key: RETIRED } }],
+  ["timestamp_not_signed body_whitespace_added", { rawBody: `${BODY}\n`, signed: { parts: [BODY] } }],
+  ["unexplained", { rawBody: BODY.replace("1999", "1") }],
+  ["unexplained", { signed: { key: "whsec_never_heard_of" } }],
+  ["body_reserialised unexplained", { rawBody: spaced(PARSED).replace("1999", "1") }],
+];
+
+test("each way of being wrong is named, first things first, with what to do", () => {
+  ROWS.forEach(([codes, arrived], at) => {
+    const causes = diagnose(arrive(arrived));
+    expect([at, causes.map(({ code }) => code).join(" ")]).toEqual([at, codes]);
+    for (const { message } of causes) expect(message).toMatch(/^[A-Z].{40,600}[.?]$/su);
+    const guessed = causes.filter(({ proven }) => !proven).map(({ code }) => code);
+    expect([at, guessed.includes("unexplained")]).toEqual([at, guessed.length > 0]);
+  });
+  const named = new Set(ROWS.flatMap(([codes]) => codes.split(" ")));
+  expect(Object.keys(CAUSES).filter((code) => !named.has(code))).toEqual([]);
+});
+
+test("a request that passes has no diagnosis, and other header names are named", () => {
+  expect(diagnose(arrive({}))).toEqual([]);
+  const headerNames = { ...HEADERS, signature: "X-Signature" };
+  expect(diagnose(arrive({ headerNames }))).toEqual([
+    { code: "signature_missing", proven: true, message: expect.stringContaining("X-Signature") as string },
+  ]);
+});
+
+test("the sentences hold what was found", () => {
+  const rows: readonly (readonly [said: string, arrived: Arrived])[] = [
+    ["the endpoint https://shop.example/hooks", { signed: { key: OTHER } }],
+    ["the endpoint's secret until Monday", { signed: { key: RETIRED } }],
+    ["6 min 40 s behind this machine's clock", { now: NOW + 400_000 }],
+    ["1 d ahead of this machine's clock", { now: NOW - 86_400_000 }],
+    ["1 d 1 h old", { now: NOW + 90_000_000 }],
+    [`${AT - 305} (5 min 5 s earlier)`, { signed: { timestamp: minus(305) } }],
+    ["signed with a line break between", { signed: { parts: [String(AT), "\n", BODY] } }],
+    ["as Python's json.dumps writes it", { signed: { body: spaced(PARSED) } }],
+    ["HMAC-SHA1", { signed: { algorithm: "sha1" } }],
+  ];
+  for (const [said, arrived] of rows) expect(diagnose(arrive(arrived))[0]?.message).toContain(said);
+});
+
+/** What work costs this process, whatever others do beside it. */
+function processorTime(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+test("a body that would take long is not varied for ever", () => {
+  const blanks = " ".repeat(30_000);
+  const bodies = [
+    "x".repeat(4 * 1024 * 1024),
+    "[".repeat(20_000),
+    `[${"1,".repeat(10_000)}1]`,
+    `{"a":"${blanks}"}`,
+    `${'{"a":'.repeat(9)}1${"}".repeat(9)}`,
+  ];
+  // A search may hash this many bytes, and it is the hashing that takes the time.
+  const whole = Buffer.alloc(64 * 1024 * 1024);
+  const hashing = processorTime(() => createHmac("sha256", SECRET).update(whole).digest());
+  for (const rawBody of bodies) {
+    const search = processorTime(() =>
+      expect(diagnose(arrive({ rawBody })).at(-1)?.code).toBe("unexplained"),
+    );
+    expect(search / hashing).toBeLessThan(5);
+  }
+  const long = `${AT},`.repeat(1000);
+  expect(
+    diagnose(arrive({ timestamp: long, header: (hex) => `${'"'.repeat(20_000)}${hex}` })).length,
+  ).toBeGreaterThan(1);
+});
+
+test(`no diagnosis ever holds a secret or the right signature (seed ${SEED})`, () => {
+  const arrivals = fc.record({
+    row: fc.constantFrom(...ROWS.map(([, arrived]) => arrived)),
+    secrets: fc.option(
+      fc.constantFrom<DiagnoseOptions["secrets"]>(OTHER, [SECRET, RETIRED], [OTHER, RETIRED]),
+    ),
+    body: fc.option(fc.string({ unit: "binary", maxLength: 200 })),
+    header: fc.option(fc.string({ maxLength: 200 })),
+    skew: fc.integer({ min: -1e9, max: 1e9 }),
+  });
+  const property = fc.property(arrivals, ({ row, secrets, body, header, skew }) => {
+    const request = arrive({
+      ...row,
+      ...(secrets === null ? {} : { secrets }),
+      ...(body === null ? {} : { rawBody: body }),
+      ...(header === null ? {} : { header: () => header }),
+      now: NOW + skew,
+    });
+    const text = JSON.stringify(diagnose(request));
+    const rawBody = typeof request.rawBody === "string" ? Buffer.from(request.rawBody) : Buffer.from(BODY);
+    for (const secret of [SECRET, OTHER, RETIRED]) {
+      expect(text).not.toContain(secret.slice(6));
+      for (const signed of [rawBody, Buffer.from(BODY)]) {
+        const right = signatureOf(secret, { timestamp: String(AT), rawBody: signed });
+        expect(text.toLowerCase()).not.toContain(right.slice(0, 16));
+      }
+    }
+    expect(text).not.toMatch(/[0-9a-f]{32}/i);
+  });
+  fc.assert(property, { seed: SEED, numRuns: size(100, 5000) });
+});
+
+test("a wrong signature is told in no other words than any other: there is nothing to learn from one", () => {
+  const told = (header: (hex: string) => string): readonly Diagnosis[] => diagnose(arrive({ header }));
+  const none = told(() => "0".repeat(64));
+  for (const digits of [1, 8, 31, 32, 63]) {
+    expect(told((hex) => hex.slice(0, digits).padEnd(64, "0"))).toEqual(none);
+  }
+  // Cut-off ones are proven only where they have too many digits to be guessed.
+  for (const digits of [1, 8, 31]) {
+    expect(told((hex) => hex.slice(0, digits))).toEqual(told(() => "0".repeat(digits)));
+  }
+});

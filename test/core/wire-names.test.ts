@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
+import { moment, namedMoment } from "../../src/core/control/operation.ts";
+import {
+  CONTROL_OPERATIONS,
+  decodeAnswer,
+  decodeRequest,
+  encodeAnswer,
+  encodeRequest,
+  OPERATION_NAMES,
+} from "../../src/core/control/operations.ts";
+import { wireSchema } from "../../src/core/control/wire-names.ts";
+import { SEED, size } from "../support/campaign.ts";
+
+const ID = "0199a3c4-5d00-7000-8000-000000000001";
+
+/** The names of all fields that a schema states. */
+function fieldsOf(described: unknown): string[] {
+  if (typeof described !== "object" || described === null) return [];
+  const own = "properties" in described ? Object.keys(described.properties ?? {}) : [];
+  return [...own, ...Object.values(described).flatMap(fieldsOf)];
+}
+
+test("every field of every operation is snake_case on the wire, and camelCase behind it", () => {
+  for (const name of OPERATION_NAMES) {
+    for (const schema of [CONTROL_OPERATIONS[name].request, CONTROL_OPERATIONS[name].answer]) {
+      if (schema instanceof z.ZodMiniUndefined) continue;
+      const domain = fieldsOf(z.toJSONSchema(schema, { io: "output" }));
+      const wire = fieldsOf(z.toJSONSchema(wireSchema(schema), { io: "input" }));
+      expect(wire).toHaveLength(domain.length);
+      expect([name, domain.filter((field) => !/^[a-z][A-Za-z0-9]*$/.test(field))]).toEqual([name, []]);
+      expect([name, wire.filter((field) => !/^[a-z][a-z0-9_]*$/.test(field))]).toEqual([name, []]);
+    }
+  }
+});
+
+test("a schema is derived once, and one that has no way back to the wire is none", () => {
+  const schema = z.object({ orderId: z.string() });
+  expect(wireSchema(schema)).toBe(wireSchema(schema));
+  const text = z.string();
+  expect(wireSchema(text)).toBe(text);
+  expect(() => wireSchema(z.object({ byMs: z.int(), by_ms: z.int() }))).toThrow("one name");
+  const [read, written] = [z.pipe(z.string(), z.transform(Number)), z.pipe(z.transform(String), z.string())];
+  for (const oneWay of [read, written, z.date()]) {
+    expect(() => wireSchema(z.array(oneWay))).toThrow("no way back");
+  }
+});
+
+test("only fields that the schema states are renamed: texts, records and their keys are data", () => {
+  const schema = wireSchema(
+    z.object({ byMs: z.int(), headerMap: z.record(z.string(), z.string()), theRest: z.unknown() }),
+  );
+  // zod never copies this key of a record, so that nobody's prototype is set by it.
+  const names = fc.string().filter((name) => name !== "__proto__");
+  const data = { headerMap: fc.dictionary(names, fc.string()), theRest: fc.jsonValue() };
+  const check = fc.property(fc.record({ byMs: fc.integer(), ...data }), (value) => {
+    const { byMs, headerMap, theRest } = value;
+    const encoded = z.encode(schema, value);
+    expect(encoded).toEqual({ by_ms: byMs, header_map: headerMap, the_rest: theRest });
+    expect(z.decode(schema, encoded)).toEqual(value);
+  });
+  fc.assert(check, { seed: SEED, numRuns: size(200, 10_000) });
+});
+
+test("an answer is what its schema states, in its order, whatever else its value holds", () => {
+  const secrets = { inForce: ["whsec_a"], retired: [], storeId: ID, in_force: ["no"] };
+  expect(JSON.stringify(encodeAnswer("showSecret", secrets))).toBe('{"in_force":["whsec_a"],"retired":[]}');
+  const reuse = { path: "/v1/orders", idempotencyKey: "key-of-order", body: { order_id: "a", orderId: "b" } };
+  const encoded = encodeAnswer("closeIdempotencyDrill", { reuse });
+  expect(encoded).toEqual({
+    reuse: { path: "/v1/orders", idempotency_key: "key-of-order", body: { order_id: "a", orderId: "b" } },
+  });
+  expect(decodeAnswer("closeIdempotencyDrill", { ok: true, data: encoded })).toEqual({ reuse });
+  expect(decodeAnswer("closeIdempotencyDrill", { ok: true, data: { reuse } })).toBeUndefined();
+  expect(decodeAnswer("closeIdempotencyDrill", encoded)).toBeUndefined();
+});
+
+test("a refused request names the field as the wire has it", () => {
+  const rows = [
+    ["moveClock", { action: "advance", byMs: 5 }, /^by_ms: .*expected number/],
+    ["moveClock", { action: "advance", by_ms: 0 }, /^by_ms: Too small/],
+    ["moveClock", { action: "set", to: "2026-02-31T00:00:00Z" }, /^to: Invalid ISO datetime/],
+    ["registerListener", { url: "http://localhost", event_types: [] }, /^event_types: Too small/],
+    [
+      "registerListener",
+      { url: "http://localhost", eventTypes: ["*"] },
+      /^the body: Unrecognized key: "eventTypes"/,
+    ],
+    ["recordBrowserReturn", { return_url: "http://localhost", steps: [{}] }, /^steps\.0\.name: /],
+    ["listEvents", { wait_ms: "soon" }, /^wait_ms: .*NaN/],
+    ["listEvents", { limit: "1001" }, /^limit: Too big/],
+    [
+      "listEvents",
+      { type: "order.paid" },
+      /^type: expected order\.<status> or .*webhook\.test; got "order\.paid"/,
+    ],
+    ["listEvents", { checkoutId: ID }, /^the query: Unrecognized key: "checkoutId"/],
+  ] as const;
+  for (const [name, body, message] of rows) {
+    const read = decodeRequest(name, body);
+    expect(read).toMatchObject({ ok: false, refusal: { code: "invalid_parameter" } });
+    expect(read.ok ? "" : read.refusal.message).toMatch(message);
+  }
+});
+
+test("a field by the other side's name is no field", () => {
+  const schema = wireSchema(z.strictObject({ eventTypes: z.optional(z.array(z.string())) }));
+  expect(z.encode(schema, { eventTypes: ["*"] })).toEqual({ event_types: ["*"] });
+  expect(z.safeEncode(schema, { event_types: ["*"] }).error?.issues).toMatchObject([
+    { code: "unrecognized_keys", keys: ["event_types"] },
+  ]);
+  expect(z.safeDecode(schema, { eventTypes: ["*"] }).error?.issues).toMatchObject([
+    { code: "unrecognized_keys", keys: ["eventTypes"] },
+  ]);
+  const ordered = wireSchema(
+    z.object({ fromMs: z.int(), toMs: z.int() }).check(z.refine(({ fromMs, toMs }) => fromMs < toMs)),
+  );
+  expect(z.decode(ordered, { from_ms: 1, to_ms: 2 })).toEqual({ fromMs: 1, toMs: 2 });
+  expect(z.safeDecode(ordered, { from_ms: 2, to_ms: 1 }).success).toBe(false);
+});
+
+test("a request arrives as it was meant", () => {
+  const rows = [
+    ["moveClock", { action: "advance", byMs: 5 }, { action: "advance", by_ms: 5 }],
+    ["moveClock", { action: "set", to: 0 }, { action: "set", to: "1970-01-01T00:00:00.000Z" }],
+    ["listEvents", { since: 0, waitMs: 20 }, { since: "0", wait_ms: "20" }],
+    [
+      "registerListener",
+      { url: "http://localhost", since: { eventId: ID } },
+      { url: "http://localhost", since: { event_id: ID } },
+    ],
+    [
+      "registerListener",
+      { url: "http://localhost", since: { at: 1500 } },
+      { url: "http://localhost", since: { at: "1970-01-01T00:00:01.500Z" } },
+    ],
+    ["showClock", undefined, undefined],
+  ] as const;
+  for (const [name, body, wire] of rows) {
+    expect(encodeRequest(name, body)).toEqual(wire);
+    expect(decodeRequest(name, wire)).toEqual({ ok: true, value: body });
+  }
+});
+
+test("a moment is milliseconds here, and a text in UTC there", () => {
+  expect(z.decode(namedMoment, "2026-01-15T12:00:00+02:00")).toBe(Date.UTC(2026, 0, 15, 10));
+  expect(z.encode(namedMoment, Date.UTC(2026, 0, 15, 10))).toBe("2026-01-15T10:00:00.000Z");
+  expect(z.safeDecode(namedMoment, "2026-02-31T00:00:00Z").success).toBe(false);
+  // A clock can be moved past the years that have four digits.
+  const far = Date.UTC(10_000, 0, 1);
+  expect(z.decode(moment, z.encode(moment, far))).toBe(far);
+  expect(z.safeDecode(moment, "soon").success).toBe(false);
+});

@@ -1,0 +1,194 @@
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import { newApiKey } from "../../src/sandbox/runtime/keys.ts";
+import { tellsOfLogAlone } from "../../src/store/connection/log-index.ts";
+import { openStore } from "../../src/store/store.ts";
+import type { Files } from "../../src/world.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { REAL } from "../support/real.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const START = ["sandbox", "start", "--json", "--port", "0"];
+
+/** What a crash of the system, a careless script or a copy can do to the log of a killed sandbox. */
+const LOG_LOSSES: Readonly<Record<string, (database: string) => void>> = {
+  "nothing is lost": () => undefined,
+  "the log is removed": (database) => rmSync(`${database}-wal`),
+  "the log is emptied": (database) => truncateSync(`${database}-wal`),
+  "log and index are removed": (database) => ["-wal", "-shm"].forEach((end) => rmSync(database + end)),
+};
+
+const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--json"];
+const LOST = "sandbox.db-wal is missing or empty: changes that were only in that log are lost";
+
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+function fileOf(harness: Harness, name: string): string {
+  return join(harness.cwd, ".checkout", name);
+}
+
+/** A harness whose folder is what `kill -9` of a sandbox leaves now. */
+function killed(harness: Harness): Harness {
+  const other = createHarness();
+  cpSync(join(harness.cwd, ".checkout"), join(other.cwd, ".checkout"), { recursive: true });
+  return other;
+}
+
+test.for(Object.entries(LOG_LOSSES))(
+  "a sandbox killed just after its first start keeps its store and its key: %s",
+  async ([loss, lose]) => {
+    const young = createHarness();
+    const { ready } = await young.start(["--port", "0"]);
+    const after = killed(young);
+    lose(fileOf(after, "sandbox.db"));
+    const credentials = readFileSync(fileOf(after, "credentials.json"), "utf8");
+    const { ready: again } = await after.start(["--port", "0"]);
+    const identity = ({ store_id, merchant_id, api_key, signing_secret }: Ready) => [
+      store_id,
+      merchant_id,
+      api_key,
+      signing_secret,
+    ];
+    expect([loss, identity(again)]).toEqual([loss, identity(ready)]);
+    expect(readFileSync(fileOf(after, "credentials.json"), "utf8")).toBe(credentials);
+  },
+);
+
+test("a start and a command on a stopped folder say that the log of a killed sandbox was removed or emptied", async () => {
+  const young = createHarness();
+  await young.start(["--port", "0"]);
+  const nothingLost = killed(young);
+  expect((await young.run(CREATE)).code).toBe(0);
+  const said = async (harness: Harness, args: readonly string[]): Promise<string> =>
+    args === START
+      ? (await (await harness.start(["--port", "0"])).stop()).stderr
+      : (await harness.run(args)).stderr;
+  for (const args of [START, ["snapshots", "create", "before", "--json"]])
+    for (const [loss, lose] of Object.entries(LOG_LOSSES)) {
+      const after = killed(young);
+      lose(fileOf(after, "sandbox.db"));
+      const isLost = loss !== "nothing is lost";
+      expect([loss, (await said(after, args)).includes(LOST)]).toEqual([loss, isLost]);
+      // Said once: the run file of the killed sandbox is gone with it.
+      expect([loss, await said(after, args)]).toEqual([loss, expect.not.stringContaining(LOST)]);
+    }
+  // All that this log held is in the database.
+  truncateSync(fileOf(nothingLost, "sandbox.db-wal"));
+  expect(await said(nothingLost, START)).not.toContain(LOST);
+});
+
+test("a start that makes no store copies no log, whoever reads it meanwhile, also where the key is given", async () => {
+  const env = { CHECKOUT_SANDBOX_API_KEY: newApiKey(REAL) };
+  const young = createHarness();
+  await young.start(["--port", "0"], { env });
+  expect((await young.run(CREATE)).code).toBe(0);
+  const after = killed(young);
+  const { ready } = await after.start(["--port", "0"], { env });
+  expect(ready.api_key).toBe(env.CHECKOUT_SANDBOX_API_KEY);
+  expect(tellsOfLogAlone(fileOf(after, "sandbox.db-shm"))).toBe(true);
+});
+
+/** A folder whose database has no store, as a start leaves it that was killed, or a lost log of an older version. */
+async function withoutStore(credentials: object): Promise<Harness> {
+  const harness = createHarness();
+  await (await harness.start(["--port", "0"])).stop();
+  rmSync(fileOf(harness, "sandbox.db"));
+  openAndClose(fileOf(harness, "sandbox.db"));
+  writeFileSync(fileOf(harness, "credentials.json"), JSON.stringify(credentials));
+  return harness;
+}
+
+const STORES = {
+  "019bc1f0-3d10-7000-8000-000000000001": { name: "Sandbox Store", api_key: `svc_test_${"a".repeat(33)}` },
+};
+const OLD_FORM = { store_id: Object.keys(STORES)[0], api_key: `svc_test_${"a".repeat(33)}` };
+
+test("a database that has lost the store of credentials.json is refused, and every file stays as it is", async () => {
+  for (const credentials of [{ stores: STORES }, OLD_FORM])
+    for (const args of [
+      START,
+      ["sandbox", "reset", "--yes", "--json"],
+      ["snapshots", "create", "x", "--json"],
+    ]) {
+      const harness = await withoutStore(credentials);
+      const before = filesOf(harness);
+      const { code, stderr } = await harness.run(args);
+      expect([args, code]).toEqual([args, 1]);
+      expect(json(stderr)).toMatchObject({
+        error: {
+          code: "state_file_missing",
+          message: expect.stringMatching(
+            /sandbox\.db does not hold store \S+0001, which .*credentials\.json names/,
+          ),
+        },
+        next: expect.stringMatching(/^restore .*sandbox\.db and .*sandbox\.db-wal from one backup/),
+      });
+      expect(filesOf(harness)).toEqual(before);
+    }
+});
+
+test("a start that never said ready is finished by the next one, with a new store", async () => {
+  for (const credentials of [{ ready: false, stores: STORES }, { stores: {} }]) {
+    const harness = await withoutStore(credentials);
+    const { ready } = await harness.start(["--port", "0"]);
+    expect(readCredentials(harness)).toEqual({
+      stores: { [ready.store_id]: { name: ready.store_name, api_key: ready.api_key } },
+    });
+  }
+});
+
+test("credentials.json says that a first start is not ready until sandbox.db alone holds the store", async () => {
+  const harness = createHarness();
+  const isAlone: [ready: unknown, stores: number][] = [];
+  const write: Files["write"] = (path, content) => {
+    if (path.endsWith("credentials.json"))
+      isAlone.push([json(String(content))["ready"], storesIn(fileOf(harness, "sandbox.db"))]);
+    REAL.files.write(path, content);
+  };
+  await harness.start(["--port", "0"], { world: { files: { ...REAL.files, write } } });
+  expect(isAlone).toEqual([
+    [false, 0],
+    [undefined, 1],
+  ]);
+});
+
+test("a first start that was killed before it confirmed its store is confirmed by the next one", async () => {
+  const young = createHarness();
+  const { ready } = await young.start(["--port", "0"]);
+  const after = killed(young);
+  const credentials = readCredentials(after);
+  writeFileSync(fileOf(after, "credentials.json"), JSON.stringify({ ready: false, ...credentials }), {
+    mode: 0o600,
+  });
+  expect((await after.start(["--port", "0"])).ready.api_key).toBe(ready.api_key);
+  expect(readCredentials(after)).toEqual(credentials);
+});
+
+function readCredentials(harness: Harness): Record<string, unknown> {
+  return json(readFileSync(fileOf(harness, "credentials.json"), "utf8"));
+}
+
+/** How many stores the file of a database holds without its log: none or one. */
+function storesIn(database: string): number {
+  const alone = join(tempFolder(), "alone.db");
+  cpSync(database, alone);
+  return openAndClose(alone) === undefined ? 0 : 1;
+}
+
+/** Makes the database if there is none; returns its first store. */
+function openAndClose(path: string): unknown {
+  const opened = openStore(path, { pid: process.pid, scheduler: REAL });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const first = opened.value.stores.first();
+  opened.value.close();
+  return first;
+}
+
+/** Every file of a state folder but the two that each reader of a database makes beside it. */
+function filesOf(harness: Harness): Readonly<Record<string, string>> {
+  const folder = join(harness.cwd, ".checkout");
+  const names = readdirSync(folder).filter((name) => !/-(wal|shm)$/.test(name));
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "hex")]));
+}

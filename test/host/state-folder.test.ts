@@ -1,0 +1,418 @@
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { makeStateFolder } from "../../src/cli/folder/state-folder.ts";
+import { REAL } from "../support/real.ts";
+import { FIRST_FORMAT, type FileKind } from "../../src/store/connection/database.ts";
+import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import type { PathFacts, Service } from "../../src/world.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const START = ["sandbox", "start", "--json", "--port", "0"];
+const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--json"];
+/** Commands that find their sandbox, their key or their journal in the folder. */
+const READERS = [
+  ["whoami"],
+  ["endpoints", "list"],
+  ["sandbox", "clock", "show"],
+  ["stores", "show"],
+  ["checklist"],
+  ["admin", "log"],
+  ["events", "list"],
+  ["listen"],
+  ["idempotency", "list"],
+]
+  .map((args) => args.concat("--json"))
+  .concat([CREATE]);
+
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+/** A folder beside the one that the harness works in. */
+function beside(harness: Harness, name: string): string {
+  const folder = join(harness.cwd, name);
+  mkdirSync(folder, { mode: 0o700 });
+  return folder;
+}
+
+async function usedFolder(): Promise<{ readonly harness: Harness; readonly folder: string }> {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--port", "0"]);
+  expect((await harness.run(CREATE)).code).toBe(0);
+  await sandbox.stop();
+  return { harness, folder: join(harness.cwd, ".checkout") };
+}
+
+function contentOf(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder)
+      .filter((name) => statSync(join(folder, name)).isFile())
+      .map((name) => [name, readFileSync(join(folder, name), "latin1")]),
+  );
+}
+
+test("no command of a copy believes that the original's sandbox is its own, and its start starts one", async () => {
+  const harness = createHarness();
+  const original = await harness.start(["--port", "0"]);
+  const cwd = beside(harness, "copy");
+  cpSync(join(harness.cwd, ".checkout"), join(cwd, ".checkout"), { recursive: true });
+  const run = readFileSync(join(cwd, ".checkout/run.json"), "utf8");
+  writeFileSync(join(cwd, `.checkout/run.json.after-${original.ready.pid}-x`), run, { mode: 0o600 });
+
+  for (const args of READERS.filter(
+    ([group]) => !["whoami", "idempotency", "orders"].includes(group ?? ""),
+  )) {
+    const { code, stderr } = await harness.run(args, { cwd });
+    expect([args, code, stderr]).toEqual([args, 7, expect.stringContaining('"no_sandbox"')]);
+  }
+  expect((await harness.run(["whoami", "--json"], { cwd })).stdout).not.toContain(original.ready.base_url);
+  expect((await harness.run(CREATE, { cwd })).code).toBe(7);
+
+  const own = await harness.start(["--port", "0"], { cwd });
+  expect(own.ready.base_url).not.toBe(original.ready.base_url);
+  expect(readdirSync(join(cwd, ".checkout")).filter((name) => name.includes(".after-"))).toEqual([]);
+  const shown = json((await harness.run(["whoami", "--json"], { cwd })).stdout);
+  expect(shown).toMatchObject({ base_url: { value: own.ready.base_url } });
+  expect((await harness.run(CREATE, { cwd })).stdout).toContain(own.ready.checkout_origin);
+  expect((await harness.run(START, { cwd })).stderr).toContain('"already_running"');
+  expect((await harness.run(["events", "list", "--json"])).stdout).toContain('"events":[]');
+  await own.stop();
+  expect(existsSync(join(cwd, ".checkout/run.json"))).toBe(false);
+  expect((await harness.run(START)).stderr).toContain('"already_running"');
+});
+
+test("a folder that was moved is still the one that its sandbox serves", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--port", "0"]);
+  const cwd = beside(harness, "moved");
+  renameSync(join(harness.cwd, ".checkout"), join(cwd, ".checkout"));
+  const shown = await harness.run(["whoami", "--json"], { cwd });
+  expect(json(shown.stdout)).toMatchObject({ base_url: { value: sandbox.ready.base_url } });
+  expect((await harness.run(START, { cwd })).stderr).toContain('"already_running"');
+});
+
+test("a run.json that names no folder is believed by no command, and still a lock", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--port", "0"]);
+  const path = join(harness.cwd, ".checkout/run.json");
+  const { folder, ...old } = json(readFileSync(path, "utf8"));
+  expect(folder).toMatch(/^\d+:\d+$/);
+  writeFileSync(path, JSON.stringify(old));
+  expect((await harness.run(["whoami", "--json"])).stdout).not.toContain(sandbox.ready.base_url);
+  expect((await harness.run(["endpoints", "list", "--json"])).stderr).toContain('"no_sandbox"');
+  expect((await harness.run(START)).stderr).toContain('"already_running"');
+});
+
+/** What is done to a used folder, and the path that is named as the reason. */
+const OPENED: readonly (readonly [name: string, act: (folder: string) => void, reason: string])[] = [
+  ["as git and zip leave it", (folder) => openAll(folder, 0o755, 0o644), ""],
+  ["readable folder", (folder) => chmodSync(folder, 0o750), ""],
+  ["writable folder", (folder) => chmodSync(folder, 0o777), ""],
+  ...["sandbox.db", "master.key", "credentials.json", "admin.json", "journal.db"].flatMap((name) => [
+    [`readable ${name}`, (folder: string) => chmodSync(join(folder, name), 0o640), name] as const,
+    [`writable ${name}`, (folder: string) => chmodSync(join(folder, name), 0o602), name] as const,
+  ]),
+  ...(process.getuid?.() === 0
+    ? ([
+        ["another user's folder", (folder: string) => chownSync(folder, 12_345, 0), ""],
+        [
+          "another user's file",
+          (folder: string) => chownSync(join(folder, "admin.json"), 12_345, 0),
+          "admin.json",
+        ],
+      ] as const)
+    : []),
+];
+
+function openAll(folder: string, folderMode: number, fileMode: number): void {
+  chmodSync(folder, folderMode);
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), fileMode);
+}
+
+test.for(OPENED)("a folder that others could have filled is not believed: %s", async ([, act, reason]) => {
+  const { harness, folder } = await usedFolder();
+  act(folder);
+  const before = [contentOf(folder), statSync(folder).mode, statSync(join(folder, "sandbox.db")).mode];
+  for (const args of [START, ...READERS]) {
+    const { code, stderr, stdout } = await harness.run(args);
+    expect([args, code, stdout]).toEqual([args, 1, ""]);
+    expect(json(stderr)).toMatchObject({
+      error: { code: "state_folder_refused", message: expect.stringContaining(`${join(folder, reason)} `) },
+      next: expect.stringContaining("--trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1)"),
+    });
+  }
+  expect([contentOf(folder), statSync(folder).mode, statSync(join(folder, "sandbox.db")).mode]).toEqual(
+    before,
+  );
+  const env = { CHECKOUT_SANDBOX_TRUST_FOLDER: "1" };
+  expect((await harness.run(["whoami", "--json", "--trust-folder"])).code).toBe(0);
+  const sandbox = await harness.start(["--port", "0"], { env });
+  expect((await harness.run(CREATE, { env })).code).toBe(0);
+  await sandbox.stop();
+  // Whoever shares a folder by design has set its modes.
+  expect(statSync(folder).mode).toBe(before[1]);
+});
+
+test("nothing is read, written or changed through a link, trusted or not", async () => {
+  const names = ["sandbox.db", "sandbox.db-wal", "journal.db", "master.key", "admin.json", "run.json"];
+  for (const name of [...names, "credentials.json", ".gitignore", "sandbox.db-shm", "run.json.1.new-x"]) {
+    const { harness, folder } = await usedFolder();
+    const target = join(tempFolder(), "of-somebody-else");
+    writeFileSync(target, "untouched");
+    chmodSync(target, 0o644);
+    rmSync(join(folder, name), { force: true });
+    symlinkSync(target, join(folder, name));
+    for (const args of [START, [...START, "--trust-folder"], ...READERS]) {
+      const { code, stderr } = await harness.run(args);
+      expect([name, args, code]).toEqual([name, args, 1]);
+      expect(stderr).toContain(`${join(folder, name)} is a symbolic link`);
+    }
+    expect([readFileSync(target, "utf8"), statSync(target).mode & 0o777]).toEqual(["untouched", 0o644]);
+  }
+  const { harness, folder } = await usedFolder();
+  const cwd = beside(harness, "linked");
+  symlinkSync(folder, join(cwd, ".checkout"));
+  const { stderr } = await harness.run([...START, "--trust-folder"], { cwd });
+  expect(stderr).toContain(`${join(cwd, ".checkout")} is a symbolic link`);
+});
+
+test("an empty folder of ours is made private; on a file system without modes the refusal names the way", () => {
+  const folder = join(tempFolder(), "empty");
+  mkdirSync(folder);
+  chmodSync(folder, 0o755);
+  const { files } = REAL;
+  expect(makeStateFolder({ files }, folder, {}).ok).toBe(true);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  const look = (path: string): PathFacts | undefined => {
+    const facts = files.look(path);
+    return facts && { ...facts, openTo: "writers" };
+  };
+  const modeless = { files: { ...files, look } };
+  const other = join(tempFolder(), "new");
+  const refused = makeStateFolder(modeless, other, {});
+  expect(refused.ok ? "" : refused.refusal.next).toContain("CHECKOUT_SANDBOX_TRUST_FOLDER=1");
+  expect(makeStateFolder(modeless, other, { trustFolder: true }).ok).toBe(true);
+});
+
+test("what systems and people put beside our files stops nothing; in a folder of others it is named", async () => {
+  const { harness, folder } = await usedFolder();
+  for (const name of [".DS_Store", "note.txt", "._sandbox.db", "Thumbs.db"])
+    writeFileSync(join(folder, name), "x", { mode: 0o644 });
+  mkdirSync(join(folder, "lost+found"));
+  const sandbox = await harness.start(["--port", "0"]);
+  expect((await harness.run(CREATE)).code).toBe(0);
+  await sandbox.stop();
+  expect(existsSync(join(folder, "note.txt"))).toBe(true);
+
+  const volume = beside(harness, "volume");
+  mkdirSync(join(volume, "lost+found"));
+  await (await harness.start(["--port", "0", "--dir", volume])).stop();
+
+  const project = beside(harness, "project");
+  writeFileSync(join(project, "package.json"), "{}");
+  const refused = await harness.run([...START, "--dir", project]);
+  expect(refused.stderr).toContain(join(project, "package.json"));
+  expect(readdirSync(project)).toEqual(["package.json"]);
+});
+
+test("a database or a key that is missing beside the others is said, and never made anew", async () => {
+  const rows = [
+    ["sandbox.db", ["sandbox.db"]],
+    ["sandbox.db", ["sandbox.db", "credentials.json"]],
+    ["sandbox.db", ["sandbox.db", "master.key"]],
+    ["master.key", ["master.key"]],
+    ["master.key", ["master.key", "credentials.json", "admin.json"]],
+  ] as const;
+  for (const [named, removed] of rows) {
+    const { harness, folder } = await usedFolder();
+    for (const name of removed) rmSync(join(folder, name));
+    for (let time = 0; time < 2; time += 1) {
+      const { code, stderr } = await harness.run(START);
+      expect([removed, code]).toEqual([removed, 1]);
+      expect(json(stderr)).toMatchObject({
+        error: {
+          code: "state_file_missing",
+          message: expect.stringContaining(`${join(folder, named)} is missing`),
+        },
+        next: expect.stringContaining("restore it"),
+      });
+    }
+    for (const name of ["sandbox.db", "master.key"])
+      expect([removed, name, existsSync(join(folder, name))]).toEqual([
+        removed,
+        name,
+        !(removed as readonly string[]).includes(name),
+      ]);
+  }
+});
+
+test("the log of another folder is refused by the sandbox and by the client, and nothing is lost", async () => {
+  const { harness, folder } = await usedFolder();
+  const other = createHarness();
+  const running = await other.start(["--port", "0"]);
+  expect((await other.run(CREATE)).code).toBe(0);
+  const rows = [
+    ["sandbox.db", START, "database_foreign_log"],
+    ["journal.db", ["idempotency", "list", "--json"], "journal_foreign_log"],
+  ] as const;
+  for (const [name, args, code] of rows) {
+    const log = join(folder, `${name}-wal`);
+    const before = readFileSync(join(folder, name));
+    // The client's log is gone when its command ends; the sandbox's serves for both, because neither knows it.
+    writeFileSync(log, readFileSync(join(other.cwd, ".checkout/sandbox.db-wal")), { mode: 0o600 });
+    const refused = await harness.run(args);
+    expect([name, refused.code, refused.stdout]).toEqual([name, 1, ""]);
+    expect(json(refused.stderr)).toMatchObject({
+      error: { code, message: expect.stringContaining(`${log} is not the log of`) },
+      next: expect.stringContaining(`move ${log} away`),
+    });
+    expect(readFileSync(join(folder, name)).equals(before)).toBe(true);
+    rmSync(log);
+  }
+  await running.stop();
+  await harness.start(["--port", "0"]);
+  expect((await harness.run(["events", "list", "--json"])).stdout).toContain('\\"o-1\\"');
+  expect((await harness.run(["idempotency", "list"])).stdout).toContain("o-1");
+});
+
+test("a state of a newer version is called that, by the sandbox and by the client", async () => {
+  const { harness, folder } = await usedFolder();
+  for (const name of ["sandbox.db", "journal.db"]) {
+    const database = new Database(join(folder, name));
+    database.pragma("user_version = 99");
+    database.close();
+  }
+  for (const [args, code] of [
+    [START, "database_newer"],
+    [["idempotency", "list", "--json"], "journal_newer"],
+  ] as const) {
+    const { stderr } = await harness.run(args);
+    expect(json(stderr)).toMatchObject({
+      error: { code, message: expect.stringContaining("written by a newer version of checkout") },
+    });
+  }
+});
+
+/** A state with an endpoint that has taken one event, and what its receiver got. */
+async function delivering(): Promise<{
+  readonly harness: Harness;
+  readonly folder: string;
+  readonly received: string[];
+}> {
+  const harness = createHarness();
+  const received: string[] = [];
+  const receiver: Service = {
+    answer: async ({ body }) => {
+      received.push(Buffer.from(body).toString("utf8"));
+      return { status: 200, headers: {}, body: "" };
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  };
+  harness.occupy(3000, receiver);
+  const sandbox = await harness.start(["--port", "0"]);
+  await harness.run(["endpoints", "add", "http://127.0.0.1:3000/hooks"]);
+  await harness.run(CREATE);
+  await pass(harness);
+  expect(received.length).toBe(1);
+  await sandbox.stop();
+  return { harness, folder: join(harness.cwd, ".checkout"), received };
+}
+
+async function pass({ clock }: Harness): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await clock.sleep(100);
+}
+
+test("a state that was copied or moved delivers nothing, and says so, until it is adopted", async () => {
+  for (const take of ["copied", "moved"] as const) {
+    for (const adoption of [{ args: ["--adopt"] }, { env: { CHECKOUT_SANDBOX_ADOPT: "1" } }]) {
+      const { harness, folder, received } = await delivering();
+      const cwd = beside(harness, take);
+      if (take === "copied") cpSync(folder, join(cwd, ".checkout"), { recursive: true });
+      else renameSync(folder, join(cwd, ".checkout"));
+      const held = await harness.launch(START, { cwd });
+      const { stderr } = held.text();
+      expect(stderr).toContain("no events are delivered");
+      expect(stderr).toContain(folder);
+      expect(stderr).toContain("checkout sandbox start --adopt");
+      await harness.run(
+        CREATE.map((word) => (word === "o-1" ? "o-2" : word)),
+        { cwd },
+      );
+      await harness.run(["sandbox", "clock", "advance", "1h"], { cwd });
+      await pass(harness);
+      expect(received.length).toBe(1);
+      const listed = await harness.run(["endpoints", "list"], { cwd });
+      expect(listed.stdout).toContain("nothing is delivered");
+      const drill = await harness.run(["checklist", "run", "webhooks"], { cwd });
+      expect(drill.stderr).toContain("checkout sandbox start --adopt");
+      const view = ["--order-view", "http://localhost:3000/{order_id}", "--paid-when", "never"];
+      const duplicates = await harness.run(["checklist", "run", "duplicates", ...view], { cwd });
+      expect(duplicates.stderr).toContain("checkout sandbox start --adopt");
+      expect(received.length).toBe(1);
+      await held.stop();
+
+      const adopted = await harness.start(["--port", "0", ...(adoption.args ?? [])], { cwd, ...adoption });
+      await pass(harness);
+      expect(received.filter((body) => body.includes('"o-2"')).length).toBeGreaterThan(0);
+      expect((await harness.run(["endpoints", "list"], { cwd })).stdout).not.toContain(
+        "nothing is delivered",
+      );
+      expect((await adopted.stop()).stderr).not.toContain("no events are delivered");
+      const later = await harness.start(["--port", "0"], { cwd });
+      expect((await later.stop()).stderr).not.toContain("no events are delivered");
+    }
+  }
+});
+
+/** Puts a file of the first format in the place of a newer one, with its rows; columns that came later are left out. */
+function makeOld(path: string, kind: FileKind): void {
+  const old = new Database(`${path}.old`);
+  old.pragma(`application_id = ${kind.applicationId}`);
+  old.exec(kind.migrations[0] ?? "");
+  old.pragma(`user_version = ${FIRST_FORMAT}`);
+  old.pragma("foreign_keys = OFF");
+  old.prepare("ATTACH ? AS newer").run(path);
+  const tables = old.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
+  for (const table of tables) {
+    const columnsOf = (database: string): string[] =>
+      (old.pragma(`${database}.table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+    const [columns, newer] = [columnsOf("main"), columnsOf("newer")];
+    // A table that was made anew has other columns; nothing of it is needed.
+    if (columns.some((name) => !newer.includes(name))) continue;
+    const copied = columns.join();
+    old.exec(`INSERT INTO main.${table} (${copied}) SELECT ${copied} FROM newer.${table}`);
+  }
+  old.close();
+  for (const end of ["", "-wal", "-shm"]) rmSync(path + end, { force: true });
+  renameSync(`${path}.old`, path);
+}
+
+test("a folder of the version before opens silently, delivers, and gets its record", async () => {
+  const { harness, folder, received } = await delivering();
+  makeOld(join(folder, "sandbox.db"), SANDBOX_FILE);
+  makeOld(join(folder, "journal.db"), JOURNAL_FILE);
+  const first = await harness.start(["--port", "0", "--quiet"]);
+  await harness.run(CREATE.map((word) => (word === "o-1" ? "o-2" : word)));
+  await pass(harness);
+  expect(received.length).toBe(2);
+  expect((await first.stop()).stderr).toBe("");
+  const cwd = beside(harness, "copy");
+  cpSync(folder, join(cwd, ".checkout"), { recursive: true });
+  const copy = await harness.start(["--port", "0", "--quiet"], { cwd });
+  expect((await copy.stop()).stderr).toContain(folder);
+});

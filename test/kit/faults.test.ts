@@ -1,0 +1,146 @@
+import { expect, onTestFinished, test } from "vitest";
+import { startSandbox, type Fault, type Store } from "../../src/testing/testing.ts";
+
+const ORDER = {
+  order_id: "order-1",
+  amount_minor: 1999,
+  currency: "EUR",
+  payment_method: "alipay_plus",
+} as const;
+
+async function newStore(): Promise<Store> {
+  const sandbox = await startSandbox({ seed: "s" });
+  onTestFinished(() => sandbox.close());
+  return sandbox.createStore();
+}
+
+test("a lost answer leaves one order, which the same key finds", async () => {
+  const store = await newStore();
+  const { id } = await store.faults.add({
+    action: "lose_answer",
+    match: { method: "POST", path: "/v1/orders" },
+  });
+  expect(await store.faults.list()).toMatchObject([{ id, action: "lose_answer", applied: 0 }]);
+  const key = { idempotencyKey: "order-key-1" };
+  await expect(store.orders.create(ORDER, key)).rejects.toMatchObject({ status: 0, code: "connection_lost" });
+  const order = await store.orders.create(ORDER, key);
+  expect((await store.events.list()).map(({ type }) => type)).toEqual(["order.created"]);
+  expect(await store.orders.get(order.id)).toEqual(order);
+});
+
+test("an answer that is none of the service's is told as it came, under the id that the log has", async () => {
+  const store = await newStore();
+  for (const [fault, status] of [
+    [{ action: "empty" }, 201],
+    [{ action: "status", status: 502 }, 502],
+  ] as const) {
+    await store.faults.add(fault);
+    const failed = await store.orders
+      .create({ ...ORDER, order_id: `order-${status}` })
+      .catch((error: unknown) => error);
+    const logged = await store.requests.waitFor({ orderId: `order-${status}` });
+    expect(failed).toMatchObject({ code: "bad_answer", status, requestId: logged.requestId });
+  }
+});
+
+test("faults are removed and cleared, and are one store's", async () => {
+  const store = await newStore();
+  const { id } = await store.faults.add({
+    action: "status",
+    status: 503,
+    times: 9,
+    until: "2026-01-02T00:00:00Z",
+  });
+  await expect(store.orders.create(ORDER)).rejects.toMatchObject({ status: 503 });
+  await store.faults.remove(id);
+  await store.orders.create(ORDER);
+  await store.faults.add({ profile: "slow" });
+  await store.faults.clear();
+  expect(await store.faults.list()).toEqual([]);
+  const foreign = store.faults.add({ action: "reset", match: { storeId: "another" } });
+  await expect(foreign).rejects.toThrow("these are the faults of store");
+});
+
+test("a receiver gets a forged delivery, and does not verify it", async () => {
+  const store = await newStore();
+  const receiver = await store.receiver();
+  await store.faults.add({ action: "bad_signature", match: { eventType: "order.created" } });
+  await store.orders.create(ORDER);
+  const forged = await receiver.waitFor({ verified: false });
+  expect([forged.problem, forged.event]).toEqual(["signature_mismatch", null]);
+});
+
+test("a fault is shown whole, with the seed that decides, and in the log of what it hit", async () => {
+  const store = await newStore();
+  const hits: (readonly boolean[])[] = [];
+  for (const seed of ["one", "one", "two"]) {
+    const match = { path: "/v1/orders", probability: 0.5 };
+    const { id } = await store.faults.add({ action: "status", status: 503, match, times: 100, seed });
+    for (let count = 0; count < 20; count += 1) await store.orders.create(ORDER).catch(() => undefined);
+    const [fault] = await store.faults.list();
+    const logged = (await store.requests.list()).slice(-20);
+    hits.push(logged.map(({ fault: met }) => met?.id === id && met.action === "status"));
+    const applied = logged.filter(({ status }) => status === 503).length;
+    expect(fault).toEqual({
+      id,
+      action: "status",
+      match: {
+        ...match,
+        method: null,
+        eventType: null,
+        eventId: null,
+        endpointId: null,
+        orderId: null,
+        nth: 1,
+      },
+      status: 503,
+      latencyMs: null,
+      retryAfterS: null,
+      times: 100,
+      until: null,
+      seed,
+      matched: 20,
+      applied,
+      createdAt: new Date("2026-01-01T00:00:00Z"),
+    });
+    expect(hits.at(-1)?.filter(Boolean).length).toBe(applied);
+    await store.faults.clear();
+  }
+  expect(hits[1]).toEqual(hits[0]);
+  expect(hits[2]).not.toEqual(hits[0]);
+  await store.faults.add({ profile: "webhook-storm", seed: "one" });
+  expect(new Set((await store.faults.list()).map(({ seed }) => seed))).toEqual(new Set(["one"]));
+});
+
+test("a refusal names the fields of the kit", async () => {
+  const store = await newStore();
+  const rows: readonly (readonly [object, string])[] = [
+    [{ action: "latency", latencyMs: -1 }, "latencyMs: Too small"],
+    [{ action: "latency", latencyMs: 600_000 }, "latencyMs: expected at most"],
+    [{ action: "status", retryAfterS: 5 }, "retryAfterS: is for rate_limit; got it with status"],
+    [{ action: "status", match: { eventType: "order.paid" } }, "match.eventType: status is for requests"],
+    [{ action: "drop", match: { path: "*" } }, "matched by eventType, eventId, endpointId, orderId, nth"],
+    [{ action: "drop", match: { eventId: "x" } }, "match.eventId: Invalid UUID"],
+    [{ action: "drop", match: { order_id: "x" } }, 'match: Unrecognized key: "order_id"'],
+    [{ action: "drop", match: { eventType: "order_id" } }, 'got "order_id"'],
+  ];
+  for (const [fault, message] of rows)
+    await expect(store.faults.add(fault as Fault)).rejects.toThrow(message);
+  for (const option of ["in_order", "inorder"])
+    await expect(store.endpoints.add("http://127.0.0.1:9/", { [option]: true })).rejects.toThrow(
+      `Unrecognized key: "${option}"`,
+    );
+});
+
+test("an endpoint takes its events in order where that is asked for", async () => {
+  const store = await newStore();
+  await store.endpoints.add("http://127.0.0.1:9/", { inOrder: true });
+  await store.endpoints.add("http://127.0.0.1:9/b");
+  expect((await store.endpoints.list()).map(({ inOrder }) => inOrder)).toEqual([true, false]);
+});
+
+test("a request tells the decisions that its answer relied on", async () => {
+  const store = await newStore();
+  await store.orders.create({ order_id: "order-1", price_id: "price_coffee" });
+  expect(await store.requests.list()).toMatchObject([{ fault: null, decisions: [7] }]);
+});

@@ -1,0 +1,130 @@
+import { expect, onTestFinished, test } from "vitest";
+import { startSandbox, type CheckoutConfig, type Sandbox, type Store } from "../../src/testing/testing.ts";
+
+const ORDER = {
+  order_id: "order-1",
+  amount_minor: 1999,
+  currency: "EUR",
+  payment_method: "alipay_plus",
+} as const;
+
+async function start(): Promise<Sandbox> {
+  const sandbox = await startSandbox({ seed: "s" });
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+test("a store comes back to its snapshot, and other stores stay as they are", async () => {
+  const sandbox = await start();
+  const [store, other] = [await sandbox.createStore(), await sandbox.createStore()];
+  const receiver = await store.receiver();
+  const order = await store.orders.create(ORDER);
+  await store.deliveries.waitFor("order.created");
+  const snapshot = await store.snapshot();
+  const kept = await other.orders.create(ORDER);
+  for (let round = 0; round < 3; round += 1) {
+    await store.pay(order.id);
+    await store.clock.advance("1m");
+    expect(receiver.received.length).toBeGreaterThan(0);
+    const before = sandbox.instanceId;
+    await store.restore(snapshot);
+    expect([await store.orders.get(order.id), receiver.received.length]).toEqual([order, 0]);
+    expect(await store.clock.now()).toEqual(new Date("2026-01-01T00:00:00Z"));
+    expect(sandbox.instanceId).not.toBe(before);
+    // Its ids are not those of a round before.
+    await store.orders.create({ ...ORDER, order_id: "order-2" });
+  }
+  expect(await other.orders.get(kept.id)).toEqual(kept);
+  await expect(other.restore(snapshot)).rejects.toMatchObject({
+    name: "CheckoutError",
+    code: "state_conflict",
+  });
+  await expect(store.restore(new Uint8Array(9))).rejects.toMatchObject({
+    status: 400,
+    code: "invalid_parameter",
+  });
+});
+
+test("a whole sandbox comes back, also in another one of the same seed, and goes on there", async () => {
+  const [sandbox, another] = [await start(), await start()];
+  const store = await sandbox.createStore({ name: "Kept" });
+  const order = await store.orders.create(ORDER);
+  const snapshot = await sandbox.snapshot();
+  expect(sandbox.instanceId).not.toBe(another.instanceId);
+  const late = await sandbox.createStore();
+  await sandbox.restore(snapshot);
+  expect(await store.orders.get(order.id)).toEqual(order);
+  await expect(late.events.list()).rejects.toMatchObject({ status: 404 });
+  // Of the same seed, so it has the same id and key.
+  const same = await another.createStore({ name: "Kept" });
+  await another.restore(snapshot);
+  expect(await same.orders.get(order.id)).toEqual(order);
+  expect(await same.orders.create({ ...ORDER, order_id: "order-2" })).toMatchObject({ status: "created" });
+});
+
+test("after a restore of another sandbox's snapshot its stores have handles that work, old ones and new ones", async () => {
+  const own = { id: "01890000-0000-7000-8000-000000000001", name: "Coffee" };
+  const begin = async (config: CheckoutConfig): Promise<Sandbox> => {
+    const sandbox = await startSandbox({ port: null, config });
+    onTestFinished(() => sandbox.close());
+    return sandbox;
+  };
+  const works = async (sandbox: Sandbox, store: Store): Promise<void> => {
+    const receiver = await store.receiver();
+    const { id } = await store.orders.create({ ...ORDER, order_id: "after" });
+    expect(await receiver.waitFor("order.created")).toMatchObject({
+      verified: true,
+      event: { store_id: store.id },
+    });
+    await receiver.close();
+    const added = await store.endpoints.add("http://127.0.0.1:9/");
+    expect(added.signingSecret).toBe(store.signingSecret);
+    await store.endpoints.remove(added.id);
+    const answer = await sandbox.fetch(`${sandbox.baseUrl}/checkout-sessions/${id}`, {
+      headers: { Authorization: `Bearer ${store.env["CHECKOUT_API_KEY"]}` },
+    });
+    expect([answer.status, store.env["CHECKOUT_SIGNING_SECRET"]]).toEqual([200, store.signingSecret]);
+  };
+  const source = await begin({ stores: [own] });
+  await source.store.orders.create(ORDER);
+  const second = await source.createStore({ name: "Second" });
+  const [one, all] = [await source.store.snapshot(), await source.snapshot()];
+  for (const config of [{ stores: [own] }, {}]) {
+    const sandbox = await begin(config);
+    const { store } = sandbox;
+    if (store.id === own.id) {
+      await store.restore(one);
+      expect([store.signingSecret, (await store.events.list()).length]).toEqual([
+        source.store.signingSecret,
+        1,
+      ]);
+      await works(sandbox, store);
+    }
+    for (const round of [0, 1]) {
+      const restored = await sandbox.restore(all);
+      expect([round, restored.map(({ name }) => name)]).toEqual([round, ["Coffee", "Second"]]);
+      expect(restored.map(({ id }) => id)).toEqual([own.id, second.id]);
+      expect(restored[0]).toBe(sandbox.store);
+      for (const handle of restored) await works(sandbox, handle);
+      await sandbox.reset();
+    }
+    // The first one is emptied at its end, whichever it is by then.
+    await sandbox.store[Symbol.asyncDispose]();
+    expect(await sandbox.store.events.list()).toEqual([]);
+    if (store.id === own.id) await works(sandbox, store);
+    else await expect(store.events.list()).rejects.toMatchObject({ status: 404 });
+  }
+});
+
+test("a restore in the same sandbox leaves the keys of its stores alone", async () => {
+  const sandbox = await startSandbox({ port: null });
+  onTestFinished(() => sandbox.close());
+  const store = await sandbox.createStore();
+  const [{ apiKey, signingSecret }, one, all] = [store, await store.snapshot(), await sandbox.snapshot()];
+  for (const restore of [() => store.restore(one), () => sandbox.restore(all)]) {
+    await store.delete();
+    await restore();
+    expect([store.apiKey, store.signingSecret]).toEqual([apiKey, signingSecret]);
+    await store.orders.create(ORDER);
+  }
+});

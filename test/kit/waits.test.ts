@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { createLog } from "../../src/testing/store/log.ts";
+
+/** A log whose writes and readings are counted. */
+function countedLog() {
+  const items: string[] = [];
+  const hearers = new Set<() => void>();
+  let reads = 0;
+  /** Runs between what a read finds and its answer. */
+  let meanwhile = (): void => undefined;
+  const log = createLog<string>({
+    world: {
+      sleep: (milliseconds, signal) =>
+        milliseconds === 0
+          ? Promise.resolve()
+          : new Promise((resolve) => {
+              signal?.addEventListener("abort", () => resolve());
+            }),
+    },
+    noun: "item",
+    open: () => {
+      let from = 0;
+      return async () => {
+        reads += 1;
+        const found = items.slice(from);
+        from = items.length;
+        const during = meanwhile;
+        meanwhile = () => undefined;
+        during();
+        return found;
+      };
+    },
+    follow: (hear) => {
+      hearers.add(hear);
+      return () => void hearers.delete(hear);
+    },
+    isClosed: () => false,
+    names: (item) => [item],
+    line: (item) => item,
+  });
+  const write = (item: string): void => {
+    items.push(item);
+    hearers.forEach((hear) => hear());
+  };
+  return {
+    log,
+    write,
+    reads: () => reads,
+    hearers,
+    duringNextRead: (run: () => void) => void (meanwhile = run),
+  };
+}
+
+test("a write is read once for all who wait, and by nobody when all have what they wanted", async () => {
+  const { log, write, reads, hearers } = countedLog();
+  write("before");
+  const waits = Array.from({ length: 100 }, (_, at) => log.waitFor(`item-${at % 10}`));
+  const earlier = await Promise.all([log.waitFor("before"), log.waitFor("before", { timeoutMs: 0 })]);
+  expect(earlier).toEqual(["before", "before"]);
+  const begun = reads();
+  expect(begun).toBe(102);
+  for (let at = 0; at < 10; at += 1) {
+    write(`item-${at}`);
+    await waits[at];
+  }
+  expect(new Set(await Promise.all(waits)).size).toBe(10);
+  expect(reads() - begun).toBe(10);
+  expect(hearers.size).toBe(0);
+  write("after");
+  expect(reads() - begun).toBe(10);
+  await expect(log.waitFor("item-11", { timeoutMs: 0 })).rejects.toThrow(
+    'no item "item-11" within 0 ms; 12 came:\n  before\n',
+  );
+});
+
+test("what is written while a log is read is not missed", async () => {
+  const { log, write, duringNextRead } = countedLog();
+  duringNextRead(() => write("first"));
+  const wait = log.waitFor("first");
+  expect(await wait).toBe("first");
+  const [found, other] = [log.waitFor("third"), log.waitFor("second")];
+  duringNextRead(() => write("third"));
+  write("second");
+  expect(await Promise.all([found, other])).toEqual(["third", "second"]);
+});
+
+test("who does not know what to look for fails alone", async () => {
+  const { log, write } = countedLog();
+  const waits = Promise.allSettled([
+    log.waitFor(() => {
+      throw new Error("a mistake");
+    }),
+    log.waitFor("item"),
+  ]);
+  write("item");
+  expect(await waits).toMatchObject([
+    { status: "rejected", reason: { message: "a mistake" } },
+    { value: "item" },
+  ]);
+});

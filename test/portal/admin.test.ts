@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import { createHarness } from "../support/harness.ts";
+import { signedIn, textOf } from "../support/portal.ts";
+import { askPortal, load, postForm, signIn } from "../support/portal-sign-in.ts";
+
+type Fields = Readonly<Record<string, string>>;
+
+/** A sandbox with its merchant and its administrator, each signed in with a browser. */
+async function openAdmin() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const merchant = await signedIn(harness, sandbox);
+  const { cookie: Cookie, formToken: token } = await signIn(harness, sandbox, "administrator");
+  const get = async (path: string) => {
+    const { status, body } = await load(sandbox, path, { Cookie });
+    return { status, html: String(body), text: textOf(String(body)) };
+  };
+  const post = async (path: string, fields: Fields) => {
+    const { status, headers } = await postForm(sandbox, path, { ...fields, token }, { Cookie });
+    return { status, location: headers["Location"] };
+  };
+  const home = `/portal/admin/${sandbox.ready.store_id}`;
+  const admin = {
+    home,
+    get,
+    post,
+    /** Acts, and loads the page that follows. */
+    act: async (fields: Fields) => {
+      const { location, status } = await post(`${home}/acts`, fields);
+      expect([fields, status, location]).toEqual([fields, 303, home]);
+      return get(home);
+    },
+  };
+  return { harness, sandbox, merchant, admin };
+}
+
+test("what waits for the administrator comes first, and is answered: request, credential, gate", async () => {
+  const { harness, merchant, admin } = await openAdmin();
+  await harness.run(["stores", "create", "--name", "Tea Shop"]);
+  expect((await admin.post(`${admin.home}/acts`, { action: "open_gate" })).status).toBe(409);
+  const other = await admin.get("/portal/admin");
+  expect(other.text).not.toContain("waits for you");
+  await merchant.post(`${merchant.home}/launch/production`, { note: "launch on 1 December" });
+  expect((await admin.get("/portal/admin")).text).toMatch(/Sandbox Store .* waits for you .*Tea Shop/);
+  expect((await admin.get(admin.home)).text).toContain("launch on 1 December");
+  const approved = await admin.act({ action: "approve_credential", note: "as agreed" });
+  expect(approved.text).toContain("Revoke the approval");
+  const opened = await admin.act({ action: "open_gate", note: "" });
+  expect(opened.text).toMatch(/Gate open/);
+  expect((await merchant.get(`${merchant.home}/launch`)).text).toContain("The gate is open");
+  const closed = await admin.act({ action: "revoke_credential" });
+  expect(closed.text).toMatch(/Credential not approved Gate closed/);
+  const { stdout } = await harness.run(["admin", "log", "--json"]);
+  const { acts } = JSON.parse(stdout) as { acts: { actor: string; action: string; note: string | null }[] };
+  expect(acts.map(({ actor, action, note }) => [actor, action, note])).toEqual([
+    ["merchant", "request_production", "launch on 1 December"],
+    ["administrator", "approve_credential", "as agreed"],
+    ["administrator", "open_gate", null],
+    ["administrator", "revoke_credential", null],
+  ]);
+});
+
+test("the administrator switches capabilities and activity, and approves prices", async () => {
+  const { harness, admin, merchant } = await openAdmin();
+  const terms = ["--amount-minor", "700", "--currency", "EUR", "--payment-method", "alipay_plus"];
+  await harness.run(["prices", "add", "oolong", ...terms, "--unapproved"]);
+  expect((await admin.get("/portal/admin")).text).toMatch(/closed 1$|closed 1 /);
+  await admin.act({ action: "approve_price", subject: "oolong" });
+  expect((await merchant.get(`${merchant.home}/catalog`)).text).toMatch(
+    /oolong €7\.00 700 alipay_plus approved/,
+  );
+  const subject = 'value="oolong"';
+  expect((await admin.get(admin.home)).html).toContain(subject);
+  await harness.run(["prices", "retire", "oolong"]);
+  // Nobody can name it any more: nothing is left to approve or to revoke.
+  expect((await admin.get(admin.home)).html).not.toContain(subject);
+  await admin.act({ action: "revoke_price", subject: "oolong" });
+  await admin.act({ action: "disable_capability", subject: "wechat_pay" });
+  await admin.act({ action: "enable_capability", subject: "gbp" });
+  const settings = await merchant.get(`${merchant.home}/settings`);
+  expect(settings.text).toMatch(/wechat_pay inactive/);
+  expect(settings.text).toContain("GBP");
+  await admin.act({ action: "deactivate", note: "closed for a day" });
+  expect(settings.text).toContain("State active");
+  expect((await merchant.get(`${merchant.home}/settings`)).text).toContain("State inactive");
+  const { text } = await admin.act({ action: "activate" });
+  expect(text).toMatch(/administrator activate .*administrator deactivate closed for a day/);
+  for (const [fields, status] of [
+    [{ action: "activate" }, 409],
+    [{ action: "request_production" }, 400],
+    [{ action: "enable_capability", subject: "doubloons" }, 404],
+    [{ action: "enable_capability" }, 400],
+    [{ action: "approve_price", subject: "nothing" }, 404],
+  ] as const)
+    expect([fields, (await admin.post(`${admin.home}/acts`, fields)).status]).toEqual([fields, status]);
+});
+
+test("each weighty act asks once, and says what it does", async () => {
+  const { admin } = await openAdmin();
+  const { html } = await admin.get(admin.home);
+  for (const question of [
+    "the production gate of this store is open",
+    "The store takes no new orders until it is activated again.",
+    "No new order can be paid with it until it is enabled again.",
+    "No new order can name this price until it is approved again.",
+  ])
+    expect(html).toMatch(new RegExp(`<details class="asked">(?:(?!</details>)[\\s\\S])*${question}`));
+});
+
+test("a merchant reaches no page and no act of the administrator, and the other way round", async () => {
+  const { sandbox, merchant, admin, harness } = await openAdmin();
+  // Nobody can guess the address of the administrator's pages: a merchant's page leads to their sign-in.
+  expect((await merchant.get(`${merchant.home}/start`)).html).toContain('<a href="/portal/admin">');
+  for (const path of ["/portal/admin", admin.home]) {
+    const { status, text } = await merchant.get(path);
+    expect([path, status >= 400 && status < 500]).toEqual([path, true]);
+    expect(text).not.toContain("Audit log");
+  }
+  const acted = await merchant.post(`${admin.home}/acts`, { action: "approve_credential" });
+  expect(acted.status).toBeGreaterThanOrEqual(400);
+  for (const path of ["/start", "/keys", "/launch"])
+    expect((await admin.get(`${merchant.home}${path}`)).status).toBeGreaterThanOrEqual(400);
+  const key = await admin.post(`${merchant.home}/keys`, {});
+  expect([key.status >= 400, key.location]).toEqual([true, undefined]);
+  const { stdout } = await harness.run(["admin", "log", "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({ acts: [] });
+  expect((await askPortal(sandbox, { path: "/portal/admin", headers: { Host: merchant.host } })).status).toBe(
+    401,
+  );
+});
+
+test("no page of the administrator holds a secret, and a note becomes no markup", async () => {
+  const { harness, sandbox, admin } = await openAdmin();
+  const { admin_token: token } = JSON.parse(harness.readState("admin.json")) as { admin_token: string };
+  const page = await admin.act({
+    action: "deactivate",
+    note: "<script>alert(1)</script> svc_test_" + "0".repeat(33),
+  });
+  expect(page.html).not.toContain("<script>alert");
+  expect(page.html).not.toContain("0".repeat(33));
+  for (const path of ["/portal/admin", admin.home])
+    for (const secret of [sandbox.ready.api_key ?? "", sandbox.ready.signing_secret, token])
+      expect((await admin.get(path)).html).not.toContain(secret);
+});

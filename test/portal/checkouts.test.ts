@@ -1,0 +1,481 @@
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { askPortal } from "../support/portal-sign-in.ts";
+import { signedIn, textOf, type Page } from "../support/portal.ts";
+
+type Entry = { readonly text: string; readonly of: string | null; readonly at: string };
+
+const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+const NO_JAVASCRIPT = { Authorization: "", "Sec-Fetch-Site": "same-origin" };
+
+/** A sandbox with a merchant's receiver, and a browser that is signed in to its portal. */
+async function openShop(harness: Harness = createHarness()) {
+  const sandbox = await harness.start();
+  const portal = await signedIn(harness, sandbox);
+  const answer = { status: 204, body: "" };
+  harness.occupy(3000, {
+    answer: () => Promise.resolve({ headers: {}, ...answer }),
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  const create = async (body: object, key = "the-first-key", path = "/v1/orders"): Promise<string> => {
+    const created = await sandbox.request({
+      path,
+      headers: { "Idempotency-Key": key },
+      body: JSON.stringify(body),
+    });
+    const { data } = JSON.parse(String(created.body)) as { readonly data?: { readonly id: string } };
+    return data?.id ?? "";
+  };
+  const show = (id: string): Promise<Page> => portal.get(`${portal.home}/checkouts/${id}`);
+  const explain = async (
+    id: string,
+  ): Promise<{ summary: string; entries: readonly Entry[]; next: string[] }> => {
+    const { stdout } = await harness.run(["explain", id, "--json"]);
+    return JSON.parse(stdout) as { summary: string; entries: readonly Entry[]; next: string[] };
+  };
+  return { harness, sandbox, portal, answer, create, show, explain };
+}
+
+/** The lines of the story on a page: time, words, and whether they stand further in. */
+function linesOf({ html }: Page): readonly { at: string; text: string; isUnder: boolean }[] {
+  const lines = html.matchAll(
+    /<a class="at"[^>]*>\s*<time datetime="([^"]+)".*?(?:<div class="line">(.*?)<\/div>|<summary>(.*?)<\/summary>)/gs,
+  );
+  return [...lines].map((found) => ({
+    at: found[1] ?? "",
+    text: textOf(found[2] ?? found[3] ?? ""),
+    isUnder:
+      html.slice(0, found.index).split('<ol class="under">').length >
+      html.slice(0, found.index).split("</ol>").length,
+  }));
+}
+
+/** Says what the payment page's script says. */
+async function tellView(sandbox: RunningSandbox, id: string, kind: string): Promise<void> {
+  const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
+  const [, to = "", token = ""] = /<page-views hidden to="([^"]+)" token="([^"]+)"/.exec(html) ?? [];
+  const { status } = await sandbox.request({
+    path: to,
+    headers: { ...NO_JAVASCRIPT, "Content-Type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams({ kind, token }).toString(),
+  });
+  expect(status).toBe(204);
+}
+
+test("the page of each checkout of an order leads to the others", async () => {
+  const { harness, portal, create, show } = await openShop();
+  const first = await create(TERMS);
+  expect((await show(first)).text).not.toContain("of this order");
+  await harness.run(["sandbox", "pay", first, "--outcome", "expired"]);
+  const second = await create(TERMS, "the-second-key");
+  for (const id of [first, second]) {
+    const [, address = ""] =
+      /<a href="([^"]+)"\s*>All 2 checkouts of this order</.exec((await show(id)).html) ?? [];
+    const { html } = await portal.get(address.replaceAll("&amp;", "&"));
+    expect([html.includes(`checkouts/${first}`), html.includes(`checkouts/${second}`)]).toEqual([true, true]);
+  }
+});
+
+test("a checkout's page tells its whole story, line for line as checkout explain does", async () => {
+  const { harness, sandbox, answer, create, show, explain } = await openShop();
+  await harness.run(["return-origins", "add", "https://shop.example", "--path", "/thanks"]);
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  await create({ ...TERMS, currency: "eur" });
+  await harness.clock.sleep(1000);
+  const id = await create(TERMS);
+  await harness.clock.sleep(8000);
+  await tellView(sandbox, id, "opened");
+  await harness.clock.sleep(12_000);
+  Object.assign(answer, { status: 500, body: "TypeError: x is undefined\n  at shop.js" });
+  await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"]);
+  await harness.clock.sleep(1000);
+  Object.assign(answer, { status: 204, body: "" });
+  await harness.clock.sleep(30_000);
+  await tellView(sandbox, id, "returned");
+  await harness.clock.sleep(8000);
+  await create({ ...TERMS, amount_minor: 2999 });
+
+  const page = await show(id);
+  expect(page.status).toBe(200);
+  const told = await explain(id);
+  // The line that the page offers tells no more and no less.
+  expect((await explain("order-1001")).entries).toEqual(told.entries);
+  expect(linesOf(page)).toEqual(told.entries.map(({ at, text, of }) => ({ at, text, isUnder: of !== null })));
+  expect(
+    linesOf(page).map(({ text, isUnder }) => `${isUnder ? "  " : ""}${text.replaceAll(/ in \d+ ms/g, "")}`),
+  ).toEqual([
+    "POST /v1/orders: 400 invalid_parameter, key the-first-key",
+    "POST /v1/orders: 201, key the-first-key",
+    "order.created",
+    "  delivery to http://localhost:3000/hooks, try 1: 204",
+    "payment page opened",
+    "payment attempt 1 started",
+    "order.pending",
+    expect.stringMatching(
+      /^ {2}delivery to http:\/\/localhost:3000\/hooks, try 1: 500, "TypeError: x is undefined at shop.js" \(the receiver failed/,
+    ),
+    expect.stringMatching(/^ {2}try 2, \d+ s later: 204$/),
+    "payment attempt 1 succeeded",
+    "order.succeeded",
+    "  delivery to http://localhost:3000/hooks, try 1: 204",
+    "browser returned to https://shop.example/thanks (proves nothing)",
+    "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 2999",
+  ]);
+  expect(page.text).toContain(told.summary);
+  for (const part of ["€19.99 Alipay+", "paid", id, "checkout explain order-1001", "Open payment page"])
+    expect(page.text).toContain(part);
+});
+
+/** The labels of the buttons that can be pressed, and of those that cannot. */
+function buttonsOf({ html }: Page): { can: string[]; cannot: string[] } {
+  const section = /<section class="acts">.*?<\/section>/s.exec(html)?.[0] ?? "";
+  const labels = (which: RegExp): string[] =>
+    [...section.matchAll(which)].map(([, label = ""]) => textOf(label));
+  return {
+    can: labels(/<button type="submit"[^>]*>(.*?)<\/button>/gs),
+    cannot: labels(/<button\s+type="button"\s+disabled[^>]*>(.*?)<\/button>/gs),
+  };
+}
+
+const OUTCOMES = ["Pay", "Decline", "Fail", "Cancel", "Expire now"];
+
+test("each act does what it says, and the states that do not allow it say so in words", async () => {
+  const { portal, create, show } = await openShop();
+  const rows = [
+    ["succeeded", "It is paid, and that is final.", "not for one that was paid in time"],
+    ["failed", "It has failed, and that is final.", "no payment was under way when it ended"],
+    ["cancelled", "It was cancelled, and that is final.", "no payment was under way when it ended"],
+    ["expired", "It has expired, and that is final.", "no payment was under way when it ended"],
+  ] as const;
+  for (const [outcome, words, late] of rows) {
+    const id = await create({ ...TERMS, order_id: `order-${outcome}` }, `key-of-${outcome}`);
+    const before = await show(id);
+    expect(buttonsOf(before)).toEqual({ can: OUTCOMES, cannot: ["Late success"] });
+    expect(before.text).toContain("Late success: possible after the end.");
+    const after = await portal.act(`${portal.home}/checkouts/${id}/pay`, { outcome });
+    expect(buttonsOf(after)).toEqual({ can: [], cannot: [...OUTCOMES, "Late success"] });
+    for (const part of [`order.${outcome}`, words, late]) expect(after.text).toContain(part);
+    // The page was open when it happened elsewhere.
+    const again = await portal.post(`${portal.home}/checkouts/${id}/pay`, { outcome: "cancelled" });
+    expect([again.status, again.location]).toEqual([409, undefined]);
+    expect((await show(id)).text).toBe(after.text);
+  }
+  const declined = await create({ ...TERMS, order_id: "order-declined" }, "key-of-declined");
+  const once = await portal.act(`${portal.home}/checkouts/${declined}/pay`, { outcome: "declined" });
+  expect(once.text).toContain("payment attempt 1 declined");
+  expect(buttonsOf(once).can).toEqual(OUTCOMES);
+  const wrong = await portal.post(`${portal.home}/checkouts/${declined}/pay`, { outcome: "late" });
+  expect([wrong.status, wrong.text.includes("outcome")]).toEqual([400, true]);
+});
+
+test("a payment that was under way when the checkout expired can come late, once", async () => {
+  const { sandbox, portal, create, show } = await openShop();
+  const id = await create(TERMS);
+  const pay = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
+  const [, token = ""] = /name="token" value="([^"]+)"/.exec(pay) ?? [];
+  await sandbox.request({
+    path: `/pay/${id}/start`,
+    headers: { ...NO_JAVASCRIPT, "Content-Type": "application/x-www-form-urlencoded" },
+    body: `token=${token}`,
+  });
+  const expired = await portal.act(`${portal.home}/checkouts/${id}/pay`, { outcome: "expired" });
+  expect(buttonsOf(expired)).toEqual({ can: ["Late success"], cannot: OUTCOMES });
+  const late = await portal.act(`${portal.home}/checkouts/${id}/pay`, { outcome: "succeeded" });
+  expect(late.text).toContain("payment attempt 1 succeeded too late: recorded, not applied");
+  expect(late.text).toContain("Late success: it is recorded already.");
+  expect(buttonsOf(await show(id)).can).toEqual([]);
+});
+
+test("a line folds out: bytes, headers, curl, signature, the receiver's answer, the likely cause, the differences", async () => {
+  const { harness, portal, answer, create, show, sandbox } = await openShop();
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  Object.assign(answer, { status: 400, body: '{"why":"bad signature"}' });
+  const id = await create(TERMS);
+  await harness.clock.sleep(1000);
+  await create({ ...TERMS, description: "It's a box" });
+  const { html, text } = await show(id);
+  for (const part of [
+    "Authorization: Bearer …",
+    `curl -i "$CHECKOUT_BASE_URL/orders" -H "Authorization: Bearer $CHECKOUT_API_KEY" -H 'Content-Type: application/json' -H 'Idempotency-Key: the-first-key' --data-raw`,
+    '--data-raw \'{"order_id":"order-1001","amount_minor":1999',
+    `It'"'"'s a box`,
+    "Field First request This request description not there It's a box",
+    "Signed with the store’s signing secret. The signature verifies.",
+    'Answer 400 {"why":"bad signature"}',
+    "most often its check of the signature, with another secret or a parsed body",
+    "Checkout-Timestamp: 1768478401",
+    "checkout webhooks verify --payload-file body.json --timestamp 1768478401 --signature",
+  ])
+    expect(text).toContain(part);
+  expect(text).toMatch(/checkout endpoints secret [0-9a-f-]{36}/);
+  expect(html).not.toContain(sandbox.ready.api_key);
+  expect(html).not.toContain(sandbox.ready.signing_secret);
+  // Each line has an address of its own, and no two have one.
+  const anchors = [...html.matchAll(/ id="([^"]+)"/g)].map(([, anchor = ""]) => anchor);
+  expect(new Set(anchors).size).toBe(anchors.length);
+  for (const [, target = ""] of html.matchAll(/class="at" href="#([^"]+)"/g))
+    expect(anchors).toContain(target);
+
+  const [, replay = ""] = /action="([^"]+\/replay[^"]*)"/.exec(html) ?? [];
+  const { location } = await portal.post(replay);
+  expect(location).toMatch(new RegExp(`^${portal.home}/checkouts/${id}#event-[0-9a-f-]{36}$`));
+  await harness.clock.sleep(1000);
+  const after = await show(id);
+  expect(linesOf(after).filter(({ isUnder }) => isUnder).length).toBeGreaterThan(
+    linesOf(await show(id)).filter(({ text: line }) => line.includes("order.created")).length,
+  );
+  expect((after.text.match(/try 1: 400/g) ?? []).length).toBe(2);
+});
+
+test("a delivery with an injected fault says that its signature has to be refused", async () => {
+  const { harness, create, show } = await openShop();
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  await harness.run(["faults", "add", "bad_signature"]);
+  const id = await create(TERMS);
+  await harness.clock.sleep(1000);
+  expect((await show(id)).text).toContain(
+    "The injected fault signed it with a secret that never existed. It does not verify",
+  );
+});
+
+test("the list has every filter in its address, and pages of 50 that lose and repeat nothing", async () => {
+  const { harness, portal, create } = await openShop();
+  const made: string[] = [];
+  for (let count = 0; count < 120; count += 1) {
+    const rare = count % 60 === 7;
+    made.push(
+      await create(
+        {
+          ...TERMS,
+          order_id: `order-${count}`,
+          payment_method: rare ? "wechat_pay" : "alipay_plus",
+          description: `Ticket ${count}`,
+        },
+        `key-of-order-${count}`,
+        rare ? "/v1/checkout-sessions" : "/v1/orders",
+      ),
+    );
+    harness.clock.advance(1000);
+  }
+  const idsOf = ({ html }: Page): string[] =>
+    [...html.matchAll(/<tr data-row id="checkout-([^"]+)"/g)].map(([, id = ""]) => id);
+  const seen: string[] = [];
+  let pages = 0;
+  for (let path = `${portal.home}/checkouts`; path !== ""; pages += 1) {
+    const page = await portal.get(path);
+    expect(page.status).toBe(200);
+    seen.push(...idsOf(page));
+    path = /<a class="plain" rel="next" href="([^"]+)"/.exec(page.html)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  }
+  expect([pages, seen]).toEqual([3, made.toReversed()]);
+  const [first = ""] = seen;
+  await portal.post(`${portal.home}/checkouts/${first}/pay`, { outcome: "failed" });
+  for (const [query, expected] of [
+    ["status=failed", [first]],
+    ["method=wechat_pay&object=checkout_session", [made[67], made[7]]],
+    [
+      "q=order-11&status=&object=&method=",
+      made
+        .slice(110, 120)
+        .toReversed()
+        .concat(made[11] ?? ""),
+    ],
+    ["q=Ticket+100", [made[100]]],
+    [`q=${made[5]}`, [made[5]]],
+    ["q=no+such+thing", []],
+  ] as const) {
+    const page = await portal.get(`${portal.home}/checkouts?${query}`);
+    expect([query, idsOf(page)]).toEqual([query, expected]);
+    for (const [name, value] of new URLSearchParams(query))
+      if (name === "q") expect(page.html).toContain(`name="q" value="${value}"`);
+      else if (value !== "") expect(page.html).toMatch(new RegExp(`value="${value}"\\s+selected`));
+  }
+  // The script can show it in the browser's zone.
+  const nothing = await portal.get(`${portal.home}/checkouts?q=no+such+thing`);
+  expect(nothing.html).toMatch(/Looked through the newest \d+ checkouts, back to <time datetime="/);
+  const filtered = await portal.get(`${portal.home}/checkouts?object=order&q=order`);
+  expect(filtered.html).toMatch(/rel="next" href="[^"]*checkouts\?q=order&amp;object=order&amp;before=/);
+  expect((await portal.get(`${portal.home}/checkouts?status=paid`)).status).toBe(400);
+  expect((await portal.get(`${portal.home}/checkouts?q=no+such+thing`)).text).toContain(
+    "No checkout matches.",
+  );
+});
+
+test("the list says what the receiver answered last, and how old a checkout is by the store's clock", async () => {
+  const { harness, portal, answer, create } = await openShop();
+  const list = async (): Promise<string> => (await portal.get(`${portal.home}/checkouts`)).text;
+  expect(await list()).toContain("checkout orders create --order-id order-1001 --price-id price_coffee");
+  await create(TERMS);
+  expect(await list()).toContain("order-1001 €19.99 created Alipay+ none yet now");
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  Object.assign(answer, { status: 500 });
+  await create({ ...TERMS, order_id: "order-2" }, "another-key");
+  await harness.clock.sleep(1000);
+  expect(await list()).toContain("order-2 €19.99 created Alipay+ 500 retrying 1s ago");
+  Object.assign(answer, { status: 204 });
+  await harness.run(["sandbox", "clock", "advance", "30m"]);
+  expect(await list()).toContain("order-2 €19.99 created Alipay+ 204 30m ago");
+  harness.vacate(3000);
+  await create({ ...TERMS, order_id: "order-3" }, "a-third-key");
+  await harness.clock.sleep(1000);
+  expect(await list()).toContain("no answer unreachable, retrying");
+});
+
+test("any id leads to its page, an order_id to its newest checkout, an idempotency key to what it made, and a text to the list", async () => {
+  const { harness, portal, create, sandbox } = await openShop();
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  const id = await create(TERMS);
+  await harness.clock.sleep(1000);
+  await portal.post(`${portal.home}/checkouts/${id}/pay`, { outcome: "failed" });
+  const newer = await create(TERMS, "another-key");
+  await harness.run(["stores", "create", "--name", "Tea"]);
+  const { stores } = JSON.parse((await harness.run(["stores", "list", "--json"])).stdout) as {
+    readonly stores: readonly { readonly store_id: string; readonly name: string }[];
+  };
+  const tea = `/portal/${stores.find(({ name }) => name === "Tea")?.store_id ?? ""}`;
+  const { deliveries } = JSON.parse((await harness.run(["deliveries", "list", "--json"])).stdout) as {
+    readonly deliveries: readonly {
+      readonly id: string;
+      readonly event_id: string;
+      readonly checkout_id: string;
+    }[];
+  };
+  const [delivery] = deliveries;
+  const { requests } = JSON.parse((await harness.run(["requests", "list", "--json"])).stdout) as {
+    readonly requests: readonly { readonly request_id: string }[];
+  };
+  const request = requests[0]?.request_id ?? "";
+  const { endpoints } = JSON.parse((await harness.run(["endpoints", "list", "--json"])).stdout) as {
+    readonly endpoints: readonly { readonly id: string }[];
+  };
+  const endpoint = endpoints[0]?.id ?? "";
+  await harness.run(["endpoints", "test", endpoint]);
+  const listed = await harness.run(["events", "list", "--type", "webhook.test", "--json"]);
+  const { events } = JSON.parse(listed.stdout) as { readonly events: readonly { event_id: string }[] };
+  const ofNoOrder = events[0]?.event_id ?? "";
+  const { key_id: key } = JSON.parse((await harness.run(["keys", "create", "--json"])).stdout) as {
+    readonly key_id: string;
+  };
+  const { stdout: fault } = await harness.run(["faults", "add", "lose_answer", "--json"]);
+  const [faultId = ""] = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.exec(fault) ?? [];
+  const end = (whole: string): string => whole.slice(-8);
+  for (const [text, path] of [
+    [endpoint, `/webhooks/endpoints/${endpoint}`],
+    [ofNoOrder, `/webhooks/events/${ofNoOrder}`],
+    // As the tables of the terminal show them.
+    [end(id), `/checkouts/${id}`],
+    [end(endpoint).toUpperCase(), `/webhooks/endpoints/${endpoint}`],
+    [end(ofNoOrder), `/webhooks/events/${ofNoOrder}`],
+    [end(delivery?.event_id ?? ""), `/checkouts/${delivery?.checkout_id}#event-${delivery?.event_id}`],
+    [end(request), `/requests/${request}`],
+    [key, "/keys"],
+    [end(faultId), "/faults"],
+    [id, `/checkouts/${id}`],
+    [` ${id.toUpperCase()} `, `/checkouts/${id}`],
+    ["order-1001", `/checkouts/${newer}`],
+    ["another-key", `/checkouts/${newer}`],
+    [delivery?.id ?? "", `/webhooks/deliveries/${delivery?.id}`],
+    [delivery?.event_id ?? "", `/checkouts/${delivery?.checkout_id}#event-${delivery?.event_id}`],
+    [request, `/requests/${request}`],
+  ] as const) {
+    const q = new URLSearchParams({ q: text }).toString();
+    expect([text, (await portal.get(`${portal.home}/find?${q}`)).location]).toEqual([
+      text,
+      `${portal.home}${path}`,
+    ]);
+    expect((await portal.get(`/portal/find?${q}`)).location).toBe(`${portal.home}${path}`);
+    // What is another store's is as unknown as what is nowhere.
+    const list = `${tea}/checkouts?q=${encodeURIComponent(text.trim())}`;
+    expect((await portal.get(`${tea}/find?${q}`)).location).toBe(list);
+  }
+  // A refused request has made no checkout.
+  const bad = await sandbox.request({
+    method: "POST",
+    path: "/v1/orders",
+    headers: { "Idempotency-Key": "key-of-a-refused-one" },
+    body: JSON.stringify({ ...TERMS, order_id: "refused-order", currency: "eur" }),
+  });
+  const refused = `${portal.home}/requests/${bad.headers["X-Request-Id"]}`;
+  expect((await portal.get(`${portal.home}/find?q=key-of-a-refused-one`)).location).toBe(refused);
+  expect((await portal.get(`${portal.home}/checkouts?q=refused-order`)).html).toContain(
+    `href="${portal.home}/requests?q=refused-order"`,
+  );
+  expect((await portal.get(`${portal.home}/requests?q=refused-order`)).html).toContain(refused);
+  expect((await portal.get(`${portal.home}/find?q=price_coffee`)).location).toBe(`${portal.home}/catalog`);
+  expect((await portal.get(`/portal/find?q=${tea.slice("/portal/".length)}`)).location).toBe(`${tea}/start`);
+  // The terminal prints it with each store.
+  const merchant = `find?q=${sandbox.ready.merchant_id}`;
+  expect((await portal.get(`${portal.home}/${merchant}`)).location).toBe(`${portal.home}/settings`);
+  for (const text of ["order 1001 & more", "//evil.example", "\r\nSet-Cookie: a=b"]) {
+    const { status, location } = await portal.get(
+      `${portal.home}/find?${new URLSearchParams({ q: text }).toString()}`,
+    );
+    expect([status, location]).toEqual([
+      303,
+      `${portal.home}/checkouts?q=${encodeURIComponent(text.trim())}`,
+    ]);
+  }
+  expect((await portal.get(`${portal.home}/find`)).location).toBe(`${portal.home}/checkouts`);
+  expect((await portal.get(`${tea}/checkouts/${id}`)).status).toBe(404);
+  expect((await portal.post(`${tea}/checkouts/${newer}/pay`, { outcome: "succeeded" })).status).toBe(404);
+  expect((await portal.get("/portal/019bc186-de00-7000-8000-0000000fffff/find?q=a")).status).toBe(404);
+  const anybody = await askPortal(sandbox, {
+    path: `${portal.home}/find?q=${id}`,
+    headers: { Host: portal.host },
+  });
+  expect([anybody.status, anybody.headers["Location"]]).toEqual([401, undefined]);
+});
+
+test("texts from outside are shown as they are, and are never markup or an order of letters", async () => {
+  const { harness, portal, answer, create, show } = await openShop();
+  await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
+  const evil = '<img onerror=alert(1)>"\u202Egnp\u0007';
+  Object.assign(answer, { status: 500, body: `${evil}\n<script>alert(2)</script>\u0000` });
+  const id = await create({ ...TERMS, order_id: evil, description: `line\nbreak ${evil}` });
+  await harness.clock.sleep(1000);
+  await create({ ...TERMS, order_id: evil, description: "</pre><h1>" });
+  for (const { html, status } of [
+    await show(id),
+    await portal.get(`${portal.home}/checkouts`),
+    await portal.get(`${portal.home}/checkouts?${new URLSearchParams({ q: evil }).toString()}`),
+  ]) {
+    expect(status).toBe(200);
+    expect(html).not.toMatch(/<img|<script>|<\/pre><h1>|\u202e/);
+    expect(html.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+    expect(html).toContain("&lt;img onerror=alert(1)&gt;&quot;\\u{202e}gnp\\u{7}");
+  }
+  const { text } = await show(id);
+  expect(text).toContain(`checkout explain ${id}`);
+  expect(text).toContain("\\u{0}");
+});
+
+test("a long story shows its last lines, and says how many there are before them", async () => {
+  const { harness, portal, create, show } = await openShop();
+  const id = await create(TERMS);
+  for (let count = 0; count < 250; count += 1) await create({ ...TERMS, amount_minor: 2000 + count });
+  const page = await show(id);
+  expect(linesOf(page)).toHaveLength(60);
+  // With the shared files beside it, 16 KB, it stays below 30 KB.
+  expect(gzipSync(page.html).length).toBeLessThan(14_000);
+  expect(page.text).toContain(
+    "192 earlier lines are not shown here. checkout explain tells all: checkout explain order-1001",
+  );
+  expect(linesOf(page).at(-1)?.text).toContain("amount_minor 1999 → 2249");
+  await harness.clock.sleep(0);
+  expect((await portal.get(`${portal.home}/checkouts/019bc186-de00-7000-8000-0000000fffff`)).status).toBe(
+    404,
+  );
+});
+
+test("a page in Chinese has the lines of checkout explain as they are, and says that they are English", async () => {
+  const { sandbox, portal, create } = await openShop();
+  const id = await create(TERMS);
+  const answer = await askPortal(sandbox, {
+    path: `${portal.home}/checkouts/${id}`,
+    headers: { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh-CN" },
+  });
+  const html = String(answer.body);
+  expect(html).toMatch(/<ol class="story" lang="en"/);
+  for (const part of ["发生了什么", "立即过期", "order.created"]) expect(textOf(html)).toContain(part);
+});

@@ -1,0 +1,188 @@
+import { expect, test } from "vitest";
+import { CASE_NAMES, DRILL_CASES } from "../../src/core/readiness/drills/webhook.ts";
+import { openDrillSite } from "../support/drill-site.ts";
+import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { askPortal } from "../support/portal-sign-in.ts";
+import { signedIn, textOf, type Page } from "../support/portal.ts";
+
+async function openLaunch(harness: Harness, sandbox: RunningSandbox) {
+  const portal = await signedIn(harness, sandbox);
+  const at = `${portal.home}/launch`;
+  return {
+    portal,
+    at,
+    get: () => portal.get(at),
+    act: (path: string, fields: Readonly<Record<string, string>> = {}) => portal.act(`${at}${path}`, fields),
+    post: (path: string, fields: Readonly<Record<string, string>> = {}) =>
+      portal.post(`${at}${path}`, fields),
+  };
+}
+
+async function openPage() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  return { harness, sandbox, ...(await openLaunch(harness, sandbox)) };
+}
+
+/** What the page says of an item of the checklist. */
+function itemOf({ html }: Page, name: string): string {
+  const [, item = ""] = new RegExp(`<li id="${name}"([\\s\\S]*?)</li>\\s*(<li id=|</ol>)`).exec(html) ?? [];
+  return textOf(`<li ${item}`);
+}
+
+test("the page has the six items of the checklist as the command prints them, each with what to type", async () => {
+  const { harness, get } = await openPage();
+  const { stdout } = await harness.run(["checklist", "--json"]);
+  const { items } = JSON.parse(stdout) as {
+    readonly items: readonly {
+      readonly name: string;
+      title: string;
+      status: string;
+      reason: string;
+      next: string;
+    }[];
+  };
+  const page = await get();
+  expect(items).toHaveLength(6);
+  for (const { name, title, status, reason, next } of items) {
+    const shown = itemOf(page, name);
+    expect(shown).toContain(`${title} ${status} ${reason}`);
+    expect([name, shown.includes(next)]).toEqual([name, status !== "pass"]);
+  }
+  expect(page.text).toContain("Not ready 1 of 6 items pass");
+});
+
+test("the page speaks Chinese, and marks what is in English as such", async () => {
+  const { sandbox, portal, at } = await openPage();
+  const headers = { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh" };
+  const { body } = await askPortal(sandbox, { path: at, headers });
+  expect(textOf(String(body))).toContain("6 项中 1 项通过");
+  expect(String(body)).toContain('<p lang="en">no return origin is registered');
+});
+
+test("production is requested once, with a note that holds no secret; the item tells its age", async () => {
+  const { harness, get, act, post } = await openPage();
+  expect((await get()).text).toContain("Production was not requested yet");
+  const page = await act("/production", { note: "launch on svc_test_0000000000000000000000000000000000" });
+  expect(page.html).not.toContain("svc_test_0000");
+  expect(page.text).toContain("The request is with the administrator");
+  harness.clock.advance(3 * 3_600_000);
+  expect(itemOf(await get(), "production_credential")).toContain("3h ago");
+  expect((await post("/production")).status).toBe(409);
+  await harness.run(["admin", "approve-credential"]);
+  await harness.run(["admin", "open-gate"]);
+  expect((await get()).text).toContain("The gate is open: nothing is left to ask for");
+  expect((await get()).html).not.toContain("/launch/production");
+});
+
+test("a drill is waived with a reason, for 7 days, and is a risk of its item", async () => {
+  const { harness, get, act, post } = await openPage();
+  await harness.run(["return-origins", "add", "https://shop.example"]);
+  const page = await act("/waivers", { drill: "browser_return", reason: "no return page" });
+  expect(itemOf(page, "return_origins")).toMatch(/pass .*Risk: .*no return page/);
+  expect((await post("/waivers", { drill: "browser_return", reason: "" })).status).toBe(400);
+  expect((await post("/waivers", { drill: "everything", reason: "why not" })).status).toBe(400);
+  harness.clock.advance(8 * 24 * 3_600_000);
+  expect((await get()).text).not.toContain("no return page");
+});
+
+test("the drill of webhooks runs from the page: its steps, its verdict, and order events only with consent", async () => {
+  const site = await openDrillSite();
+  await site.orderAccepted();
+  const { act, get, portal, at } = await openLaunch(site.harness, site.sandbox());
+  expect((await get()).text).toContain(`Sends ${CASE_NAMES.length} requests`);
+  const page = await act("/webhooks");
+  expect(page.text).toMatch(/http:\/\/localhost:3000\/hooks: passed, (\d+) of \1 steps/);
+  for (const name of CASE_NAMES) expect(page.text).toContain(`ok ${DRILL_CASES[name].what}`);
+  expect(itemOf(page, "webhook_verification")).toMatch(/hooks" passed: (\d+) of \1 steps/);
+  // Said once; the steps stay.
+  expect((await get()).text).not.toContain("The drill has run");
+  type Drills = { drills: { steps: { name: string }[] }[] };
+  const drills = async (): Promise<number[]> => {
+    const { data } = await site.control<Drills>("/drills?kind=webhook");
+    return data.drills.map(({ steps }) => steps.length);
+  };
+  const [alone = 0] = await drills();
+  await act("/webhooks", { order_events: "yes" });
+  expect((await drills())[0]).toBeGreaterThan(alone);
+
+  site.listen(() => 204);
+  const failed = await act("/webhooks");
+  expect(failed.text).toMatch(/failed, \d+ of \d+ steps/);
+  expect(itemOf(failed, "webhook_verification")).toContain("fail");
+  expect(failed.text).toContain("Likely cause");
+  site.harness.vacate(3000);
+  const { location = "" } = await portal.post(`${at}/webhooks`);
+  expect((await portal.get(location)).text).toContain("could not be reached, so nothing is known about it");
+  expect(itemOf(await get(), "webhook_verification")).toContain("fail");
+});
+
+test("a drill of webhooks that runs is on the page with what was answered so far", async () => {
+  const site = await openDrillSite();
+  const { act, get } = await openLaunch(site.harness, site.sandbox());
+  const pages: string[] = [];
+  site.harness.vacate(3000);
+  site.harness.occupy(3000, {
+    answer: async () => {
+      pages.push((await get()).text);
+      return { status: 204, headers: {}, body: "" };
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  await act("/webhooks");
+  const running = `Webhooks running http://localhost:3000/hooks`;
+  expect(pages[0]).toContain(`${running} 0 of ${CASE_NAMES.length} requests were answered`);
+  expect(pages[2]).toMatch(/2 of \d+ requests were answered [^:]+: 204 [^:]+: 204/);
+  expect((await get()).text).not.toContain("requests were answered");
+});
+
+test("there is nothing to drill without an endpoint", async () => {
+  const { post } = await openPage();
+  const { status, text } = await post("/webhooks");
+  expect([status, text]).toEqual([409, expect.stringContaining("there is nothing to drill")]);
+});
+
+test("a drill that runs is on the page with what it has seen so far, until its command ends", async () => {
+  const { harness, sandbox, get } = await openPage();
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const control = async <Data>(path: string, body: object): Promise<Data> => {
+    const answer = await sandbox.request({
+      path: `/__sandbox/stores/default${path}`,
+      headers: { Authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    });
+    return (JSON.parse(String(answer.body)) as { data: Data }).data;
+  };
+  type Lease = { id: string; api_key: string };
+  const { id, api_key: key } = await control<Lease>("/leases", { drill: "idempotency", timeout_ms: 60_000 });
+  await control(`/drills/idempotency/${id}/runs`, { run: "first", order_id: "order-1" });
+  expect((await get()).text).toContain("Creates that it has seen: none yet");
+  await sandbox.request({
+    path: "/v1/orders",
+    headers: { Authorization: `Bearer ${key}`, "Idempotency-Key": "the-key-of-the-client" },
+    body: JSON.stringify({ order_id: "order-1", price_id: "price_coffee" }),
+  });
+  const page = await get();
+  expect(page.text).toContain("Idempotency running");
+  expect(page.text).toContain(
+    "Creates that it has seen: 1 order-1 the-key-of-the-client created, answer dropped",
+  );
+  expect(page.html).not.toContain(key);
+  await control(`/leases/${id}/end`, {});
+  expect((await get()).text).not.toContain("Creates that it has seen");
+
+  const other = await control<Lease>("/leases", { drill: "duplicates", timeout_ms: 60_000 });
+  expect((await get()).text).toContain("The webhooks of this store wait until it ends.");
+  await control(`/leases/${other.id}/end`, {});
+});
+
+test("the assumptions that the store relied on are told, with the first time", async () => {
+  const { harness, get } = await openPage();
+  expect((await get()).text).toContain("checkout assumptions --used");
+  await harness.run(["orders", "create", "--order-id", "order-1~succeeded", "--price-id", "price_coffee"]);
+  // The command waits until all notes are written; the page shows what is.
+  await harness.run(["assumptions"]);
+  const { text } = await get();
+  expect(text).toContain("7 · price_id");
+  expect(text).toContain("37 · Reserved order_ids");
+});

@@ -1,0 +1,390 @@
+import { expect, test } from "vitest";
+import { createHarness } from "../support/harness.ts";
+import { askPortal } from "../support/portal-sign-in.ts";
+import { signedIn, type Page } from "../support/portal.ts";
+
+type Fields = Readonly<Record<string, string>>;
+
+async function openPortal() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const portal = await signedIn(harness, sandbox);
+  const { home } = portal;
+  const run = async (...line: readonly string[]): Promise<string> => {
+    const { code, stdout, stderr } = await harness.run(line);
+    expect([line, code, stderr]).toEqual([line, 0, ""]);
+    return stdout;
+  };
+  return {
+    harness,
+    sandbox,
+    portal,
+    home,
+    run,
+    /** Posts a form below the store, and loads the page that follows. */
+    act: (path: string, fields: Fields = {}): Promise<Page> => portal.act(`${home}${path}`, fields),
+    /** Posts a form that is refused, and returns the status and the reason. */
+    refused: async (path: string, fields: Fields = {}): Promise<readonly [number, string]> => {
+      const { status, text } = await portal.post(
+        path.startsWith("/portal") ? path : `${home}${path}`,
+        fields,
+      );
+      return [status, text];
+    },
+    get: (path: string): Promise<Page> => portal.get(`${home}${path}`),
+    read: async <Answer>(...line: readonly string[]): Promise<Answer> =>
+      JSON.parse(await run(...line, "--json")) as Answer,
+    create: (orderId: string): Promise<string> =>
+      run("orders", "create", "--order-id", orderId, "--price-id", "price_coffee"),
+  };
+}
+
+const PAGES = ["/start", "/catalog", "/keys", "/settings", "/clock", "/faults", "/stores"] as const;
+
+test("each page of a store is there in both languages, and an empty one says what to type", async () => {
+  const { sandbox, portal, home, get } = await openPortal();
+  const titles: string[] = [];
+  for (const path of PAGES) {
+    for (const language of ["en", "zh"]) {
+      const headers = {
+        Authorization: "",
+        Host: portal.host,
+        Cookie: portal.cookie,
+        "Accept-Language": language,
+      };
+      const { status, body } = await askPortal(sandbox, { path: `${home}${path}`, headers });
+      expect([path, language, status]).toEqual([path, language, 200]);
+      expect(String(body)).not.toMatch(/undefined|NaN|\[object|\bnull\b/);
+      titles.push(/<h1[^>]*>\s*([^<]*?)\s*<\/h1>/.exec(String(body))?.[1] ?? "");
+    }
+  }
+  expect(titles.join()).toBe(
+    "Start,开始,Catalog,商品,Keys,密钥,Settings,设置,Clock,时钟,Faults,故障,Stores,商店",
+  );
+  expect((await get("/faults")).text).toContain("checkout faults add lose_answer");
+  expect((await get("/settings")).text).toContain("checkout return-origins add");
+  expect((await get("/stores")).text).toContain("checkout snapshots create");
+});
+
+test("the first page tells what an application needs, and shows no secret that was not asked for", async () => {
+  const { sandbox, get } = await openPortal();
+  const { base_url: baseUrl, store_id: storeId, api_key: apiKey, signing_secret: secret } = sandbox.ready;
+  const { text, html } = await get("/start");
+  for (const shown of [baseUrl, storeId, `svc_test_…${apiKey?.slice(-4)}`]) expect(text).toContain(shown);
+  for (const path of PAGES) {
+    const page = await get(path);
+    expect([path, page.html.includes(secret), page.html.includes(apiKey ?? "")]).toEqual([
+      path,
+      false,
+      false,
+    ]);
+  }
+  expect(html).toContain("export CHECKOUT_API_KEY=&#39;svc_test_…&#39;");
+});
+
+test("a new key and the signing secret are shown once, by a click, and are gone on reload", async () => {
+  const { sandbox, portal, home, get, read } = await openPortal();
+  const { location = "" } = await portal.post(`${home}/start/key`);
+  const made = await portal.get(location);
+  const [key = ""] = /svc_test_\w{33}/.exec(made.html) ?? [];
+  expect(key).not.toBe("");
+  expect(location).not.toContain(key);
+  expect((await portal.get(location)).html).not.toContain(key);
+  const answer = await sandbox.request({
+    path: "/v1/checkout-sessions/0199a3c4-5d00-7000-8000-000000000001",
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  expect(answer.status).toBe(404);
+  expect((await read<{ keys: unknown[] }>("keys", "list")).keys).toHaveLength(2);
+
+  const secret = await portal.post(`${home}/start/secret`);
+  expect((await portal.get(secret.location ?? "")).html).toContain(sandbox.ready.signing_secret);
+  expect((await portal.get(secret.location ?? "")).html).not.toContain(sandbox.ready.signing_secret);
+  expect((await get("/start")).html).not.toContain(sandbox.ready.signing_secret);
+});
+
+test("the snippets of each language have a tab that works without a script", async () => {
+  const { get } = await openPortal();
+  const first = await get("/start");
+  for (const [id, words] of [
+    ["cli", "npx checkout orders create"],
+    ["curl", "openssl dgst -sha256"],
+    ["node", 'from "hosted-checkout/webhooks"'],
+    ["python", "def is_genuine(secrets"],
+    ["php", "function is_genuine(array"],
+  ] as const) {
+    expect(first.html).toContain(`/start?in=${id}#code"`);
+    expect((await get(`/start?in=${id}`)).text).toContain(words);
+  }
+  expect((await get("/start?in=cobol")).text).toContain("npx checkout orders create");
+});
+
+test("the first steps tick by themselves", async () => {
+  const { harness, act, create, get, run } = await openPortal();
+  const done = async (): Promise<number> =>
+    ((await get("/start")).html.match(/<li class="done">/g) ?? []).length;
+  expect(await done()).toBe(0);
+  await create("order-1");
+  expect(await done()).toBe(1);
+  await run("trigger", "order.succeeded", "--order-id", "order-2");
+  expect(await done()).toBe(2);
+  const answers = { status: 500 };
+  harness.occupy(3000, {
+    answer: () => Promise.resolve({ status: answers.status, headers: {}, body: "" }),
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  await run("endpoints", "add", "http://localhost:3000/hooks");
+  await create("order-3");
+  await act("/clock", { action: "advance", by: "1s" });
+  expect((await get("/start")).text).toContain("3/5");
+  answers.status = 204;
+  await act("/clock", { action: "advance", by: "10m" });
+  expect((await get("/start")).text).toContain("4/5");
+  expect((await harness.run(["checklist", "run", "webhooks"])).code).not.toBe(0);
+  const all = await get("/start");
+  expect(all.text).toContain("5/5");
+  // What is done needs no line to type any more.
+  expect(all.text).not.toContain("checkout trigger order.succeeded");
+});
+
+test("a price is added with an amount in minor units, is retired after one question, and tells what it lacks", async () => {
+  const { act, get, read, refused } = await openPortal();
+  const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
+  const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });
+  expect(added.text).toMatch(
+    /oolong First flush £7\.00 700 alipay_plus approved the store cannot be paid with GBP/,
+  );
+  await act("/catalog", { ...price, price_id: "assam", description: "" });
+  expect((await get("/catalog")).text).toMatch(/assam £7\.00 700 alipay_plus not approved/);
+  expect(await refused("/catalog", { ...price, price_id: "sencha", amount_minor: "7.50" })).toEqual([
+    400,
+    expect.stringContaining('in minor units: 7.50 GBP is 750; got "7.50"'),
+  ]);
+  expect(await refused("/catalog", { ...price, amount_minor: "800" })).toEqual([409, expect.any(String)]);
+  expect(added.text).toContain("No new order can name oolong");
+  await act("/catalog/retire", { price_id: "oolong" });
+  const { prices } = await read<{ prices: { id: string; retired: boolean }[] }>("prices", "list");
+  expect(prices.find(({ id }) => id === "oolong")?.retired).toBe(true);
+  expect(prices.some(({ id }) => id === "sencha")).toBe(false);
+});
+
+test("a key is made with its scopes, and revoked after one question", async () => {
+  const { portal, home, act, get, read } = await openPortal();
+  const { location = "" } = await portal.post(`${home}/keys`, { "checkout_sessions:read": "yes" });
+  expect((await portal.get(location)).html).toMatch(/svc_test_\w{33}/);
+  expect((await portal.get(location)).html).not.toMatch(/svc_test_\w{33}/);
+  type Keys = { keys: { key_id: string; scopes: string[]; revoked_at: string | null }[] };
+  const [first, second] = (await read<Keys>("keys", "list")).keys;
+  expect(second?.scopes).toEqual(["checkout_sessions:read"]);
+  await act(`/keys/${second?.key_id}/revoke`);
+  const { text } = await get("/keys");
+  expect(text).toContain("revoked");
+  expect(text).toContain("It is the last key in force");
+  expect((await read<Keys>("keys", "list")).keys.map((key) => key.revoked_at !== null)).toEqual([
+    false,
+    true,
+  ]);
+  expect((await portal.post(`${home}/keys`)).status).toBe(400);
+  expect((await portal.post(`${home}/keys/${first?.key_id.replace(/^./, "f")}/revoke`)).status).toBe(404);
+});
+
+test("return origins are added with a path and removed; a wrong one is refused with what to write", async () => {
+  const { act, read, refused } = await openPortal();
+  const added = await act("/settings/return-origins", { origin: "https://shop.example", path: "/thanks" });
+  expect(added.text).toContain("https://shop.example /thanks");
+  expect(added.text).toContain("Customers are no longer sent back to https://shop.example.");
+  expect(await refused("/settings/return-origins", { origin: "http://shop.example" })).toEqual([
+    400,
+    expect.stringContaining("a return origin must"),
+  ]);
+  await act("/settings/return-origins/remove", { origin: "https://shop.example" });
+  expect((await read<{ return_origins: unknown[] }>("return-origins", "list")).return_origins).toEqual([]);
+});
+
+test("the settings tell how the sandbox is served, by the options that change it", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start(["--rate-limit", "7/s", "--delivery-schedule", "0s,1s"]);
+  const portal = await signedIn(harness, sandbox);
+  const { text } = await portal.get(`${portal.home}/settings`);
+  expect(text).toContain("--rate-limit 7/s not the default");
+  expect(text).toContain("--delivery-schedule 0s,1s not the default");
+  expect(text).toContain("--delivery-timeout 15s --");
+});
+
+test("the clock tells what falls due, does it on the way, and says so once", async () => {
+  const { portal, home, act, create, get, refused, read } = await openPortal();
+  await create("order-1");
+  await create("order-2");
+  expect((await get("/clock")).text).toContain("In the next hour 2, in the next day 2.");
+  expect((await get("/clock")).text).toMatch(/checkout expires order-1/);
+  const { location = "" } = await portal.post(`${home}/clock`, { action: "advance", by: "2h" });
+  const moved = await portal.get(location);
+  expect(moved.text).toContain("order-1 created → expired");
+  expect(moved.text).toContain("In the next hour 0, in the next day 0.");
+  expect((await portal.get(location)).text).not.toContain("created → expired");
+  expect((await get("/clock")).text).toContain("+2h from the real time");
+  expect((await act("/clock", { action: "freeze" })).text).toContain("frozen");
+  const set = await act("/clock", { action: "set", to: "2030-05-06T07:08:09Z" });
+  expect(set.text).toContain("2030-05-06 07:08:09");
+  expect((await act("/clock", { action: "real" })).text).not.toContain("from the real time");
+  for (const by of ["", "2 h", "soon", "-1h"])
+    expect(await refused("/clock", { action: "advance", by })).toEqual([
+      400,
+      expect.stringContaining("expected a duration such as 31m, 2h or 45s"),
+    ]);
+  expect((await refused("/clock", { action: "set", to: "2030-02-31T00:00:00Z" }))[0]).toBe(400);
+  expect((await refused("/clock", { action: "advance", by: "999d" }))[0]).toBe(400);
+  expect((await read<{ frozen: boolean }>("sandbox", "clock", "show")).frozen).toBe(false);
+});
+
+test("what falls due is read up to a limit, and says that there is more", async () => {
+  const { harness, sandbox, get } = await openPortal();
+  for (let number = 1; number <= 101; number += 1) {
+    const body = JSON.stringify({ order_id: `order-${number}`, price_id: "price_coffee" });
+    const headers = { "Idempotency-Key": `the-key-of-order-${number}` };
+    expect((await sandbox.request({ path: "/v1/orders", body, headers })).status).toBe(201);
+    harness.clock.advance(300);
+  }
+  const { text } = await get("/clock");
+  expect(text).toContain("In the next hour 99+, in the next day 99+.");
+  expect(text).toContain("The next 25 are listed.");
+});
+
+test("a due webhook leads to its page, and is counted when it is due within the hour", async () => {
+  const { create, get, run } = await openPortal();
+  await run("endpoints", "add", "http://localhost:3000/hooks");
+  await create("order-1");
+  const { html, text } = await get("/clock");
+  expect(text).toMatch(/webhook is sent order\.created → http:\/\/localhost:3000\/hooks/);
+  expect(html).toMatch(/\/webhooks\/deliveries\/[0-9a-f-]{36}"/);
+});
+
+test("a fault is added with every field, listed with its counts, and removed", async () => {
+  const { act, create, get, read, refused } = await openPortal();
+  const none = { times: "", until: "", latency: "", order_id: "" };
+  const added = await act("/faults", {
+    ...none,
+    action: "status",
+    status: "502",
+    method: "POST",
+    path: "/v1/orders",
+    order_id: "order-7*",
+    nth: "2",
+    probability: "1",
+    times: "3",
+    until: "10m",
+    seed: "tea",
+  });
+  expect(added.text).toContain("status 502 POST, /v1/orders, order-7*, from number 2, 1 by tea 0 0 3");
+  await create("order-71");
+  expect((await get("/faults")).text).toContain("1 by tea 1 0 3");
+  type Faults = { faults: { id: string; until: string; created_at: string; match: { nth: number } }[] };
+  const [fault] = (await read<Faults>("faults", "list")).faults;
+  expect(Date.parse(fault?.until ?? "") - Date.parse(fault?.created_at ?? "")).toBe(600_000);
+  await act("/faults", { ...none, action: "delay", latency: "3s", event_type: "order.succeeded" });
+  expect((await get("/faults")).text).toContain("delay 3s order.succeeded");
+  expect((await act(`/faults/${fault?.id}/remove`)).text).not.toContain("order-7*,");
+  expect((await act("/faults", { profile: "flaky-network" })).text).toContain("lose_request 0.1 by");
+  for (const [fields, why] of [
+    [{ action: "delay", latency: "3 s" }, "expected a duration"],
+    [{ action: "delay", probability: "2" }, "probability: expected a number from 0 to 1"],
+    [{ action: "delay", until: "soon" }, "until: expected a span such as 10m"],
+    [{ action: "delay", status: "500" }, "status: is for status"],
+    [{ action: "explode" }, "action:"],
+  ] as const)
+    expect(await refused("/faults", { ...none, ...fields })).toEqual([400, expect.stringContaining(why)]);
+  const cleared = await act("/faults/clear");
+  expect(cleared.text).toContain("The faults that can still hit will be here");
+  expect((await read<Faults>("faults", "list")).faults).toEqual([]);
+});
+
+test("a new store shows its key once, on its own first page", async () => {
+  const { portal, home, get } = await openPortal();
+  const { location = "" } = await portal.post(`${home}/stores`, { name: "Tea Shop", merchant: "new" });
+  expect(location).toMatch(/^\/portal\/[0-9a-f-]{36}\/start\?shown=/);
+  expect(location.startsWith(home)).toBe(false);
+  const first = await portal.get(location);
+  expect(first.html).toMatch(/svc_test_\w{33}/);
+  expect((await portal.get(location)).html).not.toMatch(/svc_test_\w{33}/);
+  expect((await get("/stores")).text).toMatch(/Tea Shop/);
+  expect((await portal.post(`${home}/stores`, { name: "default" })).status).toBe(400);
+});
+
+test("a store is reset and deleted only when its name is typed", async () => {
+  const { portal, home, create, get, read, refused, run } = await openPortal();
+  await create("order-1");
+  const storeId = home.replace("/portal/", "");
+  const orders = async (): Promise<number> =>
+    (await read<{ checkouts: unknown[] }>("orders", "list")).checkouts.length;
+  expect(await refused("/portal/stores/reset", { store: storeId, name: "sandbox store" })).toEqual([
+    400,
+    expect.stringContaining("expected the name of the store"),
+  ]);
+  expect(await orders()).toBe(1);
+  const done = await portal.post("/portal/stores/reset", { store: storeId, name: "Sandbox Store" });
+  expect([done.status, done.location]).toEqual([303, `${home}/stores`]);
+  expect(await orders()).toBe(0);
+
+  await run("stores", "create", "--name", "Tea Shop");
+  const { html } = await get("/stores");
+  const [, other = ""] = /href="(\/portal\/[0-9a-f-]{36})\/start">Tea Shop/.exec(html) ?? [];
+  expect((await refused(`${other}/delete`, { name: "Sandbox Store" }))[0]).toBe(400);
+  expect((await portal.post(`${other}/delete`, { name: "Tea Shop" })).location).toBe("/portal");
+  expect((await portal.get(`${other}/start`)).status).toBe(404);
+  // The first store stays.
+  expect((await refused("/delete", { name: "Sandbox Store" }))[0]).toBe(409);
+});
+
+test("a snapshot is taken, told of when asked, restored and removed", async () => {
+  const { portal, home, act, create, get, read, refused } = await openPortal();
+  await create("order-1");
+  await act("/snapshots", { name: "before" });
+  expect((await act("/snapshots/all", { name: "everything" })).text).toContain("everything");
+  await create("order-2");
+  expect((await get("/stores")).text).toContain("before");
+  expect((await get("/stores")).text).not.toContain("the whole sandbox 2026");
+  expect((await get("/stores?snapshots=details")).text).toMatch(
+    /everything the whole sandbox 2026-01-15 12:00:00 \d+ KiB/,
+  );
+  const restored = await portal.post("/portal/snapshots/restore", { name: "before" });
+  expect(restored.location).toBe(`${home}/stores`);
+  type Orders = { checkouts: { order_id: string }[] };
+  expect((await read<Orders>("orders", "list")).checkouts.map(({ order_id: id }) => id)).toEqual(["order-1"]);
+  await create("order-3");
+  // Who is signed in stays so.
+  expect((await portal.act("/portal/snapshots/restore", { name: "everything" })).status).toBe(200);
+  expect((await read<Orders>("orders", "list")).checkouts).toHaveLength(1);
+  await act("/snapshots/remove", { name: "before" });
+  expect((await refused("/portal/snapshots/restore", { name: "before" }))[0]).toBe(404);
+  expect((await refused("/snapshots", { name: "../etc" }))[0]).toBe(400);
+});
+
+test("no name, description or note of a person becomes markup", async () => {
+  const { act, portal, home } = await openPortal();
+  const hostile = `<img src=x onerror=1>"'\u202e`;
+  await act("/catalog", {
+    price_id: "hostile",
+    amount_minor: "1",
+    currency: "EUR",
+    payment_method: "alipay_plus",
+    description: `<b>${"x".repeat(20)}</b>`,
+  });
+  const { html } = await portal.get(`${home}/catalog`);
+  expect(html).not.toContain("<b>x");
+  expect(html).toContain("&lt;b&gt;x");
+  const refused = await portal.post(`${home}/faults`, { action: "delay", until: hostile });
+  expect(refused.html).not.toMatch(/<img|\u202e/);
+});
+
+test("the pages of another store than the first say how the lines to type become its own", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const portal = await signedIn(harness, sandbox);
+  const { stdout } = await harness.run(["stores", "create", "--name", "Tea", "--json"]);
+  const { store_id: tea } = JSON.parse(stdout) as { readonly store_id: string };
+  expect((await portal.get(`${portal.home}/checkouts`)).text).not.toContain("checkout stores use");
+  expect((await portal.get(`/portal/${tea}/checkouts`)).text).toContain(`checkout stores use ${tea}`);
+  await harness.run(["stores", "use", tea]);
+  await harness.run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"]);
+  expect((await portal.get(`/portal/${tea}/checkouts`)).text).toContain("order-1");
+});

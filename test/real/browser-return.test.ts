@@ -1,0 +1,339 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import { RETURN_CAUSES, type ReturnCause } from "../../src/core/readiness/drills/browser-return.ts";
+import type { DrillStep } from "../../src/core/readiness/drills/drill.ts";
+import type { HttpRequest, HttpResponse } from "../../src/world.ts";
+import { eventually } from "../support/eventually.ts";
+import { PROGRAM, run, startSandbox } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+import type { WireAnswerOf } from "../support/wire.ts";
+
+type Report = {
+  readonly verdict: string;
+  readonly drill_id: string | null;
+  readonly steps: readonly DrillStep[];
+};
+type Site = Awaited<ReturnType<typeof openWebhookSite>>;
+type Merchant = {
+  readonly orders: Map<string, string>;
+  readonly visits: string[];
+};
+/** What a merchant does when a customer comes back with an order and a session. */
+type OnReturn = (merchant: Merchant, order: string, session: string) => Promise<Partial<HttpResponse> | void>;
+
+const SHOP = "http://localhost:3000";
+const OK: HttpResponse = { status: 200, headers: {}, body: "thanks" };
+const RETURN = ["checklist", "run", "browser-return", "--return-url", `${SHOP}/thanks?shop=7`];
+const VIEW = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"status":"paid"'];
+
+/** A shop with a page to come back to, a receiver of webhooks, and a page that says what it thinks of an order. */
+function openShop(site: Pick<Site, "harness">, onReturn: OnReturn): Merchant {
+  const merchant: Merchant = { orders: new Map(), visits: [] };
+  const answer = async ({ method, target, body }: HttpRequest): Promise<HttpResponse> => {
+    const url = new URL(target, SHOP);
+    if (url.pathname === "/hooks") {
+      const event = JSON.parse(Buffer.from(body).toString("utf8")) as {
+        readonly type: string;
+        readonly data: { readonly order_id: string };
+      };
+      merchant.orders.set(event.data.order_id, event.type.endsWith(".succeeded") ? "paid" : "open");
+      return OK;
+    }
+    if (url.pathname === "/thanks") {
+      merchant.visits.push(`${method} ${url.pathname}${url.search}`);
+      const { searchParams: query } = url;
+      const said = await onReturn(merchant, query.get("order_id") ?? "", query.get("session_id") ?? "");
+      return { ...OK, ...said };
+    }
+    const status = merchant.orders.get(url.pathname.slice("/orders/".length));
+    if (status === undefined) return { status: 404, headers: {}, body: "" };
+    return { status: 200, headers: {}, body: JSON.stringify({ status }) };
+  };
+  site.harness.occupy(3000, { answer, refuse: () => ({ ...OK, status: 400 }) });
+  return merchant;
+}
+
+const waits: OnReturn = () => Promise.resolve();
+const believes: OnReturn = ({ orders }, order) => Promise.resolve(void orders.set(order, "paid"));
+
+async function openSite(onReturn: OnReturn) {
+  const site = await openWebhookSite();
+  const merchant = openShop(site, onReturn);
+  const endpoint = await site.addEndpoint(`${SHOP}/hooks`);
+  return { ...site, merchant, state: async () => (await site.endpoint(endpoint.id)).state };
+}
+
+async function drill(site: Pick<Site, "harness">, args: readonly string[] = VIEW) {
+  const { code, stdout, stderr } = await site.harness.run([...RETURN, ...args, "--json"]);
+  expect(stderr).toBe("");
+  return { code, ...(JSON.parse(stdout) as Report) };
+}
+
+/** The steps that did not pass, with the code of their cause. */
+function causesOf({ steps }: Report): Record<string, ReturnCause | null> {
+  const codes = Object.entries(RETURN_CAUSES) as [ReturnCause, string][];
+  const failed = steps.filter(({ passed }) => !passed);
+  return Object.fromEntries(
+    failed.map(({ name, cause }) => [name, codes.find(([, sentence]) => sentence === cause)?.[0] ?? null]),
+  );
+}
+
+async function kept(site: Pick<Site, "control">) {
+  return (await site.control<WireAnswerOf<"listDrills">>("/drills?kind=browser_return")).data.drills;
+}
+
+test("a merchant that waits for the webhook passes, and it is kept", async () => {
+  const site = await openSite(waits);
+  const report = await drill(site);
+  expect([report.code, report.verdict, causesOf(report)]).toEqual([0, "passed", {}]);
+  const { reference: session } = report.steps[0] ?? {};
+  const order = [...site.merchant.orders.keys()][0] ?? "";
+  expect(order).toMatch(/^return-[0-9a-f]{12}$/);
+  const visit = `GET /thanks?shop=7&order_id=${order}&session_id=${session}`;
+  expect(site.merchant.visits).toEqual([visit, visit]);
+  expect(await kept(site)).toMatchObject([
+    { id: report.drill_id, passed: true, subject: `${SHOP}/thanks?shop=7`, steps: report.steps },
+  ]);
+  expect(report.steps.map(({ got }) => got)).toEqual([
+    'not paid: {"status":"open"}',
+    'not paid: {"status":"open"}; page: 200',
+    'not paid: {"status":"open"}; page: 200',
+    'paid: {"status":"paid"}',
+  ]);
+  // Its webhooks waited, and nothing else has changed.
+  expect(await site.state()).toBe("enabled");
+  const succeeded = ["succeeded", "succeeded", "succeeded"];
+  await eventually("every delivery is noted", async () =>
+    expect((await site.deliveries()).map(({ state }) => state)).toEqual(succeeded),
+  );
+});
+
+test("a merchant that believes the return fails", async () => {
+  const site = await openSite(believes);
+  const report = await drill(site);
+  expect([report.code, report.verdict, causesOf(report)]).toEqual([
+    1,
+    "failed",
+    { return_without_payment: "believes_return", return_before_webhook: "believes_return" },
+  ]);
+  expect(await kept(site)).toMatchObject([{ id: report.drill_id, passed: false }]);
+  const shown = await site.harness.run([...RETURN, ...VIEW]);
+  expect(shown.code).toBe(1);
+  expect(shown.stdout).toContain("✗ a return to http://localhost:3000/thanks?shop=7 is taken for a payment");
+  expect(shown.stdout).toContain(RETURN_CAUSES.believes_return);
+});
+
+test("a merchant that asks the API when the customer comes back passes", async () => {
+  const site = await openSite(async ({ orders }, order, session) => {
+    if ((await site.statusOf(session)) === "succeeded") orders.set(order, "paid");
+  });
+  const report = await drill(site);
+  expect([report.code, report.verdict]).toEqual([0, "passed"]);
+  expect(report.steps[2]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
+});
+
+/** How late a shop believes a return, in milliseconds, and how that is seen. */
+const LATE: readonly (readonly [number, "believes_return" | "paid_without_asking"])[] = [
+  [0, "believes_return"],
+  [1500, "believes_return"],
+  [4000, "believes_return"],
+  [8000, "paid_without_asking"],
+  [11_000, "paid_without_asking"],
+];
+
+for (const [late, cause] of LATE)
+  test(`a merchant that believes the return ${late} ms late fails`, async () => {
+    const site: Awaited<ReturnType<typeof openSite>> = await openSite(({ orders }, order) => {
+      site.harness.clock.after(late, () => orders.set(order, "paid"));
+      return Promise.resolve();
+    });
+    const report = await drill(site);
+    expect([report.code, report.verdict, Object.values(causesOf(report))[0]]).toEqual([1, "failed", cause]);
+    expect(await kept(site)).toMatchObject([{ id: report.drill_id, passed: false }]);
+  });
+
+test("who asks the API late passes; who asks about another order, or before the payment, has not asked", async () => {
+  const asking = async (when: "late" | "before" | "another"): Promise<Report> => {
+    let returns = 0;
+    const site: Awaited<ReturnType<typeof openSite>> = await openSite(async ({ orders }, order, session) => {
+      returns += 1;
+      const act = async (): Promise<void> => {
+        if ((await site.statusOf(session)) === "succeeded") orders.set(order, "paid");
+      };
+      if (when === "late") site.harness.clock.after(4000, () => void act());
+      if (when === "late" || returns === 1) return void (await site.statusOf(session));
+      if (when === "another") {
+        const other = await site.order();
+        await site.pay(other, "succeeded");
+        await site.statusOf(other);
+      }
+      orders.set(order, "paid");
+    });
+    return drill(site);
+  };
+  expect(await asking("late")).toMatchObject({ verdict: "passed" });
+  for (const when of ["before", "another"] as const)
+    expect([when, causesOf(await asking(when))]).toEqual([
+      when,
+      { return_before_webhook: "paid_without_asking" },
+    ]);
+});
+
+test("what a command of this program asks does not count as the shop's", async () => {
+  const site: Awaited<ReturnType<typeof openSite>> = await openSite(async ({ orders }, order, session) => {
+    const asked = await site.harness.run(["sessions", "get", session, "--json"]);
+    if (asked.stdout.includes('"status":"succeeded"')) orders.set(order, "paid");
+  });
+  expect(causesOf(await drill(site))).toEqual({ return_before_webhook: "paid_without_asking" });
+});
+
+test("without a view nothing is done, and it is unknown", async () => {
+  const site = await openSite(believes);
+  const report = await drill(site, []);
+  expect([report.code, report.verdict, report.steps, report.drill_id]).toEqual([3, "unknown", [], null]);
+  expect([site.merchant.visits, await site.events(), await kept(site)]).toEqual([[], [], []]);
+  const { stdout } = await site.harness.run(RETURN);
+  expect(stdout).toContain("→ add --order-view URL, or --order-view-command CMD, and --paid-when REGEX");
+});
+
+test("a view or a page that cannot be relied on makes it unknown, and nothing is kept", async () => {
+  const unknown = async (
+    site: Awaited<ReturnType<typeof openSite>>,
+    args: readonly string[],
+  ): Promise<Record<string, ReturnCause | null>> => {
+    const report = await drill(site, args);
+    expect([report.code, report.verdict, await kept(site)]).toEqual([3, "unknown", []]);
+    expect(await site.state()).toBe("enabled");
+    return causesOf(report);
+  };
+  // A pattern that fits everything, one that fits nothing, and a page that is not there.
+  const site = await openSite(believes);
+  const view = VIEW.slice(0, 2);
+  expect(await unknown(site, [...view, "--paid-when", "."])).toMatchObject({
+    before_the_return: "paid_from_the_start",
+  });
+  expect(await unknown(site, [...view, "--paid-when", "PAID"])).toEqual({ after_the_webhook: "never_paid" });
+  const nowhere = ["--order-view", "http://localhost:3999/{session_id}", "--paid-when", "paid"];
+  expect(new Set(Object.values(await unknown(site, nowhere)))).toEqual(new Set(["view_unreadable"]));
+  expect(await unknown(await openSite(() => Promise.resolve({ status: 500 })), VIEW)).toEqual({
+    return_without_payment: "page_unreachable",
+    return_before_webhook: "page_unreachable",
+  });
+  // It follows redirects, but not to another machine.
+  const redirects =
+    (location: string): OnReturn =>
+    () =>
+      Promise.resolve({ status: 303, headers: { Location: location } });
+  expect(await unknown(await openSite(redirects("https://elsewhere.example/")), VIEW)).toMatchObject({
+    return_without_payment: "page_unreachable",
+  });
+  expect(await unknown(await openSite(redirects("/thanks")), VIEW)).toMatchObject({
+    return_without_payment: "page_unreachable",
+  });
+  expect((await drill(await openSite(redirects("/orders/7")))).verdict).toBe("unknown");
+});
+
+test("a shop that makes its orders itself names one of them", async () => {
+  const site = await openSite(waits);
+  const id = await site.order("its own order");
+  const view = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", "paid"];
+  const report = await drill(site, [...view, "--checkout", id]);
+  expect([report.code, report.verdict, report.steps[0]?.reference]).toEqual([3, "unknown", id]);
+  // Its view knows the order by a name that needs no escapes.
+  const other = await site.order("order-7");
+  expect((await drill(site, [...VIEW, "--checkout", other])).verdict).toBe("passed");
+  const again = await site.harness.run([...RETURN, ...VIEW, "--checkout", other]);
+  expect([again.code, again.stderr]).toEqual([5, expect.stringContaining("succeeded")]);
+});
+
+test("a command can say what the merchant thinks", async () => {
+  const site = await openSite(waits);
+  const byCommand = ["--order-view-command", "status {order_id} {session_id}", "--paid-when", "^paid$"];
+  site.harness.setShell(({ commandLine }) => {
+    const [, order = ""] = commandLine.split(" ");
+    const stdout = site.merchant.orders.get(order) ?? "none";
+    return Promise.resolve({ ending: "exited", exitCode: 0, stdout, stderr: "" });
+  });
+  expect((await drill(site, byCommand)).verdict).toBe("passed");
+  expect(site.harness.commands[0]?.commandLine).toMatch(/^status return-[0-9a-f]{12} [0-9a-f-]{36}$/);
+  site.harness.setShell(() =>
+    Promise.resolve({ ending: "exited", exitCode: 2, stdout: "paid", stderr: "no database" }),
+  );
+  const broken = await drill(site, byCommand);
+  expect([broken.verdict, broken.steps[0]?.got]).toEqual(["unknown", "unknown: exit code 2: no database"]);
+  const sly = await site.order("o; rm -rf .");
+  const refused = await site.harness.run([...RETURN, ...byCommand, "--checkout", sly]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("a shell would read")]);
+});
+
+test("what cannot be run is said before anything is done", async () => {
+  const site = await openSite(believes);
+  const rows: readonly (readonly [line: string, said: string])[] = [
+    ["checklist run browser-return", "missing: --return-url"],
+    ["checklist run browser-return --return-url https://shop.example/thanks", "this machine alone"],
+    ["checklist run browser-return --return-url http://localhost:4242/", "the sandbox itself"],
+    [`${RETURN.join(" ")} --order-view ${SHOP}/x`, "--order-view needs --paid-when"],
+    [`${RETURN.join(" ")} --order-view http://shop.example/ --paid-when x`, "this machine alone"],
+    [`${RETURN.join(" ")} --order-view ${SHOP} --order-view-command x --paid-when x`, "exclude each other"],
+    [`${RETURN.join(" ")} --order-view ${SHOP} --paid-when (`, "a regular expression"],
+  ];
+  for (const [line, said] of rows) {
+    const { code, stderr } = await site.harness.run(line.split(" "));
+    expect([line, code, stderr]).toEqual([line, 2, expect.stringContaining(said)]);
+  }
+  expect([site.merchant.visits, await site.events()]).toEqual([[], []]);
+});
+
+test("webhooks are let go when the drill is cut off", async () => {
+  const site = await openSite(waits);
+  site.harness.setFault((request, pass) =>
+    request.url.endsWith("/pay")
+      ? Promise.resolve({ ok: false, failure: "connection_lost", message: "cut" })
+      : pass(),
+  );
+  const { code } = await site.harness.run([...RETURN, ...VIEW]);
+  expect([code, await site.state()]).toEqual([7, "enabled"]);
+});
+
+test("the real program, with a real shop and a real command", async () => {
+  const cwd = tempFolder();
+  const { ready } = await startSandbox({ cwd });
+  const visits: string[] = [];
+  const ask = async (session: string): Promise<string> => {
+    const headers = { Authorization: `Bearer ${ready.api_key ?? ""}` };
+    return (await fetch(`${ready.base_url}/checkout-sessions/${session}`, { headers })).text();
+  };
+  const shop = createServer((request, response) => {
+    const { url = "" } = request;
+    if (!url.startsWith("/thanks")) return void ask(url.slice(1)).then((text) => response.end(text));
+    visits.push(`${request.method} ${request.headers["sec-fetch-mode"] ?? ""}`);
+    response.end("thanks");
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void shop.close());
+  await once(shop, "listening");
+  const { port } = shop.address() as AddressInfo;
+  const line = ["checklist", "run", "browser-return", "--return-url", `http://127.0.0.1:${port}/thanks`];
+  // A shop that asks the service whenever it is asked.
+  const view = [
+    "--order-view",
+    `http://127.0.0.1:${port}/{session_id}`,
+    "--paid-when",
+    '"status":"succeeded"',
+  ];
+  const drilled = await run([...line, ...view, "--json"], { cwd });
+  expect([drilled.code, drilled.stderr]).toEqual([0, ""]);
+  const report = JSON.parse(drilled.stdout) as Report;
+  expect(report.steps[2]?.got).toMatch(/^paid: .* \(it has asked the API\); page: 200$/);
+  expect(visits).toEqual(["GET navigate", "GET navigate"]);
+  // The service's own word, by a command of this program, is not the shop's.
+  const command = `'${process.execPath}' '${PROGRAM}' sessions get {session_id} --json`;
+  const byCommand = ["--order-view-command", command, "--paid-when", '"status":"succeeded"'];
+  const own = await run([...line, ...byCommand, "--json"], { cwd });
+  expect([own.code, causesOf(JSON.parse(own.stdout) as Report)]).toEqual([
+    1,
+    { return_before_webhook: "paid_without_asking" },
+  ]);
+});

@@ -1,0 +1,65 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+import { licenseTexts } from "../../licenses.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** What is not to come along with another package: encodings of an editor that nobody opens, and what brought them. */
+const UNWANTED = new Set([
+  "iconv-lite",
+  "chardet",
+  "safer-buffer",
+  "@inquirer/external-editor",
+  "@inquirer/prompts",
+]);
+
+/** The folders of the packages whose code is in the program and in what merchants import. */
+async function bundledFolders(): Promise<string[]> {
+  const { metafile } = await build({
+    entryPoints: ["bin/main.ts", "src/testing/testing.ts", "src/webhooks.ts"],
+    absWorkingDir: ROOT,
+    outdir: "unwritten",
+    write: false,
+    metafile: true,
+    bundle: true,
+    platform: "node",
+    external: ["better-sqlite3", "*?raw"],
+  });
+  const inputs = Object.keys(metafile.inputs);
+  const asText = Object.values(metafile.outputs).flatMap(({ imports }) =>
+    imports.filter(({ path }) => /^[^.].*\?raw$/.test(path)).map(({ path }) => `node_modules/${path}`),
+  );
+  const folders = [...inputs, ...asText].map(
+    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0],
+  );
+  return [...new Set(folders.filter((folder) => folder !== undefined))];
+}
+
+test("the licence text of every bundled package is in the package, and no unwanted one is bundled", async () => {
+  const folders = await bundledFolders();
+  const names = folders.map((folder) => folder.replace(/^.*node_modules\//, ""));
+  expect(names).toEqual(expect.arrayContaining(["zod", "commander", "htmx.org", "@inquirer/input"]));
+  expect(names.filter((name) => UNWANTED.has(name))).toEqual([]);
+  const passedOn = readFileSync(join(ROOT, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
+  const missing = folders.filter((folder) => {
+    const file = readdirSync(join(ROOT, folder)).find((name) => /^licen[cs]e/i.test(name));
+    return file === undefined || !passedOn.includes(readFileSync(join(ROOT, folder, file), "utf8").trim());
+  });
+  expect(missing).toEqual([]);
+});
+
+test("a package without a licence text cannot be bundled; a notice is passed on too", () => {
+  const folder = (name: string, files: Readonly<Record<string, string>>): string => {
+    const path = join(tempFolder(), name);
+    mkdirSync(path);
+    writeFileSync(join(path, "package.json"), JSON.stringify({ name, version: "1.0.0", license: "MIT" }));
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(path, file), text);
+    return path;
+  };
+  const good = folder("good", { "LICENCE.md": "Do what you want.", NOTICE: "It was Ann." });
+  expect(licenseTexts([good])).toMatch(/ {2}good 1\.0\.0 \(MIT\)\n[^]*Do what you want\.\n\nIt was Ann\.\n/);
+  const bad = folder("bad", { "README.md": "License: MIT", "license.js": "" });
+  expect(() => licenseTexts([good, bad])).toThrow("bad 1.0.0 has no licence text");
+});

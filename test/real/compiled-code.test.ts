@@ -1,0 +1,130 @@
+import { hash } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { keepAddon } from "../../src/real-world.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const ADDON = Buffer.from("the bytes of an addon");
+const NAME = `${hash("sha256", ADDON, "hex")}.node`;
+const IS_UNIX = process.getuid !== undefined;
+/** It is ours, and who runs the program is another: only root could give a folder away. */
+const OTHERS = "another user's, mode 700";
+const AS_ANOTHER = "const own = process.getuid(); process.getuid = () => own + 1;";
+
+/** Folders for compiled code that another user made, or could write to or read; each is made at a path. */
+const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, possible: boolean])[] = [
+  ...[0o777, 0o770, 0o755, 0o701, 0o1777].map(
+    (mode) =>
+      [
+        `mode ${mode.toString(8)}`,
+        (path: string): void => {
+          mkdirSync(path);
+          chmodSync(path, mode);
+        },
+        IS_UNIX,
+      ] as const,
+  ),
+  [OTHERS, (path) => mkdirSync(path, { mode: 0o700 }), IS_UNIX],
+  ["a link to a folder of ours", (path) => symlinkSync(tempFolder(), path), IS_UNIX],
+  ["a file", (path) => writeFileSync(path, "", { mode: 0o600 }), true],
+];
+
+/** A copy of the program as it is installed. */
+function install(): { readonly bin: string; readonly cache: string } {
+  const folder = tempFolder();
+  for (const part of ["bin", "dist"]) {
+    cpSync(join(ROOT, part), join(folder, part), {
+      recursive: true,
+      filter: (source) => !source.endsWith("compile-cache"),
+    });
+  }
+  return { bin: join(folder, "bin", "checkout.cjs"), cache: join(folder, "dist", "compile-cache") };
+}
+
+/** Runs it in a shell with a umask. Nobody else has named a place for compiled code. */
+function version(bin: string, umask: string, before = ""): string {
+  const { NODE_COMPILE_CACHE: _ours, ...env } = process.env;
+  const command = `umask ${umask}; exec "$0" --import "$1" "$2" --version`;
+  const args = ["-c", command, process.execPath, `data:text/javascript,${before}`, bin];
+  return execFileSync("/bin/sh", args, { encoding: "utf8", env });
+}
+
+/** Lets this process be taken for another user's until the test ends. */
+function runAsAnother(): void {
+  const { getuid } = process;
+  if (getuid === undefined) throw new Error("this system has no users by number");
+  onTestFinished(() => void (process.getuid = getuid));
+  process.getuid = () => getuid() + 1;
+}
+
+for (const umask of ["000", "002", "022", "077"]) {
+  test.runIf(IS_UNIX)(
+    `compiled code is kept where only its owner reads and writes, under umask ${umask}`,
+    () => {
+      const { bin, cache } = install();
+      expect(version(bin, umask)).toMatch(/^\d+\.\d+\.\d+\n$/);
+      expect((lstatSync(cache).mode & 0o777).toString(8)).toBe("700");
+      expect(readdirSync(cache)).not.toEqual([]);
+    },
+  );
+}
+
+for (const [what, plant, possible] of PLANTED) {
+  test.runIf(possible && IS_UNIX)(
+    `no compiled code is run from, or written to, a folder that is ${what}`,
+    () => {
+      const { bin, cache } = install();
+      plant(cache);
+      const before = lstatSync(cache);
+      expect(version(bin, "000", what === OTHERS ? AS_ANOTHER : "")).toMatch(/^\d+\.\d+\.\d+\n$/);
+      const after = lstatSync(cache);
+      expect([after.mode, after.uid]).toEqual([before.mode, before.uid]);
+      expect(statSync(cache).isDirectory() ? readdirSync(cache) : []).toEqual([]);
+    },
+  );
+
+  test.runIf(possible)(`the executable loads nothing from a folder that is ${what}`, () => {
+    const folder = join(tempFolder(), "cache");
+    plant(folder);
+    if (what === OTHERS) runAsAnother();
+    expect(() => keepAddon(folder, ADDON)).toThrow(/is not private|EEXIST/);
+    expect(existsSync(join(folder, NAME))).toBe(false);
+  });
+}
+
+test("the executable keeps its addon for its owner alone, and believes no other file", () => {
+  const folder = join(tempFolder(), "cache");
+  const path = keepAddon(folder, ADDON);
+  expect([path, readFileSync(path)]).toEqual([join(folder, NAME), ADDON]);
+  if (IS_UNIX) expect([statSync(folder).mode & 0o777, statSync(path).mode & 0o777]).toEqual([0o700, 0o600]);
+  const first = statSync(path).ino;
+  expect(statSync(keepAddon(folder, ADDON)).ino).toBe(first);
+  writeFileSync(path, "other bytes");
+  expect(readFileSync(keepAddon(folder, ADDON))).toEqual(ADDON);
+});
+
+test.runIf(IS_UNIX)("a link, or a file that others can write, in the executable's folder is replaced", () => {
+  const folder = join(tempFolder(), "cache");
+  mkdirSync(folder, { mode: 0o700 });
+  const elsewhere = join(tempFolder(), "theirs");
+  writeFileSync(elsewhere, ADDON);
+  symlinkSync(elsewhere, join(folder, NAME));
+  expect(lstatSync(keepAddon(folder, ADDON)).isFile()).toBe(true);
+  chmodSync(join(folder, NAME), 0o666);
+  expect(statSync(keepAddon(folder, ADDON)).mode & 0o777).toBe(0o600);
+  expect(readFileSync(elsewhere)).toEqual(ADDON);
+});

@@ -1,0 +1,1271 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import Database from "better-sqlite3";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { deriveIdempotencyKey, LOCAL_SANDBOX } from "../../src/core/checkout/idempotency-key.ts";
+import { variableOf } from "../../src/cli/option-rules.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import { readConfig } from "../../src/core/config/read.ts";
+import { configJsonSchema } from "../../src/core/config/schema.ts";
+import { formatTestKey } from "../../src/core/credential.ts";
+import { REAL } from "../support/real.ts";
+import { launch, run, startSandbox } from "../support/program.ts";
+import { SEED, size } from "../support/campaign.ts";
+import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const FILE = "checkout.config.json";
+const FIRST = "00000000-0000-4000-8000-00000000000a";
+const SECOND = "00000000-0000-4000-8000-000000000001";
+const KEY = formatTestKey(new Uint8Array(20).fill(7));
+const SECRET = `whsec_${"s".repeat(43)}`;
+
+const PRICE = { id: "espresso", amount_minor: 300, currency: "EUR", payment_method: "alipay_plus" };
+const SHOP = {
+  id: FIRST,
+  name: "Coffee Shop",
+  prices: [PRICE],
+  capabilities: { payment_methods: ["alipay_plus"], currencies: ["EUR", "GBP"] },
+  return_origins: ["http://localhost:3000"],
+  endpoints: [{ url: "http://localhost:3000/hooks", events: ["order.*"] }],
+};
+const TEA = { id: SECOND, name: "Tea Shop" };
+
+type Entry = { readonly action: string; readonly kind: string; readonly name: string };
+
+function save(folder: string, config: unknown, name = FILE): string {
+  const path = join(folder, name);
+  writeFileSync(path, typeof config === "string" ? config : JSON.stringify(config));
+  return path;
+}
+
+/** What a command says, with its exit code. */
+async function ask(harness: Harness, words: string, command: CommandOptions = {}) {
+  const { code, stdout, stderr } = await harness.run([...words.split(" "), "--json"], command);
+  return { code, said: JSON.parse(stdout || stderr) as Record<string, never>, stderr };
+}
+
+async function plan(harness: Harness, words: string, command: CommandOptions = {}): Promise<string[]> {
+  const { said } = await ask(harness, words, command);
+  const { changes } = said as unknown as { readonly changes: readonly Entry[] };
+  return changes
+    .filter(({ action }) => action !== "keep")
+    .map(({ action, kind, name }) => `${action} ${kind} ${name}`);
+}
+
+function withShop(change: (shop: Record<string, unknown>) => void): string {
+  const shop: Record<string, unknown> = structuredClone(SHOP);
+  change(shop);
+  return JSON.stringify({ stores: [shop] }, null, 2);
+}
+
+/** Every kind of fault: the text, and field, line and column of what is wrong with it. */
+const FAULTS: readonly (readonly [what: string, text: string, place: string, message: RegExp])[] = [
+  ["nothing", "", ":1:1", /a value is expected/],
+  ["a list", "[]", ":1:1", /expected object/],
+  ["a missing comma", '{\n  "stores": []\n  "sandbox": {}\n}', ":3:3", /a comma is expected/],
+  ["a comma at the end", '{\n  "sandbox": {},\n}', ":3:1", /is expected/],
+  ["an open string", '{ "sandbox', ":1:3", /string has no end/],
+  ["an open comment", "{ /* ", ":1:3", /comment has no end/],
+  ["an open object", '{\n "sandbox": {', ":2:14", /closing brace/],
+  ["text behind the end", "{}\n{}", ":2:1", /end of the file/],
+  ["no JSON", '{ "sandbox": nope }', ":1:14", /is no JSON value/],
+  ["too deep", `{ "a": ${"[".repeat(40)}`, ":1:23", /16 levels/],
+  ["too deep by far", "[".repeat(150_000), ":1:17", /16 levels/],
+  ["too long", " ".repeat(2_000_001), ":1:1", /2000000 characters/],
+  ["a key twice", '{\n "sandbox": {},\n "sandbox": {}\n}', "sandbox:3:2", /stands in this object before/],
+  [
+    "an unknown key",
+    '{\n  "sandbox": {\n    "rate_limt": "5/s"\n  }\n}',
+    "sandbox.rate_limt:3:5",
+    /did you mean rate_limit\?/,
+  ],
+  ["an unknown key at the top", '{ "shops": [] }', "shops:1:3", /did you mean stores\?|known are/],
+  [
+    "a key of nothing",
+    '{ "zzzzzzzzzz": 1 }',
+    "zzzzzzzzzz:1:3",
+    /known are \$schema, sandbox, stores, targets/,
+  ],
+  ["__proto__", '{ "__proto__": {} }', "__proto__:1:3", /is no field here/],
+  ["camelCase", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", /did you mean rate_limit/],
+  [
+    "a wrong type",
+    '{ "sandbox": { "port": "80" } }',
+    "sandbox.port:1:24",
+    /expected number, received string/,
+  ],
+  ["null", '{ "sandbox": null }', "sandbox:1:14", /expected object, received null/],
+  ["a port of none", '{ "sandbox": { "port": 65536 } }', "sandbox.port:1:24", /<=65535/],
+  ["a rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", /a rate such as 5\/s/],
+  [
+    "a lifetime",
+    '{ "sandbox": { "checkout_lifetime": "1m" } }',
+    "sandbox.checkout_lifetime:1:37",
+    /from 5m to 24h/,
+  ],
+  ["a host", '{ "sandbox": { "allow_hosts": ["a", "b/c"] } }', "sandbox.allow_hosts[1]:1:37", /HOST/],
+  [
+    "a target host",
+    '{ "sandbox": { "allow_targets": ["169.254.169.254"] } }',
+    "sandbox.allow_targets[0]:1:34",
+    /nothing is ever sent/,
+  ],
+  ["no store", '{ "stores": [] }', "stores:1:13", />=1/],
+  ["a store without a name", `{ "stores": [\n  { "id": "${FIRST}" }] }`, "stores[0].name:2:3", /is missing/],
+  ["an id", '{ "stores": [{ "id": "shop", "name": "x" }] }', "stores[0].id:1:22", /must be an id/],
+  ["a name", withShop((shop) => (shop["name"] = "a\u202eb")), "stores[0].name:5:15", /no invisible ones/],
+  [
+    "an amount",
+    withShop((shop) => (shop["prices"] = [{ ...PRICE, amount_minor: 1.5 }])),
+    "stores[0].prices[0].amount_minor:9:27",
+    /expected int/,
+  ],
+  [
+    "an amount that no number holds",
+    withShop(() => undefined).replace(": 300", ": 9007199254740993"),
+    "stores[0].prices[0].amount_minor:9:27",
+    /./,
+  ],
+  [
+    "a currency",
+    withShop((shop) => (shop["prices"] = [{ ...PRICE, currency: "eur" }])),
+    "stores[0].prices[0].currency:10:23",
+    /three upper-case letters/,
+  ],
+  [
+    "a method",
+    withShop((shop) => (shop["prices"] = [{ ...PRICE, payment_method: "cash" }])),
+    "stores[0].prices[0].payment_method:11:29",
+    /alipay_plus or wechat_pay/,
+  ],
+  [
+    "a billing model",
+    withShop((shop) => (shop["prices"] = [{ ...PRICE, billing_model: "monthly" }])),
+    "stores[0].prices[0].billing_model:12:28",
+    /must be one_time/,
+  ],
+  [
+    "a price twice",
+    withShop((shop) => (shop["prices"] = [PRICE, PRICE])),
+    "stores[0].prices[1].id:14:17",
+    /before/,
+  ],
+  [
+    "an origin",
+    withShop((shop) => (shop["return_origins"] = ["http://shop.example"])),
+    "stores[0].return_origins[0]:24:9",
+    /https:\/\//,
+  ],
+  [
+    "an origin with a path of no kind",
+    withShop((shop) => (shop["return_origins"] = [{ origin: "https://shop.example", path: "thanks" }])),
+    "stores[0].return_origins[0].path:26:19",
+    /must begin with a slash/,
+  ],
+  [
+    "an origin in an object that is none",
+    withShop((shop) => (shop["return_origins"] = [{ origin: "http://shop.example" }])),
+    "stores[0].return_origins[0].origin:25:21",
+    /https:\/\//,
+  ],
+  [
+    "a path without an origin",
+    withShop((shop) => (shop["return_origins"] = [{ path: "/thanks" }])),
+    "stores[0].return_origins[0].origin:24:9",
+    /is missing/,
+  ],
+  [
+    "an origin with a misspelled path",
+    withShop((shop) => (shop["return_origins"] = [{ origin: "https://shop.example", pth: "/" }])),
+    "stores[0].return_origins[0].pth:26:11",
+    /did you mean path\?/,
+  ],
+  [
+    "an origin that is a number",
+    withShop((shop) => (shop["return_origins"] = [7])),
+    "stores[0].return_origins[0]:24:9",
+    /must be an origin, or \{ "origin"/,
+  ],
+  [
+    "an origin twice, with two paths",
+    withShop(
+      (shop) =>
+        (shop["return_origins"] = ["https://a.example", { origin: "https://a.example", path: "/thanks" }]),
+    ),
+    "stores[0].return_origins[1]:25:9",
+    /before/,
+  ],
+  [
+    "a schedule that begins late",
+    '{ "sandbox": { "delivery_schedule": ["5s", "10s"] } }',
+    "sandbox.delivery_schedule[0]:1:38",
+    /must be 0s: the first try is at once/,
+  ],
+  [
+    "a delay that is none",
+    '{ "sandbox": { "delivery_schedule": ["0s", "5s", "soon"] } }',
+    "sandbox.delivery_schedule[2]:1:50",
+    /must be a delay such as 500ms, 5s or 2h, from 1ms to 24h/,
+  ],
+  [
+    "a delay of nothing",
+    '{ "sandbox": { "delivery_schedule": ["0s", "0s"] } }',
+    "sandbox.delivery_schedule[1]:1:44",
+    /from 1ms to 24h/,
+  ],
+  [
+    "a delay of days",
+    '{ "sandbox": { "delivery_schedule": ["0s", "25h"] } }',
+    "sandbox.delivery_schedule[1]:1:44",
+    /from 1ms to 24h/,
+  ],
+  [
+    "a schedule of nothing",
+    '{ "sandbox": { "delivery_schedule": [] } }',
+    "sandbox.delivery_schedule:1:37",
+    /must have 1 to 20 delays/,
+  ],
+  [
+    "a schedule without end",
+    JSON.stringify({ sandbox: { delivery_schedule: ["0s", ...Array.from({ length: 20 }, () => "1s")] } }),
+    "sandbox.delivery_schedule:1:33",
+    /must have 1 to 20 delays/,
+  ],
+  [
+    "a schedule of weeks",
+    '{ "sandbox": { "delivery_schedule": ["0s", "24h", "24h", "24h", "24h", "1ms"] } }',
+    "sandbox.delivery_schedule:1:37",
+    /may take 96h in all.*disabled after 120h/,
+  ],
+  [
+    "a schedule in one text",
+    '{ "sandbox": { "delivery_schedule": "0s,5s" } }',
+    "sandbox.delivery_schedule:1:37",
+    /expected array, received string/,
+  ],
+  [
+    "an event",
+    withShop((shop) => (shop["endpoints"] = [{ url: "http://localhost/", events: ["paid"] }])),
+    "stores[0].endpoints[0].events[0]:30:13",
+    /an event type is order\.<status> or/,
+  ],
+  [
+    "an address twice",
+    withShop((shop) => (shop["endpoints"] = [{ url: "http://localhost" }, { url: "http://localhost/" }])),
+    "stores[0].endpoints[1].url:31:18",
+    /before/,
+  ],
+  [
+    "two stores of one id",
+    JSON.stringify({ stores: [TEA, { ...TEA, name: "x" }] }),
+    "stores[1].id:1:82",
+    /before/,
+  ],
+  [
+    "a key in the file",
+    withShop((shop) => (shop["api_keys"] = ["0000"])),
+    "stores[0].api_keys[0]:35:9",
+    /must be \{ "env": "NAME" \}/,
+  ],
+  [
+    "a secret in the file",
+    withShop((shop) => (shop["signing_secret"] = "hush")),
+    "stores[0].signing_secret:34:25",
+    /must be \{ "env": "NAME" \}/,
+  ],
+  [
+    "a real secret",
+    withShop((shop) => (shop["signing_secret"] = SECRET)),
+    "stores[0].signing_secret:34:25",
+    /never stands in the file/,
+  ],
+  [
+    "a real key as a variable",
+    withShop((shop) => (shop["api_keys"] = [{ env: KEY }])),
+    "stores[0].api_keys[0].env:36:18",
+    /never stands in the file/,
+  ],
+  [
+    "a real key as a name",
+    withShop((shop) => (shop[KEY] = 1)),
+    "stores[0].…:34:7",
+    /never stands in the file/,
+  ],
+  [
+    "a key in a description",
+    withShop((shop) => (shop["prices"] = [{ ...PRICE, description: KEY }])),
+    "stores[0].prices[0].description:12:26",
+    /never stands in the file/,
+  ],
+  ["the name of a target", '{ "targets": { "A B": {} } }', "targets.A B:1:23", /lower-case letters/],
+  [
+    "an address with a password",
+    '{ "targets": { "a": { "base_url": "http://u:p@x/", "api_key": { "env": "A" } } } }',
+    "targets.a.base_url:1:35",
+    /without user name/,
+  ],
+];
+
+test.each(FAULTS)("a file with %s is refused, with field, line and column", (_what, text, place, message) => {
+  const read = readConfig(text);
+  const faults = read.ok ? [] : read.refusal;
+  const [fault] = faults;
+  expect(`${fault?.field}:${fault?.line}:${fault?.column}`).toBe(place);
+  expect(fault?.message).toMatch(message);
+  expect(JSON.stringify(faults)).not.toMatch(/hush|u:p|svc_test_\w|whsec_s/);
+});
+
+test("the schema for editors takes and refuses what the reader does, and comments stand anywhere", () => {
+  const validate = new Ajv2020({ strict: false }).compile(configJsonSchema());
+  const whole = {
+    $schema: "./schema.json",
+    sandbox: {
+      port: 0,
+      rate_limit: "off",
+      checkout_lifetime: "30m",
+      delivery_schedule: ["0s", "5s"],
+      allow_hosts: ["a.example:80"],
+    },
+    stores: [
+      {
+        ...SHOP,
+        return_origins: ["http://localhost:3000", { origin: "https://shop.example", path: "/thanks" }],
+        api_keys: [{ env: "SHOP_KEY" }],
+        signing_secret: { env: "SHOP_SECRET" },
+      },
+      TEA,
+    ],
+    targets: { staging: { base_url: "https://pay.example/v1", api_key: { env: "STAGING_KEY" } } },
+  };
+  expect([validate(whole), validate.errors]).toEqual([true, null]);
+  const commented = `\ufeff// a shop\n${JSON.stringify(whole, null, 2).replaceAll(",\n", ", /* and */\n")}`;
+  expect(readConfig(commented)).toMatchObject({ ok: true });
+  for (const wrong of [
+    { shops: [] },
+    { stores: [{ ...TEA, api_keys: ["x"] }] },
+    { stores: [{ ...TEA, return_origins: [{ path: "/thanks" }] }] },
+    { stores: [{ ...TEA, return_origins: [{ origin: "https://shop.example", pth: "/" }] }] },
+    { sandbox: { delivery_schedule: [] } },
+    { stores: [{ ...TEA, id: "a" }] },
+  ]) {
+    expect(validate(wrong)).toBe(false);
+    expect(readConfig(JSON.stringify(wrong)).ok).toBe(false);
+  }
+});
+
+test("a broken file, a missing variable and an impossible endpoint stop the start before anything is made", async () => {
+  const rows = [
+    ["{", /checkout\.config\.json:1:2: a closing brace/],
+    [
+      { stores: [{ ...TEA, api_keys: [{ env: "NO_KEY" }] }] },
+      /:1:\d+: stores\[0\]\.api_keys\[0\]\.env: the environment variable NO_KEY is not set/,
+    ],
+    [
+      { stores: [{ ...TEA, signing_secret: { env: "BAD" } }] },
+      /:1:\d+: stores\[0\]\.signing_secret\.env: .*BAD holds no signing secret/,
+    ],
+    [
+      { stores: [{ ...TEA, endpoints: [{ url: "http://shop.example/" }] }] },
+      /:1:\d+: stores\[0\]\.endpoints\[0\]\.url: .*--allow-target/,
+    ],
+  ] as const;
+  for (const [config, message] of rows) {
+    const harness = createHarness();
+    save(harness.cwd, config);
+    const { code, stderr } = await harness.run(["sandbox", "start"], { env: { BAD: "hush" } });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect(stderr).not.toContain("hush");
+    expect(existsSync(join(harness.cwd, ".checkout"))).toBe(false);
+  }
+});
+
+test("a file that is broken or refused changes no byte of a state that is there", async () => {
+  const harness = createHarness();
+  save(harness.cwd, { stores: [SHOP] });
+  const sandbox = await harness.start();
+  await sandbox.stop();
+  const bytes = (): string[] => ["sandbox.db", "credentials.json"].map((file) => harness.readState(file));
+  const before = bytes();
+  const merchant = { id: SECOND };
+  for (const config of [
+    "{",
+    { stores: [{ ...SHOP, name: 5 }] },
+    { stores: [{ ...SHOP, name: "New", merchant }, TEA] },
+  ]) {
+    save(harness.cwd, config);
+    const { code, stderr } = await harness.run(["sandbox", "start"]);
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(/checkout\.config\.json:1:\d+: /);
+    expect(bytes()).toEqual(before);
+  }
+});
+
+test("a start sets up what the file says, its first store is the sandbox's, and a second start changes nothing", async () => {
+  const harness = createHarness();
+  save(harness.cwd, {
+    stores: [{ ...SHOP, api_keys: [{ env: "SHOP_KEY" }], signing_secret: { env: "SHOP_SECRET" } }, TEA],
+  });
+  const env = { SHOP_KEY: KEY, SHOP_SECRET: SECRET };
+  const sandbox = await harness.start([], { env });
+  expect(sandbox.ready).toMatchObject({ store_id: FIRST, api_key: KEY, signing_secret: SECRET });
+  const { stores } = JSON.parse(harness.readState("credentials.json")) as { stores: Record<string, unknown> };
+  expect(Object.keys(stores)).toEqual([FIRST, SECOND]);
+  expect(stores[FIRST]).toEqual({ name: "Coffee Shop", api_key: KEY });
+  const made = await harness.run("orders create --order-id order-1 --price-id espresso --json".split(" "));
+  expect([made.code, JSON.parse(made.stdout)]).toMatchObject([0, { data: { amount_minor: 300 } }]);
+  expect(await plan(harness, "config diff", { env })).toEqual([]);
+  const shown = await ask(harness, "stores show");
+  expect(shown.said).toMatchObject({
+    store: { name: "Coffee Shop" },
+    prices: [{ ...PRICE, approved: true }],
+    return_origins: ["http://localhost:3000"],
+    endpoints: 1,
+  });
+  await sandbox.stop();
+  const bytes = harness.readState("sandbox.db");
+  const again = await harness.start([], { env });
+  expect(again.ready).toMatchObject({ store_id: FIRST, api_key: KEY });
+  await again.stop();
+  const rows = (text: string): number => text.split("Coffee Shop").length;
+  expect(rows(harness.readState("sandbox.db"))).toBe(rows(bytes));
+});
+
+test("diff shows the plan, apply carries it out once, and only --prune removes", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const path = save(harness.cwd, { stores: [SHOP] });
+  expect((await ask(harness, "config diff")).code).toBe(3);
+  const planned = await plan(harness, "config diff");
+  expect(planned).toEqual([
+    "add store Coffee Shop",
+    "add payment_method alipay_plus",
+    "add currency EUR",
+    "add currency GBP",
+    "add price espresso",
+    "add return_origin http://localhost:3000",
+    "add endpoint http://localhost:3000/hooks",
+    "unmanaged store Sandbox Store",
+  ]);
+  expect(await plan(harness, "config apply")).toEqual(planned);
+  expect(JSON.parse(harness.readState("credentials.json"))).toMatchObject({
+    stores: { [FIRST]: { name: "Coffee Shop" } },
+  });
+  const bytes = (): string[] => ["sandbox.db", "sandbox.db-wal"].map((file) => harness.readState(file));
+  const before = bytes();
+  expect(await plan(harness, "config apply")).toEqual(["unmanaged store Sandbox Store"]);
+  expect((await ask(harness, "config diff")).code).toBe(0);
+  expect(bytes()).toEqual(before);
+
+  const changed = {
+    ...SHOP,
+    name: "Coffee House",
+    prices: [{ ...PRICE, id: "latte", approved: false }],
+    capabilities: { currencies: ["EUR"] },
+    return_origins: [],
+    endpoints: [{ url: "http://localhost:3000/other" }],
+  };
+  const inOrder = {
+    ...SHOP,
+    endpoints: [{ url: "http://localhost:3000/hooks", events: ["order.*"], in_order: true }],
+  };
+  save(harness.cwd, { stores: [inOrder] });
+  const { said } = await ask(harness, "config diff");
+  expect(said).toMatchObject({
+    changes: expect.arrayContaining([
+      expect.objectContaining({
+        action: "change",
+        kind: "endpoint",
+        differences: [{ field: "in_order", from: false, to: true }],
+      }),
+    ]) as unknown,
+  });
+  await plan(harness, "config apply");
+  expect((await ask(harness, `endpoints list --store ${FIRST}`)).said).toMatchObject({
+    endpoints: [{ in_order: true }],
+  });
+  save(harness.cwd, { stores: [changed] });
+  const kept = [
+    "unmanaged price espresso",
+    "unmanaged return_origin http://localhost:3000",
+    "unmanaged endpoint http://localhost:3000/hooks",
+    "unmanaged store Sandbox Store",
+  ];
+  expect(await plan(harness, "config apply")).toEqual([
+    "change store Coffee House",
+    "change currency GBP",
+    "add price latte",
+    "unmanaged price espresso",
+    "unmanaged return_origin http://localhost:3000",
+    "add endpoint http://localhost:3000/other",
+    "unmanaged endpoint http://localhost:3000/hooks",
+    "unmanaged store Sandbox Store",
+  ]);
+  expect(await plan(harness, `config diff --file ${path}`)).toEqual(kept);
+  expect(await plan(harness, "config apply --prune")).toEqual(
+    kept.map((one, at) => (at < 3 ? one.replace("unmanaged", "remove") : one)),
+  );
+  expect(await plan(harness, "config diff --prune")).toEqual(["unmanaged store Sandbox Store"]);
+});
+
+test("what a file switches on or off is in the audit log of a store that was there", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  save(harness.cwd, {
+    stores: [{ id: ready.store_id, name: "Sandbox Store", capabilities: { currencies: ["EUR", "GBP"] } }],
+  });
+  await harness.run(["config", "apply"]);
+  const { said } = await ask(harness, "admin log");
+  const { acts } = said as unknown as {
+    readonly acts: readonly { readonly action: string; readonly subject: string; readonly note: string }[];
+  };
+  expect(acts.map(({ action, subject }) => `${action} ${subject}`).toSorted()).toEqual([
+    "disable_capability CNY",
+    "disable_capability HKD",
+    "disable_capability JPY",
+    "disable_capability USD",
+    "enable_capability GBP",
+  ]);
+  expect(new Set(acts.map(({ note }) => note))).toEqual(new Set(["by the configuration of the sandbox"]));
+});
+
+test("each price that a file approves, on new terms too, is in the audit log of a store that was there", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { store_id: id } = ready;
+  const approvals = async (prices: readonly object[]): Promise<string[]> => {
+    save(harness.cwd, { stores: [{ id, name: "Sandbox Store", prices }] });
+    const before = (await ask(harness, "admin log")).said as unknown as { readonly acts: readonly object[] };
+    expect((await ask(harness, "config apply")).code).toBe(0);
+    const { said } = await ask(harness, "admin log");
+    const { acts } = said as unknown as {
+      readonly acts: readonly Readonly<Record<"actor" | "action" | "subject" | "note", string>>[];
+    };
+    const added = acts.slice(before.acts.length);
+    for (const { actor, note } of added)
+      expect([actor, note]).toEqual(["administrator", "by the configuration of the sandbox"]);
+    return added.map(({ action, subject }) => `${action} ${subject}`);
+  };
+  const latte = { ...PRICE, id: "latte", approved: false };
+  expect(await approvals([PRICE, latte])).toEqual(["approve_price espresso"]);
+  expect(await approvals([PRICE, latte])).toEqual([]);
+  expect(await approvals([{ ...PRICE, description: "strong" }, latte])).toEqual([]);
+  expect(await approvals([PRICE, { ...latte, amount_minor: 301 }])).toEqual([]);
+  expect(await approvals([{ ...PRICE, amount_minor: 301 }, latte])).toEqual(["approve_price espresso"]);
+  expect(
+    await approvals([
+      { ...PRICE, approved: false },
+      { ...latte, approved: true },
+    ]),
+  ).toEqual(["revoke_price espresso", "approve_price latte"]);
+  expect(await approvals([{ ...PRICE, approved: false, retired: true }])).toEqual([]);
+  const create = "orders create --order-id order-1 --price-id espresso --json".split(" ");
+  expect(JSON.parse((await harness.run(create)).stderr)).toMatchObject({
+    error: { message: expect.stringContaining("which is retired") as string },
+  });
+  // One that a file makes has its prices from the beginning, as any new store.
+  save(harness.cwd, { stores: [SHOP] });
+  expect((await ask(harness, "config apply")).code).toBe(0);
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  expect(database.prepare("SELECT count(*) FROM admin_acts WHERE store_id <> ?").pluck().get(id)).toBe(0);
+  database.close();
+});
+
+test("a catalog that would not fit into a file is refused, whichever way it grows", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { store_id: id } = ready;
+  const prices = Array.from({ length: 197 }, (_, at) => ({ ...PRICE, id: `price-${at}` }));
+  const saveWith = (more: readonly object[]): string =>
+    save(harness.cwd, { stores: [{ id, name: "Sandbox Store", prices: [...prices, ...more] }] });
+  // With the three of a new store it is full.
+  saveWith([]);
+  expect((await ask(harness, "config apply")).code).toBe(0);
+  saveWith([PRICE]);
+  const { code, said } = await ask(harness, "config apply");
+  expect([code, said]).toMatchObject([
+    1,
+    {
+      field: "stores[0].prices",
+      error: { message: expect.stringMatching(/may have 200.*would have 201/) as string },
+    },
+  ]);
+  const add = "prices add more --amount-minor 1 --currency EUR --payment-method alipay_plus";
+  expect((await ask(harness, add)).said).toMatchObject({
+    error: { message: "a store may have 200 prices, and has them" },
+  });
+  const { stdout } = await harness.run(["config", "export"]);
+  save(harness.cwd, stdout);
+  expect((await ask(harness, "config diff")).code).toBe(0);
+  saveWith([PRICE]);
+  expect((await ask(harness, "config apply --prune")).code).toBe(0);
+});
+
+test("what a sandbox refuses is said with its place, and changes nothing", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const env = { SHOP_KEY: KEY, SHOP_SECRET: SECRET, OTHER: `whsec_${"o".repeat(43)}` };
+  const secret = { signing_secret: { env: "SHOP_SECRET" } };
+  save(harness.cwd, { stores: [{ ...SHOP, ...secret, api_keys: [{ env: "SHOP_KEY" }] }] });
+  expect((await ask(harness, "config apply", { env })).code).toBe(0);
+  const before = harness.readState("sandbox.db-wal");
+  const origins = Array.from({ length: 20 }, (_, at) => `http://localhost:${4000 + at}`);
+  const rows = [
+    [[SHOP, { ...TEA, api_keys: [{ env: "SHOP_KEY" }] }], "stores[1].api_keys[0]", /is one of store/],
+    [
+      [{ ...SHOP, name: "New", signing_secret: { env: "OTHER" } }],
+      "stores[0].signing_secret",
+      /another signing secret/,
+    ],
+    [[{ ...SHOP, name: "New", return_origins: origins }], "stores[0].return_origins", /would have 21/],
+    [
+      [TEA, { ...SHOP, endpoints: [{ url: "http://shop.example/" }] }],
+      "stores[1].endpoints[0].url",
+      /this machine alone/,
+    ],
+  ] as const;
+  for (const [stores, field, message] of rows) {
+    save(harness.cwd, { stores });
+    const { code, said } = await ask(harness, "config apply", { env });
+    expect([code, said]).toMatchObject([
+      1,
+      { field, line: 1, error: { message: expect.stringMatching(message) as string } },
+    ]);
+  }
+  expect(harness.readState("sandbox.db-wal")).toBe(before);
+});
+
+test("two applies at once leave one of both whole", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const shop = (name: string) => ({
+    ...SHOP,
+    name,
+    prices: Array.from({ length: 50 }, (_, at) => ({ ...PRICE, id: `price-${at}`, description: name })),
+  });
+  const files = ["A", "B"].map((name) => save(harness.cwd, { stores: [shop(name)] }, `${name}.json`));
+  for (let round = 0; round < 10; round += 1) {
+    const ends = await Promise.all(files.map((file) => ask(harness, `config apply --file ${file}`)));
+    expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+    const same = await Promise.all(files.map((file) => ask(harness, `config diff --file ${file}`)));
+    expect(new Set(same.map(({ code }) => code))).toEqual(new Set([0, 3]));
+  }
+});
+
+test("a flag wins over a variable, that over the file, that over the default; a live sandbox tells what differs", async () => {
+  const harness = createHarness();
+  save(harness.cwd, {
+    sandbox: {
+      rate_limit: "7/s",
+      checkout_lifetime: "10m",
+      delivery_timeout: "3s",
+      allow_targets: ["app"],
+      port: 4999,
+    },
+  });
+  const env = { CHECKOUT_SANDBOX_CHECKOUT_LIFETIME: "20m" };
+  const sandbox = await harness.start(["--delivery-timeout", "4s"], { env });
+  expect(sandbox.ready.base_url).toBe("http://127.0.0.1:4999/v1");
+  const { code, said } = await ask(harness, "config diff");
+  expect([code, said]).toEqual([
+    3,
+    expect.objectContaining({
+      same: false,
+      settings: [
+        { field: "sandbox.checkout_lifetime", from: "20m", to: "10m" },
+        { field: "sandbox.delivery_timeout", from: "4s", to: "3s" },
+      ],
+    }),
+  ]);
+  const exported = await harness.run(["config", "export"]);
+  expect(JSON.parse(exported.stdout)).toMatchObject({
+    sandbox: { rate_limit: "7/s", checkout_lifetime: "20m", delivery_timeout: "4s", allow_targets: ["app"] },
+  });
+});
+
+test("an export is the same file at a terminal as where it is piped", async () => {
+  const harness = createHarness();
+  save(harness.cwd, { stores: [SHOP, TEA] });
+  await harness.start();
+  for (const words of ["config export", "config export --json"]) {
+    const { stdout } = await harness.run(words.split(" "));
+    expect([words, await harness.run(words.split(" "), { terminal: true })]).toMatchObject([
+      words,
+      { stdout },
+    ]);
+    expect(stdout.split("\n").length > 40).toBe(!words.endsWith("--json"));
+  }
+});
+
+/** Each setting of the file that is not as by default: as it is typed, in the file, and as a live sandbox has it. */
+const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown, live: string]>> = {
+  port: ["4998", 4998, "4999"],
+  rate_limit: ["5/s", "5/s", "1000/s"],
+  checkout_lifetime: ["90m", "90m", "1h"],
+  delivery_timeout: ["500ms", "500ms", "15s"],
+  delivery_schedule: ["0s,1s,90m", ["0s", "1s", "90m"], "0s,5s,5m,30m,2h,5h,10h,10h"],
+  deliveries_in_flight: ["3", 3, "8"],
+  allow_hosts: ["b.example,a.example:80", ["b.example", "a.example:80"], "none"],
+  allow_control_hosts: ["a.example", ["a.example"], "none"],
+  allow_targets: ["shop.example", ["shop.example"], "none"],
+  listen: ["127.0.0.3,127.0.0.2", ["127.0.0.3", "127.0.0.2"], "none"],
+  public_url: ["https://pay.example", "https://pay.example", "none"],
+  portal_url: ["https://portal.example", "https://portal.example", "none"],
+  kept_requests: ["50", 50, "10000"],
+};
+
+test("each setting is compared alike with what was typed and with the file, is told by the live one, and is exported", async () => {
+  const { properties } = configJsonSchema() as { properties: { sandbox: { properties: object } } };
+  expect(Object.keys(SETTINGS).toSorted()).toEqual(Object.keys(properties.sandbox.properties).toSorted());
+  const [harness, told] = [createHarness(), createHarness()];
+  await harness.start(["--port", "4999"]);
+  for (const [field, [typed, inFile, live]] of Object.entries(SETTINGS)) {
+    const option = field.replace(/s$/, Array.isArray(inFile) ? "" : "s");
+    const expected =
+      Array.isArray(inFile) && field !== "delivery_schedule"
+        ? inFile.map(String).toSorted().join(",")
+        : typed;
+    const flag = `--${option.replaceAll("_", "-")}`;
+    const refused = [field, 2, { differences: [{ field: option, expected, live }] }];
+    save(harness.cwd, {});
+    const again = await ask(harness, `sandbox start --reuse ${flag} ${typed}`);
+    expect([field, again.code, again.said]).toMatchObject(refused);
+    save(harness.cwd, { sandbox: { [field]: inFile } });
+    const filed = await ask(harness, "sandbox start --reuse");
+    expect([field, filed.code, filed.said]).toMatchObject(refused);
+    const differs = [{ field: `sandbox.${field}`, from: live, to: expected }];
+    const diff = await ask(harness, "config diff");
+    expect([field, diff.code, diff.said]).toMatchObject([field, 3, { settings: differs }]);
+
+    save(told.cwd, { sandbox: { [field]: inFile } });
+    const sandbox = await told.start();
+    expect([field, (await ask(told, "config diff")).said]).toMatchObject([field, { settings: [] }]);
+    const { stdout } = await told.run(["sandbox", "status"]);
+    const { sandbox: exported = {} } = JSON.parse((await told.run(["config", "export"])).stdout) as {
+      readonly sandbox?: object;
+    };
+    expect(exported).toEqual(field === "port" ? {} : { [field]: inFile });
+    if (field !== "port") expect(stdout.replaceAll(/ +/g, " ")).toContain(` ${field} ${expected}\n`);
+    await sandbox.stop();
+  }
+});
+
+test("a start tells each delay of a schedule that it does not take, and begins nothing", async () => {
+  const harness = createHarness();
+  const rows = [
+    ["5s,10s", /"5s" must be 0s: the first try is at once/],
+    ["0s,soon,25h", /"soon" must be a delay.*; "25h" must be a delay/],
+    ["", /must be 0s/],
+    ["0s,,5s", /"" must be a delay/],
+    [`0s${",1s".repeat(20)}`, /it must have 1 to 20 delays/],
+    ["0s,24h,24h,24h,24h,1s", /it may take 96h in all, and takes 345601s/],
+  ] as const;
+  for (const [typed, message] of rows) {
+    const { code, stderr } = await harness.run(["sandbox", "start", `--delivery-schedule=${typed}`]);
+    expect([typed, code, stderr]).toEqual([typed, 2, expect.stringMatching(message)]);
+    if (typed === "") continue;
+    const env = { CHECKOUT_SANDBOX_DELIVERY_SCHEDULE: typed };
+    const named = await harness.run(["sandbox", "start"], { env });
+    expect([named.code, named.stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect(named.stderr).toContain("CHECKOUT_SANDBOX_DELIVERY_SCHEDULE");
+  }
+  expect(existsSync(join(harness.cwd, ".checkout"))).toBe(false);
+});
+
+test("paths of return origins are planned, applied and taken back to the root", async () => {
+  const harness = createHarness();
+  const [shop, local] = ["https://shop.example", "http://localhost:3000"];
+  const wanted = (origins: readonly unknown[]) =>
+    save(harness.cwd, { stores: [{ ...SHOP, return_origins: origins }] });
+  wanted([{ origin: shop, path: "/thanks" }, local]);
+  await harness.start();
+  const listed = async () => (await harness.run(["return-origins", "list"])).stdout;
+  expect(await listed()).toBe(`${shop}/thanks\n${local}\n`);
+  expect(await plan(harness, "config apply")).toEqual([]);
+  wanted([shop, { origin: local, path: "/back" }]);
+  const { said } = await ask(harness, "config diff");
+  const { changes } = said as unknown as { readonly changes: readonly object[] };
+  expect(changes).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: shop, differences: [{ field: "path", from: "/thanks", to: "/" }] }),
+      expect.objectContaining({ name: local, differences: [{ field: "path", from: "/", to: "/back" }] }),
+    ]),
+  );
+  expect(await plan(harness, "config apply")).toEqual([
+    `change return_origin ${shop}`,
+    `change return_origin ${local}`,
+  ]);
+  expect(await listed()).toBe(`${shop}\n${local}/back\n`);
+});
+
+test("the variable names the file of every command: whoami, --target, config and the start", async () => {
+  const harness = createHarness();
+  const variable = "CHECKOUT_TARGET_STAGING_API_KEY";
+  save(harness.cwd, {
+    targets: { staging: { base_url: "https://a.example/v1", api_key: { env: variable } } },
+  });
+  const other = save(
+    tempFolder(),
+    {
+      sandbox: { rate_limit: "7/s" },
+      targets: { staging: { base_url: "https://b.example/v1", api_key: { env: variable } } },
+    },
+    "other.json",
+  );
+  const env = { CHECKOUT_SANDBOX_CONFIG: other, [variable]: "key" };
+  const config = { value: other, source: "CHECKOUT_SANDBOX_CONFIG" };
+  const who = await ask(harness, "whoami --target staging", { env });
+  expect(who.said).toMatchObject({ config, base_url: { value: "https://b.example/v1" } });
+  expect((await ask(harness, "config validate", { env })).said).toMatchObject({ file: other });
+  await harness.start([], { env });
+  expect((await ask(harness, "config diff", { env })).said).toMatchObject({ file: other, settings: [] });
+  for (const command of ["validate", "diff", "apply"])
+    expect((await harness.run(["config", command, "--help"])).stdout).toContain("[CHECKOUT_SANDBOX_CONFIG]");
+  const lost = { CHECKOUT_SANDBOX_CONFIG: "lost.json", [variable]: "key" };
+  const path = join(harness.cwd, "lost.json");
+  expect((await ask(harness, "whoami", { env: lost })).said).toMatchObject({ config: { value: path } });
+  for (const words of ["config validate", "whoami --target staging"]) {
+    const { code, stderr } = await ask(harness, words, { env: lost });
+    expect([words, code, stderr]).toEqual([words, 2, expect.stringContaining(`there is no file ${path}`)]);
+  }
+});
+
+test("a folder in the place of the configuration is told as one", async () => {
+  const harness = createHarness();
+  symlinkSync(harness.cwd, join(harness.cwd, "link"));
+  for (const [words, path] of [
+    ["config validate --file .", harness.cwd],
+    ["config apply --file .", harness.cwd],
+    ["config diff --file link", join(harness.cwd, "link")],
+    ["sandbox start --config .", harness.cwd],
+  ] as const) {
+    const { code, stderr } = await ask(harness, words);
+    expect([words, code]).toEqual([words, 2]);
+    expect(stderr).toContain(`${path} is a folder, not an ordinary file`);
+    expect(stderr).toContain(`such as ${join(path, "checkout.config.json")}`);
+  }
+});
+
+test("every setting of a start can stand in the file, or belongs to one machine or one call", async () => {
+  const elsewhere = new Set(["config", "dir", "trustFolder", "adopt", "ephemeral", "logFormat", "quiet"]);
+  const world = { ...REAL, argv: ["sandbox", "start"] };
+  const program = await createProgram({ world, version: "0.0.0", exit: () => undefined });
+  const start = program.commands.find((one) => one.name() === "sandbox")?.commands[0];
+  const settings = (start?.options ?? []).filter((option) => variableOf(option) !== undefined);
+  const { properties } = configJsonSchema() as {
+    properties: { sandbox: { properties: Record<string, { type: string }> } };
+  };
+  const fields = Object.entries(properties.sandbox.properties).map(([name, { type }]) =>
+    name.replace(/s$/, type === "array" ? "" : "s").replaceAll("_", "-"),
+  );
+  expect(
+    settings
+      .filter((option) => !elsewhere.has(option.attributeName()))
+      .map((option) => option.name())
+      .toSorted(),
+  ).toEqual(fields.toSorted());
+});
+
+test("--target takes address, key and patience from the file, and its key goes nowhere else", async () => {
+  const harness = createHarness();
+  const sent: [string, string | undefined][] = [];
+  harness.setFault((request) => {
+    sent.push([request.url, request.headers["Authorization"]]);
+    return Promise.resolve({ ok: false, failure: "unreachable", message: "no" });
+  });
+  save(harness.cwd, {
+    targets: {
+      staging: {
+        base_url: "https://pay.example/v1/",
+        api_key: { env: "STAGING_KEY" },
+        store_id: FIRST,
+        retries: 0,
+        timeout: "2s",
+      },
+      live: { base_url: "https://live.example/v1", api_key: { env: "LIVE_KEY" } },
+    },
+  });
+  const env = { STAGING_KEY: "staging-key", CHECKOUT_API_KEY: "other-key" };
+  const who = await ask(harness, "whoami --target staging --allow-env STAGING_KEY", { env });
+  expect(who.said).toMatchObject({
+    base_url: { value: "https://pay.example/v1", source: `target staging of ${FILE}` },
+    api_key: { source: "STAGING_KEY" },
+    store_id: { value: FIRST },
+    timeout_ms: { value: 2000 },
+    retries: { value: 0 },
+    config: { value: join(harness.cwd, FILE) },
+  });
+  const get = `sessions get ${FIRST}`;
+  for (const [words, more] of [
+    [`${get} --target staging`, {}],
+    [get, { CHECKOUT_TARGET: "staging" }],
+    [`${get} --target staging`, { CHECKOUT_BASE_URL: "http://127.0.0.1:9/v1" }],
+    [`${get} --retries 0 --base-url http://127.0.0.1:9/v1`, { CHECKOUT_TARGET: "staging" }],
+  ] as const)
+    expect((await ask(harness, words, { env: { ...env, ...more } })).code).toBe(7);
+  const url = `https://pay.example/v1/checkout-sessions/${FIRST}`;
+  expect(sent).toEqual([
+    ...Array.from({ length: 3 }, () => [url, "Bearer staging-key"]),
+    [`http://127.0.0.1:9/v1/checkout-sessions/${FIRST}`, "Bearer other-key"],
+  ]);
+  sent.length = 0;
+  const refused = [
+    [
+      `${get} --target stagin`,
+      env,
+      2,
+      /has no target .*stagin.*; it has staging, live.*add it to checkout\.config\.json/,
+    ],
+    [
+      `${get} --target staging`,
+      {},
+      4,
+      /credential_missing.*:1:\d+: targets\.staging\.api_key\.env: the environment variable STAGING_KEY is not set.*set CHECKOUT_TARGET_STAGING_API_KEY to a key of that service/,
+    ],
+    [
+      `${get} --target staging --base-url http://127.0.0.1:9/v1`,
+      env,
+      2,
+      /"--target and --base-url exclude each other.*leave one of them out/,
+    ],
+    [
+      get,
+      { ...env, CHECKOUT_TARGET: "staging", CHECKOUT_BASE_URL: "http://127.0.0.1:9/v1" },
+      2,
+      /"CHECKOUT_TARGET and CHECKOUT_BASE_URL exclude each other/,
+    ],
+  ] as const;
+  for (const [words, given, code, message] of refused) {
+    const ended = await ask(harness, words, { env: given });
+    expect([ended.code, ended.stderr]).toEqual([code, expect.stringMatching(message)]);
+  }
+  expect(sent).toEqual([]);
+  const lost = await ask(harness, "orders create --order-id o-1 --price-id p-1 --target staging", { env });
+  expect(lost.stderr).toContain("--target staging");
+});
+
+const LIVE_KEY = "CHECKOUT_TARGET_LIVE_API_KEY";
+
+test("what a target leaves open is by default, a flag wins over it, and there is no target without a file", async () => {
+  const harness = createHarness();
+  const whoami = (words: string, env: Readonly<Record<string, string>> = {}) =>
+    ask(harness, `whoami --target live${words}`, { env: { [LIVE_KEY]: "live-key", ...env } });
+  const without = await whoami("");
+  expect([without.code, without.stderr]).toEqual([
+    2,
+    expect.stringMatching(/no checkout\.config\.json here .*live.*name the service with --base-url/),
+  ]);
+  save(harness.cwd, {});
+  expect((await whoami("")).stderr).toMatch(/has no target .*live.*; it has none/);
+  save(harness.cwd, {
+    targets: { live: { base_url: "https://live.example/v1", api_key: { env: LIVE_KEY } } },
+  });
+  const other = { CHECKOUT_STORE_ID: SECOND };
+  expect((await whoami("", other)).said).toMatchObject({
+    store_id: { value: null },
+    dir: { source: "default" },
+    timeout_ms: { value: 10_000, source: "default" },
+    retries: { value: 5, source: "default" },
+  });
+  const flagged = await whoami(
+    ` --store ${FIRST} --timeout 3s --retries 1 --dir ${join(harness.cwd, "state")}`,
+    other,
+  );
+  expect(flagged.said).toMatchObject({
+    store_id: { value: FIRST, source: "--store" },
+    dir: { value: join(harness.cwd, "state"), source: "--dir" },
+    timeout_ms: { value: 3000, source: "--timeout" },
+    retries: { value: 1, source: "--retries" },
+  });
+  const proxied = await whoami("", { HTTPS_PROXY: "ftp://proxy.example" });
+  expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
+});
+
+test("a create at a target has the key of its service: a sandbox of this machine by its store, whatever its port", async () => {
+  const harness = createHarness();
+  const keys: (string | undefined)[] = [];
+  harness.setFault((request) => {
+    keys.push(request.headers["Idempotency-Key"]);
+    return Promise.resolve({ ok: false, failure: "unreachable", message: "no" });
+  });
+  const [here, there] = ["http://127.0.0.1:9/v1", "https://pay.example/v1"];
+  const rows = [
+    ["shop", here, FIRST, LOCAL_SANDBOX],
+    ["any", here, undefined, here],
+    ["pay", there, FIRST, there],
+  ] as const;
+  const target = { api_key: { env: "LIVE_KEY" }, retries: 0 };
+  const targets = rows.map(
+    ([name, url, store_id]) => [name, { ...target, base_url: url, store_id }] as const,
+  );
+  save(harness.cwd, { targets: Object.fromEntries(targets) });
+  for (const [name] of rows) {
+    const create = `orders create --order-id o-1 --price-id p-1 --target ${name} --allow-env LIVE_KEY`;
+    expect((await ask(harness, create, { env: { LIVE_KEY: "live-key" } })).code).toBe(7);
+  }
+  const once = { endpoint: "orders", orderId: "o-1", attempt: 1 };
+  expect(keys).toEqual(
+    rows.map(([, , storeId = null, service]) => deriveIdempotencyKey({ ...once, storeId, service })),
+  );
+});
+
+test("two projects of one repository, each with its file and folder, at once on default ports, are never mixed up", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const projects = ["coffee", "tea"].map((name) => {
+    const folder = join(harness.cwd, "packages", name, "src");
+    mkdirSync(folder, { recursive: true });
+    const id = name === "coffee" ? FIRST : SECOND;
+    save(join(folder, ".."), { stores: [{ ...SHOP, id, name }] });
+    return { name, id, folder };
+  });
+  const ports = new Set<string>();
+  for (const { id, folder } of projects) {
+    const { ready } = await harness.start([], { cwd: folder });
+    ports.add(ready.base_url);
+    expect(ready).toMatchObject({ store_id: id, data_dir: join(folder, "../.checkout") });
+  }
+  expect(ports.size).toBe(2);
+  for (const { id, name, folder } of projects) {
+    const who = await ask(harness, "whoami", { cwd: folder });
+    expect(who.said).toMatchObject({
+      config: { value: join(folder, "..", FILE) },
+      dir: { value: join(folder, "../.checkout") },
+      store_id: { value: id },
+    });
+    expect(await plan(harness, "config diff", { cwd: folder })).toEqual([]);
+    expect((await ask(harness, "stores show", { cwd: folder })).said).toMatchObject({ store: { id, name } });
+  }
+  // The project around them has no file, and keeps its own sandbox.
+  expect((await ask(harness, "whoami")).said).toMatchObject({
+    config: { value: null },
+    dir: { value: join(harness.cwd, ".checkout") },
+  });
+});
+
+test("the real program applies a file that is larger than any other body, and nothing else may be", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const prices = Array.from({ length: 100 }, (_, at) => ({
+    ...PRICE,
+    id: `price-${at}`,
+    description: "x".repeat(100),
+  }));
+  const stores = Array.from({ length: 8 }, (_, at) => ({
+    ...SHOP,
+    id: FIRST.slice(0, -1) + at,
+    name: `Shop ${at}`,
+    prices,
+  }));
+  save(cwd, { stores });
+  const applied = await run(["config", "apply"], { cwd });
+  expect([applied.code, applied.stdout]).toEqual([0, expect.stringContaining("848 added; 0 as they are")]);
+  const { control_token: token } = JSON.parse(readFileSync(join(cwd, ".checkout/run.json"), "utf8")) as {
+    control_token: string;
+  };
+  for (const [path, bytes] of [
+    ["/__sandbox/config?", 20_000],
+    ["/__sandbox/config", 2_100_000],
+    ["/__sandbox/stores/default/endpoints", 20_000],
+  ] as const) {
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    const sent = { method: "POST", headers, body: " ".repeat(bytes) };
+    const { status } = await fetch(`http://127.0.0.1:${sandbox.port}${path}`, sent);
+    expect([path, status]).toEqual([path, 413]);
+  }
+  await sandbox.stop("SIGTERM");
+  const again = await launch(["sandbox", "start", "--port", "0", "--quiet"], { cwd });
+  expect(again.output.stderr).not.toContain("added");
+});
+
+test("keys of an older credentials.json are read, and kept when the next one is written", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { store_id: id, api_key: apiKey, merchant_id } = sandbox.ready;
+  const path = join(harness.cwd, ".checkout/credentials.json");
+  writeFileSync(path, JSON.stringify({ merchant_id, store_id: id, api_key: apiKey }));
+  expect((await ask(harness, "whoami")).said).toMatchObject({ store_id: { value: id } });
+  save(harness.cwd, { stores: [TEA] });
+  expect((await ask(harness, "config apply")).code).toBe(0);
+  const { stores } = JSON.parse(readFileSync(path, "utf8")) as {
+    stores: Record<string, { api_key: string }>;
+  };
+  expect(Object.keys(stores)).toEqual([id, SECOND]);
+  expect(stores[id]?.api_key).toBe(apiKey);
+  await sandbox.stop();
+  expect((await harness.start()).ready).toMatchObject({ store_id: id, api_key: apiKey });
+});
+
+test("a file in a folder of another user is not believed unless it is named", async () => {
+  const { nearestConfig, findConfig } = await import("../../src/cli/config/find.ts");
+  const folder = tempFolder();
+  const path = save(folder, {});
+  const { files } = REAL;
+  const look: typeof files.look = (at) => {
+    const facts = files.look(at);
+    return facts && { ...facts, isOwn: false };
+  };
+  const world = { cwd: folder, files: { ...files, look }, env: {} };
+  expect(nearestConfig(world)).toBe(path);
+  expect(findConfig(world, {})).toMatchObject({ ok: false, refusal: { code: "config_refused" } });
+  for (const options of [{ config: FILE }, { trustFolder: true }])
+    expect(findConfig(world, options)).toEqual({ ok: true, value: path });
+});
+
+const words = fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 20 });
+const currencies = fc.uniqueArray(fc.constantFrom("EUR", "CNY", "JPY", "GBP", "CHF"), { maxLength: 4 });
+const store = fc.record(
+  {
+    merchant: fc.record({
+      id: fc.constantFrom(...[1, 2].map((at) => `11111111-0000-4000-8000-00000000000${at}`)),
+    }),
+    prices: fc.uniqueArray(
+      fc.record({
+        id: words,
+        amount_minor: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        currency: fc.constantFrom("EUR", "KWD"),
+        payment_method: fc.constantFrom("alipay_plus", "wechat_pay"),
+        description: words,
+        approved: fc.boolean(),
+        billing_model: fc.constant("one_time"),
+        retired: fc.boolean(),
+      }),
+      { selector: ({ id }) => id, maxLength: 5 },
+    ),
+    capabilities: fc.record({
+      payment_methods: fc.uniqueArray(fc.constantFrom("alipay_plus", "wechat_pay")),
+      currencies,
+    }),
+    return_origins: fc.uniqueArray(
+      fc
+        .tuple(fc.integer({ min: 3000, max: 3009 }), fc.constantFrom("", "/thanks", "/back"))
+        .map(([port, path]) => {
+          const origin = `http://localhost:${port}`;
+          return path === "" ? origin : { origin, path };
+        }),
+      { selector: (one) => (typeof one === "string" ? one : one.origin) },
+    ),
+    endpoints: fc.uniqueArray(
+      fc.record({
+        url: fc.integer({ min: 3000, max: 3009 }).map((port) => `http://localhost:${port}/hooks`),
+        events: fc.uniqueArray(fc.constantFrom("order.*", "order.succeeded", "checkout_session.created"), {
+          minLength: 1,
+        }),
+        in_order: fc.boolean(),
+      }),
+      { selector: ({ url }) => url },
+    ),
+  },
+  { requiredKeys: [] },
+);
+const config = fc.array(store, { minLength: 1, maxLength: 3 }).map((stores) => ({
+  stores: stores.map((one, at) =>
+    Object.assign(one, { id: `22222222-0000-4000-8000-00000000000${at}`, name: `Shop ${at}` }),
+  ),
+}));
+
+type Listed = Readonly<Record<string, unknown>>;
+
+/** Fields of a price, and what they say where they are left out. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  approved: true,
+  billing_model: "one_time",
+  in_order: false,
+  retired: false,
+};
+
+/** What a file says, in an order that means nothing, and without what it may leave out. */
+function normalised(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value
+      .map(normalised)
+      .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  if (typeof value !== "object" || value === null) return value;
+  const isDefault = (name: string, field: unknown): boolean =>
+    Object.hasOwn(DEFAULTS, name) && DEFAULTS[name] === field;
+  const entries = Object.entries(value).filter(([name, field]) => !isDefault(name, field));
+  return Object.fromEntries(
+    entries
+      .map(([name, field]) => [name, normalised(field)] as const)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+test("a sandbox with many stores, some of one name, is exported to a file that is as good as itself", async () => {
+  const harness = createHarness();
+  const ids = Array.from(
+    { length: 60 },
+    (_, at) => `0199a3c4-5d00-7000-8000-${String(at).padStart(12, "0")}`,
+  );
+  save(harness.cwd, { stores: ids.map((id, at) => ({ id, name: `Shop ${at % 30}` })) });
+  await harness.start();
+  const { code, stdout } = await harness.run(["config", "export"]);
+  save(harness.cwd, stdout);
+  expect([code, (await ask(harness, "config validate")).code]).toEqual([0, 0]);
+  expect((await ask(harness, "config diff")).code).toBe(0);
+});
+
+test("what would not fit into a file is not exported, and it is said why", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const rows = [
+    [1001, 1, "1000 stores, and this sandbox has 1001"],
+    [1000, 10, "2000000 characters, and this one would have "],
+  ] as const;
+  for (const [count, times, message] of rows) {
+    harness.setFault(async ({ url }, deliver) => {
+      const result = await deliver();
+      if (!result.ok || !url.endsWith("/config")) return result;
+      const { data, ...rest } = JSON.parse(result.body) as {
+        readonly data: { readonly stores: [typeof SHOP] };
+      };
+      const [{ prices, ...shop }] = data.stores;
+      const priced = { ...shop, prices: Array.from({ length: times }, () => prices).flat() };
+      const stores = Array.from({ length: count }, () => priced);
+      return { ...result, body: JSON.stringify({ ...rest, data: { ...data, stores } }) };
+    });
+    const { code, said } = await ask(harness, "config export");
+    expect([code, said]).toMatchObject([
+      1,
+      { error: { message: expect.stringContaining(`a checkout.config.json may have ${message}`) as string } },
+    ]);
+  }
+});
+
+test("any file is applied once, tells an empty plan then, and is exported as it was", async () => {
+  const check = fc.asyncProperty(config, config, async (first, second) => {
+    const [harness, other] = [createHarness(), createHarness()];
+    save(harness.cwd, first);
+    const sandbox = await harness.start();
+    for (const wanted of [first, second]) {
+      save(harness.cwd, wanted);
+      const applied = await ask(harness, "config apply --prune");
+      // A store keeps its merchant, which the second file may give another one.
+      if (applied.code !== 0) {
+        expect(applied.stderr).toContain("a store keeps its merchant");
+        break;
+      }
+      expect((await ask(harness, "config diff --prune")).code).toBe(0);
+      const bytes = harness.readState("sandbox.db-wal");
+      expect(
+        (await plan(harness, "config apply --prune")).filter((one) => !one.startsWith("unmanaged")),
+      ).toEqual([]);
+      expect(harness.readState("sandbox.db-wal")).toBe(bytes);
+      const { stdout } = await harness.run(["config", "export"]);
+      const exported = JSON.parse(stdout) as { readonly stores: readonly Listed[] };
+      for (const [at, shop] of wanted.stores.entries()) {
+        const { merchant: _merchant, ...said } = shop;
+        const shown = exported.stores.find(({ id }) => id === shop.id) ?? {};
+        const there = Object.fromEntries(Object.keys(said).map((name) => [name, shown[name]]));
+        expect([at, normalised(there)]).toEqual([at, normalised(said)]);
+      }
+      save(other.cwd, stdout, "exported.json");
+    }
+    const twin = await other.start(["--config", "exported.json"]);
+    expect((await ask(other, "config diff --file exported.json --prune")).code).toBe(0);
+    await Promise.all([sandbox.stop(), twin.stop()]);
+  });
+  await fc.assert(check, { seed: SEED, numRuns: size(10, 500) });
+});

@@ -1,0 +1,138 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { Ready } from "../../src/cli/sandbox/ready.ts";
+import { eventually } from "../support/eventually.ts";
+import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
+import { begin, run, type Finished } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+
+/** A folder whose sandbox ends with the test. */
+function folderToUse(): { readonly cwd: string; readonly state: string; readonly log: string } {
+  const cwd = tempFolder();
+  onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
+  const state = join(cwd, ".checkout");
+  return { cwd, state, log: join(state, "sandbox.log") };
+}
+
+const readyIn = ({ stdout }: Finished): Ready => JSON.parse(stdout) as Ready;
+
+test("a detached sandbox is in a session of its own, holds no stream of its starter, and stops cleanly", async () => {
+  const { cwd, state, log } = folderToUse();
+  // `run` waits until nobody holds the starter's streams.
+  const started = await run(START, { cwd });
+  expect([started.code, started.stderr]).toEqual([0, ""]);
+  const { pid, base_url } = readyIn(started);
+  const port = Number(new URL(base_url).port);
+  if (existsSync("/proc/self/stat")) {
+    const [, , session] = (readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1] ?? "")
+      .split(" ")
+      .slice(1);
+    expect(Number(session)).toBe(pid);
+  }
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+  expect(statSync(log).mode & 0o777).toBe(0o600);
+  expect((await run(["sandbox", "stop"], { cwd })).code).toBe(0);
+  expect([processesIn(cwd), await isTaken(port), leftIn(state)]).toEqual([[], false, []]);
+  await eventually("a wait is told that nobody listens there any more", async () => {
+    const gone = await run(["sandbox", "wait", "--timeout", "1s", "--base-url", base_url], { cwd });
+    expect([gone.code, gone.stderr]).toMatchObject([7, expect.stringContaining("ECONNREFUSED")]);
+  });
+  const logs = await run(["sandbox", "logs"], { cwd });
+  expect(logs.stdout).toContain("GET /healthz");
+  expect(readFileSync(log, "utf8")).toBe(logs.stdout);
+});
+
+test("a starter that is killed or interrupted before the ready line leaves nothing behind", async () => {
+  for (const signal of ["SIGKILL", "SIGINT", "SIGTERM"] as const) {
+    const { cwd, state, log } = folderToUse();
+    const starter = begin(START, { cwd });
+    await eventually("the process was started", () => expect(existsSync(log)).toBe(true));
+    const code = await starter.stop(signal);
+    if (signal !== "SIGKILL" && starter.output.stdout === "") expect(code).toBe(130);
+    if (starter.output.stdout !== "") continue;
+    await eventually("nothing runs", () => expect([signal, processesIn(cwd)]).toEqual([signal, []]));
+    expect([signal, leftIn(state)]).toEqual([signal, []]);
+    expect((await run(START, { cwd })).code).toBe(0);
+  }
+});
+
+test("a sandbox that is killed before it is ready is said to have ended, and the next start works", async ({
+  annotate,
+}) => {
+  if (!existsSync("/proc/self/cwd")) return void (await annotate("processes cannot be found here"));
+  // Where the machine is busy with us, the sandbox may be ready first.
+  let { cwd, starter } = await killedAtOnce();
+  for (let tries = 1; starter.process.exitCode === 0 && tries < 20; tries += 1)
+    ({ cwd, starter } = await killedAtOnce());
+  const { stderr } = starter.output;
+  expect([starter.process.exitCode, starter.output.stdout]).toEqual([1, ""]);
+  expect(stderr).toContain("the sandbox ended before it was ready (SIGKILL)");
+  expect((await run(START, { cwd })).code).toBe(0);
+});
+
+/** A start in the background whose sandbox is killed as soon as it is there. */
+async function killedAtOnce() {
+  const { cwd } = folderToUse();
+  const starter = begin(START, { cwd });
+  const sandboxes = (): number[] => processesIn(cwd).filter((pid) => pid !== starter.process.pid);
+  await eventually("the process was started", () => expect(sandboxes().length).toBeGreaterThan(0));
+  for (const pid of sandboxes()) process.kill(pid, "SIGKILL");
+  await eventually("the starter has ended", () => expect(starter.process.exitCode).not.toBeNull());
+  return { cwd, starter };
+}
+
+test("a stop while it starts leaves nothing, and the starter says so", async () => {
+  const { cwd, state } = folderToUse();
+  const starter = begin(START, { cwd });
+  await eventually("the folder is taken", () => expect(existsSync(join(state, "run.json"))).toBe(true));
+  expect((await run(["sandbox", "stop"], { cwd })).code).toBe(0);
+  await eventually("the starter has ended", () => expect(starter.process.exitCode).not.toBeNull());
+  expect([processesIn(cwd), leftIn(state)]).toEqual([[], []]);
+});
+
+test("a log that is full starts anew with one older file, and without one where that cannot be written", async () => {
+  for (const older of ["a file", "in the way"] as const) {
+    const { cwd, state, log } = folderToUse();
+    const { base_url, pid } = readyIn(await run(START, { cwd }));
+    const olderLog = join(state, "sandbox.log.1");
+    if (older === "in the way") mkdirSync(join(olderLog, "x"), { recursive: true });
+    const before = `${readFileSync(log, "utf8")}${"x".repeat(MAX_LOG_BYTES - 500)}\n`;
+    writeFileSync(log, before);
+    const { origin } = new URL(base_url);
+    for (let count = 0; count < 20; count += 1) expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+    await eventually("the log has started anew", () => expect(statSync(log).size).toBeLessThan(10_000));
+    if (older === "a file") {
+      const moved = readFileSync(olderLog, "utf8");
+      expect([moved.startsWith(before), moved.length <= MAX_LOG_BYTES]).toEqual([true, true]);
+      expect(statSync(olderLog).mode & 0o777).toBe(0o600);
+    }
+    expect(leftIn(state)).toEqual(["run.json"]);
+    process.kill(pid, 0);
+    process.kill(pid, "SIGTERM");
+    await eventually("it has ended", () => expect(leftIn(state)).toEqual([]));
+  }
+});
+
+test("two starts at once in one folder start one sandbox", async () => {
+  const { cwd } = folderToUse();
+  const started = await Promise.all([run(START, { cwd }), run(START, { cwd }), run(START, { cwd })]);
+  expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));
+  const lines = started.map(readyIn);
+  expect(new Set(lines.map(({ pid }) => pid)).size).toBe(1);
+  expect(lines.filter(({ already_running }) => !already_running)).toHaveLength(1);
+});
+
+test("who reads the log may go before its end", async () => {
+  const { cwd, log } = folderToUse();
+  expect((await run(START, { cwd })).code).toBe(0);
+  writeFileSync(log, "line\n".repeat(200_000));
+  const following = begin(["sandbox", "logs", "--follow"], { cwd });
+  await eventually("something was read", () => expect(following.output.stdout).toContain("line"));
+  following.process.stdout?.destroy();
+  writeFileSync(log, "line\n".repeat(200_100));
+  await eventually("it has ended", () => expect(following.process.exitCode).toBe(0));
+});

@@ -1,0 +1,670 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { basename, join } from "node:path";
+import { expect, test } from "vitest";
+import { REAL } from "../support/real.ts";
+import { isTargetVariable } from "../../src/core/config/secrets.ts";
+import { createProgram, knownVariables } from "../../src/cli/program.ts";
+import type { Service, World } from "../../src/world.ts";
+import { eventually } from "../support/eventually.ts";
+import { createHarness, type CommandOptions, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { run, startSandbox } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+type Row = {
+  readonly check: string;
+  readonly status: "ok" | "warning" | "problem" | "unknown";
+  readonly found: string;
+  readonly next: string | null;
+};
+type Report = {
+  readonly code: number;
+  readonly ok: boolean;
+  readonly checks: readonly Row[];
+  readonly stdout: string;
+};
+
+/** What is broken, and how it is put right again. */
+type Patient = {
+  readonly harness: Harness;
+  readonly folder: string;
+  readonly file: (name: string) => string;
+  readonly start: (command?: CommandOptions) => Promise<RunningSandbox>;
+};
+
+const { files } = REAL;
+const RECEIVER = 3000;
+const HOOKS = `http://127.0.0.1:${RECEIVER}/hooks/path-secret-1234`;
+
+/** A folder that a sandbox has served, with a journal, and no sandbox. */
+async function patient(): Promise<Patient> {
+  // Files have real times, so the clock of the program is not far from them.
+  const harness = createHarness({ now: Date.now() + 60_000 });
+  const folder = join(harness.cwd, ".checkout");
+  const first = await harness.start();
+  expect(
+    (await harness.run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"])).code,
+  ).toBe(0);
+  await first.stop();
+  return {
+    harness,
+    folder,
+    file: (name) => join(folder, name),
+    start: (command = {}) => harness.start(["--port", "0"], command),
+  };
+}
+
+async function examine(
+  harness: Harness,
+  command: CommandOptions = {},
+  args: readonly string[] = [],
+): Promise<Report> {
+  const { code, stdout, stderr } = await harness.run(["doctor", "--json", ...args], command);
+  expect(stderr).toBe("");
+  return { code, stdout, ...(JSON.parse(stdout) as Omit<Report, "code" | "stdout">) };
+}
+
+function rowOf({ checks }: Report, name: string): Row {
+  const row = checks.find(({ check }) => check === name);
+  if (row === undefined) throw new Error(`no check ${name}`);
+  return row;
+}
+
+/** Types the command that a remedy ends with, or holds behind `: `. */
+async function type({ harness }: Patient, next: string | null, pattern: RegExp): Promise<void> {
+  const [line] = pattern.exec(next ?? "") ?? [];
+  if (line === undefined) throw new Error(`no command in ${next}`);
+  const [program, ...words] = line.split(" ");
+  if (program === "checkout") {
+    const { code, stderr } = await harness.run(words);
+    if (code !== 0) throw new Error(`${line}: ${stderr}`);
+  } else execFileSync(program ?? "", words);
+}
+
+const endpointOf = async ({ harness }: Patient): Promise<string> => {
+  const added = await harness.run(["endpoints", "add", HOOKS, "--json"]);
+  return (JSON.parse(added.stdout) as { id: string }).id;
+};
+/** Waits until all deliveries are listed with a result, as the whole of its column: an id or a time can have it too. */
+const untilListed = ({ harness }: Patient, result: string): Promise<void> =>
+  eventually(`the deliveries are listed with ${result}`, async () => {
+    const { stdout } = await harness.run(["deliveries", "list"]);
+    const [, ...rows] = stdout.trim().split("\n");
+    const isIn = new RegExp(`(^|  )${result}  `);
+    if (rows.length === 0 || !rows.every((row) => isIn.test(row))) throw new Error(stdout);
+  });
+const receiver = (status: number, body = ""): Service => ({
+  answer: () => Promise.resolve({ status, headers: {}, body }),
+  refuse: () => ({ status: 400, headers: {}, body: "" }),
+});
+const moveAside = ({ folder }: Patient): void => renameSync(folder, `${folder}.aside`);
+
+type Broken = {
+  readonly what: string;
+  /** Breaks it; the command is run with what this returns. */
+  readonly breaks: (one: Patient) => CommandOptions | void | Promise<CommandOptions | void>;
+  readonly check: string;
+  readonly status: Row["status"];
+  readonly found: RegExp;
+  readonly next: RegExp;
+  /** Does what `next` says. Returns with what the command is run then. */
+  readonly remedy: (
+    one: Patient,
+    next: string | null,
+  ) => CommandOptions | void | Promise<CommandOptions | void>;
+};
+
+const BROKEN: readonly Broken[] = [
+  {
+    what: "a folder that others can read",
+    breaks: ({ folder }) => chmodSync(folder, 0o755),
+    check: "folder",
+    status: "problem",
+    found: /can be read by other users/,
+    next: /chmod -R go= /,
+    remedy: (one, next) => type(one, next, /chmod -R go= [^\s,]+/),
+  },
+  {
+    what: "a file that others can write",
+    breaks: ({ file }) => chmodSync(file("credentials.json"), 0o622),
+    check: "folder",
+    status: "problem",
+    found: /credentials\.json can be written by other users/,
+    next: /--trust-folder/,
+    remedy: () => ({ env: { CHECKOUT_SANDBOX_TRUST_FOLDER: "1" } }),
+  },
+  {
+    what: "a folder that is a link",
+    breaks: (one) => {
+      moveAside(one);
+      symlinkSync(`${one.folder}.aside`, one.folder);
+    },
+    check: "folder",
+    status: "problem",
+    found: /is a symbolic link/,
+    next: /name another folder with --dir/,
+    remedy: ({ folder }) => ({ env: { CHECKOUT_DIR: `${folder}.aside` } }),
+  },
+  {
+    what: "a folder of other things",
+    breaks: (one) => {
+      rmSync(one.folder, { recursive: true });
+      mkdirSync(one.folder, { mode: 0o700 });
+      writeFileSync(one.file("thesis.txt"), "x");
+    },
+    check: "folder",
+    status: "problem",
+    found: /holds other files, such as .*thesis\.txt/,
+    next: /move this one away/,
+    remedy: moveAside,
+  },
+  ...(["sandbox.db", "journal.db"] as const).flatMap((name): Broken[] => {
+    const row = { check: name, status: "problem" } as const;
+    const away = (one: Patient): void =>
+      name === "sandbox.db" ? moveAside(one) : renameSync(one.file(name), one.file("aside"));
+    return [
+      {
+        ...row,
+        what: `${name} with a page of rubbish`,
+        breaks: ({ file }) => {
+          const bytes = readFileSync(file(name));
+          writeFileSync(file(name), bytes.fill(0xff, 4096, 8192));
+        },
+        found: /is damaged/,
+        next: name === "sandbox.db" ? /^move its folder away/ : /^move the file away/,
+        remedy: away,
+      },
+      {
+        ...row,
+        what: `${name} cut to nothing`,
+        breaks: ({ file }) => writeFileSync(file(name), ""),
+        found: /is empty/,
+        next: name === "sandbox.db" ? /^move its folder away/ : /^move the file away/,
+        remedy: away,
+      },
+      {
+        ...row,
+        what: `${name} of another program`,
+        breaks: ({ file }) => writeFileSync(file(name), "GIF89a".repeat(100)),
+        found: /is not an SQLite database/,
+        next: name === "sandbox.db" ? /^move its folder away/ : /^move the file away/,
+        remedy: away,
+      },
+      {
+        ...row,
+        what: `${name} of a newer version`,
+        breaks: ({ file }) => {
+          const bytes = readFileSync(file(name));
+          bytes.writeUInt32BE(99, 60);
+          writeFileSync(file(name), bytes);
+        },
+        found: /was written by a newer version/,
+        next: /use another folder with --dir/,
+        remedy: () => ({ env: { CHECKOUT_DIR: "another" } }),
+      },
+    ];
+  }),
+  {
+    what: "a database that is missing beside its files",
+    breaks: ({ file }) => rmSync(file("sandbox.db")),
+    check: "files",
+    status: "problem",
+    found: /sandbox\.db is missing/,
+    next: /move the folder away/,
+    remedy: moveAside,
+  },
+  ...["master.key", "credentials.json", "admin.json"].map((name): Broken => ({
+    what: `${name} of rubbish`,
+    breaks: ({ file }) => writeFileSync(file(name), "rubbish", { mode: 0o600 }),
+    check: "files",
+    status: "problem",
+    found: new RegExp(`${name} does not hold`),
+    next: /move the folder away/,
+    remedy: moveAside,
+  })),
+  {
+    what: "a run.json of rubbish",
+    breaks: ({ file }) => writeFileSync(file("run.json"), "rubbish", { mode: 0o600 }),
+    check: "lock",
+    status: "warning",
+    found: /does not hold what checkout wrote/,
+    next: /^checkout sandbox start$/,
+    remedy: async ({ start }) => void (await start()),
+  },
+  {
+    what: "a sandbox that was killed",
+    breaks: ({ file }) => writeRun(file("run.json"), { pid: 999_999 }),
+    check: "lock",
+    status: "warning",
+    found: /left by a sandbox that was killed \(pid 999999\)/,
+    next: /^checkout sandbox start$/,
+    remedy: async ({ start }) => void (await start()),
+  },
+  {
+    what: "no sandbox",
+    breaks: () => undefined,
+    check: "health",
+    status: "warning",
+    found: /no sandbox of this folder runs/,
+    next: /^checkout sandbox start$/,
+    remedy: async ({ start }) => void (await start()),
+  },
+  {
+    what: "a sandbox that has lost its database",
+    breaks: async ({ start, file }) => {
+      await start();
+      rmSync(file("sandbox.db"));
+    },
+    check: "files",
+    status: "problem",
+    found: /sandbox\.db is missing/,
+    next: /move the folder away and start again/,
+    remedy: async (one) => {
+      moveAside(one);
+      await one.start();
+    },
+  },
+  {
+    what: "a port that the environment asks for and another program has",
+    breaks: ({ harness }) => {
+      harness.occupy(5000);
+      return { env: { CHECKOUT_SANDBOX_PORT: "5000" } };
+    },
+    check: "port",
+    status: "problem",
+    found: /5000 \(CHECKOUT_SANDBOX_PORT\) is used by another-program \(pid 4711\)/,
+    next: /set another port/,
+    remedy: () => ({ env: { CHECKOUT_SANDBOX_PORT: "5001" } }),
+  },
+  {
+    what: "a clock that is frozen",
+    breaks: async ({ harness, start }) => {
+      await start();
+      await harness.run(["sandbox", "clock", "freeze"]);
+    },
+    check: "store_clock",
+    status: "warning",
+    found: /is frozen at/,
+    next: /^checkout sandbox clock real$/,
+    remedy: (one, next) => type(one, next, /checkout .*/),
+  },
+  {
+    what: "a clock that was moved",
+    breaks: async ({ harness, start }) => {
+      await start();
+      await harness.run(["sandbox", "clock", "advance", "2h"]);
+    },
+    check: "store_clock",
+    status: "warning",
+    found: /was moved to/,
+    next: /^checkout sandbox clock real$/,
+    remedy: (one, next) => type(one, next, /checkout .*/),
+  },
+  ...(
+    [
+      [500, "500"],
+      [undefined, "unreachable"],
+    ] as const
+  ).map(([status, found]): Broken => ({
+    what: `an endpoint that answers ${status ?? "nothing"}`,
+    breaks: async (one) => {
+      if (status !== undefined) one.harness.occupy(RECEIVER, receiver(status));
+      await one.start();
+      await endpointOf(one);
+      await one.harness.run(["trigger", "order.created", "--order-id", "order-2"]);
+      await untilListed(one, found);
+    },
+    check: "endpoints",
+    status: "problem",
+    found: status === undefined ? /unreachable.*next try/ : /try 1 of order\.created: 500.*next try/,
+    next: /then: checkout events replay /,
+    remedy: async (one, next) => {
+      one.harness.occupy(RECEIVER, receiver(204));
+      await type(one, next, /checkout events replay \S+/);
+      one.harness.clock.advance(20_000);
+      await untilListed(one, "204");
+    },
+  })),
+  {
+    what: "an endpoint that is disabled",
+    breaks: async (one) => {
+      await one.start();
+      await one.harness.run(["endpoints", "disable", await endpointOf(one)]);
+    },
+    check: "endpoints",
+    status: "problem",
+    found: /is disabled/,
+    next: /^checkout endpoints enable \S+$/,
+    remedy: (one, next) => type(one, next, /checkout .*/),
+  },
+  {
+    what: "a variable that nothing reads",
+    breaks: () => ({ env: { CHECKOUT_SANDBOX_RATELIMIT: "5/s" } }),
+    check: "variables",
+    status: "warning",
+    found: /CHECKOUT_SANDBOX_RATELIMIT \(unknown\)/,
+    next: /did you mean CHECKOUT_SANDBOX_RATE_LIMIT\?/,
+    remedy: () => ({ env: { CHECKOUT_SANDBOX_RATE_LIMIT: "5/s" } }),
+  },
+  {
+    what: "a variable with a value that is refused",
+    breaks: () => ({ env: { CHECKOUT_TIMEOUT: "soon" } }),
+    check: "variables",
+    status: "problem",
+    found: /CHECKOUT_TIMEOUT \(refused\)/,
+    next: /correct CHECKOUT_TIMEOUT/,
+    remedy: () => ({ env: { CHECKOUT_TIMEOUT: "2s" } }),
+  },
+  {
+    what: "a service without a key",
+    breaks: () => ({ env: { CHECKOUT_BASE_URL: "https://pay.example/v1" } }),
+    check: "service",
+    status: "problem",
+    found: /https:\/\/pay\.example.*no API key/,
+    next: /set CHECKOUT_API_KEY/,
+    remedy: () => ({ env: { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_API_KEY: "svc_test_x" } }),
+  },
+  {
+    what: "a sandbox of another version",
+    breaks: async ({ start }) => {
+      const old = await start({ version: "0.0.9" });
+      last = old;
+    },
+    check: "version",
+    status: "warning",
+    found: /the live sandbox is 0\.0\.9/,
+    next: /restart the sandbox/,
+    remedy: async ({ start }) => {
+      await last?.stop();
+      await start();
+    },
+  },
+  {
+    what: "an old Node",
+    breaks: () => ({ world: { machine: machineOf("20.18.0") } }),
+    check: "node",
+    status: "problem",
+    found: /Node 20\.18\.0/,
+    next: /install a newer Node/,
+    remedy: () => ({ world: { machine: machineOf("24.1.0") } }),
+  },
+  {
+    what: "a disk that is full",
+    breaks: () => ({ world: { files: onDisk({ freeBytes: 1000, isWritable: true }) } }),
+    check: "disk",
+    status: "problem",
+    found: /^0 MiB free/,
+    next: /free some disk space/,
+    remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true }) } }),
+  },
+  {
+    what: "a disk that cannot be written",
+    breaks: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: false }) } }),
+    check: "disk",
+    status: "problem",
+    found: /cannot be written/,
+    next: /check its owner and mode/,
+    remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true }) } }),
+  },
+  {
+    what: "a folder on a network file system",
+    breaks: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true, fileSystem: "nfs" }) } }),
+    check: "folder",
+    status: "warning",
+    found: /on nfs: locks do not hold there/,
+    next: /--dir/,
+    remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true, fileSystem: "ext4" }) } }),
+  },
+  {
+    what: "a machine whose clock is behind",
+    breaks: ({ file }) => utimesSync(file("credentials.json"), 9e9, 9e9),
+    check: "clock",
+    status: "warning",
+    found: /was written \d+ s after that/,
+    next: /set the clock of this machine/,
+    remedy: () => ({ world: { now: () => 9e12 } }),
+  },
+  {
+    what: "errors in the log of a sandbox in the background",
+    breaks: ({ file }) =>
+      writeFileSync(
+        file("sandbox.log"),
+        `12:00:00.000Z  200  GET /healthz  1.0 ms    id\n12:00:01.000Z  500  POST /v1/orders  1.0 ms  internal_error  id\n`,
+        { mode: 0o600 },
+      ),
+    check: "log",
+    status: "warning",
+    found: /1 errors in sandbox\.log, the last: 12:00:01\.000Z 500 POST/,
+    next: /checkout sandbox logs/,
+    remedy: ({ file }) => rmSync(file("sandbox.log")),
+  },
+];
+
+let last: RunningSandbox | undefined;
+
+function writeRun(path: string, killed: { readonly pid: number; readonly folder?: string }): void {
+  const text = JSON.stringify({
+    started: "started 999999",
+    port: 4242,
+    control_token: "svc_control_x",
+    ...killed,
+  });
+  writeFileSync(path, text, { mode: 0o600 });
+}
+
+function machineOf(nodeVersion: string): World["machine"] {
+  return () => ({ nodeVersion, node: { path: "/usr/bin/node", isInside: false }, system: "Linux" });
+}
+
+function onDisk(disk: {
+  readonly freeBytes: number;
+  readonly isWritable: boolean;
+  readonly fileSystem?: string;
+}): World["files"] {
+  return { ...files, disk: () => ({ fileSystem: undefined, ...disk }) };
+}
+
+test("of deliveries that ended at the same moment, the newest one tells how the endpoint is", async () => {
+  const one = await patient();
+  one.harness.occupy(RECEIVER, receiver(500));
+  await one.start();
+  await endpointOf(one);
+  await one.harness.run(["trigger", "order.created", "--order-id", "order-2"]);
+  await untilListed(one, "500");
+  const { next } = rowOf(await examine(one.harness), "endpoints");
+  one.harness.occupy(RECEIVER, receiver(204));
+  await type(one, next, /checkout events replay \S+/);
+  await eventually("the replay has its answer", async () => {
+    const { stdout } = await one.harness.run(["deliveries", "list"]);
+    expect(stdout).toMatch(/(^| {2})204 {2}/m);
+  });
+  expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
+});
+
+test.for(BROKEN)("$what: the check that says so, and a remedy that works", async (row) => {
+  const one = await patient();
+  const command = (await row.breaks(one)) ?? {};
+  const sick = await examine(one.harness, command);
+  const seen = rowOf(sick, row.check);
+  expect([seen.status, seen.found]).toEqual([row.status, expect.stringMatching(row.found)]);
+  expect(seen.next).toMatch(row.next);
+  expect(sick.code).toBe(sick.checks.some(({ status }) => status === "problem") ? 1 : 0);
+  expect(sick.ok).toBe(sick.code === 0);
+  const cured = await examine(one.harness, (await row.remedy(one, seen.next)) ?? {});
+  expect(rowOf(cured, row.check)).toMatchObject({ status: "ok", next: null });
+});
+
+test("a healthy sandbox, a stopped one and an empty folder have no problem", async () => {
+  const one = await patient();
+  expect((await examine(one.harness)).code).toBe(0);
+  await one.start();
+  const well = await examine(one.harness, { world: { portOwner: () => undefined } });
+  expect(well.checks.filter(({ status }) => status !== "ok")).toEqual([]);
+  expect(well.code).toBe(0);
+  expect((await examine(one.harness, { cwd: tempFolder() })).code).toBe(0);
+});
+
+test("a live sandbox that does not answer, and a copy of a folder, are said", async () => {
+  const one = await patient();
+  const sandbox = await one.start();
+  one.harness.vacate(Number(new URL(sandbox.ready.base_url).port));
+  const row = rowOf(await examine(one.harness), "health");
+  expect(row).toMatchObject({ status: "problem", found: expect.stringContaining("does not answer") });
+  expect(row.next).toMatch(/kill \d+; checkout sandbox start$/);
+  const copy = tempFolder();
+  execFileSync("cp", ["-a", one.folder, copy]);
+  expect(rowOf(await examine(one.harness, { cwd: copy }), "lock").found).toContain("it is a copy");
+});
+
+const STATE_FILES = [
+  "sandbox.db",
+  "master.key",
+  "credentials.json",
+  "journal.db",
+  "admin.json",
+  "run.json",
+  "sandbox.log",
+];
+const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
+  missing: () => undefined,
+  empty: (path) => writeFileSync(path, "", { mode: 0o600 }),
+  rubbish: (path) => writeFileSync(path, Buffer.alloc(5000, 0x9c), { mode: 0o600 }),
+  folder: (path) => mkdirSync(path, { mode: 0o700 }),
+  "link to nowhere": (path) => symlinkSync("nowhere", path),
+  "link to itself": (path) => symlinkSync(basename(path), path),
+  "half of it": (path) => writeFileSync(path, '{"pid": 1, "api_key": "svc_t', { mode: 0o600 }),
+};
+
+test("whatever is broken, there is a whole report, nothing is changed, and nothing leaves this machine", async () => {
+  const sent: string[] = [];
+  for (const name of STATE_FILES) {
+    for (const [how, damage] of Object.entries(DAMAGE)) {
+      const one = await patient();
+      rmSync(one.file(name), { force: true });
+      damage(one.file(name));
+      one.harness.setFault((request, pass) => {
+        sent.push(new URL(request.url).hostname);
+        return pass();
+      });
+      const before = treeOf(one.harness.cwd);
+      const report = await examine(one.harness, {
+        env: {
+          CHECKOUT_BASE_URL: "https://pay.example/v1",
+          CHECKOUT_CONTROL_TOKEN: "a-control-token-of-mine",
+          HTTPS_PROXY: "http://proxy.example:3128",
+        },
+      });
+      expect([name, how, report.checks.length]).toEqual([name, how, 19]);
+      expect([name, how, treeOf(one.harness.cwd)]).toEqual([name, how, before]);
+    }
+  }
+  expect(sent.filter((host) => host !== "127.0.0.1")).toEqual([]);
+});
+
+function treeOf(folder: string): unknown {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .toSorted()
+    .map((name) => {
+      const path = join(folder, name);
+      const facts = files.look(path);
+      const content = facts?.kind === "file" ? readFileSync(path).toString("latin1") : facts?.kind;
+      return [name, content, facts?.changedAt];
+    });
+}
+
+const CANARY = "canary-7f3a9c51e2";
+
+test("no secret is in a report, wherever it was put", async () => {
+  const one = await patient();
+  const names =
+    "API_KEY SIGNING_SECRET CONTROL_TOKEN ADMIN_TOKEN SANDBOX_API_KEY SANDBOX_SIGNING_SECRET SANDBOX_CONTROL_TOKEN SANDBOX_ADMIN_TOKEN MY_PASSWORD LISTEN_HEADER LISTEN_FORWARD LISTEN_CA LISTEN_ROUTE STORE_ID SANDBOX_PORT STRANGE APIKEY";
+  const env = Object.fromEntries(
+    names.split(" ").map((name) => [`CHECKOUT_${name}`, `${CANARY}-of-${name.toLowerCase()}`]),
+  );
+  const url = `http://user:${CANARY}@proxy.example:3128/${CANARY}`;
+  for (const name of ["HTTP_PROXY", "https_proxy", "ALL_PROXY"]) env[name] = url;
+  const sandbox = await one.start({ env: { CHECKOUT_ADMIN_TOKEN: env["CHECKOUT_ADMIN_TOKEN"] ?? "" } });
+  const ready = sandbox.ready;
+  one.harness.occupy(
+    RECEIVER,
+    receiver(500, `no ${CANARY}-of-api_key ${ready.api_key} ${ready.signing_secret}`),
+  );
+  await endpointOf(one);
+  await one.harness.run(["trigger", "order.created", "--order-id", "order-2"]);
+  await untilListed(one, "500");
+  const kept = ["admin.json", "run.json"].map((name) => readFileSync(one.file(name), "utf8"));
+  const masterKey = readFileSync(one.file("master.key"), "utf8").trim();
+  const tokens = kept.flatMap((text) => text.match(/svc_\w+|canary[\w-]+/g) ?? []);
+  const secrets = [ready.api_key ?? "", ready.signing_secret, masterKey, ...tokens];
+  expect(secrets.every((secret) => secret.length > 15) && secrets.length > 4).toBe(true);
+  const line = secrets.map((secret) => `12:00:00.000Z  500  GET /x?${secret}  1 ms\n`).join("");
+  writeFileSync(one.file("sandbox.log"), line, { mode: 0o600 });
+  for (const base of [undefined, url, `http://127.0.0.1:1/${CANARY}`]) {
+    const given = base === undefined ? env : { ...env, CHECKOUT_BASE_URL: base };
+    for (const args of [[], ["--json"]]) {
+      const { stdout, stderr } = await one.harness.run(["doctor", ...args], { env: given });
+      expect(stdout).toContain("variables");
+      const hits = [CANARY, "path-secret", ...secrets].filter((secret) =>
+        `${stdout}${stderr}`.includes(secret),
+      );
+      expect([base, hits]).toEqual([base, []]);
+    }
+  }
+});
+
+test("the text has 80 columns, no escapes, and says first what it is of", async () => {
+  const one = await patient();
+  chmodSync(one.file("credentials.json"), 0o644);
+  writeFileSync(one.file("sandbox.log"), `12:00:00.000Z  500  GET /\u001b[31m${"x ".repeat(200)}\n`, {
+    mode: 0o600,
+  });
+  const { stdout } = await one.harness.run(["doctor"], { env: { CHECKOUT_X: "1" } });
+  const [head = ""] = stdout.split("\n");
+  expect(head).toMatch(/^checkout doctor \d+\.\d+\.\d+, 20\S+Z$/);
+  const long = stdout.split("\n").filter((line) => line.length > 80 && line.trim().includes(" "));
+  expect(long).toEqual([]);
+  expect(stdout).not.toMatch(/[[\p{Cc}]--[\n]]/v);
+  expect(stdout).toMatch(/\b(1 problem|(?!1 )\d+ problems), (1 warning|(?!1 )\d+ warnings), \d+ unknown\n$/);
+});
+
+test("the real program reports beside a live sandbox, and of what a kill left, and changes nothing", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const env = { CHECKOUT_SANDBOX_RATE_LIMIT: "5/s", npm_command: "" };
+  const live = await run(["doctor", "--json"], { cwd, env });
+  const rows = (JSON.parse(live.stdout) as Report).checks;
+  expect(rows.filter(({ status }) => status !== "ok")).toEqual([]);
+  expect(live.code).toBe(0);
+  await sandbox.stop("SIGKILL");
+  const before = treeOf(cwd);
+  const killed = await run(["doctor", "--json"], { cwd, env });
+  expect(killed.code).toBe(0);
+  const left = rowOf(JSON.parse(killed.stdout) as Report, "lock");
+  expect(left).toMatchObject({ status: "warning", next: "checkout sandbox start" });
+  expect(rowOf(JSON.parse(killed.stdout) as Report, "sandbox.db").status).toBe("ok");
+  expect(treeOf(cwd)).toEqual(before);
+  expect(statSync(join(cwd, ".checkout")).mode & 0o777).toBe(0o700);
+});
+
+test("every variable that the program names is one that the doctor knows", async () => {
+  const world = { ...REAL, argv: [] };
+  const known = await knownVariables({ world, version: "0.0.0", exit: () => undefined });
+  expect(
+    (await createProgram({ world, version: "0.0.0", exit: () => undefined })).commands.length,
+  ).toBeGreaterThan(10);
+  const src = join(import.meta.dirname, "../../src");
+  const named = readdirSync(src, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .flatMap(
+      (name) =>
+        readFileSync(join(src, name), "utf8").match(/(?<![A-Z_])CHECKOUT_[A-Z_]*[A-Z](?![A-Z_]*_MS)/g) ?? [],
+    );
+  // Beginnings of names, and the end of a text in the form of GitHub.
+  const owners = new Set(["CHECKOUT_SANDBOX", "CHECKOUT_LISTEN", "CHECKOUT_END"]);
+  const strange = new Set(
+    named.filter((name) => !known.has(name) && !owners.has(name) && !isTargetVariable(name)),
+  );
+  expect([...strange].filter((name) => !name.startsWith("CHECKOUT_LIFETIME"))).toEqual([]);
+  expect(named.length).toBeGreaterThan(20);
+});

@@ -1,0 +1,218 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { parseCredentials } from "../../src/core/state-files.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { part } from "../support/campaign.ts";
+import { openControl, type Control } from "../support/control.ts";
+import { eventually } from "../support/eventually.ts";
+import { begin, startSandbox, type Running, type SandboxProcess } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { sideBySide } from "../support/side-by-side.ts";
+
+const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+/** A client that tells the shop where it stands, waits there if the shop wants that, and handles a lost answer right. */
+const CLIENT = `
+  const { CHECKOUT_BASE_URL: service, CHECKOUT_API_KEY: key, CHECKOUT_ORDER_ID: order, SHOP: shop } = process.env;
+  const step = (name) => fetch(shop + "/step/" + name + "?" + process.pid);
+  const create = () => fetch(service + "/orders", {
+    method: "POST",
+    headers: { Authorization: "Bearer " + key, "Content-Type": "application/json", "Idempotency-Key": order + "-key" },
+    body: JSON.stringify({ order_id: order, ...${JSON.stringify(AMOUNT)} }),
+  });
+  await step("begun");
+  await create().catch(() => undefined);
+  await step("lost");
+  await create();
+  await step("replayed");
+`;
+
+/** A shop whose answers can be kept back: what it is asked is kept, and the answer at `pauseAt` never comes. */
+async function openShop() {
+  const asked: string[] = [];
+  const pids = new Set<number>();
+  const state = { pauseAt: "", open: [] as ServerResponse[] };
+  const server = createServer((request, response) => {
+    const path = (request.url ?? "").replace(/\?.*/, "");
+    asked.push(path);
+    if (path.startsWith("/step/")) pids.add(Number(request.url?.replace(/.*\?/, "")));
+    const count = asked.filter((one) => one === path).length;
+    request.resume();
+    if (`${path} ${count}` === state.pauseAt) state.open.push(response);
+    else response.end("open");
+  }).listen(0, "127.0.0.1");
+  const letGo = (): void => state.open.splice(0).forEach((response) => void response.end("open"));
+  onTestFinished(() => {
+    letGo();
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    asked,
+    /** The processes of the client. */
+    pids,
+    /** Forgets what was asked, and keeps the nth answer to a path back from now on. */
+    pauseAt: (path: string, nth: number): void => {
+      asked.length = 0;
+      state.pauseAt = `${path} ${nth}`;
+    },
+    isPaused: (): boolean => state.open.length > 0,
+    letGo,
+  };
+}
+
+type Laboratory = Awaited<ReturnType<typeof openLaboratory>>;
+
+/** A real sandbox with an endpoint, and the command lines of the drills against a shop. */
+async function openLaboratory() {
+  const [shop, cwd] = [await openShop(), tempFolder()];
+  const started = async () => {
+    const sandbox = await startSandbox({ cwd });
+    return { sandbox, control: openControl(sandbox.port, join(cwd, ".checkout")) };
+  };
+  const current = await started();
+  await current.control.call("addEndpoint", { body: { url: `${shop.url}/hooks` } });
+  const script = join(cwd, "client.mjs");
+  writeFileSync(script, CLIENT);
+  const client = ["--client-command", `"${process.execPath}" "${script}"`];
+  const view = ["--order-view", `${shop.url}/orders`, "--paid-when", "never"];
+  const lines = {
+    idempotency: ["idempotency", ...client],
+    browser_return: ["browser-return", "--return-url", `${shop.url}/thanks`, ...view],
+    webhook: ["webhooks"],
+    duplicates: ["duplicates", ...view],
+  };
+  return {
+    shop,
+    cwd,
+    current,
+    restart: async () => void Object.assign(current, await started()),
+    drill: (kind: keyof typeof lines): Running =>
+      begin(["checklist", "run", ...lines[kind], "--json"], { cwd, env: { SHOP: shop.url } }),
+  };
+}
+
+/** Where each drill can be killed: the answer that the shop keeps back. */
+const STEPS = [
+  ["idempotency", "/step/begun", 1],
+  ["idempotency", "/step/lost", 1],
+  ["idempotency", "/step/replayed", 1],
+  // The second purchase: before it is made, and after its client was killed.
+  ["idempotency", "/step/begun", 2],
+  ["idempotency", "/step/begun", 3],
+  ["browser_return", "/orders", 1],
+  ["browser_return", "/thanks", 1],
+  ["browser_return", "/thanks", 2],
+  ["browser_return", "/orders", 3],
+  ["browser_return", "/orders", 5],
+  ["webhook", "/hooks", 1],
+  ["webhook", "/hooks", 5],
+  ["duplicates", "/orders", 1],
+  ["duplicates", "/hooks", 2],
+] as const;
+
+/** So many laboratories work side by side: what is waited for there leaves the processors alone. */
+const openLaboratories = (): Promise<readonly Laboratory[]> =>
+  Promise.all([openLaboratory(), openLaboratory(), openLaboratory(), openLaboratory()]);
+
+test("a drill that is killed leaves nothing armed, paused or half shown", async () => {
+  const laboratories = await openLaboratories();
+  await sideBySide(part(STEPS, 2), laboratories, async ([kind, path, nth], { shop, cwd, current, drill }) => {
+    const label = `${kind} at ${path} ${nth}`;
+    shop.pauseAt(path, nth);
+    const running = drill(kind);
+    await eventually(label, () => expect([shop.isPaused(), running.output.stderr]).toEqual([true, ""]));
+    await running.stop("SIGKILL");
+    await expectNothingLeft({ label, ...current, cwd });
+    await eventually(`${label}: the client has ended with its drill`, () =>
+      expect([...shop.pids].filter(isRunning)).toEqual([]),
+    );
+    shop.letGo();
+  });
+  const clients = laboratories.reduce((sum, { shop }) => sum + shop.pids.size, 0);
+  expect(clients).toBeGreaterThan(2);
+});
+
+test("a sandbox that is killed while a drill holds something forgets it", async () => {
+  const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[13]];
+  await sideBySide(kills, await openLaboratories(), async ([kind, path, nth], laboratory) => {
+    const { shop, cwd, current, drill, restart } = laboratory;
+    const label = `the sandbox during ${kind}`;
+    shop.pauseAt(path, nth);
+    const running = drill(kind);
+    await eventually(label, () => expect([shop.isPaused(), running.output.stderr]).toEqual([true, ""]));
+    expect((await current.control.call("readiness", {})).underway).toHaveLength(1);
+    await current.sandbox.stop("SIGKILL");
+    await restart();
+    await expectNothingLeft({ label, ...current, cwd });
+    shop.letGo();
+    // It has to say that it could not go on.
+    await eventually("the drill has ended", () => expect(running.process.exitCode).not.toBeNull());
+    expect([label, running.process.exitCode, running.output.stdout]).toEqual([label, 7, ""]);
+  });
+});
+
+/** Whether a process does something: one that was killed may wait for its parent to notice. */
+function isRunning(pid: number): boolean {
+  try {
+    const state = execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+    return !state.trim().startsWith("Z");
+  } catch {
+    return false;
+  }
+}
+
+/** How many API keys of drills are in force. */
+function keysOfDrills(cwd: string): unknown {
+  const database = new Database(join(cwd, ".checkout/sandbox.db"), { readonly: true });
+  const count = database
+    .prepare("SELECT count(*) FROM credentials WHERE for_drill = 1 AND revoked_at IS NULL")
+    .pluck()
+    .get();
+  database.close();
+  return count;
+}
+
+let creates = 0;
+
+/** The next create gets its answer, every endpoint gets its events, and no drill was kept. */
+async function expectNothingLeft(site: {
+  readonly label: string;
+  readonly sandbox: SandboxProcess;
+  readonly control: Control;
+  readonly cwd: string;
+}): Promise<void> {
+  const { label, sandbox, control, cwd } = site;
+  await eventually(`${label}: no drill runs`, async () =>
+    expect((await control.call("readiness", {})).underway).toEqual([]),
+  );
+  await eventually(`${label}: the drill's key is revoked`, () => expect(keysOfDrills(cwd)).toBe(0));
+  const credentials = parseCredentials(readFileSync(join(cwd, ".checkout/credentials.json"), "utf8"));
+  const apiKey = Object.values(credentials?.stores ?? {})[0]?.api_key ?? "";
+  const order = `after-kill-${(creates += 1)}`;
+  const { status } = await fetch(`${sandbox.ready.base_url}/orders`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      "content-type": "application/json",
+      "idempotency-key": order,
+    },
+    body: JSON.stringify({ order_id: order, ...AMOUNT }),
+  });
+  expect([label, status]).toEqual([label, 201]);
+  const { endpoints } = await control.call("listEndpoints", {});
+  expect([label, endpoints.map(({ state }) => state)]).toEqual([label, ["enabled"]]);
+  await eventually(`${label}: every webhook is delivered`, async () => {
+    const { deliveries } = await control.call("listDeliveries", { body: { state: "due" } });
+    expect(deliveries).toEqual([]);
+  });
+  expect([label, (await control.call("listDrills", { body: {} })).drills]).toEqual([label, []]);
+}

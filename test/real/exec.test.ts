@@ -1,0 +1,270 @@
+import { spawn } from "node:child_process";
+import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { variableOf } from "../../src/cli/option-rules.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import { REAL } from "../support/real.ts";
+import type { ProgramEnd } from "../../src/world.ts";
+import { eventually } from "../support/eventually.ts";
+import { createHarness } from "../support/harness.ts";
+import { begin, PROGRAM, run } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const EXITED: ProgramEnd = { ending: "exited", exitCode: 0 };
+
+test("it ends as its command ended, as a shell does, and says nothing on stdout", async () => {
+  const rows: readonly (readonly [ProgramEnd, number, string])[] = [
+    [EXITED, 0, ""],
+    [{ ending: "exited", exitCode: 1 }, 1, "no request reached its sandbox"],
+    [{ ending: "exited", exitCode: 42 }, 42, "no request reached its sandbox"],
+    [{ ending: "killed", signal: "SIGKILL", signalNumber: 9 }, 137, "no request reached its sandbox"],
+    [{ ending: "not_found", message: "ENOENT" }, 127, "there is no command"],
+    [{ ending: "not_executable", message: "EACCES" }, 126, "cannot be run"],
+  ];
+  const harness = createHarness();
+  for (const [end, code, said] of rows) {
+    harness.setProgram(() => Promise.resolve(end));
+    for (const flags of [[], ["--json"]]) {
+      const ended = await harness.run(["exec", ...flags, "--", "npm", "test"]);
+      expect([end, ended.code, ended.stdout]).toEqual([end, code, ""]);
+      expect(ended.stderr === "").toBe(said === "");
+      expect(ended.stderr).toContain(said);
+    }
+    const quiet = await harness.run(["exec", "--quiet", "--", "npm", "test"]);
+    expect([quiet.code, quiet.stderr.includes("no request")]).toEqual([code, false]);
+  }
+  expect(readdirSync(harness.cwd)).toEqual([]);
+});
+
+test("what follows the command is the command's, whatever it looks like", async () => {
+  const harness = createHarness();
+  harness.setProgram(() => Promise.resolve(EXITED));
+  const rows: readonly (readonly string[])[] = [
+    ["npm", "test"],
+    ["npm", "--json", "--help", "-h", "--port", "1"],
+    ["npm", "--", "sandbox", "start", "--"],
+    ["--version"],
+    ["exec", "--", "", "a b", "$HOME"],
+  ];
+  for (const words of rows) {
+    await harness.run(["exec", "--", ...words]);
+    const [program = "", ...args] = words;
+    expect(harness.programs.at(-1)).toMatchObject({ program, args });
+  }
+  for (const words of rows.slice(0, 3)) {
+    await harness.run(["exec", ...words]);
+    const [program = "", ...args] = words;
+    expect(harness.programs.at(-1)).toMatchObject({ program, args });
+  }
+  const count = harness.programs.length;
+  for (const wrong of [["exec"], ["exec", "--"], ["exec", "--nosuch", "--", "npm", "--json"]]) {
+    const refused = await harness.run(wrong);
+    expect([wrong, refused.code, refused.stderr.slice(0, 1)]).toEqual([wrong, 2, "✗"]);
+  }
+  expect(harness.programs).toHaveLength(count);
+});
+
+test("its command finds a fresh sandbox that works, and nothing of another one", async () => {
+  const harness = createHarness();
+  const outer = await harness.start();
+  const elsewhere = {
+    CHECKOUT_BASE_URL: outer.ready.base_url,
+    CHECKOUT_API_KEY: outer.ready.api_key ?? "",
+    CHECKOUT_CONTROL_TOKEN: "short",
+    CHECKOUT_ADMIN_TOKEN: "short",
+    CHECKOUT_DIR: "/elsewhere",
+    CHECKOUT_SANDBOX_PORT: new URL(outer.ready.base_url).port,
+  };
+  const found: Record<string, string>[] = [];
+  harness.setProgram(async ({ env }) => {
+    const names = ["BASE_URL", "API_KEY", "STORE_ID", "SIGNING_SECRET", "CONTROL_TOKEN"];
+    expect(Object.keys(env).filter((name) => env[name] !== undefined)).toEqual(
+      names.map((name) => `CHECKOUT_${name}`),
+    );
+    expect(env).toMatchObject({ CHECKOUT_DIR: undefined, CHECKOUT_ADMIN_TOKEN: undefined });
+    const child = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? ""]));
+    found.push(child);
+    const create = "orders create --order-id order-1 --price-id price_coffee --json".split(" ");
+    const made = await harness.run(create, { env: child });
+    const listed = await harness.run(["events", "list", "--json"], { env: child });
+    expect([made.code, listed.code]).toEqual([0, 0]);
+    expect(listed.stdout).toContain((JSON.parse(made.stdout) as { data: { id: string } }).data.id);
+    return { ending: "exited", exitCode: 3 };
+  });
+  for (let round = 0; round < 2; round += 1) {
+    const ended = await harness.run(["exec", "npm", "test"], { env: elsewhere });
+    expect([ended.code, ended.stdout]).toEqual([3, ""]);
+    expect(ended.stderr).toContain("POST /v1/orders");
+  }
+  for (const name of Object.keys(found[0] ?? {}))
+    if (!["CHECKOUT_DIR", "CHECKOUT_TARGET", "CHECKOUT_ADMIN_TOKEN", "CHECKOUT_BASE_URL"].includes(name))
+      expect(found[0]?.[name]).not.toBe(found[1]?.[name]);
+  expect((await harness.run(["events", "list", "--json"])).stdout).not.toContain("order.created");
+});
+
+/** Settings of a client that say nothing of where a service is. */
+const HARMLESS = new Set(["CHECKOUT_RETRIES", "CHECKOUT_TIMEOUT"]);
+
+test("every setting that could lead its command to another service is replaced or taken away", async () => {
+  const harness = createHarness();
+  harness.setProgram(() => Promise.resolve(EXITED));
+  await harness.run(["exec", "npm"]);
+  const changed = Object.keys(harness.programs[0]?.env ?? {});
+  const tree = (argv: readonly string[]): Promise<Command> =>
+    createProgram({ world: { ...REAL, argv }, version: "0.0.0", exit: () => undefined });
+  const names = (await tree([])).commands.map((command) => command.name());
+  const variables = new Set<string>();
+  const collect = (command: Command): void => {
+    for (const option of command.options) variables.add(variableOf(option) ?? "");
+    command.commands.forEach(collect);
+  };
+  for (const name of names) collect(await tree([name]));
+  const ofClients = [...variables].filter((name) => /^CHECKOUT_(?!SANDBOX_|LISTEN_)/.test(name));
+  expect(ofClients.filter((name) => !changed.includes(name) && !HARMLESS.has(name))).toEqual([]);
+});
+
+test("where no sandbox can be served, nothing is run, and that is exit 7", async () => {
+  const harness = createHarness();
+  harness.occupy(4300);
+  const refused = await harness.run(["exec", "--port", "4300", "--", "npm"]);
+  expect([refused.code, refused.stderr]).toMatchObject([7, expect.stringContaining("4300")]);
+  expect((await harness.run(["exec", "--rate-limit", "x", "--", "npm"])).code).toBe(2);
+  expect(harness.programs).toEqual([]);
+});
+
+test("the log of a long run is kept within bounds, from the beginning of a line", async () => {
+  const harness = createHarness();
+  harness.setProgram(async ({ env }) => {
+    const url = `${env["CHECKOUT_BASE_URL"]}/${"x".repeat(150)}`;
+    for (let count = 0; count < 4000; count += 1) await harness.send({ method: "GET", url, headers: {} });
+    return { ending: "exited", exitCode: 1 };
+  });
+  const { stderr } = await harness.run(["exec", "npm"]);
+  expect(stderr.length).toBeLessThan(300 * 1024);
+  const lines = stderr.trimEnd().split("\n");
+  expect(lines[0]).toContain("the beginning of the log was dropped");
+  expect(lines.slice(1).filter((line) => !/^\d\d:\d\d:\d\d\.\d{3}Z {2}404 /.test(line))).toEqual([]);
+});
+
+const COUNTS_SIGNALS = `
+  const got = {};
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.on(name, () => { got[name] = (got[name] ?? 0) + 1; setTimeout(() => { console.log(JSON.stringify(got)); process.exit(9); }, 300); });
+  console.log("ready");
+  setInterval(() => {}, 1000);`;
+
+test("each signal is handed on once, and a command that it ends gives its number", async () => {
+  const cwd = tempFolder();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    const listening = begin(["exec", "--", process.execPath, "-e", COUNTS_SIGNALS], { cwd });
+    await eventually("the command runs", () => expect(listening.output.stdout).toContain("ready"));
+    expect(await listening.stop(signal as "SIGTERM")).toBe(9);
+    expect(listening.output.stdout).toContain(`{"${signal}":1}`);
+  }
+  const plain = begin(["exec", "--", "sh", "-c", "echo ready; exec sleep 100"], { cwd });
+  await eventually("the command runs", () => expect(plain.output.stdout).toContain("ready"));
+  expect(await plain.stop("SIGTERM")).toBe(143);
+});
+
+test("with --keep its sandbox stays until a signal, and the exit code is the command's", async () => {
+  const cwd = tempFolder();
+  const kept = begin(["exec", "--keep", "--", "sh", "-c", "echo $CHECKOUT_BASE_URL; exit 3"], { cwd });
+  await eventually("it says that it stays", () => expect(kept.output.stderr).toContain("until Ctrl-C: http"));
+  const { status } = await fetch(`${new URL(kept.output.stdout.trim()).origin}/healthz`);
+  expect(status).toBe(200);
+  expect(await kept.stop("SIGINT")).toBe(3);
+});
+
+/** Runs a program in a terminal of its own, types Ctrl-C when it is ready, and prints what it said and its exit code. */
+const IN_TERMINAL = `
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+said = b""
+typed = False
+while True:
+    try:
+        part = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not part:
+        break
+    said += part
+    if not typed and b"ready" in said:
+        typed = True
+        os.write(terminal, b"\\x03")
+sys.stdout.write(said.decode() + "exit %d" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`;
+
+test("in a terminal its command is in the foreground, and gets one Ctrl-C as one", async () => {
+  const args = [process.execPath, PROGRAM, "exec", "--", process.execPath, "-e"];
+  const program = `console.log("terminal " + process.stdin.isTTY + " " + process.stdout.isTTY);${COUNTS_SIGNALS}`;
+  const said = await new Promise<string>((resolve) => {
+    const child = spawn("python3", ["-c", IN_TERMINAL, ...args, program], { cwd: tempFolder() });
+    let text = "";
+    child.stdout.on("data", (part: Buffer) => (text += part.toString()));
+    child.on("close", () => resolve(text));
+  });
+  expect(said).toContain("terminal true true");
+  expect(said).toContain('{"SIGINT":1}');
+  expect(said).toContain("exit 9");
+});
+
+test("stdin, stdout, stderr, umask and exit code are the command's own", async () => {
+  const cwd = tempFolder();
+  const echoed = await run(["exec", "--", "sh", "-c", "cat; echo err >&2; umask; exit 5"], {
+    cwd,
+    input: "typed",
+  });
+  const umask = process.umask().toString(8).padStart(4, "0");
+  expect(echoed).toMatchObject({ code: 5, stdout: expect.stringContaining(`typed${umask}`) });
+  expect(echoed.stderr).toContain("err\n");
+  const script = join(cwd, "script");
+  writeFileSync(script, "#!/bin/sh\nexit 0\n");
+  chmodSync(script, 0o644);
+  expect((await run(["exec", script], { cwd })).code).toBe(126);
+  expect((await run(["exec", join(cwd, "nosuch")], { cwd })).code).toBe(127);
+  expect((await run(["exec", join(script, "below")], { cwd })).code).toBe(126);
+});
+
+test("exec says what the configuration of its folder opens, one line each", async () => {
+  const cwd = tempFolder();
+  const configuration = {
+    sandbox: {
+      listen: ["127.0.0.2"],
+      allow_hosts: ["tunnel.example"],
+      allow_control_hosts: ["ops.example"],
+      allow_targets: ["evil.example", "other.example"],
+    },
+    stores: [
+      {
+        id: "0199a3c4-5d00-7000-8000-000000000001",
+        name: "Tea",
+        endpoints: [{ url: "https://evil.example/hooks" }],
+      },
+    ],
+  };
+  writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify(configuration));
+  const opened = (stderr: string): string[] =>
+    Array.from(stderr.matchAll(/^checkout\.config\.json: (.*)$/gm), ([, line = ""]) => line);
+  const { stderr } = await run(["exec", "--", process.execPath, "-e", "0"], { cwd });
+  const hosts = [
+    "v1 and the pages answer as tunnel.example",
+    "the control API answers as ops.example",
+    "events may be sent to evil.example",
+    "events may be sent to other.example",
+  ];
+  expect(opened(stderr)).toEqual([
+    expect.stringMatching(/^\d+ added$/),
+    "the sandbox listens on 127.0.0.2",
+    ...hosts,
+    "events are sent to https://evil.example/hooks",
+  ]);
+  // An option wins over the file, and a file without stores opens something too.
+  writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify({ sandbox: configuration.sandbox }));
+  const again = await run(["exec", "--listen", "127.0.0.3", "--", process.execPath, "-e", "0"], { cwd });
+  expect(opened(again.stderr)).toEqual(hosts);
+});

@@ -1,0 +1,325 @@
+import { execFile } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { request } from "node:http";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { launch, PROGRAM, run, startSandbox, type RunOptions } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+/** What a desktop opens addresses with, replaced by a script: it notes its pid and what it is given, then does `more`. */
+function fakeBrowser(more = "") {
+  const folder = tempFolder();
+  const [notes, pid] = [join(folder, "opened"), join(folder, "pid")];
+  const opener = join(folder, process.platform === "darwin" ? "open" : "xdg-open");
+  writeFileSync(opener, `#!/bin/sh\necho $$ > '${pid}'\necho "$@" >> '${notes}'\n${more}\n`);
+  chmodSync(opener, 0o755);
+  const opened = (): string[] => (existsSync(notes) ? readFileSync(notes, "utf8").trimEnd().split("\n") : []);
+  return { folder, opened, pid: () => Number(readFileSync(pid, "utf8")) };
+}
+
+/** A stranger's first minutes, from an empty folder: everything that must work in each form the program comes in. */
+async function smoke(options: RunOptions): Promise<void> {
+  expect(await run(["--version"], options)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+  });
+  const sandbox = await startSandbox(options);
+  expect(sandbox.output.stdout.trim().split("\n")).toHaveLength(1);
+  expect(sandbox.ready.pid).toBe(sandbox.process.pid);
+  const created = await run(CREATE, options);
+  expect([created.code, created.stderr]).toEqual([0, ""]);
+  const { data } = json(created.stdout) as { data: { id: string; checkout_url: string } };
+  expect(json((await run(CREATE, options)).stdout)).toMatchObject({ replayed: true, data });
+  expect(json((await run(["sessions", "get", data.id, "--json"], options)).stdout)).toMatchObject({ data });
+  const conflict = await run([...CREATE, "--description", "another"], options);
+  expect(conflict.code).toBe(5);
+  const browser = fakeBrowser();
+  const opened = await run([...CREATE, "--open"], {
+    ...options,
+    env: { ...options.env, PATH: browser.folder },
+  });
+  expect([opened.code, opened.stderr]).toEqual([0, ""]);
+  await eventually("the browser is there", () => expect(browser.opened()).toEqual([data.checkout_url]));
+
+  expect(await sandbox.stop("SIGKILL")).toBeNull();
+  const restarted = await startSandbox(options);
+  expect(restarted.ready).toMatchObject({ store_id: sandbox.ready.store_id, api_key: sandbox.ready.api_key });
+  expect(json((await run(["sessions", "get", data.id, "--json"], options)).stdout)).toMatchObject({
+    data: { id: data.id },
+  });
+  expect(await restarted.stop("SIGTERM")).toBe(0);
+  expect(existsSync(join(options.cwd, ".checkout/run.json"))).toBe(false);
+}
+
+test("the package's binary works from an empty folder", async () => {
+  await smoke({ cwd: tempFolder() });
+});
+
+test("the single executable works from an empty folder, without Node", async () => {
+  const folder = tempFolder();
+  const out = join(folder, "out");
+  await promisify(execFile)(process.execPath, [join(ROOT, "build.ts"), "--executable", "--out", out], {
+    cwd: ROOT,
+  });
+  const cwd = tempFolder();
+  const executable = join(cwd, "checkout-on-its-own");
+  copyFileSync(join(out, process.platform === "win32" ? "checkout.exe" : "checkout"), executable);
+  // With the addon of SQLite and with Node inside, it passes their code on too.
+  const licenses = readFileSync(join(out, "THIRD-PARTY-LICENSES.txt"));
+  for (const passedOn of ["better-sqlite3 ", "zod ", "Node.js "])
+    expect(licenses.includes(passedOn)).toBe(true);
+  expect(readFileSync(executable).includes(licenses)).toBe(true);
+  const cache = join(folder, "cache");
+  const options = { cwd, executable, env: { XDG_CACHE_HOME: cache, PATH: "" } };
+  await smoke(options);
+  expect(await run(["sandbox", "start", "--detach", "--port", "0"], options)).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
+  expect((await run(["sandbox", "status"], options)).code).toBe(0);
+  expect((await run(["sandbox", "stop"], options)).code).toBe(0);
+  expect(readdirSync(join(cache, "hosted-checkout"))).toEqual([
+    expect.stringMatching(/^[0-9a-f]{64}\.node$/),
+  ]);
+});
+
+test("a browser neither keeps a command from ending nor writes on its terminal", async () => {
+  const cwd = tempFolder();
+  await startSandbox({ cwd });
+  const browser = fakeBrowser("echo noise; echo noise >&2; exec sleep 600");
+  onTestFinished(() => void process.kill(browser.pid()));
+  const env = { PATH: `${browser.folder}:/usr/bin:/bin` };
+  const result = await run([...CREATE, "--open"], { cwd, env });
+  const { data } = json(result.stdout) as { data: { checkout_url: string } };
+  expect([result.code, result.stderr]).toEqual([0, ""]);
+  await eventually("the browser is there", () => expect(browser.opened()).toEqual([data.checkout_url]));
+  // It is still there: the command did not wait for it, and did not take it along.
+  expect(process.kill(browser.pid(), 0)).toBe(true);
+});
+
+test("without a browser the order is there, and a warning says what to open", async () => {
+  const cwd = tempFolder();
+  await startSandbox({ cwd });
+  const rows = [
+    [fakeBrowser("exit 3").folder, "the system's opener ended with 3"],
+    [fakeBrowser("kill -9 $$").folder, "the system's opener ended with SIGKILL"],
+    [tempFolder(), "the system's opener cannot be run: spawn xdg-open ENOENT"],
+  ] as const;
+  for (const [PATH, said] of rows) {
+    const result = await run([...CREATE, "--open"], { cwd, env: { PATH } });
+    const { data } = json(result.stdout) as { data: { checkout_url: string } };
+    const warning = `warning: no browser was opened (${said}); open ${data.checkout_url} by hand\n`;
+    expect([result.code, result.stderr.replace("spawn open", "spawn xdg-open")]).toEqual([0, warning]);
+  }
+});
+
+test("an old Node is told in one line what to do", async () => {
+  const script = `Object.defineProperty(process.versions, "node", { value: process.argv[1] }); require(${JSON.stringify(PROGRAM)});`;
+  for (const [version, refused] of [
+    ["12.22.0", true],
+    ["20.20.2", true],
+    ["22.22.1", true],
+    ["22.22.2", false],
+    ["26.0.0", false],
+  ] as const) {
+    const failure = await promisify(execFile)(process.execPath, ["-e", script, version, "--version"]).catch(
+      (error: unknown) => error as { code: number; stderr: string },
+    );
+    const code = "code" in failure ? failure.code : 0;
+    expect([version, code]).toEqual([version, refused ? 1 : 0]);
+    if (refused)
+      expect(failure.stderr).toMatch(
+        /^checkout needs Node 22\.22\.2 or newer, and this is [\d.]+: run it with npx .*\n$/,
+      );
+  }
+});
+
+test("it answers on 127.0.0.1, ::1 and the names that are allowed, and on no other address", async () => {
+  const { port } = await startSandbox({ cwd: tempFolder(), args: ["--allow-host", "checkout.local"] });
+  const status = (host: string, hostHeader: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const sent = request({ host, port, path: "/healthz", headers: { Host: hostHeader } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.on("error", reject).end();
+    });
+  const rows = [
+    ["127.0.0.1", `127.0.0.1:${port}`, 200],
+    ["::1", `[::1]:${port}`, 200],
+    ["127.0.0.1", `localhost:${port}`, 200],
+    ["127.0.0.1", "checkout.local", 200],
+    ["127.0.0.1", `checkout.local:${port}`, 200],
+    ["127.0.0.1", "rebound.example", 403],
+    ["127.0.0.1", "127.0.0.1", 403],
+  ] as const;
+  for (const [host, header, expected] of rows)
+    expect([header, await status(host, header)]).toEqual([header, expected]);
+  const other = connect({ host: "127.0.0.2", port });
+  const refused = await new Promise((resolve) =>
+    other.on("error", resolve).on("connect", () => resolve("connected")),
+  );
+  expect(refused).toMatchObject({ code: "ECONNREFUSED" });
+});
+
+test("whatever a connection does, it ends nothing but itself", async () => {
+  const sandbox = await startSandbox({ cwd: tempFolder() });
+  const sockets: Socket[] = [];
+  const talk = (text: string): Promise<Socket> =>
+    new Promise((resolve) => {
+      // It keeps its own side open, whatever the server does.
+      const socket = connect({ host: "127.0.0.1", port: sandbox.port, allowHalfOpen: true });
+      sockets.push(socket);
+      socket.on("error", () => undefined).once("data", () => resolve(socket));
+      socket.write(text);
+    });
+  const foreign = "CONNECT x HTTP/1.1\r\nHost: evil\r\n\r\n";
+  const bad = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? foreign : "GARBAGE\r\n\r\n"));
+  await Promise.all(bad.map(async (text) => (await talk(text)).resetAndDestroy()));
+  await Promise.all([talk(foreign), talk("GARBAGE\r\n\r\n"), talk("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET")]);
+  const health = await fetch(`${sandbox.ready.checkout_origin}/healthz`);
+  expect([health.status, sandbox.process.exitCode]).toEqual([200, null]);
+  expect(await sandbox.stop("SIGTERM")).toBe(0);
+  for (const socket of sockets) socket.destroy();
+});
+
+test("no answer at all is a failure, not silence", async () => {
+  const service = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", () =>
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"),
+    );
+  });
+  await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve));
+  const { port } = service.address() as AddressInfo;
+  const env = { CHECKOUT_BASE_URL: `http://127.0.0.1:${port}/v1`, CHECKOUT_API_KEY: "svc_test_x" };
+  const result = await run([...CREATE, "--retries", "1"], { cwd: tempFolder(), env });
+  service.close();
+  expect([result.code, result.stdout]).toEqual([7, ""]);
+  expect(json(result.stderr)).toMatchObject({ error: { code: "outcome_unknown" }, tries: 2 });
+});
+
+test("folders of others, and links, are neither read nor written", async () => {
+  const cwd = tempFolder();
+  const elsewhere = tempFolder();
+  symlinkSync(elsewhere, join(cwd, ".checkout"));
+  const project = tempFolder();
+  writeFileSync(join(project, "package.json"), "{}");
+  writeFileSync(join(project, "credentials.json"), '{"web":{}}', { mode: 0o600 });
+  const open = join(tempFolder(), "open");
+  mkdirSync(open);
+  chmodSync(open, 0o777);
+  const foreign = join(tempFolder(), "own");
+  mkdirSync(foreign, { mode: 0o700 });
+  writeFileSync(join(foreign, "credentials.json"), '{"web":{}}', { mode: 0o600 });
+  const rows = [
+    [cwd, [], "state_folder_refused"],
+    [project, ["--dir", "."], "state_folder_refused"],
+    [open, ["--dir", "."], "state_folder_refused"],
+    [foreign, ["--dir", "."], "state_file_unreadable"],
+  ] as const;
+  for (const [folder, flags, code] of rows) {
+    const result = await run(["sandbox", "start", "--json", "--port", "0", ...flags], { cwd: folder });
+    expect([result.code, json(result.stderr)["error"]]).toMatchObject([1, { code }]);
+  }
+  expect(readdirSync(elsewhere)).toEqual([]);
+  expect(readdirSync(project)).toEqual(["credentials.json", "package.json"]);
+  expect(readFileSync(join(foreign, "credentials.json"), "utf8")).toBe('{"web":{}}');
+});
+
+test("an explicit port that is taken is an error that names its owner", async () => {
+  const blocker = createServer();
+  await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve));
+  const { port } = blocker.address() as AddressInfo;
+  const result = await run(["sandbox", "start", "--port", String(port)], { cwd: tempFolder() });
+  blocker.close();
+  expect(result.code).toBe(1);
+  expect(result.stderr).toContain(`port ${port} is used`);
+  if (process.platform === "linux") expect(result.stderr).toContain(`(pid ${process.pid})`);
+});
+
+test("a stop lets a request in flight finish, and takes no new ones", async () => {
+  const sandbox = await startSandbox({ cwd: tempFolder() });
+  const body = '{"order_id":"o-1","price_id":"price_bento"}';
+  const socket = connect({ host: "127.0.0.1", port: sandbox.port });
+  const head = [
+    "POST /v1/orders HTTP/1.1",
+    `Host: 127.0.0.1:${sandbox.port}`,
+    `Authorization: Bearer ${sandbox.ready.api_key ?? ""}`,
+    "Content-Type: application/json",
+    "Idempotency-Key: in-flight-1",
+    "Connection: close",
+    `Content-Length: ${body.length}`,
+  ].join("\r\n");
+  const answered = new Promise<string>((resolve) => {
+    let text = "";
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("utf8"))).on("close", () => resolve(text));
+  });
+  await new Promise((resolve) => socket.write(`${head}\r\n\r\n${body.slice(0, 10)}`, resolve));
+  const alive = await run(["sessions", "get", "none"], {
+    cwd: tempFolder(),
+    env: { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: "x" },
+  });
+  expect(alive.code).toBe(4);
+  const stopped = sandbox.stop("SIGINT");
+  socket.write(body.slice(10));
+  expect(await answered).toMatch(/^HTTP\/1\.1 201 /);
+  expect(await stopped).toBe(0);
+});
+
+test("no secret is in any argument list, log or error", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const apiKey = sandbox.ready.api_key ?? "";
+  const client = await run([...CREATE, "--show-headers"], { cwd });
+  await run(["sessions", "get", "unknown"], { cwd });
+  const processes =
+    process.platform === "linux" ? readFileSync(`/proc/${sandbox.ready.pid}/cmdline`, "utf8") : "";
+  const live = readFileSync(join(cwd, ".checkout/run.json"), "utf8");
+  const administrator = readFileSync(join(cwd, ".checkout/admin.json"), "utf8");
+  await sandbox.stop("SIGTERM");
+  const tokens = [json(live)["control_token"], json(administrator)["admin_token"]];
+  for (const secret of [apiKey, sandbox.ready.signing_secret, ...tokens.map(String)]) {
+    for (const text of [client.stdout, client.stderr, sandbox.output.stderr, processes])
+      expect(text).not.toContain(secret);
+  }
+});
+
+test("commands that start together in a new folder share one journal", async () => {
+  const sandbox = await startSandbox({ cwd: tempFolder() });
+  const cwd = tempFolder();
+  const env = { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: sandbox.ready.api_key ?? "" };
+  const create = (orderId: string) =>
+    run(["orders", "create", "--order-id", orderId, "--price-id", "price_bento"], { cwd, env });
+  const orders = ["a", "b", "c", "a", "b", "c"];
+  const results = await Promise.all(orders.map(create));
+  expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(orders.map(() => [0, ""]));
+  const listed = await run(["idempotency", "list", "--json"], { cwd });
+  expect(JSON.parse(listed.stdout)).toHaveLength(3);
+});
+
+test("whoever stops reading does not break it", async () => {
+  const cwd = tempFolder();
+  const sandbox = await launch(["sandbox", "start", "--port", "0"], { cwd });
+  sandbox.process.stdout?.destroy();
+  sandbox.process.stderr?.destroy();
+  const answers = await Promise.all([1, 2, 3].map(() => run(CREATE, { cwd })));
+  expect(answers.map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect(await sandbox.stop("SIGTERM")).toBe(0);
+});

@@ -1,0 +1,153 @@
+import { expect, test } from "vitest";
+import { API_ACTIONS, DELIVERY_ACTIONS } from "../../src/core/fault/fault.ts";
+import { eventually } from "../support/eventually.ts";
+import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
+
+type ShownOrder = { readonly status: string; readonly fulfilled: number };
+type Listed = { readonly checkouts: readonly { readonly order_id: string; readonly id: string }[] };
+type Delivered = {
+  readonly deliveries: readonly {
+    readonly event_id: string;
+    readonly attempts: readonly { readonly status: number | null; readonly trouble: string | null }[];
+  }[];
+};
+
+const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
+
+/** A shop with its endpoint, and the control API of its sandbox. */
+async function open(make: Make, breakage = "") {
+  const shop = await serveShop(make, breakage);
+  const { stdout } = await shop.type("env --control --format json".split(" "));
+  const variables = JSON.parse(stdout) as Readonly<Record<string, string>>;
+  const { origin } = new URL(variables["CHECKOUT_BASE_URL"] ?? "");
+  const headers = {
+    Authorization: `Bearer ${variables["CHECKOUT_CONTROL_TOKEN"] ?? ""}`,
+    "Content-Type": "application/json",
+  };
+  const control = async <Data>(path: string, body?: object): Promise<Data> => {
+    const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const response = await fetch(`${origin}/__sandbox/stores/default${path}`, { headers, ...sent });
+    const { data, error } = (await response.json()) as { readonly data: Data; readonly error?: unknown };
+    if (error !== undefined) throw new Error(`${path}: ${JSON.stringify(error)}`);
+    return data;
+  };
+  const fault = (action: string, match: object, more: object = {}) =>
+    control("/faults", { action, match, ...more });
+  const made = async (query: string) => (await control<Listed>(`/checkouts?${query}`)).checkouts;
+  const order = async (orderId: string): Promise<ShownOrder | undefined> => {
+    const response = await fetch(`${shop.origin}/orders/${orderId}`);
+    return response.status === 200 ? ((await response.json()) as ShownOrder) : undefined;
+  };
+  const pay = async (orderId: string): Promise<void> => {
+    const [checkout] = await made(`order_id=${orderId}`);
+    await control(`/checkouts/${checkout?.id ?? ""}/pay`, { outcome: "succeeded" });
+  };
+  const settle = () =>
+    eventually("everything is delivered", async () => {
+      await control("/clock", { action: "advance", by_ms: 60_000 });
+      expect(await control("/deliveries?state=due")).toMatchObject({ deliveries: [] });
+    });
+  await control("/endpoints", { url: `${shop.origin}/hooks` });
+  return { shop, control, fault, made, order, pay, settle };
+}
+
+/** Buys in the shop; returns the status of its answer. */
+async function buy({ origin }: ServedShop, orderId: string): Promise<number> {
+  const { status } = await fetch(`${origin}/buy`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ order_id: orderId }),
+  });
+  return status;
+}
+
+for (const make of MAKES) {
+  test(`a right shop with ${make} makes one order through every fault of the API`, async () => {
+    const { shop, fault, control, made } = await open(make);
+    for (const action of API_ACTIONS) {
+      const more = /latency|slow_body/.test(action) ? { latency_ms: 200 } : {};
+      await fault(action, { method: "POST", order_id: `api-${action}` }, more);
+    }
+    const bought = API_ACTIONS.map(async (action) => [action, await buy(shop, `api-${action}`)]);
+    expect(await Promise.all(bought)).toEqual(API_ACTIONS.map((action) => [action, 303]));
+    expect(await control("/faults")).toEqual({ faults: [] });
+    const orders = await made("limit=100");
+    expect(orders.map((checkout) => checkout.order_id).toSorted()).toEqual(
+      API_ACTIONS.map((action) => `api-${action}`).toSorted(),
+    );
+  });
+
+  test(`a right shop with ${make} books a payment once, whatever happens to its webhook`, async () => {
+    const { shop, fault, order, pay, settle, control } = await open(make);
+    for (const action of DELIVERY_ACTIONS) {
+      const more = /delay|reorder/.test(action) ? { latency_ms: 5000 } : {};
+      // A payment is the last event: what comes out of order is what was before it.
+      const type = action === "reorder" ? "order.pending" : "order.succeeded";
+      await fault(action, { event_type: type, order_id: `hook-${action}` }, more);
+      await buy(shop, `hook-${action}`);
+      await pay(`hook-${action}`);
+    }
+    await settle();
+    for (const action of DELIVERY_ACTIONS) {
+      const expected =
+        action === "drop" ? { status: "pending", fulfilled: 0 } : { status: "paid", fulfilled: 1 };
+      expect([action, await order(`hook-${action}`)]).toMatchObject([action, expected]);
+    }
+    const [dropped] = (await control<Delivered>("/deliveries?state=dropped")).deliveries;
+    await control(`/events/${dropped?.event_id ?? ""}/replay`, {});
+    await settle();
+    expect(await order("hook-drop")).toMatchObject({ status: "paid", fulfilled: 1 });
+    const { deliveries } = await control<Delivered>("/deliveries?limit=100");
+    const told = deliveries.flatMap(({ attempts }) =>
+      attempts.flatMap(({ trouble, status }) => (trouble === null ? [] : [[trouble, status === 400]])),
+    );
+    expect(Object.fromEntries(told)).toEqual({
+      duplicate: false,
+      stale: true,
+      bad_signature: true,
+      changed_body: true,
+      old_secret: true,
+    });
+  });
+}
+
+test("a shop that makes a new key for each try loses the order that lose_answer has made", async () => {
+  const { shop, fault, made } = await open("express", "new_key_each_try");
+  await fault("lose_answer", { method: "POST" });
+  expect(await buy(shop, "order-1")).toBe(500);
+  expect(await made("order_id=order-1")).toHaveLength(1);
+});
+
+test("a shop that books each delivery hands out a doubled one twice", async () => {
+  const { shop, fault, order, pay } = await open("express", "books_each_delivery");
+  await fault("duplicate", { event_type: "order.succeeded" });
+  await buy(shop, "order-1");
+  await pay("order-1");
+  await eventually("both have come", async () =>
+    expect(await order("order-1")).toMatchObject({ status: "paid", fulfilled: 2 }),
+  );
+});
+
+test("a shop that verifies nothing takes a body that was changed", async () => {
+  const { shop, fault, order, pay, settle, control } = await open("express", "no_verification");
+  await fault("changed_body", { event_type: "order.succeeded" });
+  await buy(shop, "order-1");
+  await pay("order-1");
+  await settle();
+  expect(await order("order-1")).toMatchObject({ status: "paid" });
+  const { deliveries } = await control<Delivered>("/deliveries");
+  expect(
+    deliveries.flatMap(({ attempts }) => attempts).filter(({ trouble }) => trouble !== null),
+  ).toMatchObject([{ trouble: "changed_body", status: 204 }]);
+});
+
+for (const make of MAKES.filter((one) => one === "python"))
+  test("a shop that takes late events as they come forgets a payment that overtook one", async () => {
+    const { shop, fault, order, pay, settle } = await open(make, "takes_late_events");
+    await fault("reorder", { event_type: "order.pending" }, { latency_ms: 5000 });
+    await buy(shop, "order-1");
+    await pay("order-1");
+    await settle();
+    expect((await order("order-1"))?.status).not.toBe("paid");
+  });

@@ -1,0 +1,96 @@
+import { connect } from "node:net";
+import { expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { begin, run, startSandbox, type SandboxProcess } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** What came on a connection before its end, and how it ended. */
+type Heard = { readonly text: string; readonly end: string };
+
+async function open() {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const type = (line: string) => run(line.split(" "), { cwd });
+  const add = async (line: string): Promise<void> => {
+    const { code, stderr } = await type(`faults add ${line}`);
+    expect([line, code, stderr]).toEqual([line, 0, ""]);
+  };
+  return { cwd, sandbox, type, add };
+}
+
+/** Sends a create on a connection of its own, and hears what comes until that is closed. */
+async function create({ ready, port }: SandboxProcess, orderId: string): Promise<Heard> {
+  const socket = connect(port, "127.0.0.1");
+  let text = "";
+  let end = "closed";
+  socket.setEncoding("utf8").on("data", (part: string) => (text += part));
+  socket.on("error", (error: NodeJS.ErrnoException) => (end = error.code ?? error.message));
+  const body = JSON.stringify({ order_id: orderId, price_id: "price_coffee" });
+  const lines = [
+    "POST /v1/orders HTTP/1.1",
+    `Host: 127.0.0.1:${port}`,
+    `Authorization: Bearer ${ready.api_key ?? ""}`,
+    "Content-Type: application/json",
+    `Idempotency-Key: key-of-${orderId}`,
+    "Connection: close",
+    `Content-Length: ${body.length}`,
+  ];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
+  await new Promise<void>((resolve) => void socket.once("close", () => resolve()));
+  return { text, end };
+}
+
+/** How many bytes of body were announced, and how many came. */
+function bodyOf(text: string): readonly [announced: number, came: number] {
+  const [head = "", body = ""] = text.split("\r\n\r\n");
+  return [Number(/content-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(body)];
+}
+
+test("on the wire each fault is what it says", async () => {
+  const { sandbox, add, type } = await open();
+  const right = await create(sandbox, "right");
+  const [length] = bodyOf(right.text);
+  expect([right.end, bodyOf(right.text)]).toEqual(["closed", [length, length]]);
+  const rows = [
+    ["lose_answer", { text: "", end: "closed" }],
+    ["lose_request", { text: "", end: "closed" }],
+    ["reset", { text: "", end: "ECONNRESET" }],
+  ] as const;
+  for (const [action, expected] of rows) {
+    await add(action);
+    expect([action, await create(sandbox, action)]).toEqual([action, expected]);
+  }
+  await add("empty");
+  const empty = await create(sandbox, "empty");
+  expect([empty.text.slice(0, 12), bodyOf(empty.text)]).toEqual(["HTTP/1.1 201", [0, 0]]);
+  await add("truncate");
+  const [announced, came] = bodyOf((await create(sandbox, "truncate")).text);
+  expect([came > 0, came < announced, announced > 300]).toEqual([true, true, true]);
+  await add("slow_body --latency 160ms");
+  const slow = await create(sandbox, "slow");
+  const [whole, got] = bodyOf(slow.text);
+  expect([slow.text.slice(0, 12), got]).toEqual(["HTTP/1.1 201", whole]);
+  const made = JSON.parse((await type("orders list --json")).stdout) as {
+    readonly checkouts: readonly { readonly order_id: string }[];
+  };
+  expect(made.checkouts.map((checkout) => checkout.order_id).toReversed()).toEqual([
+    "right",
+    "lose_answer",
+    "empty",
+    "truncate",
+    "slow",
+  ]);
+});
+
+test("an answer that is late holds up neither a reset of its store nor the end of the sandbox", async () => {
+  const { cwd, sandbox, add, type } = await open();
+  await add("latency --latency 5m");
+  const line = "orders create --order-id late --price-id price_coffee --timeout 10m --retries 0";
+  begin(line.split(" "), { cwd });
+  await eventually("the order is made", async () =>
+    expect((await type("orders list --json")).stdout).toContain('"late"'),
+  );
+  expect((await type("sandbox reset --yes")).code).toBe(0);
+  expect((await type("orders list --json")).stdout).not.toContain('"late"');
+  expect(await sandbox.stop("SIGTERM")).toBe(0);
+});

@@ -1,0 +1,689 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { parseCredentials } from "../../src/core/state-files.ts";
+import { expect, test } from "vitest";
+import { formatTestKey, hashKey } from "../../src/core/credential.ts";
+import type { DrillStep } from "../../src/core/readiness/drills/drill.ts";
+import {
+  judgeIdempotencyDrill,
+  otherRequest,
+  type SeenCreate,
+} from "../../src/core/readiness/drills/idempotency.ts";
+import type { ShellResult } from "../../src/world.ts";
+import { eventually } from "../support/eventually.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { PROGRAM, run, startSandbox, type RunOptions, type SandboxProcess } from "../support/program.ts";
+import { BROKEN_CLIENTS, GOOD_CLIENTS, installClient } from "../support/shop-clients.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+type Judged = {
+  readonly verdict: "passed" | "failed" | "unknown";
+  readonly drill_id: string | null;
+  readonly steps: readonly DrillStep[];
+  readonly creates: readonly {
+    readonly run: string;
+    readonly order_id: string | null;
+    readonly idempotency_key: string | null;
+    readonly result: string;
+    readonly checkout_id: string | null;
+    readonly request_id: string;
+    readonly lost: boolean;
+  }[];
+  readonly client: {
+    readonly ending: string;
+    readonly exit_code: number | null;
+    readonly stdout: string;
+    readonly stderr: string;
+  };
+};
+type Use = { readonly key: string; readonly kind: string; readonly request_id: string; readonly at: number };
+
+const DRILL = ["checklist", "run", "idempotency"];
+/** In this time a command that hangs has said its first line, on a machine that is very busy too. */
+const LONG_ENOUGH = ["--command-timeout", "10s"];
+const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
+
+/** What every client script begins with: one try of a create, as a shop's developer would write it. */
+const CLIENT = `
+  import { randomUUID } from "node:crypto";
+  const env = process.env;
+  const orderId = env.CHECKOUT_ORDER_ID;
+  const post = (headers, body = {}) => fetch(env.CHECKOUT_BASE_URL + "/orders", {
+    method: "POST",
+    headers: {
+      Authorization: "Bearer " + env.CHECKOUT_API_KEY,
+      "Content-Type": "application/json",
+      ...headers,
+    },
+    body: JSON.stringify({ order_id: orderId, ...${JSON.stringify(AMOUNT)}, ...body }),
+  });
+  const keyed = (key, body) => post({ "Idempotency-Key": key }, body);
+  /** Up to three tries, until one is answered. */
+  async function retrying(attempt) {
+    for (let number = 1; ; number += 1) {
+      try {
+        return await attempt(number);
+      } catch (error) {
+        if (number === 3) throw error;
+      }
+    }
+  }
+`;
+
+/** A key that is the same for a purchase whenever the client is started. */
+const RIGHT = `
+  const key = "purchase-of-" + orderId;
+  const answer = await retrying(() => keyed(key));
+  process.exitCode = answer.status === 201 ? 0 : 1;
+`;
+
+/** A sandbox of the real binary, and clients that are drilled against it. */
+async function laboratory(): Promise<{
+  readonly options: RunOptions;
+  readonly sandbox: SandboxProcess;
+  readonly commandOf: (script: string) => string;
+  readonly drill: (
+    command: string,
+    args?: readonly string[],
+  ) => Promise<Judged & { readonly code: number | null }>;
+}> {
+  const options = { cwd: tempFolder() };
+  const sandbox = await startSandbox(options);
+  let scripts = 0;
+  return {
+    options,
+    sandbox,
+    commandOf: (script) => {
+      const path = join(options.cwd, `client-${(scripts += 1)}.mjs`);
+      writeFileSync(path, `${CLIENT}\n${script}`);
+      return `"${process.execPath}" "${path}"`;
+    },
+    drill: async (command, args = []) => {
+      const ended = await run([...DRILL, "--client-command", command, "--json", ...args], options);
+      expect([command, ended.stderr]).toEqual([command, ""]);
+      return { ...(JSON.parse(ended.stdout) as Judged), code: ended.code };
+    },
+  };
+}
+
+/** The steps that failed, each with the beginning of its cause. */
+function faults({ steps }: Pick<Judged, "steps">): Record<string, string> {
+  return Object.fromEntries(
+    steps.filter(({ passed }) => !passed).map(({ name, cause }) => [name, cause?.slice(0, 24) ?? ""]),
+  );
+}
+
+function usesOf(folder: string): Use[] {
+  const database = new Database(join(folder, ".checkout/sandbox.db"), { readonly: true });
+  const rows = database.prepare("SELECT key, kind, request_id, at FROM idempotency_uses ORDER BY position");
+  const uses = rows.all() as Use[];
+  database.close();
+  return uses;
+}
+
+const STEPS = [
+  "answer_lost",
+  "tried_again",
+  "same_key",
+  "one_order",
+  "client_ended",
+  "own_key",
+  "same_key_again",
+  "one_order_again",
+  "restarted_ended",
+  "other_body_refused",
+];
+
+test("a client that keeps one key for each purchase passes; what was shown survives kill -9", async () => {
+  const { options, sandbox, commandOf, drill } = await laboratory();
+  const stored = `
+    import { existsSync, readFileSync, writeFileSync } from "node:fs";
+    const file = orderId + ".key";
+    if (!existsSync(file)) writeFileSync(file, randomUUID());
+    const answer = await retrying(() => keyed(readFileSync(file, "utf8")));
+    process.exitCode = answer.status === 201 ? 0 : 1;
+  `;
+  for (const script of [RIGHT, stored]) {
+    const { code, verdict, steps, creates, client } = await drill(commandOf(script));
+    expect([faults({ steps }), verdict, code, client.ending]).toEqual([{}, "passed", 0, "exited"]);
+    expect(steps.map(({ name }) => name)).toEqual(STEPS);
+    expect(creates.map((one) => [one.run, one.result, one.lost])).toEqual([
+      ["first", "created", true],
+      ["first", "replayed", false],
+      ["killed", "created", true],
+      ["restarted", "replayed", false],
+    ]);
+    const [first, second, third, fourth] = creates;
+    for (const [made, again] of [
+      [first, second],
+      [third, fourth],
+    ])
+      expect(again).toMatchObject({
+        idempotency_key: made?.idempotency_key,
+        checkout_id: made?.checkout_id,
+        order_id: expect.stringMatching(/^drill-[0-9a-f]{12}$/) as string,
+      });
+    expect(third?.order_id).not.toBe(first?.order_id);
+    // The log says so under the very requests that were answered again; the drill's own request is not in it.
+    expect(usesOf(options.cwd).slice(-2)).toMatchObject([
+      { kind: "replayed", key: first?.idempotency_key, request_id: second?.request_id },
+      { kind: "replayed", key: third?.idempotency_key, request_id: fourth?.request_id },
+    ]);
+    expect(steps.at(-1)?.reference).toMatch(/^[0-9a-f-]{36}$/);
+  }
+  const uses = usesOf(options.cwd);
+  await sandbox.stop("SIGKILL");
+  await startSandbox(options);
+  expect(usesOf(options.cwd)).toEqual(uses);
+  const shown = await run([...DRILL, "--json"], options);
+  expect([shown.code, JSON.parse(shown.stdout)]).toMatchObject([0, { status: "pass" }]);
+});
+
+test("a command that creates nothing shows nothing, and takes no evidence away", async () => {
+  const { options, sandbox, commandOf, drill } = await laboratory();
+  const evidence = async () => {
+    const { code, stdout } = await run([...DRILL, "--json"], options);
+    const { status, reason } = JSON.parse(stdout) as { readonly status: string; readonly reason: string };
+    return [code, status, reason];
+  };
+  expect(await evidence()).toEqual([3, "unknown", "the idempotency drill was not run"]);
+  expect((await drill(commandOf(RIGHT))).verdict).toBe("passed");
+  const check = async (command: string, result: string | undefined, cause: string): Promise<void> => {
+    const { code, verdict, drill_id: id, steps, creates } = await drill(command);
+    expect([faults({ steps }), verdict, id, code]).toEqual([{ answer_lost: cause }, "unknown", null, 3]);
+    expect(creates.at(-1)?.result).toBe(result);
+  };
+  await check("exit 0", undefined, "sends its creates elsewh");
+  await check("no-such-command-anywhere", undefined, "the shell does not know ");
+  await check(
+    commandOf("env.CHECKOUT_API_KEY = 'x'; await keyed(randomUUID());"),
+    "credential_invalid",
+    "sends another API key th",
+  );
+  await check(
+    commandOf("await keyed(randomUUID(), { currency: 'EURO' });"),
+    "invalid_parameter",
+    "sends a create that the ",
+  );
+  const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"];
+  expect((await run(create, options)).code).toBe(0);
+  await check(
+    commandOf("await keyed(randomUUID(), { order_id: 'order-1' });"),
+    "order_conflict",
+    "creates an order that wa",
+  );
+  expect(await evidence()).toEqual([0, "pass", "the drill passed: a retry repeats its key"]);
+  expect((await run(DRILL, options)).stdout).toMatch(
+    /\n {2}Nothing was run now; --client-command CMD runs your client/,
+  );
+
+  // This program's own command repeats its key, which shows nothing of a client of the merchant's.
+  const own = await drill(`"${process.execPath}" "${PROGRAM}" ${create.join(" ")}`);
+  expect([own.verdict, own.drill_id, faults(own)]).toEqual([
+    "unknown",
+    null,
+    { answer_lost: "runs this program's own " },
+  ]);
+  await sandbox.stop("SIGTERM");
+  const gone = await run([...DRILL, "--client-command", "exit 0"], options);
+  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("no sandbox is running here")]);
+});
+
+test("the API key is in the command's environment alone, and the control API's tokens are not", async () => {
+  const { options, sandbox, commandOf, drill } = await laboratory();
+  const seen = join(options.cwd, "seen.json");
+  const look = `
+    import { execFileSync } from "node:child_process";
+    import { writeFileSync } from "node:fs";
+    const processes = execFileSync("ps", ["-eo", "args"], { encoding: "utf8" });
+    const names = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_"));
+    const { CHECKOUT_API_KEY: key } = env;
+    writeFileSync(${JSON.stringify(seen)}, JSON.stringify({ processes, names, key }));
+    console.log("my key is " + env.CHECKOUT_API_KEY);
+    console.error("my key is " + env.CHECKOUT_API_KEY);
+  `;
+  const command = commandOf(look);
+  const tokens = {
+    CHECKOUT_CONTROL_TOKEN: "admin-0123456789abcdef",
+    CHECKOUT_ADMIN_TOKEN: "administrator-0123456789",
+    CHECKOUT_SANDBOX_CONTROL_TOKEN: "control-0123456789abcdef",
+    CHECKOUT_SANDBOX_CONTROL_TOKEN_FILE: "/of/the/control/token",
+    CHECKOUT_SANDBOX_ADMIN_TOKEN: "administrator-9876543210",
+    CHECKOUT_SANDBOX_ADMIN_TOKEN_FILE: "/of/the/admin/token",
+  };
+  const { code, stdout, stderr } = await run([...DRILL, "--client-command", command], {
+    ...options,
+    env: tokens,
+  });
+  const credentials = parseCredentials(readFileSync(join(options.cwd, ".checkout/credentials.json"), "utf8"));
+  const apiKey = Object.values(credentials?.stores ?? {})[0]?.api_key ?? "";
+  const { processes, names, key } = JSON.parse(readFileSync(seen, "utf8")) as {
+    readonly processes: string;
+    readonly names: readonly string[];
+    readonly key: string;
+  };
+  expect(processes).toContain("client-1.mjs");
+  // It is the drill's own, and of no use afterwards.
+  expect(key).not.toBe(apiKey);
+  const { status } = await fetch(`${sandbox.ready.base_url}/checkout-sessions/x`, {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  expect(status).toBe(401);
+  for (const secret of [apiKey, key]) expect(processes).not.toContain(secret);
+  expect(names.toSorted()).toEqual([
+    "CHECKOUT_API_KEY",
+    "CHECKOUT_BASE_URL",
+    "CHECKOUT_ORDER_ID",
+    "CHECKOUT_STORE_ID",
+  ]);
+  expect([code, stderr]).toEqual([3, expect.stringContaining("my key is svc_test_…")]);
+  const shown = stdout + stderr + JSON.stringify(await drill(command));
+  const kept = readFileSync(join(options.cwd, ".checkout/sandbox.db"), "latin1");
+  for (const secret of [apiKey, key]) expect(shown + kept).not.toContain(secret);
+});
+
+test("a command is killed with what it started, when its time is up and when it ends", async () => {
+  const [one, other] = await Promise.all([laboratory(), laboratory()]);
+  const child = (then: string) => `
+    import { spawn } from "node:child_process";
+    const started = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { stdio: "inherit" });
+    console.log(started.pid);
+    ${then}
+  `;
+  const isAlive = (pid: string): boolean => {
+    try {
+      return !execFileSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" }).startsWith("Z");
+    } catch {
+      // There is no such process.
+      return false;
+    }
+  };
+  const [stays, leaves] = await Promise.all([
+    one.drill(one.commandOf(child("")), LONG_ENOUGH),
+    other.drill(other.commandOf(child("process.exit(0);"))),
+  ]);
+  expect([stays.client.ending, leaves.client.ending]).toEqual(["timeout", "exited"]);
+  for (const { client } of [stays, leaves]) {
+    expect(client.stdout).toMatch(/^\d+\n$/);
+    await eventually("it is gone", () => expect(isAlive(client.stdout.trim())).toBe(false));
+  }
+});
+
+test("of what a command says the end is kept, and its files are as its user wants them", async () => {
+  const { options, commandOf, drill } = await laboratory();
+  const script = `
+    import { writeFileSync } from "node:fs";
+    writeFileSync("made-by-the-client", "");
+    process.stdout.write("x".repeat(100_000) + "end");
+  `;
+  const { client } = await drill(commandOf(script));
+  expect(client.stdout).toBe(`${"x".repeat(4093)}end`);
+  const made = statSync(join(options.cwd, "made-by-the-client"));
+  expect(made.mode & 0o777).toBe(0o666 & ~process.umask());
+});
+
+test("a row of the log is on disk when its answer is there", async () => {
+  const options = { cwd: tempFolder() };
+  const expected: string[] = [];
+  for (let cycle = 0; cycle < 4; cycle += 1) {
+    const sandbox = await startSandbox(options);
+    const send = async (amountMinor: number): Promise<number> => {
+      const { status } = await fetch(`${sandbox.ready.base_url}/orders`, {
+        method: "POST",
+        headers: {
+          Authorization: `Bearer ${sandbox.ready.api_key}`,
+          "Content-Type": "application/json",
+          "Idempotency-Key": "key-number-1",
+        },
+        body: JSON.stringify({ order_id: "order-1", ...AMOUNT, amount_minor: amountMinor }),
+      });
+      return status;
+    };
+    expect(await send(1999)).toBe(201);
+    if (cycle > 0) expected.push("replayed");
+    if (cycle % 2 === 1) {
+      expect(await send(1)).toBe(409);
+      expected.push("refused");
+    }
+    await sandbox.stop("SIGKILL");
+    expect(usesOf(options.cwd).map(({ kind }) => kind)).toEqual(expected);
+  }
+});
+
+test("people see the steps, what came in, and what the command said last", async () => {
+  const { options, commandOf } = await laboratory();
+  const script =
+    "console.error('giving\\u001b[31m up'); await keyed('key-of-mine-1').catch(() => undefined);";
+  const { code, stdout, stderr } = await run([...DRILL, "--client-command", commandOf(script)], options);
+  expect(code).toBe(1);
+  expect(stderr).toContain("  | giving\\u{1b}[31m up\n");
+  expect(stdout).toContain("✗ your client does not create one order for each purchase\n");
+  expect(stdout).toMatch(/ {2}✓ answer lost after the +a create that succeeds/);
+  expect(stdout).toContain("  ✗ another try");
+  expect(stdout).toMatch(/drill-[0-9a-f]{12} +key-of-mine-1 +created, answer dropped +[0-9a-f]{8}\n/);
+});
+
+/** Writes a second store beside the running sandbox: nothing that it serves can make one. Returns its API key. */
+function addStore(harness: Harness): string {
+  const apiKey = formatTestKey(new Uint8Array(20).fill(7));
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  database.exec(`
+    INSERT INTO stores (id, merchant_id, name, active, created_at)
+      SELECT 'other', merchant_id, 'Other', 1, created_at + 1 FROM stores;
+    INSERT INTO capabilities (store_id, kind, name, active)
+      SELECT 'other', kind, name, active FROM capabilities;
+    INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, created_at)
+      SELECT 'other', 'other', '${hashKey(apiKey)}', 'last', scopes, created_at FROM credentials`);
+  database.close();
+  return apiKey;
+}
+
+type Client = (env: Readonly<Record<string, string | undefined>>) => Promise<Partial<ShellResult>>;
+
+/** Runs the drill in the harness with a function in the command's place, which is left behind when it is killed. */
+async function drillWith(harness: Harness, client: Client): Promise<Judged> {
+  harness.setShell(async ({ env, signal }) => {
+    const killed = new Promise<Partial<ShellResult>>((resolve) =>
+      signal?.addEventListener("abort", () => resolve({ ending: "aborted", exitCode: null })),
+    );
+    const result = await Promise.race([client(env), killed]);
+    return { ending: "exited", exitCode: 0, stdout: "", stderr: "", ...result };
+  });
+  const ended = await harness.run([...DRILL, "--client-command", "client", "--json"]);
+  return JSON.parse(ended.stdout) as Judged;
+}
+
+test("no broken client passes, no right one is refused, and no cause depends on how much it sends", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const found = [];
+  for (const { name, client } of [...GOOD_CLIENTS, ...BROKEN_CLIENTS]) {
+    installClient(harness, client);
+    const { code, stdout } = await harness.run([...DRILL, "--client-command", "client", "--json"]);
+    const judged = JSON.parse(stdout) as Judged;
+    expect([name, judged.drill_id]).toEqual([name, expect.any(String)]);
+    found.push([name, code, faults(judged)]);
+  }
+  expect(found).toEqual([
+    ...GOOD_CLIENTS.map(({ name }) => [name, 0, {}]),
+    ...BROKEN_CLIENTS.map(({ name, faults: told }) => [name, 1, told]),
+  ]);
+});
+
+test("a client that does not end in its time is told so", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const judged = await drillWith(
+    harness,
+    async ({ CHECKOUT_ORDER_ID: orderId, CHECKOUT_API_KEY: apiKey }) => {
+      await sandbox.request({
+        path: "/v1/orders",
+        headers: { Authorization: `Bearer ${apiKey}`, "Idempotency-Key": `purchase-of-${orderId}` },
+        body: JSON.stringify({ order_id: orderId, ...AMOUNT }),
+      });
+      return { ending: "timeout", exitCode: null };
+    },
+  );
+  expect([faults(judged), judged.verdict]).toEqual([
+    {
+      tried_again: "had not tried again befo",
+      client_ended: "does not end",
+      restarted_ended: "does not end",
+    },
+    "failed",
+  ]);
+  expect(judged.client).toMatchObject({ ending: "timeout", exit_code: null });
+});
+
+test("what each create was answered is told", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const { client } = BROKEN_CLIENTS.find(({ name }) => name === "a random key in memory") ?? {};
+  if (client === undefined) throw new Error("there is no such client");
+  installClient(harness, client);
+  const { stdout } = await harness.run([...DRILL, "--client-command", "client", "--json"]);
+  const { creates } = JSON.parse(stdout) as Judged;
+  expect(creates.map(({ run: during, result }) => [during, result])).toEqual([
+    ["first", "created"],
+    ["first", "replayed"],
+    ["killed", "created"],
+    ["restarted", "order_conflict"],
+  ]);
+});
+
+test("of a busy store only what comes with the drill's key is watched, and loses its answer", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const create = (orderId: string, { key = `key-of-${orderId}`, apiKey = "", agent = "shop/1" } = {}) =>
+    sandbox.request({
+      path: "/v1/orders",
+      headers: {
+        "Idempotency-Key": key,
+        "User-Agent": agent,
+        ...(apiKey === "" ? {} : { Authorization: `Bearer ${apiKey}` }),
+      },
+      body: JSON.stringify({ order_id: orderId, ...AMOUNT }),
+    });
+  const otherKey = addStore(harness);
+  let others = 0;
+  /** Others create in the same store, in another one, and by this program's own commands, all the time. */
+  const othersCreate = async () => {
+    others += 1;
+    const answers = await Promise.all([
+      create(`other-${others}`),
+      create(`other-store-${others}`, { apiKey: otherKey }),
+      create(`by-command-${others}`, { agent: "checkout-cli" }),
+    ]);
+    expect(answers.map(({ status, dropped }) => [status, dropped])).toEqual([
+      [201, undefined],
+      [201, undefined],
+      [201, undefined],
+    ]);
+  };
+  let runs = 0;
+  const judged = await drillWith(harness, async (env) => {
+    runs += 1;
+    const { CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: apiKey = "" } = env;
+    await othersCreate();
+    if (runs === 1) expect((await create(orderId, { apiKey, key: "short" })).dropped).toBeUndefined();
+    const made = await create(orderId, { apiKey });
+    await othersCreate();
+    if (runs === 1) {
+      expect(made.dropped).toBe(true);
+      expect((await create(orderId, { apiKey })).dropped).toBeUndefined();
+    }
+    return {};
+  });
+  expect([faults(judged), runs]).toEqual([{}, 3]);
+  expect(judged.creates.map((one) => `${one.run} ${one.result} ${one.lost}`)).toEqual([
+    "first idempotency_key_invalid false",
+    "first created true",
+    "first replayed false",
+    "killed created true",
+    "restarted replayed false",
+  ]);
+  expect((await create("after-the-drill")).dropped).toBeUndefined();
+});
+
+test("a client that used another key is told which; our own commands are no client of the merchant's", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { api_key: storeKey } = sandbox.ready;
+  const client = (apiKeyOf: (own: string) => string, agent: string) => {
+    return async ({ CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: own = "" }: Parameters<Client>[0]) => {
+      const { dropped } = await sandbox.request({
+        path: "/v1/orders",
+        headers: {
+          Authorization: `Bearer ${apiKeyOf(own)}`,
+          "Idempotency-Key": `key-of-${orderId}`,
+          "User-Agent": agent,
+        },
+        body: JSON.stringify({ order_id: orderId, ...AMOUNT }),
+      });
+      expect(dropped).toBeUndefined();
+      return { stdout: own };
+    };
+  };
+  const withStoreKey = await drillWith(
+    harness,
+    client(() => String(storeKey), "shop/1"),
+  );
+  const [step] = withStoreKey.steps;
+  expect([withStoreKey.verdict, step?.cause?.replace(/drill's is ….{4}/, "drill's is …")]).toEqual([
+    "unknown",
+    `used key …${String(storeKey).slice(-4)}, the drill's is …: take the API key from CHECKOUT_API_KEY, not from a file of its own`,
+  ]);
+  const byCommand = await drillWith(
+    harness,
+    client((own) => own, "checkout-cli"),
+  );
+  expect([byCommand.verdict, byCommand.steps[0]?.cause]).toEqual([
+    "unknown",
+    "runs this program's own command, which shows nothing of a client of yours",
+  ]);
+  // Neither is in the log as a client that repeats its key.
+  expect(usesOf(harness.cwd)).toEqual([]);
+});
+
+test("a drill that was interrupted, replaced or forgotten keeps nothing", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const latest = async () =>
+    JSON.parse((await harness.run([...DRILL, "--json"])).stdout) as { readonly evidence: readonly unknown[] };
+  harness.setShell(() => Promise.resolve({ ending: "aborted", exitCode: null, stdout: "", stderr: "" }));
+  const interrupted = await harness.run([...DRILL, "--client-command", "client", "--json"]);
+  expect([interrupted.code, JSON.parse(interrupted.stderr)]).toMatchObject([
+    130,
+    { error: { code: "interrupted" } },
+  ]);
+  const key = { "Idempotency-Key": "key-number-1" };
+  const body = JSON.stringify({ order_id: "order-1", ...AMOUNT });
+  expect((await sandbox.request({ path: "/v1/orders", headers: key, body })).dropped).toBeUndefined();
+
+  harness.setShell(async () => {
+    // A second drill while the first one's client runs.
+    harness.setShell(() => Promise.resolve({ ending: "exited", exitCode: 0, stdout: "", stderr: "" }));
+    await harness.run([...DRILL, "--client-command", "other", "--json"]);
+    return { ending: "exited", exitCode: 0, stdout: "", stderr: "" };
+  });
+  const replaced = await harness.run([...DRILL, "--client-command", "client", "--json"]);
+  expect([replaced.code, JSON.parse(replaced.stderr)]).toMatchObject([1, { error: { code: "not_found" } }]);
+  expect((await latest()).evidence).toEqual([]);
+  expect(harness.commands.map(({ commandLine }) => commandLine)).toEqual(["client", "client", "other"]);
+});
+
+test("the log has a row for each key that was used again, under that very request, and no other", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const create = async (key: string, body: object, path = "/v1/orders") => {
+    const sent = { "Idempotency-Key": key };
+    const { status, headers } = await sandbox.request({ path, headers: sent, body: JSON.stringify(body) });
+    return { status, requestId: headers["X-Request-Id"] ?? "" };
+  };
+  const order = { order_id: "order-1", ...AMOUNT };
+  const first = await create("key-number-1", order);
+  await create("key-number-2", { ...order, order_id: "order-2" });
+  await create("key-number-3", order);
+  expect(usesOf(harness.cwd)).toEqual([]);
+
+  await harness.run(["sandbox", "clock", "set", "2026-02-01T00:00:00Z"]);
+  const replay = await create("key-number-1", order);
+  const otherBody = await create("key-number-1", { ...order, amount_minor: 1 });
+  const otherPath = await create("key-number-1", order, "/v1/checkout-sessions");
+  expect([replay.status, otherBody.status, otherPath.status]).toEqual([201, 409, 409]);
+  const [replayed, ...refused] = usesOf(harness.cwd);
+  // The answer carries the first request's id; the log this one's.
+  expect(replay.requestId).toBe(first.requestId);
+  expect(replayed).toMatchObject({ key: "key-number-1", kind: "replayed" });
+  expect(replayed?.request_id).not.toBe(first.requestId);
+  expect(refused).toMatchObject([
+    { kind: "refused", request_id: otherBody.requestId },
+    { kind: "refused", request_id: otherPath.requestId },
+  ]);
+  for (const { at } of usesOf(harness.cwd)) {
+    expect(new Date(at).toISOString().slice(0, 16)).toBe("2026-02-01T00:00");
+  }
+
+  // A create of the same batch that fails has the whole batch run twice.
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  database.exec(`CREATE TRIGGER broken BEFORE INSERT ON checkouts WHEN NEW.order_id = 'order-broken'
+    BEGIN SELECT RAISE(ABORT, 'broken'); END`);
+  database.close();
+  const together = await Promise.all([
+    create("key-number-1", order),
+    create("key-number-9", { ...order, order_id: "order-broken" }),
+    create("key-number-1", { ...order, amount_minor: 2 }),
+  ]);
+  expect(together.map(({ status }) => status)).toEqual([201, 500, 409]);
+  expect(usesOf(harness.cwd).map(({ kind }) => kind)).toEqual([
+    "replayed",
+    "refused",
+    "refused",
+    "replayed",
+    "refused",
+  ]);
+});
+
+test("what came in is judged in its order", () => {
+  const lost: SeenCreate = {
+    run: "first",
+    requestId: "r0",
+    idempotencyKey: "key-1",
+    orderId: "o",
+    result: "created",
+    checkoutId: "c",
+    lost: true,
+  };
+  const judge = (...later: readonly Partial<SeenCreate>[]): string => {
+    const seen = [lost];
+    for (const create of later) seen.push({ ...lost, lost: false, ...create, requestId: `r${seen.length}` });
+    const { steps } = judgeIdempotencyDrill({
+      seen,
+      runs: [{ run: "first", orderId: "o", ending: "exited", exitCode: 0 }],
+      made: { first: 1, second: 0 },
+      otherKeys: [],
+      ownKey: "c3d4",
+      hasOwnCommand: false,
+      refusedRequestId: "r9",
+    });
+    const fault = steps.find(({ passed }) => !passed);
+    return fault === undefined ? "passed" : `${fault.name} ${fault.reference} ${fault.got}`;
+  };
+  const right = { result: "replayed" } as const;
+  expect(judge(right)).toBe("passed");
+  expect(judge(right, right)).toBe("passed");
+  // A limiter or a locked database says nothing of keys.
+  const limited = { result: "rate_limited" } as const;
+  expect(judge(limited, right)).toBe("passed");
+  expect(judge({ ...limited, idempotencyKey: null, orderId: null }, right)).toBe("passed");
+  expect(judge(limited)).toBe("same_key r1 the same key: rate_limited");
+  // The right key in the end does not make another one before it right.
+  expect(judge({ idempotencyKey: "key-2", result: "order_conflict" }, right)).toBe(
+    'same_key r1 another key, "key-2": order_conflict',
+  );
+  expect(judge(right, { idempotencyKey: null, result: "idempotency_key_missing" })).toBe(
+    "same_key r2 no key: idempotency_key_missing",
+  );
+  expect(judge({ result: "idempotency_key_reused" }, right)).toBe(
+    "same_key r1 the same key: idempotency_key_reused",
+  );
+  expect(judge({ idempotencyKey: "key-2", orderId: "p", result: "created" })).toBe(
+    'same_key r1 another key, "key-2": created',
+  );
+});
+
+test("the other body means something else, and is a create that could be", () => {
+  const order = { order_id: "o", ...AMOUNT } as const;
+  const check = (request: Parameters<typeof otherRequest>[0], expected: object): void =>
+    expect(otherRequest(request)).toEqual({ ...request, ...expected });
+  check({ ...order, payment_method: "alipay_plus", amount_minor: 1 }, { amount_minor: 2 });
+  check(
+    { ...order, payment_method: "alipay_plus", amount_minor: Number.MAX_SAFE_INTEGER },
+    { amount_minor: Number.MAX_SAFE_INTEGER - 1 },
+  );
+  const description = "another body under the same key";
+  check({ order_id: "o", price_id: "price_coffee" }, { description });
+  check({ order_id: "o", price_id: "price_coffee", description }, { description: "" });
+});

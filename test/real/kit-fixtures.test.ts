@@ -1,0 +1,200 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import vm from "node:vm";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { Sandbox, Store } from "../../src/testing/testing.ts";
+import { projectOf } from "../support/kit-projects.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const JEST = "30.5.2";
+
+/** What every runner runs: tests that depend on a store for each, and two that fail, one of them by its time. */
+const TESTS = `
+const ORDER = { order_id: "order-1001", price_id: "price_coffee" };
+const seen = [];
+const idsOf = async (sandbox) => {
+  const headers = { authorization: "Bearer " + sandbox.controlToken };
+  const answer = await sandbox.fetch("/__sandbox/stores", { headers });
+  return String((await answer.json()).data.stores.map(({ store_id }) => store_id));
+};
+const mustBe = (found, wanted) => { if (found !== wanted) throw new Error(found + " is not " + wanted); };
+test("has a store", async ({ sandbox, store }) => {
+  await store.orders.create(ORDER);
+  seen.push(sandbox, store.id);
+});
+test("has another store of the same sandbox", async ({ sandbox, store }) => {
+  await store.orders.create(ORDER);
+  mustBe(seen[0], sandbox);
+  mustBe(seen.includes(store.id), false);
+  mustBe(await idsOf(sandbox), [sandbox.store.id, store.id].join());
+});
+test("deletes its store itself", ({ store }) => store.delete());
+test("throws", async ({ store }) => {
+  const receiver = await store.receiver({ answer: () => 500 });
+  await store.orders.create(ORDER);
+  await store.orders.create({ order_id: "order-1002", price_id: "price_of_nothing" }).catch(() => undefined);
+  await receiver.waitFor("order.created");
+  await store.deliveries.waitFor(({ tries }) => tries === 1);
+  throw new Error("it is not right");
+});
+test("takes too long", /* options */ async ({ store }) => {
+  await store.orders.create({ ...ORDER, order_id: "order-late" });
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+} /* timeout */);
+test("comes after that", async ({ sandbox, store }) => {
+  mustBe(await idsOf(sandbox), [sandbox.store.id, store.id].join());
+});
+`;
+
+/** The tests in a file: by its runner, and where that one wants the time of a test. */
+function suiteOf(start: string, timeout: { readonly options?: string; readonly after?: string }): string {
+  const { options = "", after = "" } = timeout;
+  return `${start}\n${TESTS.replace("/* options */", options).replace("/* timeout */", after)}`;
+}
+
+/** What a run prints; that it ends at all shows that the sandbox was closed. */
+function printed(cwd: string, args: readonly string[]): Promise<string> {
+  const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined, NODE_TEST_CONTEXT: undefined };
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd, env, timeout: 120_000 }, (_failed, stdout, stderr) =>
+      resolve(`${stdout}\n${stderr}`),
+    );
+  });
+}
+
+/** What has to be printed of the two tests that fail, and of no other. */
+function expectStories(output: string, runs = 1): void {
+  expect(output.split("checkout: what happened in the store of this test").length - 1).toBe(2 * runs);
+  for (const line of [
+    "order order-1001, 4.50 EUR by alipay_plus: created",
+    "try 1: 500",
+    "  POST /v1/orders: 201",
+    "  POST /v1/orders: 400 invalid_parameter",
+    "  order.created is due after 1 try, the last: 500",
+    "order order-late, 4.50 EUR",
+  ])
+    expect(output).toContain(line);
+}
+
+test("vitest: a store for each test, and what happened in it when the test fails", async () => {
+  const start = `import { createStoreTest } from "hosted-checkout/testing/vitest";\nconst test = createStoreTest();`;
+  const cwd = projectOf({ "shop.test.mjs": suiteOf(start, { after: ", 500" }) }, ["vitest"]);
+  const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
+  const output = await printed(cwd, [vitest, "run", "--root", cwd, "--reporter=verbose"]);
+  expect(output).toMatch(/Tests +2 failed \| 4 passed \(6\)/);
+  expect(output).toContain("stderr | shop.test.mjs > throws");
+  expectStories(output);
+});
+
+test("node:test: the same with import and require", async () => {
+  const timeout = { options: "{ timeout: 500 }," };
+  const name = `"hosted-checkout/testing/node"`;
+  const todo = `
+test("is to do", { todo: "later" }, async ({ store }) => {
+  await store.orders.create(ORDER);
+  throw new Error("not yet");
+});`;
+  const esm = suiteOf(`import { createStoreTest } from ${name};\nconst test = createStoreTest();`, timeout);
+  const cjs = suiteOf(`const test = require(${name}).createStoreTest();`, timeout);
+  const cwd = projectOf({ "esm.mjs": esm + todo, "cjs.cjs": cjs + todo });
+  const output = await printed(cwd, ["--test", "--test-reporter=spec", "esm.mjs", "cjs.cjs"]);
+  for (const count of ["pass 8", "fail 2", "cancelled 2", "todo 2"]) expect(output).toContain(count);
+  expectStories(output, 2);
+});
+
+test("jest: the same in a realm of its own, without dynamic import; by jest itself where it can be had", async () => {
+  const start = `const test = require("hosted-checkout/testing/jest").createStoreTest();`;
+  const cwd = projectOf({
+    "shop.test.js": suiteOf(start, { after: ", 500" }),
+    "jest.config.json": JSON.stringify({ transform: {}, verbose: true, rootDir: "." }),
+  });
+  const jest = await jestFromRegistry();
+  const runs = [[join(import.meta.dirname, "../support/jest-stand-in.cjs"), "shop.test.js"]];
+  if (jest !== undefined) runs.push([jest, "--config", "jest.config.json"]);
+  for (const args of runs) {
+    const output = await printed(cwd, args);
+    const marks = output.match(/^ *[✓✕]/gm)?.map((mark) => mark.trim());
+    expect([args[0], output, marks]).toEqual([args[0], output, ["✓", "✓", "✓", "✕", "✕", "✓"]]);
+    expect(output).toMatch(/Exceeded timeout of 500 ms/);
+    expectStories(output);
+  }
+});
+
+test("Playwright: a sandbox for each worker, a store for each test; by the functions that Playwright is given", async () => {
+  const { createStoreTest } = createRequire(import.meta.url)(
+    join(ROOT, "dist/testing-playwright.cjs"),
+  ) as typeof import("../../src/testing/fixtures/playwright.ts");
+  const print = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  onTestFinished(() => print.mockRestore());
+  type Fixtures = {
+    readonly sandbox: readonly [Fixture<Sandbox>, { readonly scope: string }];
+    readonly store: Fixture<Store>;
+  };
+  type Fixture<Value> = (
+    fixtures: object,
+    use: (value: Value) => Promise<void>,
+    info?: { readonly status: string; readonly expectedStatus: string },
+  ) => Promise<void>;
+  let fixtures: Fixtures | undefined;
+  const base = { extend: (given: Fixtures) => void (fixtures = given) };
+  createStoreTest(base as never, { port: null });
+  const [sandboxOf, { scope }] = fixtures?.sandbox ?? [undefined, { scope: "" }];
+  expect(scope).toBe("worker");
+  // Playwright reads from its text what a fixture needs.
+  expect(String(sandboxOf)).toMatch(/^async \(\{\s*\}, use\)/);
+  expect(String(fixtures?.store)).toMatch(/^async \(\{ ?sandbox ?\}, use, info\)/);
+  let used: Sandbox | undefined;
+  await sandboxOf?.({}, async (sandbox) => {
+    used = sandbox;
+    for (const status of ["passed", "failed", "timedOut"]) {
+      const info = { status, expectedStatus: "passed" };
+      let own: Store | undefined;
+      await fixtures?.store(
+        { sandbox },
+        async (store) => {
+          own = store;
+          await store.orders.create({ order_id: `order-${status}`, price_id: "price_coffee" });
+        },
+        info,
+      );
+      await expect(own?.events.list()).rejects.toMatchObject({ status: 404 });
+    }
+  });
+  const told = print.mock.calls.map(([text]) => String(text));
+  expect(told.map((text) => /order order-(\w+)/.exec(text)?.[1])).toEqual(["failed", "timedOut"]);
+  await expect(used?.createStore()).rejects.toThrow("closed");
+});
+
+test("on an older Node the kit says which one it needs", () => {
+  const kit = readFileSync(join(ROOT, "dist/testing.cjs"), "utf8");
+  for (const node of ["20.20.2", "22.21.9"])
+    expect(() => vm.runInNewContext(kit, { process: { versions: { node } } })).toThrow(
+      `needs Node 22.22.2 or newer, and this is ${node}`,
+    );
+});
+
+/** The program of jest, from the registry the first time; undefined where that cannot be reached. */
+async function jestFromRegistry(): Promise<string | undefined> {
+  const cache = join(ROOT, "node_modules/.cache");
+  const folder = join(cache, `jest-${JEST}`);
+  const program = join(folder, "node_modules/jest/bin/jest.js");
+  if (existsSync(program)) return program;
+  mkdirSync(cache, { recursive: true });
+  const unfinished = mkdtempSync(`${folder}.new-`);
+  writeFileSync(join(unfinished, "package.json"), "{}");
+  const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=0"];
+  const shell = process.platform === "win32";
+  const isThere = await new Promise<boolean>((resolve) => {
+    execFile(
+      "npm",
+      ["install", ...options, `jest@${JEST}`],
+      { cwd: unfinished, shell, timeout: 60_000 },
+      (error) => resolve(error === null),
+    );
+  });
+  if (isThere && !existsSync(folder)) renameSync(unfinished, folder);
+  else rmSync(unfinished, { recursive: true, force: true });
+  return existsSync(program) ? program : undefined;
+}

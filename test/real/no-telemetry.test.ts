@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { part } from "../support/campaign.ts";
+import { ALONE, COMMANDS, words } from "../support/commands.ts";
+import { begin, run, startSandbox } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { sideBySide } from "../support/side-by-side.ts";
+
+type Note = {
+  readonly what: "watched" | "connect" | "bind" | "lookup" | "udp" | "pipe";
+  readonly detail: readonly (string | number)[];
+  readonly argv: readonly string[];
+};
+
+const PRELOAD = join(import.meta.dirname, "../support/note-network.cjs");
+/** The rows of commands that ask nobody, as they do something. */
+const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
+  "sandbox start": ["sandbox start --ephemeral --port 0"],
+  "sandbox stop": ["sandbox stop --dir nowhere"],
+  "sandbox reset": ["sandbox reset --yes --dir nowhere"],
+  exec: ["exec -- node --version"],
+  webhooks: [
+    "webhooks sign --payload-file body.json --secret-file secret",
+    "webhooks verify --payload-file body.json --secret-file secret --timestamp 1 --signature 00",
+  ],
+  idempotency: ["idempotency list", "idempotency show none-of-ours", "idempotency forget none-of-ours"],
+};
+/** What goes on until it is stopped. */
+const GOES_ON = /^(sandbox start|listen$|checklist --watch)/;
+const PLACES = ["one", "two", "three", "four"];
+const LOOPBACK = new Set<unknown>(["127.0.0.1", "::1", "localhost"]);
+
+test("no command connects to, binds or looks up anything but this machine and what was named", async () => {
+  const cwd = tempFolder();
+  writeFileSync(join(cwd, "body.json"), "{}");
+  writeFileSync(join(cwd, "secret"), `whsec_${"a".repeat(43)}`);
+  const watched = (name: string): Record<string, string> => ({
+    NODE_OPTIONS: `--require ${PRELOAD}`,
+    NETWORK_LOG: join(cwd, name),
+    // Whatever went through it would be seen to go there.
+    ALL_PROXY: "http://127.0.0.9:9",
+    CHECKOUT_RETRIES: "0",
+  });
+  const sandbox = await startSandbox({ cwd, env: watched("sandbox.log") });
+  const lines = part(
+    [...COMMANDS, ...ALONE.flatMap((line) => ALONE_AS_TYPED[line] ?? [line]), "--version", "--help"],
+    4,
+  );
+  const env = watched("commands.log");
+  await sideBySide(lines, PLACES, async (line) => {
+    if (GOES_ON.test(line)) await untilItSays(line, { cwd, env });
+    else await run(words(line), { cwd, env });
+  });
+  await sandbox.stop("SIGTERM");
+
+  const notes = notesOf(join(cwd, "commands.log"));
+  const started = new Set(notes.filter(({ what }) => what === "watched").map(({ argv }) => argv.join(" ")));
+  expect(lines.filter((line) => !started.has(words(line).join(" ")))).toEqual([]);
+  const isNamed = ({ what, detail: [host, port] }: Note): boolean => {
+    if (what === "watched") return true;
+    if (what === "connect") return LOOPBACK.has(host) && port === sandbox.port;
+    return (what === "bind" || what === "lookup") && LOOPBACK.has(host);
+  };
+  expect(notes.filter((note) => !isNamed(note))).toEqual([]);
+  // The watch sees: most commands have asked the sandbox.
+  expect(notes.filter(({ what }) => what === "connect").length).toBeGreaterThan(lines.length / 3);
+  const own = notesOf(join(cwd, "sandbox.log")).filter(({ what }) => what !== "watched");
+  expect(own.filter(({ detail: [host] }) => !LOOPBACK.has(host))).toEqual([]);
+});
+
+async function untilItSays(
+  line: string,
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): Promise<void> {
+  const running = begin(words(line), options);
+  const { stdout } = running.process;
+  if (stdout === null) throw new Error("its output is a pipe");
+  await Promise.race([once(stdout, "data"), once(running.process, "close")]);
+  if (running.process.exitCode === null) await running.stop("SIGTERM");
+}
+
+function notesOf(path: string): Note[] {
+  const rows = readFileSync(path, "utf8").trimEnd().split("\n");
+  return rows.map((row) => JSON.parse(row) as Note);
+}

@@ -1,0 +1,155 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { fileOutput } from "../../src/real-world.ts";
+import { eventually } from "../support/eventually.ts";
+import { apiKeyOf } from "../support/load.ts";
+import { PROGRAM, run, startSandbox } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** A device that is always full; systems other than Linux have none. */
+const FULL_DEVICE = "/dev/full";
+
+type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+/** Runs the real program with one of its outputs on a full device. */
+function spawnFull(full: "stdout" | "stderr", args: readonly string[], options: { readonly cwd: string }) {
+  const device = openSync(FULL_DEVICE, "w");
+  const [stdout, stderr] = full === "stdout" ? [device, "pipe" as const] : ["pipe" as const, device];
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    ...options,
+    stdio: ["ignore", stdout, stderr],
+  });
+  closeSync(device);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const output = { stdout: "", stderr: "" };
+  child.stdout?.on("data", (text: Buffer) => (output.stdout += text.toString()));
+  child.stderr?.on("data", (text: Buffer) => (output.stderr += text.toString()));
+  const ended = once(child, "close").then(([code]): Ended => ({ code: code as number | null, ...output }));
+  return { child, output, ended };
+}
+
+test("a result that cannot be printed is exit 1 with a word on stderr, and no stack", async ({
+  annotate,
+}) => {
+  if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
+  const cwd = tempFolder();
+  await startSandbox({ cwd });
+  const create = ["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"];
+  const rows = [
+    ["--version"],
+    ["--help"],
+    ["whoami"],
+    ["orders", "create", "--help"],
+    [...create, "--json"],
+    create,
+    // These end with another code than 0 where they can print: not ready, and nothing proven.
+    ["checklist"],
+    ["checklist", "--json"],
+    ["config", "diff", "--file", "other.config.json"],
+  ];
+  writeFileSync(
+    join(cwd, "other.config.json"),
+    '{ "stores": [{ "id": "0199a3c4-5d00-7000-8000-000000000001", "name": "Other" }] }',
+  );
+  for (const args of rows) {
+    const { code, stderr } = await spawnFull("stdout", args, { cwd }).ended;
+    expect([args, code]).toEqual([args, 1]);
+    expect(stderr).toMatch(/^✗ the result could not be printed: ENOSPC/m);
+    expect(stderr.split("\n").length, stderr).toBeLessThanOrEqual(3);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  }
+});
+
+test("a start whose ready line cannot be printed ends, and leaves no sandbox behind", async ({
+  annotate,
+}) => {
+  if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
+  for (const how of [[], ["--json"], ["--detach"], ["--detach", "--json"], ["--reuse"], ["--ephemeral"]]) {
+    const cwd = tempFolder();
+    const { code, stderr } = await spawnFull("stdout", ["sandbox", "start", "--port", "0", ...how], { cwd })
+      .ended;
+    expect([how, code, stderr]).toEqual([how, 1, expect.stringContaining("the sandbox was stopped")]);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    const left = existsSync(join(cwd, ".checkout")) ? readdirSync(join(cwd, ".checkout")) : [];
+    expect([how, left.filter((name) => /^run\.json|-wal$|-shm$|\.new-/.test(name))]).toEqual([how, []]);
+  }
+});
+
+test("what a program of exec ended with is its own result, also where it could not print", async ({
+  annotate,
+}) => {
+  if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
+  const command = ["exec", "--", "sh", "-c", "echo x 2>/dev/null; exit 5"];
+  expect((await spawnFull("stdout", command, { cwd: tempFolder() }).ended).code).toBe(5);
+});
+
+test("a log that cannot be written never ends the sandbox", async ({ annotate }) => {
+  if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
+  const cwd = tempFolder();
+  const { child, output, ended } = spawnFull("stderr", ["sandbox", "start", "--port", "0", "--json"], {
+    cwd,
+  });
+  await eventually("the sandbox is ready", async () => expect(output.stdout).toContain("\n"));
+  const ready = JSON.parse(output.stdout) as { readonly base_url: string; readonly api_key: string };
+  for (let index = 1; index <= 5; index += 1) {
+    const { status } = await fetch(`${ready.base_url}/orders`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${ready.api_key}`,
+        "Content-Type": "application/json",
+        "Idempotency-Key": `order-${index}-attempt-1`,
+      },
+      body: JSON.stringify({ order_id: `order-${index}`, price_id: "price_coffee" }),
+    });
+    expect([index, status]).toEqual([index, 201]);
+  }
+  child.kill("SIGTERM");
+  expect((await ended).code).toBe(0);
+});
+
+test("a listener whose output cannot be written goes on, and says so once", async ({ annotate }) => {
+  if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const { child, output, ended } = spawnFull("stdout", ["listen", "--json"], { cwd });
+  const env = { CHECKOUT_BASE_URL: sandbox.ready.base_url, CHECKOUT_API_KEY: apiKeyOf(sandbox) };
+  await eventually("the listener has tried to say that it is ready", async () =>
+    expect(output.stderr).toContain("could not be printed"),
+  );
+  for (const id of ["order-1", "order-2"]) {
+    const create = ["orders", "create", "--order-id", id, "--price-id", "price_coffee"];
+    expect((await run(create, { cwd, env })).code).toBe(0);
+  }
+  await eventually("both events were taken", async () => {
+    const listed = await run(["deliveries", "list", "--json"], { cwd });
+    const { deliveries } = JSON.parse(listed.stdout) as { deliveries: readonly { state: string }[] };
+    expect(deliveries.map(({ state }) => state)).toEqual(["succeeded", "succeeded"]);
+  });
+  expect(output.stderr.match(/could not be printed/g)).toHaveLength(1);
+  child.kill("SIGTERM");
+  expect((await ended).code).toBe(1);
+});
+
+test("what a full file cannot take is dropped and counted, and a line that was cut off is ended", () => {
+  let room = 10;
+  let written = "";
+  const stream = fileOutput(
+    (bytes) => {
+      if (room === 0) throw new Error("ENOSPC: no space left on device");
+      const taken = Math.min(room, bytes.length);
+      room -= taken;
+      written += Buffer.from(bytes.subarray(0, taken)).toString();
+      return taken;
+    },
+    { lossNote: (lines) => `(${lines} lines dropped)\n` },
+  );
+  for (const text of ["12345678\n", "two\n", "three\nfour\n"]) stream.write(text);
+  expect(written).toBe("12345678\nt");
+  room = 1000;
+  stream.write("five\n");
+  stream.write("six\n");
+  expect(written).toBe("12345678\nt\n(3 lines dropped)\nfive\nsix\n");
+});

@@ -1,0 +1,187 @@
+import { gzipSync } from "node:zlib";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { part, SEED } from "../support/campaign.ts";
+import { portalPages, type PortalIds, type PortalPage } from "../support/portal-addresses.ts";
+import { administratorSignedIn, signedInBrowser } from "../support/portal-browser.ts";
+import { openShop, type Customer, type Shop } from "../support/shop.ts";
+import { sideBySide } from "../support/side-by-side.ts";
+
+/** What a page costs before it is painted, without htmx and its extension, which are cached with the first one. */
+const MAX_FIRST_PAINT_BYTES = 30 * 1024;
+const SHARED_SCRIPT = /\/(htmx|hx-\w+)\.js/;
+
+/** A way to look at a page: with all of axe's rules or some. It always has to fit. */
+type Look = Required<Pick<Customer, "colorScheme">> & {
+  readonly width: number;
+  readonly text: string;
+  readonly rules?: readonly string[];
+};
+
+/** The tables of which a part is out of sight. */
+const CUT_TABLES = `[...document.querySelectorAll(".scroll")]
+  .filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => "a part is out of sight: " + one.getAttribute("aria-label"))`;
+
+/** The moments that a page tells as the program writes them, outside of bytes and of what can be typed. */
+const RAW_MOMENTS = `[...document.querySelectorAll("main *:not(time, pre, pre *, script)")]
+  .flatMap((one) => [...one.childNodes])
+  .filter((one) => one.nodeType === 3 && /\\d{4}-\\d\\d-\\d\\dT\\d\\d:/.test(one.data))
+  .map((one) => "is in UTC: " + one.data.trim())`;
+
+const COLOURS = ["color-contrast"];
+
+/** All rules once; then what a theme, a width or larger text can change. */
+const LOOKS: readonly Look[] = [
+  { colorScheme: "light", width: 1440, text: "100%" },
+  { colorScheme: "dark", width: 1440, text: "100%", rules: COLOURS },
+  { colorScheme: "light", width: 1440, text: "200%", rules: [] },
+  { colorScheme: "light", width: 940, text: "100%", rules: [] },
+  { colorScheme: "light", width: 320, text: "100%", rules: [] },
+];
+
+/** The languages of pages, by that of a browser. Each page is looked at in both, or in the one that the seed says. */
+const LANGUAGES = [
+  ["en-US", "en"],
+  ["zh-CN", "zh-Hans"],
+] as const;
+
+/** Tabs that are looked at side by side: more of them are no faster. */
+const TABS = 3;
+
+/** A store with something of everything. */
+async function filledShop(): Promise<{
+  readonly shop: Shop;
+  readonly ids: PortalIds;
+  readonly open: Omit<PortalPage, "role">;
+}> {
+  const shop = await openShop();
+  const { control_token: token, store_id: storeId } = shop.sandbox.ready;
+  const origin = new URL(shop.sandbox.ready.base_url).origin;
+  const ask = async <Value>(path: string): Promise<Value> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${origin}/__sandbox/stores/${storeId}${path}`, { headers });
+    const { data } = (await answer.json()) as { readonly data: Value };
+    return data;
+  };
+  const closed = ["http://127.0.0.1:9/hooks", `http://127.0.0.1:9/${"of-a-long-address/".repeat(4)}`];
+  for (const url of closed) expect((await shop.command("endpoints", "add", url)).code).toBe(0);
+  const sold = await shop.sell();
+  await shop.sell({ description: "<b>夜の部</b> \u202e cab", payment_method: "wechat_pay" });
+  const open = await shop.sell({ amount_minor: 100, currency: "EUR" });
+  await shop.sell({ order_id: "order-1", amount_minor: 2999 }).catch(() => undefined);
+  await shop.sell({ order_id: "long-".repeat(12), amount_minor: 0 }).catch(() => undefined);
+  await shop.sell({ order_id: "long-".repeat(6) });
+  const pays = [
+    ["sandbox", "pay", sold.id, "--outcome", "succeeded"],
+    ["faults", "add", "status", "--status", "500"],
+  ];
+  for (const line of pays) expect([line, (await shop.command(...line)).code]).toEqual([line, 0]);
+  type Found<Name extends string> = Readonly<Record<Name, readonly Readonly<Record<string, string>>[]>>;
+  const { deliveries } = await ask<Found<"deliveries">>("/deliveries");
+  const { requests } = await ask<Found<"requests">>("/requests");
+  const { endpoints } = await ask<Found<"endpoints">>("/endpoints");
+  const { events } = await ask<Found<"events">>("/events");
+  const ids = {
+    store_id: storeId,
+    portal: storeId,
+    admin: storeId,
+    anything: "start",
+    checkouts: sold.id,
+    deliveries: deliveries[0]?.["id"] ?? "",
+    endpoints: endpoints[0]?.["id"] ?? "",
+    events: events[0]?.["id"] ?? events[0]?.["event_id"] ?? "",
+    requests: requests.at(-1)?.["request_id"] ?? "",
+  };
+  return {
+    shop,
+    ids,
+    open: { path: "an open checkout", address: `/portal/${storeId}/checkouts/${open.id}` },
+  };
+}
+
+/** What is wrong with a page in all its looks. */
+async function faultsOf(
+  page: Page,
+  { portal, looks }: { readonly portal: string; readonly looks: readonly Look[] },
+  { path, address }: PortalPage,
+): Promise<string[]> {
+  const answer = await page.goto(address.replace(/^\/portal/, portal));
+  const faults: string[] = (await page.evaluate<string[]>(RAW_MOMENTS)).map((one) => `${path}: ${one}`);
+  const status = answer?.status() ?? 0;
+  if (status !== 200) return [`${path}: ${status}`];
+  await page.evaluate(`for (const one of document.querySelectorAll("details")) one.open = true`);
+  await page.evaluate(axe.source);
+  for (const { colorScheme, width, text, rules } of looks) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    await page.evaluate(`document.documentElement.style.fontSize = ${JSON.stringify(text)}`);
+    const found = rules?.length === 0 ? [] : await axeFaults(page, rules);
+    const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+    if (excess > 0) found.push(`is ${excess} px too wide`);
+    found.push(...(await page.evaluate<string[]>(CUT_TABLES)));
+    const look = `${colorScheme}, ${width} px, ${text}`;
+    faults.push(...found.map((fault) => `${path}, ${look}: ${fault}`));
+  }
+  const bytes = await firstPaintBytes(page, (await answer?.body()) ?? Buffer.alloc(0));
+  if (bytes > MAX_FIRST_PAINT_BYTES) faults.push(`${path}: first paint takes ${bytes} bytes`);
+  return faults;
+}
+
+function axeFaults(page: Page, rules: readonly string[] | undefined): Promise<string[]> {
+  const only = rules === undefined ? {} : { runOnly: rules };
+  const options = JSON.stringify({ resultTypes: ["violations"], ...only });
+  return page.evaluate(`axe.run(${options}).then(({ violations, passes }) => {
+    if (passes.length === 0) throw new Error("axe looked at nothing");
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + " " + html));
+  })`);
+}
+
+/** The page with its styles and scripts, compressed. */
+async function firstPaintBytes(page: Page, body: Buffer): Promise<number> {
+  const files = await page.evaluate<string[]>(
+    `[...document.querySelectorAll("link[rel=stylesheet], script[src]")].map((one) => one.href || one.src)`,
+  );
+  const own = files.filter((file) => !SHARED_SCRIPT.test(file));
+  const sizes = await Promise.all(own.map(async (file) => (await sizeOf(file)) ?? 0));
+  return gzipSync(body).length + sizes.reduce((sum, one) => sum + one, 0);
+}
+
+const SIZES = new Map<string, Promise<number>>();
+
+function sizeOf(file: string): Promise<number> | undefined {
+  if (!SIZES.has(file)) {
+    const fetched = fetch(file).then(async (answer) => gzipSync(await answer.bytes()).length);
+    SIZES.set(file, fetched);
+  }
+  return SIZES.get(file);
+}
+
+test(`every page of the portal is accessible in both themes and languages, fits, and is small (seed ${SEED})`, async () => {
+  const { shop, ids, open } = await filledShop();
+  const pages = [...portalPages(PORTAL.routes, ids), { ...open, role: "merchant" }];
+  expect(pages.length).toBeGreaterThan(3);
+  const look = async ([locale, lang]: (typeof LANGUAGES)[number], place: number): Promise<string[]> => {
+    const { page } = await signedInBrowser(shop, { locale });
+    await administratorSignedIn(page, shop);
+    const portal = shop.sandbox.ready.portal_url ?? "";
+    const found: string[] = [];
+    const tabs = [page];
+    while (tabs.length < TABS) {
+      const tab = await page.context().newPage();
+      tab.on("console", (message) => message.type() === "error" && shop.complaints.push(message.text()));
+      tabs.push(tab);
+    }
+    await sideBySide(part(pages, LANGUAGES.length, place), tabs, async (next, tab) => {
+      const faults = await faultsOf(tab, { portal, looks: LOOKS }, next);
+      found.push(...faults.map((fault) => `${locale} ${fault}`));
+      expect([next.path, await tab.getAttribute("html", "lang")]).toEqual([next.path, lang]);
+    });
+    return found;
+  };
+  // One after the other: both would only share the processor.
+  for (const [place, language] of LANGUAGES.entries()) expect(await look(language, place)).toEqual([]);
+  expect(shop.complaints).toEqual([]);
+});

@@ -1,0 +1,180 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import type { Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
+import { PAGES } from "../../src/sandbox/pages/pages.ts";
+import { PORTAL } from "../../src/sandbox/pages/portal/portal.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { part, SEED } from "../support/campaign.ts";
+import { administratorSignedIn } from "../support/portal-browser.ts";
+import { onWire } from "../support/portal-sign-in.ts";
+import { runHere, startSandbox } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** A name of the attacker's that the resolver leads to this machine by now. */
+const REBOUND = "rebound.test";
+/** Without the words of our own pages, so that what is read can be told. */
+const EMPTY_PAGE = "<!doctype html><title>elsewhere</title>";
+
+/** What a page of an attacker tries: each row of the tables, at each address of the sandbox. */
+type Attempt = { readonly url: string; readonly isForm: boolean; readonly body: string };
+
+test(`a page of another origin changes nothing, reads nothing and writes no row, whatever it sends to whichever row (seed ${SEED})`, async () => {
+  const site = await openSite();
+  const { page: own, attempts, origins, stored, prefers, home } = site;
+  expect(attempts.length).toBeGreaterThan(25);
+  const [before, chosen] = [stored(), await prefers()];
+  // Each row is attacked from every origin, or from one: from which one, the seed says.
+  for (const [place, origin] of origins.entries()) {
+    const page = await own.context().newPage();
+    await page.goto(origin);
+    expect([origin, await attack(page, part(attempts, origins.length, place))]).toEqual([origin, []]);
+    await page.close();
+  }
+  // The reverse: a script on the portal acts on no page that payers see.
+  await own.goto(home);
+  expect(await attack(own, site.payersAttempts)).toEqual([]);
+  expect(changedTables(before, stored())).toEqual([]);
+  expect(await prefers()).toEqual(chosen);
+  // What was tried is what works from the portal's own page.
+  await own.goto(`${home}/clock`);
+  await own.click("form.act button:has-text('Freeze')");
+  await own.waitForLoadState();
+  expect(changedTables(before, stored())).toContain("stores");
+});
+
+/** A real sandbox, a browser that is signed in to it in both roles, and servers of an attacker beside it. */
+async function openSite() {
+  const cwd = tempFolder();
+  const [sandbox, browser] = await Promise.all([
+    startSandbox({ cwd }),
+    launchBrowser([`--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`]),
+  ]);
+  onTestFinished(() => browser.close());
+  const { ready, port } = sandbox;
+  const made = await runHere(
+    ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"],
+    { cwd },
+  );
+  const { data: order } = JSON.parse(made.stdout) as { readonly data: { readonly id: string } };
+  // What a page's own policy would forbid, the attacker's page is allowed to try.
+  const context = await browser.newContext({ bypassCSP: true, locale: "en" });
+  const page = await context.newPage();
+  await page.goto(ready.sign_in_url ?? "");
+  await page.waitForURL(/\/start$/);
+  const home = `${ready.portal_url ?? ""}/${ready.store_id}`;
+  const formToken = await page.getAttribute("[name=token]", "value");
+  await administratorSignedIn(page, { sandbox });
+
+  const values: Readonly<Record<string, string>> = {
+    store_id: ready.store_id,
+    id: order.id,
+    checkout_id: order.id,
+    attempt: "1",
+  };
+  const addressOf = (path: string): string =>
+    path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? order.id);
+  // A page that had even stolen the token of the forms could do nothing with it.
+  const body = new URLSearchParams({
+    token: formToken ?? "",
+    action: "freeze",
+    outcome: "succeeded",
+    language: "zh",
+    keys: "off",
+  }).toString();
+  const attemptsAt = (
+    names: readonly string[],
+    routes: typeof PORTAL.routes | typeof PAGES.routes,
+  ): Attempt[] =>
+    names.flatMap((name) =>
+      routes.map(({ methods, path }) => ({
+        // The attacker knows even the path of the portal.
+        url: `http://${name}:${port}${onWire(sandbox, addressOf(path))}`,
+        isForm: methods.includes("POST"),
+        body,
+      })),
+    );
+  const elsewhere = await serveEmptyPages();
+  return {
+    page,
+    home,
+    attempts: [
+      ...attemptsAt(["localhost"], PORTAL.routes),
+      ...attemptsAt(
+        ["127.0.0.1", REBOUND],
+        PORTAL.routes.filter(({ methods }) => methods.includes("POST")),
+      ),
+    ],
+    payersAttempts: attemptsAt(["127.0.0.1"], PAGES.routes),
+    origins: [
+      `http://localhost:${elsewhere}/`,
+      `http://127.0.0.1:${elsewhere}/`,
+      `http://${REBOUND}:${elsewhere}/`,
+      // A document without an origin: its requests say `Origin: null`.
+      `http://localhost:${elsewhere}/sandboxed`,
+      // The origin of the pages that payers see, and the sandbox by a name that is not its own.
+      `http://127.0.0.1:${port}/`,
+      `http://${REBOUND}:${port}/portal`,
+    ],
+    stored: () => allRows(join(cwd, ".checkout", "sandbox.db")),
+    /** What this browser has chosen, which no database holds. */
+    prefers: async () => {
+      const looked = await context.newPage();
+      const status = (await looked.goto(`${home}/clock`))?.status();
+      const told = [
+        status,
+        await looked.getAttribute("html", "lang"),
+        await looked.getAttribute("body", "data-keys"),
+      ];
+      await looked.close();
+      return told;
+    },
+  };
+}
+
+const ATTACKER = join(import.meta.dirname, "../support/foreign-page.js");
+
+/** Sends everything that a page can send; returns what of it the page could read, or run. */
+async function attack(page: Page, attempts: readonly Attempt[]): Promise<unknown> {
+  await page.addScriptTag({ path: ATTACKER });
+  return page.evaluate(`attack(${JSON.stringify(attempts)})`);
+}
+
+/** A server of somebody else on this machine; one of its pages has no origin. */
+async function serveEmptyPages(): Promise<number> {
+  const server = createServer((request, response) => {
+    const sandboxed = request.url === "/sandboxed";
+    response.writeHead(200, {
+      "Content-Type": "text/html",
+      ...(sandboxed ? { "Content-Security-Policy": "sandbox allow-scripts allow-forms allow-popups" } : {}),
+    });
+    response.end(EMPTY_PAGE);
+  });
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+type Tables = ReadonlyMap<string, string>;
+
+/** Everything that stands in a database: the rows of each table, as text. */
+function allRows(path: string): Tables {
+  const database = new Database(path, { readonly: true });
+  try {
+    const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+    const rowsOf = (name: unknown) =>
+      database
+        .prepare(`SELECT * FROM "${String(name)}"`)
+        .raw()
+        .all();
+    return new Map(names.map((name) => [String(name), JSON.stringify(rowsOf(name))]));
+  } finally {
+    database.close();
+  }
+}
+
+function changedTables(before: Tables, after: Tables): string[] {
+  return [...after.keys()].filter((name) => after.get(name) !== before.get(name));
+}

@@ -1,0 +1,326 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { part } from "../support/campaign.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { administratorSignedIn } from "../support/portal-browser.ts";
+import { runHere, startSandbox } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+let launched: Promise<Browser> | undefined;
+afterAll(async () => (await launched)?.close());
+
+/** A real sandbox, and browsers that can be signed in to its portal. */
+async function openSite() {
+  const cwd = tempFolder();
+  launched ??= launchBrowser();
+  const [sandbox, browser] = await Promise.all([startSandbox({ cwd }), launched]);
+  const complaints: string[] = [];
+  const visit = async (options: BrowserContextOptions = {}): Promise<Page> => {
+    const context = await browser.newContext({ locale: "en", timezoneId: "Asia/Tokyo", ...options });
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    page.on("pageerror", ({ message }) => complaints.push(message));
+    page.on("console", (message) => {
+      // The browser's own line for a page that is answered 401 or 404.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+        complaints.push(message.text());
+    });
+    return page;
+  };
+  const link = async (id?: string): Promise<string> => {
+    const typed = ["open", ...(id === undefined ? [] : [id]), "--print"];
+    return (await runHere(typed, { cwd })).stdout.trim();
+  };
+  const home = `${sandbox.ready.portal_url ?? ""}/${sandbox.ready.store_id}`;
+  return { cwd, sandbox, visit, link, home, complaints };
+}
+
+/** Rules of axe on what is shown now. */
+async function failings(page: Page): Promise<string[]> {
+  // Its source is run where the policy of the page does not reach.
+  await page.evaluate(axe.source);
+  const result = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })");
+  const { violations } = result as axe.AxeResults;
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+test("the code leaves the address at once, and goes to nobody in a Referer, a history or a title", async () => {
+  const { visit, link, home, complaints } = await openSite();
+  const page = await visit();
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    const { referer = "" } = request.headers();
+    sent.push(`${request.url()} ${referer}`);
+  });
+  const address = await link();
+  const { hash } = new URL(address);
+  const code = hash.slice("#t=".length);
+  await page.goto(address);
+  await page.waitForURL(`${home}/start`);
+  expect(sent.filter((text) => text.includes(code))).toEqual([]);
+  await page.goBack();
+  expect(page.url()).not.toContain(code);
+  await page.goForward();
+  await page.click("nav a[href$='/clock']");
+  await page.waitForURL(`${home}/clock`);
+  expect(await page.evaluate("document.referrer + document.title + location.href")).not.toContain(code);
+  expect(await page.evaluate("document.cookie")).toBe("");
+  expect(complaints).toEqual([]);
+});
+
+/** A program of somebody else on a port of this machine: what browsers send to it, by the path that they ask for. */
+async function listenBeside() {
+  const got: { readonly path: string; readonly cookie: string; readonly referer: string }[] = [];
+  const server = createServer(({ url: path = "", headers: { cookie = "", referer = "" } }, response) => {
+    got.push({ path, cookie, referer });
+    response
+      .writeHead(200, { "Content-Type": "text/html" })
+      .end('<!doctype html><link rel="icon" href="data:,">');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { got, origin: `http://localhost:${port}` };
+}
+
+test("a browser that is signed in sends no cookie and no address of the portal to another port", async () => {
+  const { cwd, sandbox, visit, link, home } = await openSite();
+  const { got, origin } = await listenBeside();
+  const page = await visit();
+  await page.goto(await link());
+  await page.waitForURL(`${home}/start`);
+  await administratorSignedIn(page, { sandbox });
+  await page.goto(`${home}/clock`);
+  const { pathname } = new URL(sandbox.ready.portal_url ?? "");
+  const other = pathname.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+  const guesses = [other, pathname.slice(0, -1), `${pathname}x`, pathname.toUpperCase(), "/portal/k-"];
+  const store = sandbox.ready.store_id;
+  const known = [
+    "/",
+    "/portal",
+    "/portal/",
+    "/portal/admin",
+    "/portal/sign-in",
+    `/portal/${store}/start`,
+    "/pay/x",
+  ];
+  for (const path of [...known, ...guesses, ...guesses.map((guess) => `${guess}/admin`)]) {
+    // By a link on the page of the portal itself, which the browser follows as a person's click.
+    await page.evaluate(`location.assign(${JSON.stringify(origin + path)})`);
+    await page.waitForURL(origin + path);
+    expect(got.at(-1)).toEqual({ path, cookie: "", referer: "" });
+    await page.goto(`${home}/clock`);
+    expect(await page.textContent("h1")).toBe("Clock");
+  }
+  // Payment pages are elsewhere for a browser.
+  const line = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
+  const made = JSON.parse((await runHere(line, { cwd })).stdout) as {
+    data: { checkout_url: string; id: string };
+  };
+  await page.goto(`${home}/checkouts/${made.data.id}`);
+  const opened = page.context().waitForEvent("request", (sent) => sent.url() === made.data.checkout_url);
+  await page.click(`a[href="${made.data.checkout_url}"]`);
+  const { referer, cookie } = await (await opened).allHeaders();
+  expect([referer, cookie]).toEqual([undefined, undefined]);
+});
+
+test("without JavaScript the link is pasted into the form, and everything of the frame works", async () => {
+  const { visit, link, home } = await openSite();
+  const page = await visit({ javaScriptEnabled: false });
+  await page.goto(`${home}/clock`);
+  await page.fill("[name=code]", await link());
+  await page.click("#sign-in button");
+  expect([page.url(), await page.textContent("h1")]).toEqual([`${home}/clock`, "Clock"]);
+  await page.click("button[lang='zh-Hans']");
+  expect([page.url(), await page.getAttribute("html", "lang")]).toEqual([`${home}/clock`, "zh-Hans"]);
+  await page.click("button[lang='en']");
+  await page.click("details.end > summary");
+  await page.click("button:has-text('Sign out')");
+  expect(page.url()).toMatch(/\/portal\/k-[\w-]+\/sign-in$/);
+  await page.goto(`${home}/clock`);
+  expect(await page.textContent("h1")).toBe("Sign in");
+});
+
+/** A browser leaves the focus in a closed dialog until it draws the page again. */
+const KEY_IN_CLOSED_DIALOG = `
+  const dialog = document.querySelector("#keys");
+  dialog.showModal();
+  dialog.close();
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+`;
+
+const FOCUSED_ROW = `[...document.querySelectorAll("main tbody tr")].indexOf(document.activeElement.closest("tr"))`;
+
+test("keys lead, and none does while something is typed, or where they are switched off", async () => {
+  const { visit, link, home, complaints } = await openSite();
+  const page = await visit();
+  await page.goto(await link());
+  await page.waitForURL(`${home}/start`);
+  await page.keyboard.press("?");
+  expect(await page.isVisible("dialog#keys[open]")).toBe(true);
+  expect(await failings(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.locator("dialog#keys").waitFor({ state: "hidden" });
+  await page.evaluate(KEY_IN_CLOSED_DIALOG);
+  expect(await page.evaluate("document.activeElement.id")).toBe("search");
+  await page.evaluate("document.activeElement.blur()");
+  await page.keyboard.press("/");
+  expect(await page.evaluate("document.activeElement.id")).toBe("search");
+  await page.keyboard.type("gc?/j");
+  expect([page.url(), await page.inputValue("#search")]).toEqual([`${home}/start`, "gc?/j"]);
+  await page.evaluate("document.activeElement.blur()");
+  await page.keyboard.press("g");
+  await page.keyboard.press("l");
+  await page.waitForURL(`${home}/launch`);
+  for (const list of ["catalog", "keys"]) {
+    await page.goto(`${home}/${list}`);
+    const rows = await page.locator("main tbody tr").count();
+    for (const [key, row] of [
+      ["j", 0],
+      ["j", Math.min(1, rows - 1)],
+      ["k", 0],
+      ["k", 0],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect([list, await page.evaluate(FOCUSED_ROW)]).toEqual([list, row]);
+    }
+    // A row that leads nowhere does nothing, whatever buttons stand in it.
+    await page.keyboard.press("Enter");
+    expect([page.url(), await page.locator("main tbody details[open]").count()]).toEqual([
+      `${home}/${list}`,
+      0,
+    ]);
+  }
+  await page.goto(`${home}/start`);
+  await page.click("details.end > summary");
+  await page.click("button:has-text('Switch shortcuts off')");
+  await page.waitForLoadState();
+  await page.keyboard.press("?");
+  await page.keyboard.press("/");
+  expect(await page.evaluate("document.activeElement.id")).not.toBe("search");
+  expect(await page.locator("dialog").count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test("times are in the browser's zone, the store's clock goes on, and a command can be copied", async () => {
+  const { cwd, visit, link, home } = await openSite();
+  await runHere(["sandbox", "clock", "freeze"], { cwd });
+  const page = await visit({ permissions: ["clipboard-read", "clipboard-write"] });
+  await page.goto(await link());
+  await page.waitForURL(`${home}/start`);
+  const whole = (await page.getAttribute(".clock time", "title")) ?? "";
+  const tokyo = new Date(Date.parse(whole) + 9 * 3_600_000).toISOString();
+  const expected = `${tokyo.slice(0, 10)} ${tokyo.slice(11, 19)}`;
+  expect([await page.textContent(".clock time"), await page.textContent(".zone")]).toEqual([
+    expected,
+    "GMT+9",
+  ]);
+  const closed = await visit({ permissions: ["clipboard-read", "clipboard-write"] });
+  await closed.goto(`${home}/start`);
+  await closed.click("button.copier");
+  await closed.waitForSelector("button.copier:has-text('Copied')");
+  expect(await closed.evaluate("navigator.clipboard.readText()")).toBe("checkout open");
+});
+
+test("a row of a list has its date, and a line of a story stands below it, in the browser's zone, and in UTC without JavaScript", async () => {
+  const { cwd, visit, link, home, complaints } = await openSite();
+  await runHere(["sandbox", "clock", "set", "2030-01-01T20:00:00Z"], { cwd });
+  // Nobody listens there: it is tried again for days.
+  await runHere(["endpoints", "add", "http://127.0.0.1:9/hooks"], { cwd });
+  await runHere(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"], { cwd });
+  await runHere(["sandbox", "clock", "advance", "30h"], { cwd });
+  // At two in the morning of 3 January in UTC, and later it is that day still, but not in Tokyo.
+  await runHere(["orders", "create", "--order-id", "order-2", "--price-id", "price_coffee"], { cwd });
+  await runHere(["sandbox", "clock", "advance", "14h"], { cwd });
+  for (const [options, hours, listed] of [
+    [{}, 9, /^2030-01-03 11:0\d:\d\d$/],
+    [{ javaScriptEnabled: false }, 0, /^02:0\d:\d\d\.\d{3}$/],
+  ] as const) {
+    const page = await visit(options);
+    await page.goto(`${home}/checkouts`);
+    await page.fill("[name=code]", await link());
+    await page.click("#sign-in button");
+    expect(await page.textContent("tr:has-text('order-2') time")).toMatch(listed);
+    await page.click("tr[data-row] a:has-text('order-1')");
+    await page.waitForSelector(".story");
+    const rows = await page.evaluate<readonly { readonly day: string | null; readonly at: string }[]>(
+      `[...document.querySelectorAll(".story li")].map((one) => ({
+        day: one.className === "day" ? one.textContent : null,
+        at: one.querySelector("time")?.dateTime ?? "",
+      }))`,
+    );
+    let day: string | null = null;
+    const days = new Set<string | null>();
+    for (const row of rows) {
+      day = row.day ?? day;
+      if (row.day !== null) continue;
+      days.add(day);
+      expect([row.at, day]).toEqual([
+        row.at,
+        new Date(Date.parse(row.at) + hours * 3_600_000).toISOString().slice(0, 10),
+      ]);
+    }
+    expect(days.size).toBeGreaterThan(1);
+  }
+  expect(complaints).toEqual([]);
+});
+
+test("the frame, the pages for signing in and refusals have no failing of accessibility, from 320 px on", async () => {
+  const { cwd, sandbox, visit, link, home, complaints } = await openSite();
+  const looks = [
+    ["light", "en", 1280],
+    ["light", "zh-CN", 375],
+    ["dark", "zh-CN", 320],
+    ["dark", "en", 1440],
+  ] as const;
+  for (const [colorScheme, locale, width] of part(looks, 2)) {
+    const page = await visit({ colorScheme, locale, viewport: { width, height: 800 } });
+    const check = async (name: string): Promise<void> => {
+      const wide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+      const found = [colorScheme, width, name, wide, await failings(page)];
+      expect(found).toEqual([colorScheme, width, name, false, []]);
+    };
+    // A click does not wait for the page that it leads to.
+    const signIn = async (): Promise<void> => {
+      const loaded = page.waitForEvent("load");
+      await page.click("#sign-in button");
+      await loaded;
+    };
+    await page.goto(`${home}/start`);
+    await check("not signed in");
+    await page.goto(`${sandbox.ready.portal_url ?? ""}/admin/sign-in`);
+    await page.fill("[name=admin_token]", "wrong");
+    await signIn();
+    await check("a wrong token");
+    await page.fill("[name=admin_token]", adminTokenIn(cwd));
+    await signIn();
+    await check("the administrator");
+    await page.goto(await link());
+    await page.waitForURL(`${home}/start`);
+    await page.click("details.end > summary");
+    await check("start");
+    // The menu of a phone is wider than it: where one is, is in sight.
+    await page.goto(`${home}/launch`);
+    const here = await page.locator(".menu [aria-current]").boundingBox();
+    expect([width, here !== null && here.x >= 0 && here.x + here.width <= width]).toEqual([width, true]);
+    // The header takes three rows at most.
+    const header = await page.locator(".bar").boundingBox();
+    expect([width, (header?.height ?? 999) <= 120]).toEqual([width, true]);
+    await page.goto(`${home}/nothing/here`);
+    await check("no such page");
+    // Text of twice the size.
+    await page.evaluate("document.documentElement.style.fontSize = '200%'");
+    await check("doubled text");
+  }
+  expect(complaints).toEqual([]);
+});
+
+function adminTokenIn(cwd: string): string {
+  const text = readFileSync(join(cwd, ".checkout", "admin.json"), "utf8");
+  return (JSON.parse(text) as { readonly admin_token: string }).admin_token;
+}

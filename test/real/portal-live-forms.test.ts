@@ -1,0 +1,148 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { openHttpReceiver } from "../support/http-receiver.ts";
+import { openShop, type Shop } from "../support/shop.ts";
+import { signedInBrowser } from "../support/portal-browser.ts";
+
+/** Pages with forms that are shown anew in place: as many as one browser follows at once. */
+const PAGES = ["/launch", "/webhooks", "/catalog", "/stores"] as const;
+
+/** Somebody else changes what every page shows. */
+async function change({ command, sell }: Shop): Promise<void> {
+  const lines = [
+    ["endpoints", "add", "http://localhost:9/hooks"],
+    [
+      "prices",
+      "add",
+      "another",
+      "--amount-minor",
+      "1",
+      "--currency",
+      "EUR",
+      "--payment-method",
+      "alipay_plus",
+    ],
+    ["return-origins", "add", "http://localhost:3000"],
+    ["faults", "add", "status", "--path", "/nowhere"],
+    ["stores", "create", "--name", "Another"],
+    ["snapshots", "create", "another"],
+    ["checklist", "run", "webhooks"],
+  ];
+  await Promise.all(lines.map((line) => command(...line)));
+  await sell();
+}
+
+/** Opens what can be opened, types into each field, and goes on in the last one. */
+const FILL_IN = `(() => {
+  const page = document.querySelector("#page");
+  for (const details of page.querySelectorAll("details")) details.open = true;
+  const fields = [...page.querySelectorAll("form input:not([type=hidden], [type=checkbox]), form textarea")];
+  fields.forEach((field, at) => {
+    field.value = "half " + at;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  for (const box of page.querySelectorAll("form input[type=checkbox]")) box.click();
+  for (const select of page.querySelectorAll("form select")) select.selectedIndex = select.length - 1;
+  fields.at(-1)?.focus();
+})()`;
+
+/** What somebody has in hand: where each field stands, and what is in it. */
+const IN_HAND = `(() => {
+  const page = document.querySelector("#page");
+  const named = (field) => {
+    const form = field.closest("form");
+    const hidden = [...form.querySelectorAll("input[type=hidden]:not([name=token])")].map(({ value }) => value);
+    return [form.getAttribute("action"), ...hidden, field.name].join(" ");
+  };
+  const all = [...page.querySelectorAll("form :is(input:not([type=hidden]), select, textarea)")];
+  return {
+    fields: all.map((field) => [named(field), field.type === "checkbox" ? field.checked : (field.selectedIndex ?? field.value)]),
+    asked: [...page.querySelectorAll("details.asked[open]")].map((one) => one.querySelector("form").action),
+    focus: document.activeElement === null ? null : document.activeElement.name,
+  };
+})()`;
+
+type InHand = {
+  readonly fields: readonly (readonly [string, string | number | boolean])[];
+  readonly asked: readonly string[];
+  readonly focus: string | null;
+};
+
+const inHand = (page: Page): Promise<InHand> => page.evaluate(IN_HAND);
+
+/** Whether the page has the forms that a reload would show: all that was changed has arrived. */
+const IS_CURRENT = `(async () => {
+  const answer = await fetch(location.href);
+  const loaded = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const shown = (within) => [...within.querySelectorAll("#page :is(form, tr, li, summary)")].length;
+  return [shown(loaded), shown(document)];
+})()`;
+
+test("what somebody types stays in its field, and what is asked stays open, while others change the page", async () => {
+  const shop = await openShop();
+  const { page, home } = await signedInBrowser(shop);
+  const receiver = await openHttpReceiver((_request, response) => void response.writeHead(204).end());
+  await shop.command("endpoints", "add", receiver);
+  await shop.sell();
+  const seen = [];
+  for (const path of PAGES) {
+    const tab = await page.context().newPage();
+    await tab.goto(`${home}${path}`);
+    await tab.waitForSelector("#live[data-state=live]");
+    // A field named id would stand for the id of its form.
+    expect(await tab.evaluate('[...document.forms].filter(({ id }) => typeof id !== "string").length')).toBe(
+      0,
+    );
+    await tab.evaluate(FILL_IN);
+    seen.push({ path, tab, before: await inHand(tab) });
+  }
+  await change(shop);
+  for (const { path, tab, before } of seen) {
+    await eventually(`${path} is current`, async () => {
+      const [loaded, shown] = await tab.evaluate<[number, number]>(IS_CURRENT);
+      expect(shown).toBe(loaded);
+    });
+    const after = await inHand(tab);
+    const left = new Map(after.fields);
+    const lost = before.fields.filter(([name, value]) => left.get(name) !== value);
+    const closed = before.asked.filter((asked) => !after.asked.includes(asked));
+    expect.soft([path, lost, closed, after.focus]).toEqual([path, [], [], before.focus]);
+  }
+  expect(shop.complaints).toEqual([]);
+});
+
+test("the numbers of the menu and the clock follow an open page, and no focus moves", async () => {
+  const shop = await openShop();
+  const { page, home } = await signedInBrowser(shop);
+  await page.goto(`${home}/start`);
+  await page.waitForSelector("#live[data-state=live]");
+  await page.focus("#menu a[href$='/checkouts']");
+  await shop.sell();
+  await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('1')");
+  await shop.sell();
+  await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('2')");
+  expect(await page.evaluate("document.activeElement.getAttribute('href')")).toMatch(/\/checkouts$/);
+  await shop.command("sandbox", "clock", "freeze");
+  await page.waitForSelector("#clock .frozen");
+  const shown = await page.textContent("#clock time");
+  expect(shown).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+  // A list, whose rows do not move meanwhile.
+  await page.goto(`${home}/checkouts`);
+  await page.waitForSelector("#live[data-state=live]");
+  const shownRows = (): Promise<unknown> =>
+    page.evaluate("[...document.querySelectorAll('tr[data-row]')].map(({ id }) => id)");
+  const rows = await shownRows();
+  await page.focus("#menu a[href$='/checkouts']");
+  await shop.command("sandbox", "clock", "real");
+  await page.waitForSelector("#clock:not(:has(.frozen))");
+  expect(await page.isVisible("#new-rows")).toBe(false);
+  const { id } = await shop.sell();
+  await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('3')");
+  await shop.command("sandbox", "pay", id, "--outcome", "succeeded");
+  await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('2')");
+  expect(await page.evaluate("document.activeElement.getAttribute('href')")).toMatch(/\/checkouts$/);
+  expect(await shownRows()).toEqual(rows);
+  expect(await page.textContent("#new-rows")).toBe("1 new");
+  expect(shop.complaints).toEqual([]);
+});

@@ -1,0 +1,207 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { SNIPPETS, type Snippets } from "../../src/sandbox/pages/portal/store/snippets.ts";
+import { eventually } from "../support/eventually.ts";
+import { createHarness } from "../support/harness.ts";
+import { projectOf } from "../support/kit-projects.ts";
+import { hasLanguage, type TestedLanguage } from "../support/machine.ts";
+import { signedIn } from "../support/portal.ts";
+import { PROGRAM, run, startSandbox } from "../support/program.ts";
+
+const README = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+const execute = promisify(execFile);
+
+/** A webhook as it arrived, and the secret that it was signed with. */
+type Arrived = {
+  readonly secret: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly body: Buffer;
+};
+
+/** How the snippets of a language are run as they are shown. */
+type Runner = {
+  /** A language that the machine may not have. */
+  readonly needs?: TestedLanguage;
+  /** Creates an order. */
+  readonly create: (code: string, place: Place) => Promise<unknown>;
+  /** Whether a webhook is genuine. */
+  readonly verify: (code: string, place: Place, arrived: Arrived) => Promise<boolean>;
+};
+
+type Place = { readonly folder: string; readonly env: NodeJS.ProcessEnv };
+
+const RUNNERS: Readonly<Record<string, Runner>> = {
+  cli: {
+    create: (code, place) => shell(code, place),
+    verify: (code, place, arrived) =>
+      shell(code, place, arrived).then(
+        () => true,
+        () => false,
+      ),
+  },
+  curl: {
+    needs: "curl",
+    create: (code, place) => shell(code, place),
+    verify: async (code, place, arrived) => (await shell(code, place, arrived)) === "genuine\n",
+  },
+  node: {
+    create: (code, { folder, env }) => {
+      writeFileSync(join(folder, "create.mjs"), code);
+      return execute(process.execPath, ["create.mjs"], { cwd: folder, env });
+    },
+    verify: verifyByServer,
+  },
+  python: {
+    needs: "python",
+    create: (code, { folder, env }) => execute("python3", ["-c", code], { cwd: folder, env }),
+    verify: async (code, place, arrived) => {
+      const call = `${code}\nimport base64, json, sys
+one = json.loads(sys.argv[1])
+print(is_genuine([one["secret"]], one["timestamp"], one["signature"], base64.b64decode(one["body"])))`;
+      const { stdout } = await execute("python3", ["-c", call, asJson(arrived)], { cwd: place.folder });
+      return stdout === "True\n";
+    },
+  },
+  php: {
+    needs: "php",
+    create: (code, { folder, env }) => execute("php", ["-r", code], { cwd: folder, env }),
+    verify: async (code, place, arrived) => {
+      const call = `${code}\n$one = json_decode($argv[1], true);
+echo json_encode(is_genuine([$one['secret']], $one['timestamp'], $one['signature'], base64_decode($one['body'])));`;
+      const { stdout } = await execute("php", ["-r", call, asJson(arrived)], { cwd: place.folder });
+      return stdout === "true";
+    },
+  },
+};
+
+test("each snippet of the first page creates an order, and tells a genuine webhook from a changed one", async () => {
+  const folder = projectOf({});
+  const sandbox = await startSandbox({ cwd: folder });
+  const { ready } = sandbox;
+  const arrived = await firstWebhook(folder, ready.signing_secret);
+  const env = {
+    PATH: process.env["PATH"],
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: ready.api_key ?? "",
+    CHECKOUT_SIGNING_SECRET: ready.signing_secret,
+  };
+  const place = { folder, env };
+  const changed = { ...arrived, body: Buffer.from(`${arrived.body.toString()} `) };
+  for (const { id, create, verify } of SNIPPETS) {
+    const runner = RUNNERS[id];
+    if (runner === undefined) throw new Error(`nothing runs the snippets of ${id}`);
+    if (runner.needs !== undefined && !hasLanguage(runner.needs)) continue;
+    const before = await orders(folder);
+    await runner.create(create, place);
+    expect([id, (await orders(folder)) - before]).toEqual([id, 1]);
+    const verdicts = [
+      await runner.verify(verify, place, arrived),
+      await runner.verify(verify, place, changed),
+    ];
+    expect([id, verdicts]).toEqual([id, [true, false]]);
+  }
+});
+
+test("the page shows the snippets as they are run, and the README has the same verifiers", async () => {
+  const harness = createHarness();
+  const portal = await signedIn(harness, await harness.start());
+  for (const { id, create, verify } of SNIPPETS) {
+    const { html } = await portal.get(`${portal.home}/start?in=${id}`);
+    const shown = Array.from(html.matchAll(/<pre[^>]*><code[^>]*>([\s\S]*?)<\/code>/g), ([, code = ""]) =>
+      codeOf(code),
+    );
+    expect([id, shown.slice(-2)]).toEqual([id, [create.trimEnd(), verify.trimEnd()]]);
+  }
+  const of = (id: string): Snippets | undefined => SNIPPETS.find((one) => one.id === id);
+  expect(README).toContain(`\`\`\`python\n${of("python")?.verify}\`\`\``);
+  expect(README).toContain(`\`\`\`php\n${of("php")?.verify}\`\`\``);
+  expect(README).toContain(of("cli")?.create.trimEnd());
+});
+
+/** What a browser shows of code. */
+function codeOf(markup: string): string {
+  const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+  return markup.replaceAll(/&([#\w]+);/g, (whole, name: string) => entities[name] ?? whole);
+}
+
+/** A shell that has the programs of this package, and the webhook where the snippets look for it. */
+async function shell(code: string, { folder, env }: Place, arrived?: Arrived): Promise<string> {
+  if (arrived !== undefined) writeFileSync(join(folder, "body.json"), arrived.body);
+  const { stdout } = await execute(
+    "sh",
+    ["-ec", code.replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`)],
+    { cwd: folder, env: { ...env, TIMESTAMP: arrived?.timestamp, SIGNATURE: arrived?.signature } },
+  );
+  return stdout;
+}
+
+/** Runs the server of the snippet on a port that is free, and sends it the webhook. */
+async function verifyByServer(code: string, { folder, env }: Place, arrived: Arrived): Promise<boolean> {
+  const port = await freePort();
+  writeFileSync(join(folder, "verify.mjs"), code.replace("3000", String(port)));
+  const child = execFile(process.execPath, ["verify.mjs"], { cwd: folder, env });
+  try {
+    const headers = {
+      "Content-Type": "application/json",
+      "Checkout-Event-Id": (JSON.parse(arrived.body.toString()) as { event_id: string }).event_id,
+      "Checkout-Timestamp": arrived.timestamp,
+      "Checkout-Signature": arrived.signature,
+    };
+    return await eventually("the server of the snippet answers", async () => {
+      const body = new Uint8Array(arrived.body);
+      const answer = await fetch(`http://127.0.0.1:${port}/hooks`, { method: "POST", headers, body });
+      return answer.status === 204;
+    });
+  } finally {
+    child.kill();
+  }
+}
+
+/** The first webhook of a new order, as a receiver gets it. */
+async function firstWebhook(folder: string, secret: string): Promise<Arrived> {
+  const { promise, resolve } = Promise.withResolvers<Arrived>();
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      const { "checkout-timestamp": timestamp, "checkout-signature": signature } = request.headers;
+      resolve({ secret, timestamp: String(timestamp), signature: String(signature), body });
+      response.writeHead(204).end();
+    });
+  });
+  const port = await portOf(server);
+  onTestFinished(() => void server.close());
+  await run(["endpoints", "add", `http://127.0.0.1:${port}/hooks`], { cwd: folder });
+  await run(["trigger", "order.created"], { cwd: folder });
+  return promise;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  return Buffer.concat((await request.toArray()) as Buffer[]);
+}
+
+async function orders(folder: string): Promise<number> {
+  const { stdout } = await run(["orders", "list", "--json"], { cwd: folder });
+  return (JSON.parse(stdout) as { readonly checkouts: readonly unknown[] }).checkouts.length;
+}
+
+async function portOf(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  return address !== null && typeof address === "object" ? address.port : 0;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await portOf(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function asJson(arrived: Arrived): string {
+  return JSON.stringify({ ...arrived, body: arrived.body.toString("base64") });
+}

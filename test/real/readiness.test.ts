@@ -1,0 +1,1095 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { CHECKLIST_ITEMS } from "../../src/core/readiness/checklist.ts";
+import { verifyWebhook } from "../../src/webhooks.ts";
+import type { Service, ShellResult } from "../../src/world.ts";
+import { eventually } from "../support/eventually.ts";
+import { createHarness, type Harness, type Result, type RunningSandbox } from "../support/harness.ts";
+import { readmeSteps } from "../support/readme-steps.ts";
+import type { WireAnswerOf } from "../support/wire.ts";
+
+const HOOKS = "http://localhost:3000/hooks";
+const DAY_MS = 24 * 3_600_000;
+
+type Report = {
+  readonly verdict: string;
+  readonly source: string;
+  readonly service: string;
+  readonly store_id: string | null;
+  readonly livemode: boolean;
+  readonly judged_at: string;
+  readonly items: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly reason: string;
+    readonly evidence: readonly { readonly what: string; readonly reference: string | null }[];
+    readonly assumptions: readonly string[];
+    readonly next: string;
+  }[];
+};
+
+/** A sandbox whose commands are typed as one line of words. */
+async function openShop(args: readonly string[] = []) {
+  const harness = createHarness();
+  const sandbox = await harness.start(args);
+  return { harness, sandbox, ...typist(harness) };
+}
+
+function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
+  const type = (line: string): Promise<Result> => harness.run(line.split(" "), { env });
+  const done = async (line: string): Promise<string> => {
+    const { code, stdout, stderr } = await type(line);
+    expect([line, code, stderr]).toEqual([line, 0, ""]);
+    return stdout;
+  };
+  /** The verdict, and the items that do not pass. */
+  const check = async (line = "checklist"): Promise<{ readonly open: string[]; readonly report: Report }> => {
+    const { code, stdout, stderr } = await type(`${line} --json`);
+    const report = JSON.parse(stdout) as Report;
+    const named = env["CHECKOUT_BASE_URL"];
+    const about = `note: this command is about ${named} (CHECKOUT_BASE_URL); the sandbox of .checkout is http://127.0.0.1:4242/v1\n`;
+    expect([stderr, code, stdout.trimEnd().includes("\n")]).toEqual([
+      report.source === "service" ? about : "",
+      report.verdict === "ready" ? 0 : 3,
+      false,
+    ]);
+    expect(report.livemode).toBe(false);
+    const open = report.items.filter(({ status }) => status !== "pass").map(({ name }) => name);
+    return { open, report };
+  };
+  return { type, done, check };
+}
+
+type Shop = Awaited<ReturnType<typeof openShop>>;
+
+/** The shop of the README, on the port of its endpoint: its receiver, its orders, and the page that customers return to. */
+function receive({ harness }: Pick<Shop, "harness">, secret: () => string): void {
+  const orders = new Map<string, string>();
+  const answer: Service["answer"] = ({ target, rawHeaders, body }) => {
+    const say = (status: number, text = "") => Promise.resolve({ status, headers: {}, body: text });
+    if (target.startsWith("/thanks?")) return say(200, "thanks");
+    if (target.startsWith("/orders/")) {
+      const status = orders.get(target.slice("/orders/".length));
+      return status === undefined ? say(404) : say(200, JSON.stringify({ status }));
+    }
+    const now = harness.clock.now();
+    const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets: secret(), now });
+    if (!verdict.ok) return say(400);
+    const { type, data } = JSON.parse(Buffer.from(body).toString("utf8")) as {
+      readonly type: string;
+      readonly data: { readonly order_id?: string };
+    };
+    const { order_id: order = "" } = data;
+    if (orders.get(order) !== "paid") orders.set(order, type.endsWith(".succeeded") ? "paid" : "open");
+    return say(204);
+  };
+  harness.vacate(3000);
+  harness.occupy(3000, { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) });
+}
+
+/** The merchant's own client: one key for each order, sent again until there is an answer. */
+function useOwnClient(
+  shop: Pick<Shop, "harness" | "sandbox">,
+  keyOf = (orderId: string) => `shop-${orderId}`,
+): void {
+  const { harness, sandbox } = shop;
+  harness.setShell(({ env, signal }) => {
+    const { CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: apiKey = "" } = env;
+    const end = (ending: ShellResult["ending"]): ShellResult => ({
+      ending,
+      exitCode: ending === "exited" ? 0 : null,
+      stdout: "",
+      stderr: "",
+    });
+    const buy = () => {
+      const headers = { "Idempotency-Key": keyOf(orderId), Authorization: `Bearer ${apiKey}` };
+      const body = JSON.stringify({ order_id: orderId, price_id: "price_coffee" });
+      return sandbox.request({ path: "/v1/orders", headers, body });
+    };
+    const bought = buy().then(async ({ dropped }) => {
+      if (dropped) await buy();
+      return end("exited");
+    });
+    const killed = new Promise<ShellResult>((resolve) =>
+      signal?.addEventListener("abort", () => resolve(end("aborted"))),
+    );
+    return Promise.race([bought, killed]);
+  });
+}
+
+/** The drill of webhooks, with consent to send events of orders. */
+const WEBHOOKS = "checklist run webhooks --order-view http://localhost:3000/orders/{order_id}";
+const VIEW = '--order-view http://localhost:3000/orders/{order_id} --paid-when "status":"paid"';
+const DUPLICATES = `checklist run duplicates ${VIEW}`;
+const RETURN = `checklist run browser-return --return-url http://localhost:3000/thanks ${VIEW}`;
+const IDEMPOTENCY = "checklist run idempotency --client-command client";
+const DRILLS = [WEBHOOKS, DUPLICATES, RETURN, IDEMPOTENCY];
+
+/** Waits until an event of an order was delivered and accepted. */
+async function accepted({ done }: Pick<Shop, "done">): Promise<void> {
+  await eventually("an event of an order is accepted", async () =>
+    expect(await done("deliveries list --json")).toContain('"state":"succeeded"'),
+  );
+}
+
+/** From nothing to ready, by what is typed alone; answers the endpoint's id. */
+async function launchShop(shop: Shop): Promise<string> {
+  const { done } = shop;
+  await done("return-origins add https://shop.example");
+  const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
+  receive(shop, () => added["signing_secret"] ?? "");
+  useOwnClient(shop);
+  await done("orders create --order-id order-1001 --price-id price_coffee");
+  await accepted(shop);
+  for (const drill of DRILLS) await done(drill);
+  await done("production request");
+  await done("admin approve-credential");
+  await done("admin open-gate");
+  return added["id"] ?? "";
+}
+
+function database({ harness }: Pick<Shop, "harness">): Database.Database {
+  return new Database(join(harness.cwd, ".checkout/sandbox.db"));
+}
+
+test("a store gets from nothing to ready by what is typed, each step opening one item", async () => {
+  const shop = await openShop();
+  const { check, done, type } = shop;
+  const steps: (readonly [string, string])[] = [];
+  const open = async (line: string): Promise<void> => {
+    if (line !== "") await type(line);
+    const { report } = await check();
+    const passing = report.items.filter(({ status }) => status === "pass").map(({ name }) => name);
+    steps.push([line, passing.join(" ")]);
+  };
+  await open("");
+  await open("return-origins add https://shop.example");
+  const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
+  receive(shop, () => added["signing_secret"] ?? "");
+  useOwnClient(shop);
+  await open(RETURN);
+  await accepted(shop);
+  await open(WEBHOOKS);
+  await open(DUPLICATES);
+  // What only the log shows opens nothing.
+  const order =
+    "orders create --order-id order-1001 --payment-method alipay_plus --currency EUR --amount-minor";
+  for (const amount of [1999, 1999, 2999]) await open(`${order} ${amount}`);
+  await open(IDEMPOTENCY);
+  await open("production request");
+  await open("admin approve-credential");
+  await open("admin open-gate");
+  const origins = "store_active return_origins";
+  const webhooks = `${origins} webhook_verification`;
+  expect(steps.map(([, passing]) => passing)).toEqual([
+    "store_active",
+    "store_active",
+    origins,
+    origins,
+    webhooks,
+    webhooks,
+    webhooks,
+    webhooks,
+    `${webhooks} idempotency_replay`,
+    `${webhooks} idempotency_replay`,
+    `production_credential ${webhooks} idempotency_replay`,
+    CHECKLIST_ITEMS.join(" "),
+  ]);
+  const ready = await type("checklist");
+  expect([ready.code, ready.stderr]).toEqual([0, ""]);
+  expect(ready.stdout).toContain("Ready: 6 of 6 items pass");
+  expect(ready.stdout).toContain("nothing here shows that live payments work");
+  await shop.sandbox.stop();
+  await shop.harness.start();
+  expect((await check()).report.verdict).toBe("ready");
+});
+
+test("a store gets from nothing to ready by the README's steps alone", async () => {
+  const shop = await openShop();
+  const { harness, check } = shop;
+  useOwnClient(shop);
+  const steps = readmeSteps();
+  expect(steps.length).toBeGreaterThan(8);
+  expect((await check()).report.verdict).toBe("not_ready");
+  for (const step of steps) {
+    if (step.includes("--order-view")) await accepted(shop);
+    const { code, stdout, stderr } = await harness.run(step);
+    expect([step, code, stderr]).toEqual([step, 0, ""]);
+    const [, secret] = /signing_secret +(whsec_\S+)/.exec(stdout) ?? [];
+    if (secret !== undefined) receive(shop, () => secret);
+  }
+  expect(steps.at(-1)).toEqual(["checklist"]);
+  expect((await check()).report).toMatchObject({ verdict: "ready", livemode: false });
+
+  // A client that makes a new key for each try turns it back, whatever the log had before.
+  let tries = 0;
+  useOwnClient(shop, () => `new-key-of-try-${(tries += 1)}`);
+  expect((await harness.run(["checklist", "run", "idempotency", "--client-command", "client"])).code).toBe(1);
+  expect((await check()).open).toEqual(["idempotency_replay"]);
+});
+
+test("each item that is taken away again turns the verdict back", async () => {
+  const shop = await openShop();
+  const { check, done, type, harness } = shop;
+  const endpoint = await launchShop(shop);
+  const drill = WEBHOOKS;
+  const rows: readonly (readonly [away: string, open: string[], back: readonly string[]])[] = [
+    [
+      "admin revoke-credential",
+      ["production_credential", "production_gate"],
+      ["admin approve-credential", "admin open-gate"],
+    ],
+    ["admin deactivate", ["store_active"], ["admin activate"]],
+    ["admin disable-capability JPY", ["store_active"], ["admin enable-capability JPY"]],
+    [
+      "return-origins remove https://shop.example",
+      ["return_origins"],
+      ["return-origins add https://shop.example"],
+    ],
+    ["admin close-gate", ["production_gate"], ["admin open-gate"]],
+    [`endpoints disable ${endpoint}`, ["webhook_verification"], [`endpoints enable ${endpoint}`]],
+    ["endpoints add http://localhost:3001/", ["webhook_verification"], []],
+  ];
+  for (const [away, open, back] of rows) {
+    await done(away);
+    expect([away, (await check()).open]).toEqual([away, open]);
+    for (const line of back) await done(line);
+    if (back.length > 0) expect([away, (await check()).report.verdict]).toEqual([away, "ready"]);
+  }
+  const listed = JSON.parse(await done("endpoints list --json")) as { endpoints: { id: string }[] };
+  await done(`endpoints remove ${listed.endpoints[1]?.id}`);
+  expect((await check()).report.verdict).toBe("ready");
+
+  const rotated = JSON.parse(await done(`endpoints rotate-secret ${endpoint} --json`)) as Record<
+    string,
+    string
+  >;
+  expect((await check()).open).toEqual(["webhook_verification"]);
+  receive(shop, () => rotated["signing_secret"] ?? "");
+  await done(drill);
+  expect((await check()).report.verdict).toBe("ready");
+
+  const connection = database(shop);
+  const move = (url: string): void => {
+    connection.prepare("UPDATE endpoints SET url = ? WHERE id = ?").run(url, endpoint);
+    // This is how long another process's change may go unseen.
+    harness.clock.advance(50);
+  };
+  move(`${HOOKS}/2`);
+  expect((await check()).open).toEqual(["webhook_verification"]);
+  move(HOOKS);
+  connection.close();
+  expect((await check()).report.verdict).toBe("ready");
+
+  // A drill that fails counts more than one that passed before.
+  receive(shop, () => "whsec_another");
+  await type(drill);
+  const failed = await check();
+  expect(failed.open).toEqual(["webhook_verification"]);
+  expect(failed.report.items[3]?.status).toBe("fail");
+  receive(shop, () => rotated["signing_secret"] ?? "");
+  await done(drill);
+
+  await done("sandbox clock freeze");
+  for (const each of DRILLS) await done(each);
+  expect((await check()).report.verdict).toBe("ready");
+  await done(`sandbox clock advance ${7 * DAY_MS - 1}ms`);
+  expect((await check()).report.verdict).toBe("ready");
+  await done("sandbox clock advance 1ms");
+  expect((await check()).open).toEqual(["return_origins", "webhook_verification", "idempotency_replay"]);
+});
+
+test("a waiver stands in for a drill, as a risk, until the drill decides or 7 days are over", async () => {
+  const shop = await openShop();
+  const { done, type, check } = shop;
+  await launchShop(shop);
+  await done("sandbox clock freeze");
+  await done(`sandbox clock advance ${8 * DAY_MS}ms`);
+  expect((await check()).report.verdict).toBe("not_ready");
+  for (const name of ["webhooks", "duplicates", "idempotency", "browser-return"])
+    await done(`checklist waive ${name} --reason by-hand-${name}`);
+  const { report, open } = await check();
+  expect([report.verdict, open]).toEqual(["ready_with_risks", []]);
+  for (const name of ["webhooks", "duplicates", "idempotency", "browser-return"])
+    expect(report.items.flatMap(({ assumptions }) => assumptions).join()).toContain(`by-hand-${name}`);
+  expect((await type("checklist --json --allow-risks")).code).toBe(0);
+  expect((await type("checklist --allow-risks --item store_active")).code).toBe(0);
+  // A drill that fails after it outweighs it; one that passes removes the risk.
+  await done("sandbox clock advance 1ms");
+  receive(shop, () => "whsec_another");
+  await type(WEBHOOKS);
+  expect((await check()).open).toEqual(["webhook_verification"]);
+  expect((await type("checklist --allow-risks")).code).toBe(3);
+  await done("checklist waive webhooks --reason again");
+  await done(IDEMPOTENCY);
+  const fewer = await check();
+  expect(fewer.report.verdict).toBe("ready_with_risks");
+  expect(fewer.report.items[4]?.assumptions).toEqual([]);
+  await done(`sandbox clock advance ${7 * DAY_MS}ms`);
+  expect((await check()).report.verdict).toBe("not_ready");
+});
+
+test("nobody but the administrator opens the gate, and only in its order", async () => {
+  const { type, done, check } = await openShop();
+  const rows: readonly (readonly [line: string, code: number, said: string])[] = [
+    ["admin open-gate", 5, "has not requested production"],
+    ["admin revoke-credential", 5, "not approved"],
+    ["admin close-gate", 5, "closed already"],
+    ["admin activate", 5, "active already"],
+    ["admin enable-capability EUR", 5, "EUR is active already"],
+    ["admin disable-capability GBP", 1, "no capability"],
+    ["production request", 0, "the administrator decides"],
+    ["production request", 5, "requested already"],
+    ["admin open-gate", 5, "not approved"],
+    ["admin approve-credential --note seen", 0, "is approved"],
+    ["admin approve-credential", 5, "approved already"],
+    ["admin open-gate", 0, "none of this affects production"],
+    ["admin open-gate", 5, "open already"],
+    ["production request", 5, "open already"],
+    ["admin revoke-credential", 0, "the production gate is closed"],
+    ["admin close-gate", 5, "closed already"],
+    ["admin approve-credential", 0, "is approved"],
+  ];
+  for (const [line, code, said] of rows) {
+    const result = await type(line);
+    expect([line, result.code, result.stdout + result.stderr]).toEqual([
+      line,
+      code,
+      expect.stringContaining(said),
+    ]);
+  }
+  // The approval is back, and the gate is not.
+  expect((await check()).open).toContain("production_gate");
+  const log = JSON.parse(await done("admin log --json")) as { acts: Record<string, unknown>[] };
+  expect(log.acts.map(({ number, actor, action, note }) => [number, actor, action, note])).toEqual([
+    [1, "merchant", "request_production", null],
+    [2, "administrator", "approve_credential", "seen"],
+    [3, "administrator", "open_gate", null],
+    [4, "administrator", "revoke_credential", null],
+    [5, "administrator", "approve_credential", null],
+  ]);
+  const shown = (await done("admin log")).split("\n");
+  expect(shown[0]).toMatch(/^ACT +AT +WHO +WHAT +OF +NOTE$/);
+  expect(shown[2]).toMatch(/^2 +2026-\S+Z +administrator +approve_credential +– +seen$/);
+});
+
+test("of two acts that come at once, one changes something and the other is refused", async () => {
+  const { harness, sandbox } = await openShop();
+  const { admin_token: token = "" } = JSON.parse(harness.readState("admin.json")) as Record<string, string>;
+  const act = (action: string): Promise<string> => control({ sandbox, token }, "/admin/acts", { action });
+  const once = ["200", "409 state_conflict"];
+  expect(await Promise.all([act("deactivate"), act("deactivate")])).toEqual(once);
+  expect(await Promise.all([act("approve_credential"), act("approve_credential")])).toEqual(once);
+});
+
+test("an inactive store and an inactive capability take no orders, at once", async () => {
+  const { type, done } = await openShop();
+  const order = (id: string, currency: string): string =>
+    `orders create --order-id ${id} --amount-minor 5 --payment-method wechat_pay --json --currency ${currency}`;
+  const code = async (line: string): Promise<string> => {
+    const result = await type(line);
+    return result.code === 0 ? "201" : (JSON.parse(result.stderr) as { error: { code: string } }).error.code;
+  };
+  expect(await code(order("a", "EUR"))).toBe("201");
+  await done("admin disable-capability EUR");
+  expect(await code(order("b", "EUR"))).toBe("capability_missing");
+  expect(await code(order("b", "USD"))).toBe("201");
+  await done("admin deactivate");
+  expect(await code(order("c", "USD"))).toBe("store_inactive");
+  // A replay is answered even if the store changed since (decision 3).
+  expect(await code(order("a", "EUR"))).toBe("201");
+  await done("admin activate");
+  expect(await code(order("c", "EUR"))).toBe("capability_missing");
+  await done("admin enable-capability EUR");
+  expect(await code(order("c", "EUR"))).toBe("201");
+});
+
+test("v1 refuses a live credential before and after its approval, each in its way", async () => {
+  const { sandbox, done } = await openShop();
+  const refused = async (path: string, body?: string): Promise<unknown> => {
+    const headers = { Authorization: "Bearer svc_live_0123456789", "Idempotency-Key": "key-00000001" };
+    const { status, body: text } = await sandbox.request({
+      path,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    return [status, (JSON.parse(String(text)) as { error: { code: string } }).error.code];
+  };
+  const both = async (): Promise<unknown> => [
+    await refused("/v1/orders", '{"order_id":"o","price_id":"price_bento"}'),
+    await refused("/v1/checkout-sessions/00000000-0000-7000-8000-000000000000"),
+  ];
+  const missing = [403, "production_approval_missing"];
+  const wrong = [403, "environment_not_allowed"];
+  expect(await both()).toEqual([missing, missing]);
+  await done("production request");
+  expect(await both()).toEqual([missing, missing]);
+  await done("admin approve-credential");
+  expect(await both()).toEqual([wrong, wrong]);
+  await done("admin open-gate");
+  expect(await both()).toEqual([wrong, wrong]);
+  await done("admin revoke-credential");
+  expect(await both()).toEqual([missing, missing]);
+  const live = JSON.parse(await done("orders create --order-id o --price-id price_bento --json")) as {
+    data: { livemode: boolean };
+  };
+  expect(live.data.livemode).toBe(false);
+});
+
+type Caller = { readonly sandbox: RunningSandbox; readonly token: string };
+
+async function control({ sandbox, token }: Caller, path: string, body?: object): Promise<string> {
+  const answer = await sandbox.request({
+    path: path === "openapi.json" ? `/__sandbox/${path}` : `/__sandbox/stores/default${path}`,
+    headers: { Authorization: token === "" ? "" : `Bearer ${token}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const { error } = JSON.parse(String(answer.body)) as { error?: { code: string } };
+  return `${answer.status} ${error?.code ?? ""}`.trim();
+}
+
+const ACTIVATE = { action: "deactivate" };
+
+test("each role has its own token, and no other credential does", async () => {
+  const { harness, sandbox, type } = await openShop();
+  const { control_token: run } = JSON.parse(harness.readState("run.json")) as Record<string, string>;
+  const { admin_token: administrator } = JSON.parse(harness.readState("admin.json")) as Record<
+    string,
+    string
+  >;
+  const tokens = { run, administrator, key: sandbox.ready.api_key, nothing: "", wrong: "x".repeat(43) };
+  const rows: readonly (readonly [who: keyof typeof tokens, path: string, said: string, body?: object])[] = [
+    ["run", "/readiness", "200"],
+    ["run", "", "200"],
+    ["run", "/clock", "200"],
+    ["run", "openapi.json", "200"],
+    ["run", "/admin/acts", "403 scope_missing"],
+    ["run", "/admin/acts", "403 scope_missing", ACTIVATE],
+    ["run", "/admin/acts", "403 scope_missing", { nonsense: true }],
+    ["administrator", "/admin/acts", "200"],
+    ["administrator", "/readiness", "403 scope_missing"],
+    ["administrator", "", "403 scope_missing"],
+    ["administrator", "/clock", "403 scope_missing"],
+    ["administrator", "/clock", "403 scope_missing", { action: "real" }],
+    ["administrator", "/production-requests", "403 scope_missing", {}],
+    ["administrator", "openapi.json", "403 scope_missing"],
+    ["administrator", "/nothing", "404 not_found"],
+    ["key", "/admin/acts", "401 credential_invalid"],
+    ["key", "/admin/acts", "401 credential_invalid", ACTIVATE],
+    ["key", "/readiness", "401 credential_invalid"],
+    ["nothing", "/admin/acts", "401 credential_invalid", ACTIVATE],
+    ["wrong", "/admin/acts", "401 credential_invalid", ACTIVATE],
+    ["wrong", "/readiness", "401 credential_invalid"],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { action: "open" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { action: "request_production" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { action: "open_gate", subject: "EUR" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { action: "enable_capability" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { ...ACTIVATE, note: "" }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { ...ACTIVATE, note: "x".repeat(501) }],
+    ["administrator", "/admin/acts", "400 invalid_parameter", { ...ACTIVATE, actor: "merchant" }],
+    ["administrator", "/admin/acts", "200", { ...ACTIVATE, note: "€".repeat(500) }],
+    ["run", "/production-requests", "400 invalid_parameter", { note: "" }],
+    ["run", "/production-requests", "200", { note: "🚀" }],
+  ];
+  for (const [who, path, said, body] of rows) {
+    const answer = await control({ sandbox, token: tokens[who] ?? "" }, path, body);
+    expect([who, path, body, answer]).toEqual([who, path, body, said]);
+  }
+  const api = await sandbox.request({
+    path: "/v1/checkout-sessions/x",
+    headers: { Authorization: `Bearer ${administrator}` },
+  });
+  expect(api.status).toBe(401);
+  const twice = { Authorization: `Bearer ${administrator}`, authorization: `Bearer ${run}` };
+  expect(
+    (await sandbox.request({ path: "/__sandbox/stores/default/admin/acts", headers: twice })).status,
+  ).toBe(401);
+  // Only its own token reaches the command.
+  writeFileSync(join(harness.cwd, ".checkout/admin.json"), JSON.stringify({ admin_token: run }));
+  const refused = await type("admin close-gate");
+  expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining("scope_missing")]);
+  expect(refused.stderr).toContain("admin.json");
+});
+
+test("the admin token is made once, kept, for its owner alone, and never shown", async () => {
+  const shop = await openShop();
+  const { harness, sandbox, done, type } = shop;
+  const path = join(harness.cwd, ".checkout/admin.json");
+  const { admin_token: token = "" } = JSON.parse(readFileSync(path, "utf8")) as Record<string, string>;
+  expect(token).toMatch(/^svc_admin_[\w-]{43}$/);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const said = [
+    await type("production request"),
+    await type(`admin approve-credential --note ${sandbox.ready.api_key ?? ""}`),
+    await type("admin open-gate --json"),
+    await type("admin open-gate --json"),
+    await type("admin log"),
+    await type("whoami --json"),
+    await type("stores show --json"),
+    await type("checklist --json"),
+    await type("checklist --markdown"),
+  ];
+  // What was pasted into a note by mistake is not kept either.
+  for (const { stdout } of said.slice(-2)) expect(stdout).toContain("svc_test_…");
+  const { stdout, stderr } = await sandbox.stop();
+  for (const text of [...said.flatMap((one) => [one.stdout, one.stderr]), stdout, stderr])
+    expect(text).not.toContain(token);
+  // Nor is it in any other file, nor the API key in any but that of the merchant.
+  for (const name of readdirSync(join(harness.cwd, ".checkout"))) {
+    const text = readFileSync(join(harness.cwd, ".checkout", name), "latin1");
+    if (name !== "admin.json") expect(text).not.toContain(token);
+    if (name !== "credentials.json") expect(text).not.toContain(sandbox.ready.api_key);
+  }
+  await harness.start();
+  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ admin_token: token });
+  await done("admin close-gate");
+  rmSync(path);
+  expect(await type("admin log")).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("admin.json") as string,
+  });
+});
+
+test("an admin.json that is damaged stops the start, and nothing is made in its place", async () => {
+  const harness = createHarness();
+  const folder = join(harness.cwd, ".checkout");
+  mkdirSync(folder, { mode: 0o700 });
+  writeFileSync(join(folder, "admin.json"), '{"admin_token":"short"}');
+  await expect(harness.start()).rejects.toThrow("admin.json does not hold");
+  expect(harness.readState("admin.json")).toBe('{"admin_token":"short"}');
+  expect(existsSync(join(folder, "run.json"))).toBe(false);
+});
+
+test("an ephemeral sandbox takes the admin token from the environment", async () => {
+  const harness = createHarness();
+  const tokens = {
+    CHECKOUT_CONTROL_TOKEN: "control-token-0123456789",
+    CHECKOUT_ADMIN_TOKEN: "administrator-0123456789",
+  };
+  const given = {
+    CHECKOUT_SANDBOX_CONTROL_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN,
+    CHECKOUT_SANDBOX_ADMIN_TOKEN: tokens.CHECKOUT_ADMIN_TOKEN,
+  };
+  const { ready } = await harness.start(["--ephemeral"], { env: given });
+  const where = { CHECKOUT_BASE_URL: ready.base_url };
+  const { CHECKOUT_ADMIN_TOKEN: token } = tokens;
+  const asAdministrator = typist(harness, { ...where, CHECKOUT_ADMIN_TOKEN: token });
+  await asAdministrator.done("admin approve-credential");
+  const both = typist(harness, { ...where, ...tokens });
+  expect((await both.check()).open).not.toContain("production_credential");
+  await both.done("production request");
+  // With the admin token alone nothing else can be done, and with the control token nothing of his.
+  expect((await asAdministrator.type("production request")).code).toBe(7);
+  expect((await typist(harness, { ...where, CHECKOUT_CONTROL_TOKEN: token }).type("stores show")).code).toBe(
+    4,
+  );
+  const swapped = { ...where, CHECKOUT_ADMIN_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
+  expect((await typist(harness, swapped).type("admin log")).code).toBe(4);
+  // It is sent to this machine alone.
+  const away = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_ADMIN_TOKEN: token };
+  harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
+  expect((await typist(harness, away).type("admin log")).code).toBe(2);
+
+  const refused: readonly (readonly [string, string, string])[] = [
+    ["short", "CHECKOUT_SANDBOX_ADMIN_TOKEN must give", "CHECKOUT_SANDBOX_ADMIN_TOKEN"],
+    [tokens.CHECKOUT_CONTROL_TOKEN, "must differ", "CHECKOUT_SANDBOX_ADMIN_TOKEN"],
+  ];
+  for (const [wrong, said, name] of refused) {
+    const result = await harness.run(["sandbox", "start", "--ephemeral"], {
+      env: { ...given, [name]: wrong },
+    });
+    expect([result.code, result.stderr]).toEqual([2, expect.stringContaining(said)]);
+    expect(result.stderr).not.toContain(wrong);
+  }
+});
+
+test("the audit log takes rows and gives none back, whoever tries", async () => {
+  const shop = await openShop();
+  await shop.done("production request --note soon");
+  await shop.done("admin approve-credential");
+  await shop.done("admin deactivate");
+  const connection = database(shop);
+  const [{ id: store } = { id: "" }] = connection.prepare("SELECT id FROM stores").all() as { id: string }[];
+  const before = connection.prepare("SELECT * FROM admin_acts ORDER BY position").all();
+  const row = `VALUES (1, '${store}', 'administrator', 'open_gate', NULL, NULL, 1)`;
+  const rows: readonly (readonly [string, RegExp])[] = [
+    ["UPDATE admin_acts SET note = 'never'", /immutable/],
+    ["UPDATE admin_acts SET action = 'open_gate' WHERE position = 2", /immutable/],
+    ["DELETE FROM admin_acts", /immutable/],
+    ["DELETE FROM admin_acts WHERE position = 3", /immutable/],
+    [`INSERT OR REPLACE INTO admin_acts ${row}`, /immutable/],
+    [`REPLACE INTO admin_acts ${row}`, /immutable/],
+    [`INSERT INTO admin_acts ${row} ON CONFLICT DO UPDATE SET note = 'x'`, /immutable/],
+    [`INSERT INTO admin_acts VALUES (9, '${store}', 'merchant', 'open_gate', NULL, NULL, 1)`, /CHECK/],
+    [
+      `INSERT INTO admin_acts VALUES (9, '${store}', 'administrator', 'request_production', NULL, NULL, 1)`,
+      /CHECK/,
+    ],
+    [`INSERT INTO admin_acts VALUES (9, '${store}', 'administrator', 'go_live', NULL, NULL, 1)`, /CHECK/],
+    [
+      `INSERT INTO admin_acts VALUES (9, '${store}', 'administrator', 'open_gate', NULL, '${"x".repeat(2001)}', 1)`,
+      /CHECK/,
+    ],
+    ["INSERT INTO admin_acts VALUES (9, 'none', 'administrator', 'open_gate', NULL, NULL, 1)", /FOREIGN/],
+  ];
+  connection.pragma("foreign_keys = ON");
+  // With and without the setting that our own connections have.
+  for (const recursive of ["ON", "OFF"]) {
+    connection.pragma(`recursive_triggers = ${recursive}`);
+    for (const [sql, reason] of rows) expect(() => connection.exec(sql), sql).toThrow(reason);
+  }
+  expect(connection.prepare("SELECT * FROM admin_acts ORDER BY position").all()).toEqual(before);
+  connection.close();
+});
+
+test("an act is written with what it does, or neither is", async () => {
+  const shop = await openShop();
+  const connection = database(shop);
+  connection.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON admin_acts BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
+  );
+  for (const line of ["admin deactivate", "admin disable-capability EUR"])
+    expect((await shop.type(line)).code).toBe(7);
+  const states = connection.prepare("SELECT (SELECT active FROM stores), min(active) FROM capabilities");
+  expect(states.raw().get()).toEqual([1, 1]);
+  expect((await shop.check()).open).not.toContain("store_active");
+  connection.exec("DROP TRIGGER full");
+  await shop.done("admin deactivate");
+  expect(states.raw().get()).toEqual([0, 1]);
+  connection.close();
+});
+
+test("the store is shown with what it may do and has, and with no secret", async () => {
+  const shop = await openShop();
+  const { sandbox, done } = shop;
+  await done("return-origins add https://shop.example");
+  await done(`endpoints add ${HOOKS}`);
+  await done("admin disable-capability JPY");
+  const text = await done("stores show --json");
+  const shown = JSON.parse(text) as WireAnswerOf<"storeSummary">;
+  const key = sandbox.ready.api_key ?? "";
+  expect(shown).toMatchObject({
+    merchant: { id: sandbox.ready.merchant_id, name: "Sandbox Merchant" },
+    store: { id: sandbox.ready.store_id, name: "Sandbox Store", active: true },
+    api_keys: [{ last_four: key.slice(-4), scopes: expect.arrayContaining(["orders:write"]) as string[] }],
+    return_origins: ["https://shop.example"],
+    endpoints: 1,
+  });
+  expect(shown.prices.map(({ id, amount_minor: amount, approved }) => [id, amount, approved])).toEqual([
+    ["price_bento", 1200, true],
+    ["price_coffee", 450, true],
+    ["price_ticket", 19_900, true],
+  ]);
+  expect(shown.capabilities).toContainEqual({ kind: "currency", name: "JPY", active: false });
+  expect(shown.capabilities[0]).toEqual({ kind: "payment_method", name: "alipay_plus", active: true });
+  for (const secret of [key, sandbox.ready.signing_secret]) expect(text).not.toContain(secret);
+  const human = await done("stores show");
+  expect(human).toMatch(/ {2}store +Sandbox Store \(\S{36}\)\n {2}active +yes\n/);
+  expect(human).toMatch(/price_coffee +4\.50 EUR +alipay_plus +yes +A coffee/);
+  expect(await done("capabilities list")).toMatch(
+    /^CAPABILITY +KIND +ACTIVE\nalipay_plus +payment_method +yes\n/,
+  );
+  expect(await done("capabilities list")).toMatch(/\nJPY +currency +no\n/);
+  const listed = JSON.parse(await done("capabilities list --json")) as Record<string, unknown>;
+  expect(listed).toEqual({ store_id: sandbox.ready.store_id, capabilities: shown.capabilities });
+});
+
+/** What a parser that is not ours makes of the file. */
+async function parseXml(
+  path: string,
+): Promise<{ readonly suite: Record<string, string>; readonly cases: string[][] }> {
+  const script = [
+    "import json, sys, xml.etree.ElementTree as tree",
+    "suite = tree.parse(sys.argv[1]).getroot().find('testsuite')",
+    "cases = [[c.get('name')] + [e.tag for e in c] + [e.get('message') or '' for e in c] + [c.findtext('system-out')] for c in suite.findall('testcase')]",
+    "print(json.dumps({'suite': suite.attrib, 'cases': cases}))",
+  ].join("\n");
+  const { stdout } = await promisify(execFile)("python3", ["-c", script, path]);
+  return JSON.parse(stdout) as Awaited<ReturnType<typeof parseXml>>;
+}
+
+test("the report is a table for people, one line of JSON, JUnit XML and Markdown, with the same in each", async () => {
+  const shop = await openShop();
+  const { harness, done, type } = shop;
+  await done("return-origins add http://localhost:3000");
+  const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
+  receive(shop, () => added["signing_secret"] ?? "");
+  await done(RETURN);
+  const hostile = `</failure>&<b>]]>\`@team|"'[x](http://evil.example)\u202e`;
+  expect((await harness.run(["production", "request", "--note", hostile])).code).toBe(0);
+  const order = {
+    path: "/v1/orders",
+    headers: { "Idempotency-Key": "<key>`@a|b" },
+    body: JSON.stringify({ order_id: "a", price_id: "price_bento" }),
+  };
+  for (const _ of ["created", "replayed"]) await shop.sandbox.request(order);
+
+  const human = await type("checklist --junit readiness.xml --allow-risks");
+  expect([human.code, human.stderr]).toEqual([3, ""]);
+  expect(human.stdout).toContain("\n✗ Production credential approved (production_credential: fail)\n");
+  expect(human.stdout).toContain("\n✓ Return origins registered (return_origins: pass)\n");
+  expect(human.stdout).toContain("\n? Webhook verification passed (webhook_verification: unknown)\n");
+  expect(human.stdout).toContain("\n  → checkout checklist run webhooks\n");
+  expect(human.stdout).toContain("  ! risk: every return origin is http or on this machine");
+  expect(human.stdout).toContain("\\u{202e}");
+  expect(human.stdout).toContain("\nNot ready: 2 of 6 items pass, with a risk\n");
+
+  const path = join(harness.cwd, "readiness.xml");
+  const text = readFileSync(path, "utf8");
+  expect(text).toMatch(/^<\?xml version="1\.0" encoding="UTF-8"\?>\n/);
+  const { suite, cases } = await parseXml(path);
+  expect(suite).toMatchObject({ tests: "6", failures: "2", errors: "2", skipped: "0" });
+  const opened = cases.map(([name, first]) => [name, first]);
+  expect(opened).toEqual([
+    ["production_credential", "failure"],
+    ["store_active", "system-out"],
+    ["return_origins", "system-out"],
+    ["webhook_verification", "error"],
+    ["idempotency_replay", "error"],
+    ["production_gate", "failure"],
+  ]);
+  expect(cases[0]?.at(-1)).toContain(hostile.replace("\u202e", "\\u{202e}"));
+  expect(cases[2]?.at(-1)).toContain("risk: ");
+  expect(cases[4]?.at(-1)).toContain("key <key>`@a|b");
+
+  // A risk fails as the exit code does, unless risks are allowed.
+  await type("checklist --junit strict.xml");
+  const strict = await parseXml(join(harness.cwd, "strict.xml"));
+  expect(strict.suite).toMatchObject({ tests: "6", failures: "3", errors: "2", skipped: "0" });
+  expect(strict.cases.map(([name, first]) => [name, first])).toEqual(
+    opened.with(2, ["return_origins", "failure"]),
+  );
+
+  const markdown = await type("checklist --markdown");
+  expect([markdown.code, markdown.stderr]).toEqual([3, ""]);
+  expect(markdown.stdout).toMatch(/^## Launch checklist: not ready\n/);
+  expect(markdown.stdout).toContain("- ❌ **Production credential approved** (fail): ");
+  expect(markdown.stdout).toContain("  - Next: `checkout admin approve-credential`\n");
+  expect(markdown.stdout).toContain("  - ⚠️ Risk: every return origin");
+  expect(markdown.stdout).toContain("nothing here shows that live payments work");
+  // What came from outside stands in code alone, where it is neither markup nor a mention.
+  for (const line of markdown.stdout.split("\n").filter((one) => /@|<b>|\]\(/.test(one)))
+    expect(line).toMatch(/^ {2}- `` .* ``$/);
+
+  const lines = await type("checklist --json --junit readiness.xml");
+  expect(lines.code).toBe(3);
+  const report = JSON.parse(lines.stdout) as Report;
+  expect(report).toMatchObject({
+    verdict: "not_ready",
+    source: "sandbox",
+    service: shop.sandbox.ready.base_url,
+    store_id: shop.sandbox.ready.store_id,
+    livemode: false,
+  });
+  expect(report.items.map(({ name, status }) => [name, status])).toEqual(
+    cases.map(([name, first]) => [name, { failure: "fail", error: "unknown" }[first ?? ""] ?? "pass"]),
+  );
+  expect(report.items[0]?.evidence[0]?.what).toBe(`merchant: request_production (${hostile})`);
+  expect(lines.stdout).not.toContain("\u202e");
+});
+
+test("--item shows these alone; the verdict stays that of all", async () => {
+  const shop = await openShop();
+  const { check, done } = shop;
+  const verdict = async (line: string): Promise<unknown> => {
+    const { report } = await check(line);
+    return [report.verdict, report.items.map(({ name }) => name).join(" ")];
+  };
+  expect(await verdict("checklist --item store_active")).toEqual(["not_ready", "store_active"]);
+  expect(await verdict("checklist --item return_origins")).toEqual(["not_ready", "return_origins"]);
+  await done("return-origins add http://localhost:3000");
+  expect(await verdict("checklist --item return_origins")).toEqual(["not_ready", "return_origins"]);
+  const both = ["not_ready", "store_active return_origins"];
+  expect(await verdict("checklist --item return_origins --item store_active")).toEqual(both);
+  expect(await verdict("checklist --item return_origins,store_active,store_active")).toEqual(both);
+});
+
+test("--watch prints what is there, and again whatever differs, until it is stopped", async () => {
+  const shop = await openShop();
+  const { harness, done } = shop;
+  /** Each look of a command that watches moves the clock by a second. */
+  const looks = async (count: number): Promise<void> => {
+    const until = harness.clock.now() + count * 1000;
+    await eventually(`it has looked ${count} times`, () =>
+      expect(harness.clock.now()).toBeGreaterThanOrEqual(until),
+    );
+  };
+  const watch = await harness.launch(["checklist", "--watch", "--json", "--junit", "readiness.xml"]);
+  const reports = (): Report[] =>
+    watch
+      .text()
+      .stdout.trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Report);
+  await looks(3);
+  expect(reports()).toHaveLength(1);
+  await done("return-origins add https://shop.example");
+  await looks(2);
+  await done("checklist waive browser-return --reason none");
+  await looks(2);
+  await done("production request");
+  await looks(2);
+  await done("sandbox clock show");
+  await looks(2);
+  expect(reports().map(({ items }) => items.filter(({ status }) => status === "pass").length)).toEqual([
+    1, 1, 2, 2,
+  ]);
+  expect(reports()[3]?.items[0]?.reason).toContain("was requested");
+  expect(readFileSync(join(harness.cwd, "readiness.xml"), "utf8")).toContain("was requested");
+  const ended = await watch.stop();
+  expect([ended.code, ended.stderr]).toEqual([3, ""]);
+
+  const ready = await harness.launch(["checklist", "--watch", "--item", "store_active"]);
+  await looks(1);
+  expect((await ready.stop()).code).toBe(3);
+  const orphan = await harness.launch(["checklist", "--watch"]);
+  await shop.sandbox.stop();
+  const gone = await orphan.ended;
+  expect([gone.code, gone.stderr]).toEqual([7, expect.stringContaining("cannot be reached")]);
+});
+
+type Ask = { readonly method: string; readonly path: string; readonly key: string; readonly body: string };
+
+/** Another service on a port, which notes what it is asked. */
+function occupyService(
+  harness: Harness,
+  answer: (asked: Ask, number: number) => readonly [number, object],
+): Ask[] {
+  const asked: Ask[] = [];
+  const service: Service = {
+    answer: ({ method, target, rawHeaders, body }) => {
+      const header = (name: string): string => rawHeaders[rawHeaders.indexOf(name) + 1] ?? "";
+      expect(header("Authorization")).toBe("Bearer test-key-of-the-service");
+      const ask = {
+        method,
+        path: target,
+        key: header("Idempotency-Key"),
+        body: Buffer.from(body).toString(),
+      };
+      asked.push(ask);
+      const [status, json] = answer(ask, asked.length);
+      return Promise.resolve({ status, headers: {}, body: JSON.stringify(json) });
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  };
+  harness.vacate(9000);
+  harness.occupy(9000, service);
+  return asked;
+}
+
+const refusal = (status: number, code: string): readonly [number, object] => [
+  status,
+  { ok: false, request_id: "r", error: { code, message: "m" } },
+];
+const made = (id: number, { body }: Ask): readonly [number, object] => {
+  const { order_id: orderId, amount_minor: amount } = JSON.parse(body) as Record<string, unknown>;
+  const data = {
+    id: `00000000-0000-7000-8000-00000000000${id}`,
+    object: "order",
+    order_id: orderId,
+    amount_minor: amount,
+    currency: "CNY",
+    status: "created",
+    checkout_url: "https://pay.example/pay/1",
+    livemode: false,
+  };
+  return [201, { ok: true, request_id: "00000000-0000-7000-8000-0000000000aa", data }];
+};
+
+test("of another service only what v1 shows is told, and it is asked only where that was said", async () => {
+  const shop = await openShop();
+  await launchShop(shop);
+  const { harness } = shop;
+  const base = "http://127.0.0.1:9000/v1";
+  const env = { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: "test-key-of-the-service" };
+  const { check, type } = typist(harness, env);
+  const right = (ask: Ask, number: number): readonly [number, object] => {
+    if (ask.method === "GET") return refusal(404, "session_not_found");
+    return number === 4 ? refusal(409, "idempotency_key_reused") : made(1, ask);
+  };
+
+  // The sandbox of this folder is ready, and says nothing about another service.
+  const untouched = occupyService(harness, right);
+  const quiet = await check();
+  expect(untouched).toEqual([]);
+  expect(quiet.report).toMatchObject({
+    verdict: "not_ready",
+    source: "service",
+    service: base,
+    store_id: null,
+  });
+  expect(quiet.report.items.map(({ status }) => status)).toEqual(CHECKLIST_ITEMS.map(() => "unknown"));
+  for (const { reason } of quiet.report.items) expect(reason).toContain("look in the merchant portal");
+  expect(quiet.report.items[0]?.next).toBe(`checkout checklist --probe --base-url ${base}`);
+
+  const asked = occupyService(harness, right);
+  const { report } = await check("checklist --probe");
+  expect(report.verdict).toBe("not_ready");
+  expect(report.items.map(({ name, status }) => [name, status])).toEqual([
+    ["production_credential", "unknown"],
+    ["store_active", "unknown"],
+    ["return_origins", "unknown"],
+    ["webhook_verification", "unknown"],
+    ["idempotency_replay", "pass"],
+    ["production_gate", "unknown"],
+  ]);
+  expect(report.items[4]?.assumptions).toHaveLength(1);
+  const [look, first, same, other, ...more] = asked;
+  expect(more).toEqual([]);
+  expect([look?.method, look?.path]).toEqual([
+    "GET",
+    expect.stringMatching(/^\/v1\/checkout-sessions\/[0-9a-f-]{36}$/),
+  ]);
+  expect([first?.path, first]).toEqual(["/v1/orders", same]);
+  expect(first?.key).toMatch(/^[!-~]{8,128}$/);
+  expect(other?.key).toBe(first?.key);
+  expect(other?.body).not.toBe(first?.body);
+  expect(JSON.parse(first?.body ?? "")).toMatchObject({
+    order_id: expect.stringMatching(/^.{1,32}$/) as string,
+    payment_method: "alipay_plus",
+  });
+  // A flag says the same, in a human's words and with the order said beforehand.
+  occupyService(harness, right);
+  const human = await typist(harness, { CHECKOUT_API_KEY: "test-key-of-the-service" }).type(
+    `checklist --probe --base-url ${base}`,
+  );
+  expect(human.code).toBe(3);
+  expect(human.stderr).toContain("creates one order over 1.00 CNY");
+  expect(human.stdout).toContain("nothing here shows that live payments work");
+  // Only the item that it can show, and even that with a risk.
+  occupyService(harness, right);
+  const one = await type("checklist --probe --item idempotency_replay --json");
+  expect([one.code, (JSON.parse(one.stdout) as Report).verdict]).toEqual([3, "not_ready"]);
+
+  const rows: readonly (readonly [Parameters<typeof occupyService>[1], Record<string, string>, number])[] = [
+    [() => refusal(401, "credential_invalid"), { production_credential: "fail" }, 1],
+    [() => refusal(403, "production_approval_missing"), { production_credential: "fail" }, 1],
+    [() => refusal(500, "internal_error"), {}, 1],
+    [() => [404, { nothing: "here" }], {}, 1],
+    [
+      (ask) => (ask.method === "GET" ? refusal(404, "x") : refusal(403, "store_inactive")),
+      { store_active: "fail" },
+      2,
+    ],
+    [
+      (ask, n) => (ask.method === "GET" ? refusal(404, "x") : made(n, ask)),
+      { idempotency_replay: "fail" },
+      4,
+    ],
+    [(ask) => (ask.method === "GET" ? refusal(404, "x") : made(1, ask)), { idempotency_replay: "fail" }, 4],
+  ];
+  for (const [answer, differing, requests] of rows) {
+    const asks = occupyService(harness, answer);
+    const judged = await check("checklist --probe");
+    const known = judged.report.items.filter(({ status }) => status !== "unknown");
+    expect(Object.fromEntries(known.map(({ name, status }) => [name, status]))).toEqual(differing);
+    expect(asks).toHaveLength(requests);
+  }
+  harness.vacate(9000);
+  const gone = await check("checklist --probe");
+  expect(gone.report.items[0]?.reason).toContain("unreachable");
+});
+
+test("a live credential orders nothing, and a sandbox under another spelling is still this folder's", async () => {
+  const shop = await openShop();
+  const { harness } = shop;
+  const asked: string[] = [];
+  harness.setFault((request, deliver) => {
+    asked.push(`${request.method} ${request.url}`);
+    return deliver();
+  });
+  const elsewhere = { CHECKOUT_BASE_URL: "http://127.0.0.1:9000/v1", CHECKOUT_API_KEY: "svc_live_0123" };
+  harness.occupy(9000, {
+    answer: () =>
+      Promise.resolve({
+        status: 404,
+        headers: {},
+        body: JSON.stringify(refusal(404, "session_not_found")[1]),
+      }),
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  });
+  const { report } = await typist(harness, elsewhere).check("checklist --probe");
+  expect(asked.filter((line) => line.startsWith("POST"))).toEqual([]);
+  expect(report.items[4]?.reason).toContain("is a live one");
+  for (const spelled of ["http://localhost:4242/v1", "http://[::1]:4242/v1/"]) {
+    const own = await typist(harness, { CHECKOUT_BASE_URL: spelled }).check();
+    expect(own.report).toMatchObject({ source: "sandbox", store_id: shop.sandbox.ready.store_id });
+  }
+  const other = await typist(harness, { CHECKOUT_BASE_URL: "http://localhost:4243/v1" }).check();
+  expect(other.report.source).toBe("service");
+});
+
+test("command lines that make no sense end with 2 or say what is missing, and change nothing", async () => {
+  const { harness, done, type } = await openShop();
+  const rows: readonly (readonly [line: string, code: number, said: string, env?: Record<string, string>])[] =
+    [
+      ["checklist --item gate", 2, "production_credential or store_active"],
+      ["checklist --item", 2, "argument missing"],
+      ["checklist everything", 2, "too many arguments"],
+      ["checklist waive webhook --reason none", 2, "name one of: webhooks, duplicates, idempotency"],
+      ["checklist waive webhooks", 2, "missing: --reason"],
+      ["checklist run duplicates --order-view http://localhost:3000/", 2, "--order-view needs --paid-when"],
+      [
+        "checklist run duplicates --paid-when ( --order-view http://localhost:3000/",
+        2,
+        "a regular expression",
+      ],
+      ["checklist run", 2, "a command is missing"],
+      ["checklist --json run webhooks", 5, `"code":"state_conflict"`],
+      ["checklist --json --markdown", 2, "exclude each other"],
+      ["checklist --watch --probe", 2, "exclude each other"],
+      ["checklist --probe", 2, "--probe is for another service"],
+      [
+        "checklist --watch --base-url https://pay.example/v1",
+        2,
+        "--watch works only with the sandbox of this folder",
+      ],
+      ["checklist --base-url ftp://x", 2, "--base-url must be"],
+      ["checklist --probe --base-url https://pay.example/v1", 4, "there is no API key"],
+      ["checklist --timeout 5", 2, "a duration such as"],
+      [
+        "checklist",
+        2,
+        "CHECKOUT_SANDBOX_TRUST_FOLDER must be 1 or 0",
+        { CHECKOUT_SANDBOX_TRUST_FOLDER: "perhaps" },
+      ],
+      ["checklist --junit nowhere/readiness.xml", 1, "its folder does not exist"],
+      ["checklist --junit .checkout", 1, "cannot be written"],
+      ["admin", 2, "a command is missing"],
+      ["admin open", 2, "unknown command 'open'"],
+      ["admin enable-capability", 2, "missing required argument 'name'"],
+      ["admin open-gate EUR", 2, "too many arguments"],
+      ["admin open-gate --note", 2, "argument missing"],
+      [`admin deactivate --note ${"x".repeat(501)}`, 2, "a note of 1 to 500 characters"],
+      [`production request --note ${"x".repeat(501)}`, 2, "a note of 1 to 500 characters"],
+      ["stores", 2, "a command is missing"],
+      ["capabilities show", 2, "unknown command 'show'"],
+      ["production", 2, "a command is missing"],
+    ];
+  for (const [line, code, said, env = {}] of rows) {
+    const result = await harness.run(line.split(" "), { env });
+    expect([line, result.code, result.stderr]).toEqual([line, code, expect.stringContaining(said)]);
+  }
+  const empty = await harness.run(["admin", "deactivate", "--note", ""]);
+  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("a note of 1 to 500")]);
+  expect(JSON.parse(await done("admin log --json"))).toMatchObject({ acts: [] });
+
+  const nowhere = createHarness();
+  for (const line of ["checklist", "admin log", "stores show", "capabilities list", "production request"]) {
+    const result = await nowhere.run([...line.split(" "), "--json"]);
+    expect([line, result.code, JSON.parse(result.stderr)]).toMatchObject([
+      line,
+      7,
+      { error: { code: "no_sandbox" } },
+    ]);
+  }
+  const help = await type("checklist --help");
+  expect(help.stdout).toContain("$ checkout checklist --json --junit readiness.xml");
+  for (const name of ["run", "waive"])
+    expect(help.stdout).toMatch(new RegExp(`Commands:\n(?:.*\n)*? {2}${name} `));
+  expect((await type("--help")).stdout).toContain("3 not ready");
+});

@@ -1,0 +1,198 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { getRequestListener } from "@hono/node-server";
+import type { Hono } from "hono";
+import { expect, onTestFinished, test } from "vitest";
+import type { Checkout, Sandbox } from "../../src/testing/testing.ts";
+import { launchBrowser } from "../support/browser.ts";
+import { projectOf } from "../support/kit-projects.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const TSC = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
+const README = readFileSync(join(ROOT, "README.md"), "utf8");
+const run = promisify(execFile);
+
+/** The snippets of the section, each by what only it says. */
+const SNIPPETS = {
+  "using.ts": "await using",
+  "closing.ts": "sandbox.close()",
+  "shop.test.ts": "testing/vitest",
+  "playwright.ts": "testing/playwright",
+  "node.test.ts": "testing/node",
+  "mounted.ts": "new Hono",
+} as const;
+
+const [, section = ""] = /^## In a test suite\n([\s\S]*?)^## /m.exec(README) ?? [];
+const blocks = Array.from(section.matchAll(/```ts\n([\s\S]*?)```/g), ([, block = ""]) => block);
+const files = Object.fromEntries(
+  Object.entries(SNIPPETS).map(([name, only]) => [name, blocks.find((block) => block.includes(only)) ?? ""]),
+);
+
+/** What the snippet of Playwright needs of it where it is not installed. */
+const PLAYWRIGHT = `
+import type { Page } from "playwright-core";
+interface TestType<TestArgs extends {}, WorkerArgs extends {}> {
+  (name: string, run: (args: TestArgs & WorkerArgs) => Promise<void>): void;
+  extend<T extends {}, W extends {}>(fixtures: object): TestType<TestArgs & T, WorkerArgs & W>;
+}
+export type { TestType };
+export declare const test: TestType<{ page: Page }, {}>;
+export declare function expect(locator: ReturnType<Page["getByText"]>): { toBeVisible(): Promise<void> };
+`;
+
+/** What the snippet of Express needs of it: its types are not installed. */
+const EXPRESS = `
+import type { IncomingMessage, ServerResponse } from "node:http";
+type Sent = IncomingMessage & { originalUrl: string };
+type Answer = ServerResponse & { status(code: number): Answer };
+declare function express(): { use(paths: string[], answer: (req: Sent, res: Answer) => Promise<void>): void };
+export default express;
+`;
+
+function project(): string {
+  const packages = ["@types", "vitest", "hono", "@hono/node-server", "express", "playwright-core"];
+  return projectOf({ ...files, "package.json": `{ "type": "module" }` }, packages);
+}
+
+test("every snippet about test suites is one of those that are run, and has the types of the package", async () => {
+  expect(new Set(Object.values(files)).size).toBe(blocks.length);
+  const folder = project();
+  writeFileSync(join(folder, "playwright.d.ts"), PLAYWRIGHT);
+  writeFileSync(join(folder, "express.d.ts"), EXPRESS);
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    types: ["node"],
+    target: "es2024",
+    lib: ["es2024", "esnext.disposable", "dom"],
+    module: "nodenext",
+    skipLibCheck: true,
+    // So that packages are found from here, though links lead elsewhere.
+    preserveSymlinks: true,
+    paths: { "@playwright/test": ["./playwright.d.ts"], express: ["./express.d.ts"] },
+  };
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ compilerOptions, files: Object.keys(SNIPPETS) }),
+  );
+  const compiled = await run(process.execPath, [TSC, "--project", folder]).catch((error: unknown) => error);
+  expect(compiled).toMatchObject({ stdout: "" });
+});
+
+test("the snippets run: by themselves, by vitest and by node:test", async () => {
+  const cwd = project();
+  const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+  // Node 22 does not know it.
+  const plain = ["closing.ts", ...(process.version.startsWith("v22.") ? [] : ["using.ts"])];
+  const programs = [...plain.map((name) => [name]), ["--test", "node.test.ts"]];
+  for (const args of [...programs, [vitest, "run", "--root", cwd, "shop"]]) {
+    const { stderr } = await run(process.execPath, args, { cwd, env, timeout: 120_000 });
+    expect([args, stderr]).toEqual([args, ""]);
+  }
+});
+
+test("the snippet of Playwright shows the order in a browser", async () => {
+  const { startSandbox } = (await import(
+    pathToFileURL(join(ROOT, "dist/testing.mjs")).href
+  )) as typeof import("../../src/testing/testing.ts");
+  const sandbox = await startSandbox();
+  const browser = await launchBrowser();
+  onTestFinished(async () => {
+    await browser.close();
+    await sandbox.close();
+  });
+  const [, body = ""] =
+    /async \(\{ page, store \}\) => \{([\s\S]*)\}\);/.exec(files["playwright.ts"] ?? "") ?? [];
+  const isVisible = (locator: { readonly waitFor: () => Promise<void> }) => ({
+    toBeVisible: () => locator.waitFor(),
+  });
+  const Body = Object.getPrototypeOf(async () => undefined).constructor as FunctionConstructor;
+  await Body("page", "store", "expect", body)(await browser.newPage(), sandbox.store, isVisible);
+  expect((await sandbox.store.events.list()).map(({ type }) => type)).toEqual(["order.created"]);
+});
+
+test("an application that mounts the sandbox answers as it does: Hono, Express, Next.js", async () => {
+  const cwd = project();
+  const port = await freePort();
+  const mounted = join(cwd, "mounted.ts");
+  writeFileSync(mounted, readFileSync(mounted, "utf8").replaceAll("3000", String(port)));
+  type Answers = (request: Request) => Promise<Response>;
+  const { sandbox, hono, app, GET, POST } = (await import(
+    /* @vite-ignore */ pathToFileURL(mounted).href
+  )) as {
+    readonly sandbox: Sandbox;
+    readonly hono: Hono;
+    readonly app: RequestListener;
+    readonly GET: Answers;
+    readonly POST: Answers;
+  };
+  onTestFinished(() => sandbox.close());
+  const { store } = sandbox;
+  expect(store.env["CHECKOUT_BASE_URL"]).toBe(`http://127.0.0.1:${port}/v1`);
+  const create = (name: string): Request => {
+    const headers = {
+      Authorization: `Bearer ${store.apiKey}`,
+      "Content-Type": "application/json",
+      "Idempotency-Key": `the-key-of-${name}`,
+    };
+    const body = JSON.stringify({ order_id: name, price_id: "price_coffee" });
+    return new Request(`${store.env["CHECKOUT_BASE_URL"]}/orders`, { method: "POST", headers, body });
+  };
+  const check = async (name: string, answer: Answers): Promise<void> => {
+    const created = await answer(create(name));
+    const { data } = (await created.json()) as { readonly data: Checkout };
+    const page = await answer(new Request(data.checkout_url));
+    const html = await page.text();
+    expect([name, created.status, page.status, html]).toEqual([
+      name,
+      201,
+      200,
+      expect.stringContaining(name),
+    ]);
+    // All that the page loads.
+    const loaded = Array.from(
+      html.matchAll(/<(?:link|script|img)[^>]* (?:href|src)="(\/[^"]+)"/g),
+      ([, to = ""]) => to,
+    );
+    expect(loaded.length).toBeGreaterThan(1);
+    for (const path of loaded) {
+      const asset = await answer(new Request(new URL(path, data.checkout_url)));
+      expect([name, path, asset.status, (await asset.text()) === ""]).toEqual([name, path, 200, false]);
+    }
+    await sandbox.store.faults.add({ action: "lose_answer" });
+    await expect(answer(create(name))).rejects.toThrow(TypeError);
+    // The server of Hono tells stderr of it.
+    if (name === "hono") return;
+    await sandbox.store.faults.add({ action: "truncate" });
+    await expect((await answer(create(name))).text()).rejects.toThrow("terminated");
+  };
+  let serve: RequestListener = app;
+  const server = createServer((incoming, response) => serve(incoming, response));
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await check("express", (request) => fetch(request));
+  const listener = getRequestListener(hono.fetch);
+  serve = (incoming, response) => void listener(incoming, response);
+  await check("hono", (request) => fetch(request));
+  await check("next", (request) => (request.method === "GET" ? GET : POST)(request));
+  // And so does the sandbox's own fetch, whose redirects lead within it.
+  const order = await store.orders.create({ order_id: "own", price_id: "price_coffee" });
+  const page = await sandbox.fetch(order.checkout_url);
+  expect([page.status, page.url]).toEqual([200, order.checkout_url]);
+});
+
+/** A port that nothing listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return address !== null && typeof address === "object" ? address.port : 0;
+}

@@ -1,0 +1,189 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { createHarness } from "../support/harness.ts";
+import { launch, PROGRAM, run, startSandbox, type SandboxProcess } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+type Step = { readonly command: string; readonly shown: string };
+
+const README = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+const CALLED_BY_NPX = { npm_command: "exec" };
+const START = "npx checkout sandbox start";
+const BACKGROUND = /^npx checkout (env|sandbox (start --detach|wait|status|stop))$/;
+
+test("everything that the README shows is what the program prints", async () => {
+  const cwd = tempFolder();
+  const steps = transcript(README);
+  expect(steps.length).toBeGreaterThanOrEqual(8);
+  const sandbox = await startSandbox({ cwd });
+  const background = tempFolder();
+  let id = "";
+  for (const { command, shown } of steps) {
+    // It is shown after the sandbox was started: a start would apply it.
+    if (command.includes("config validate")) writeFileSync(join(cwd, "checkout.config.json"), configShown());
+    const printed = BACKGROUND.test(command)
+      ? await inBackground(command, background)
+      : command.startsWith(START)
+        ? await printedAtStart(command, tempFolder())
+        : await execute(command.replace(/(?<=sessions get )\S+/, id), sandbox, cwd);
+    expect([command, normalise(printed, cwd)]).toEqual([command, normalise(shown, cwd)]);
+    id ||= /\bid +(\S{36})/.exec(command.startsWith(START) ? "" : printed)?.[1] ?? "";
+  }
+  expect((await run(["sandbox", "status"], { cwd: background })).code).toBe(7);
+});
+
+/** How the shell blocks of the README begin. Those that only make a clone work are not run. */
+const SHELL_BLOCKS = [
+  ["npm ci && npx checkout sandbox start", "a clone"],
+  ["npx checkout endpoints add", "run by readiness.test.ts"],
+  ["npx checkout sandbox start --detach", "run here"],
+  ["npx checkout keys generate", "run here"],
+  ["npm ci && npm test", "a clone"],
+] as const;
+
+/** A shell block of the README by its beginning, with this program in the place of the installed one. */
+function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
+  const blocks = Array.from(README.matchAll(/```sh\n([\s\S]*?)```/g), ([, block = ""]) => block);
+  expect(blocks.map((block, at) => block.startsWith(SHELL_BLOCKS[at]?.[0] ?? "?"))).toEqual(
+    SHELL_BLOCKS.map(() => true),
+  );
+  const shown = blocks.find((block) => block.startsWith(beginning)) ?? "";
+  return shown.trimEnd().replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
+}
+
+test("the CI script of the README creates, waits, moves the clock and reads events, and leaves nothing running", async () => {
+  const cwd = tempFolder();
+  // What comes after the variables works in any folder.
+  const script = shellBlock("npx checkout sandbox start --detach").replace(
+    /^(eval .*)$/m,
+    `$1\ncd "${tempFolder()}"`,
+  );
+  const leave = `cd "${cwd}" && `;
+  const env = { PATH: process.env["PATH"] ?? "", CHECKOUT_SANDBOX_PORT: "0" };
+  const { stdout } = await promisify(execFile)("sh", ["-ec", script.replace("trap '", `trap '${leave}`)], {
+    cwd,
+    env,
+  });
+  expect(stdout).toMatch(/order-2001~succeeded\n.*\n {2}status +succeeded\n/);
+  expect(stdout).toMatch(/order-2002 +created → expired/);
+  expect(stdout).toMatch(/Z +order\.expired +order-2002/);
+  expect(stdout).toMatch(/"type":"order\.expired"/);
+  expect(stdout).toMatch(/has stopped \(pid \d+\)\n$/);
+  expect((await run(["sandbox", "status"], { cwd })).code).toBe(7);
+});
+
+test("the network settings that the README shows make a sandbox with the generated secrets", async () => {
+  const lines = shellBlock("npx checkout keys generate").split("\n");
+  // In the place of the shell, so that a signal reaches it.
+  const script = [...lines.slice(0, -1), `exec ${lines.at(-1)} --json`].join("\n");
+  const cwd = tempFolder();
+  const sandbox = await launch(["-ec", script], { cwd, executable: "/bin/sh" });
+  const ready = JSON.parse(sandbox.output.stdout) as Readonly<Record<string, string>>;
+  const generated = readFileSync(join(cwd, "sandbox.env"), "utf8");
+  for (const secret of [ready["api_key"], ready["signing_secret"], ready["control_token"]])
+    expect(generated).toContain(`=${secret}\n`);
+  const created = await fetch(`${ready["base_url"]}/orders`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${ready["api_key"]}`,
+      "Content-Type": "application/json",
+      "Idempotency-Key": "the-key-of-the-order",
+    },
+    body: JSON.stringify({ order_id: "order-1", price_id: "price_coffee" }),
+  });
+  const { data } = (await created.json()) as { readonly data: { readonly checkout_url: string } };
+  const [, publicUrl = "?"] = /--public-url (\S+)/.exec(lines.at(-1) ?? "") ?? [];
+  expect([created.status, data.checkout_url]).toEqual([201, expect.stringContaining(`${publicUrl}/pay/`)]);
+  expect(await sandbox.stop("SIGTERM")).toBe(0);
+});
+
+test("the README names every command and every script that exists", async () => {
+  const harness = createHarness();
+  const help = async (...words: string[]): Promise<string[]> => {
+    const { stdout } = await harness.run([...words, "--help"]);
+    return [...(stdout.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(
+      ([, name = ""]) => name,
+    );
+  };
+  let named = 0;
+  for (const group of await help()) {
+    if (group === "help") continue;
+    const commands = (await help(group)).filter((name) => name !== "help");
+    for (const name of commands.length === 0 ? [""] : commands) {
+      named += 1;
+      expect(README).toContain(`${group} ${name}`.trim());
+    }
+  }
+  expect(named).toBeGreaterThan(70);
+
+  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package.json"), "utf8")) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const internal = new Set(["prepare", "prepack", "postpack", "build", "format"]);
+  const unnamed = Object.keys(scripts).filter(
+    (name) => !internal.has(name) && !README.includes(`npm ${name === "test" ? "" : "run "}${name}`),
+  );
+  expect(unnamed).toEqual([]);
+});
+
+function configShown(): string {
+  return /```json\n(\{\s*"\$schema"[\s\S]*?)```/.exec(README)?.[1] ?? "";
+}
+
+/** The commands of all console blocks, each with what is shown below it. */
+function transcript(markdown: string): Step[] {
+  const blocks = [...markdown.matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+  return blocks
+    .flatMap((block) => block.split(/^\$ /m).slice(1))
+    .map((step) => {
+      const end = step.indexOf("\n");
+      return { command: step.slice(0, end), shown: step.slice(end + 1).trimEnd() };
+    });
+}
+
+async function execute(command: string, sandbox: SandboxProcess, cwd: string): Promise<string> {
+  const script = command
+    .replace("npx checkout", `"${process.execPath}" "${PROGRAM}"`)
+    .replaceAll("127.0.0.1:4242", `127.0.0.1:${sandbox.port}`);
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    CHECKOUT_API_KEY: command.includes("$CHECKOUT_API_KEY") ? (sandbox.ready.api_key ?? "") : "",
+  };
+  const { stdout } = await promisify(execFile)("sh", ["-c", script], { cwd, env });
+  return stdout.trimEnd();
+}
+
+/** What is said of the sandbox in the background, one after the other, in a folder of its own. */
+async function inBackground(command: string, cwd: string): Promise<string> {
+  onTestFinished(async () => void (await run(["sandbox", "stop"], { cwd })));
+  const env = { ...CALLED_BY_NPX, CHECKOUT_SANDBOX_PORT: "0" };
+  const { stdout } = await run(command.replace("npx checkout ", "").split(" "), { cwd, env });
+  return stdout.trimEnd();
+}
+
+async function printedAtStart(command: string, cwd: string): Promise<string> {
+  const args = command.slice(START.length).split(" ").filter(Boolean);
+  const sandbox = await launch(["sandbox", "start", ...args, "--port", "0"], { cwd, env: CALLED_BY_NPX });
+  await sandbox.stop("SIGTERM");
+  return sandbox.output.stdout.trimEnd();
+}
+
+/** What differs from run to run: ids, secrets, ports, the folder. */
+function normalise(text: string, cwd: string): string {
+  return text
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>")
+    .replaceAll(/(?<= {2})[0-9a-f]{8}$|^[0-9a-f]{8}(?= {2})/gm, "<short id>")
+    .replaceAll(/svc_test_[0-9A-Za-z]{33}/g, "<api key>")
+    .replaceAll(/whsec_[\w-]{43}/g, "<signing secret>")
+    .replaceAll(/#t=[\w-]{22}/g, "#t=<code>")
+    .replaceAll(/\/portal\/k-[\w-]{22}/g, "/portal/<key>")
+    .replaceAll(/svc_control_[\w-]{43}/g, "<control token>")
+    .replaceAll(/co-[0-9a-f]{40}-1/g, "<key>")
+    .replaceAll(/(127\.0\.0\.1|localhost):\d+/g, "$1:<port>")
+    .replaceAll(/pid"?[: ]+\d+/gi, "<pid>")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<moment>")
+    .replaceAll(cwd, "<folder>");
+}

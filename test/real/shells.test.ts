@@ -1,0 +1,302 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { curlOf } from "../../src/core/request/curl.ts";
+import {
+  assignment,
+  optionToCopy,
+  quote,
+  quoteToCopy,
+  shellOf,
+  type Shell,
+} from "../../src/core/shell/quote.ts";
+import { printable } from "../../src/core/text.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
+import { installedShells, machineLine, type TestedShell } from "../support/machine.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const POSIX = installedShells().filter((shell) => shell !== "pwsh");
+/** Characters and pieces that mean something in some shell, or end what quotes began. */
+const NASTY = [
+  ...Array.from("'\"`$\\!#%^&*()[]{}<>|;:,.?~=+-_@/ \t\nabxn0179éß漢😀"),
+  ...Array.from(
+    "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u00a0\u00ad\u200d\u202e\u2028\u0007\u001b\u007f\u0085\ue000\uf600\ufdd0\ufffd",
+  ),
+  "$(touch x)",
+  "`touch x`",
+  ";touch x;",
+  "\ntouch x\n",
+  "'\\''",
+  "\\'",
+  "\\\\",
+  "';touch x;'",
+  '";touch x;"',
+  "&&touch x",
+  "|touch x",
+  "!!",
+  "!-1",
+  "!t",
+  "${x}",
+  "$x",
+  "$'",
+  '$"',
+  "\\x41",
+  "\\n",
+  "%s",
+  "\\c",
+  "(touch x)",
+  "{a,b}",
+  "[a-z]",
+  "~root",
+  "=ls",
+  "--order-id",
+  "-n",
+  "<(touch x)",
+  ">x",
+  "2>x",
+  "*",
+  "👩‍👩‍👧",
+];
+const FIXED = [
+  "",
+  "-",
+  "-n",
+  "--",
+  "=ls",
+  "~",
+  "~root",
+  "#x",
+  "\\",
+  "'",
+  "\\'",
+  "'\\",
+  "a\\",
+  "\\\\srv\\x",
+  "C:\\a b\\",
+  "x\n\ny",
+];
+
+const VALUES = [
+  ...FIXED,
+  ...HOSTILE_TEXTS.filter((text) => !text.includes("\0") && text.isWellFormed()),
+  ...randomValues(size(120, 5_000)),
+];
+
+function randomValues(count: number): string[] {
+  const random = seededRandom(SEED);
+  const piece = (): string => NASTY[Math.floor(random() * NASTY.length)] ?? "";
+  return Array.from({ length: count }, () =>
+    Array.from({ length: 1 + Math.floor(random() * 12) }, piece).join(""),
+  );
+}
+
+test("any value is one word of each shell, byte for byte, and nothing of it is executed", () => {
+  expect(POSIX).toContain("sh");
+  for (const shell of POSIX) {
+    check(shell, VALUES, (value) => quote(value));
+    check(shell, VALUES, (value) => quoteToCopy(value));
+    // The value of an option that begins with `-` is in one word with the option.
+    const values = VALUES.flatMap((value, at) => (at % 8 === 0 ? [value, `-${value}`] : []));
+    check(shell, values, (value) => optionToCopy("--order-id", value), optionWords);
+  }
+});
+
+test("the same at a prompt, where ! repeats a command", () => {
+  expect(quote("it's!")).toBe(`'it'"'"'s!'`);
+  for (const shell of POSIX.filter((one) => one === "bash" || one === "zsh")) {
+    // What a person copies is one line: line breaks are escaped.
+    check(shell, VALUES, (value) => quoteToCopy(value), undefined, "prompt");
+  }
+});
+
+test("what is to be copied is shown as it is, and what cannot be is no hint", () => {
+  for (const value of VALUES) {
+    const word = quoteToCopy(value);
+    if (word === undefined) expect([value, value.endsWith("\n")]).toEqual([value, true]);
+    else expect(printable(word)).toBe(word);
+  }
+  for (const value of ["a\0b", "\ud800", "a\n"]) expect(quoteToCopy(value)).toBeUndefined();
+  expect([quoteToCopy("a\u202eb", "powershell"), optionToCopy("--x", "\n", "powershell")]).toEqual([
+    undefined,
+    undefined,
+  ]);
+});
+
+test("what is plain stays plain, and quotes are those that most shells have", () => {
+  expect(
+    ["order-1001", "http://127.0.0.1:4242/v1", "it's", "a b", "C:\\a b", "", "=x", "~x", "a,b"].map((text) =>
+      quote(text),
+    ),
+  ).toEqual([
+    "order-1001",
+    "http://127.0.0.1:4242/v1",
+    `"it's"`,
+    "'a b'",
+    "'C:\\a b'",
+    "''",
+    "'=x'",
+    "'~x'",
+    "'a,b'",
+  ]);
+  expect(quote(`it's "\\`)).toBe(String.raw`'it'"'"'s "'\\`);
+  expect([optionToCopy("--order-id", "-x"), optionToCopy("--order-id", "-x y")]).toEqual([
+    "--order-id=-x",
+    "'--order-id=-x y'",
+  ]);
+});
+
+test("PowerShell reads each of its words as it was, by its own rules of quotes", () => {
+  for (const value of VALUES) {
+    expect([value, readByPowerShell(quote(value, "powershell"))]).toEqual([value, value]);
+    // What is written for a shell that is not known may be another word there, but it is never a command.
+    const unknown = quote(value);
+    if (!/[\\'\u2018-\u201b]/.test(value)) expect([value, readByPowerShell(unknown)]).toEqual([value, value]);
+    expect([value, readByPowerShell(unknown)]).not.toEqual([value, undefined]);
+  }
+  expect(quote("it's ’n $x", "powershell")).toBe("'it''s ’’n $x'");
+  expect(quote("a & b", "powershell")).toBe('"a & b"');
+  if (installedShells().includes("pwsh")) check("pwsh", VALUES, (value) => quote(value, "powershell"));
+});
+
+test("the line for curl says the same to each shell, whatever is in it", () => {
+  const rows = VALUES.slice(0, size(140, 1_000)).flatMap((text) => {
+    const headers = ["Host", "x", "Authorization", "Bearer secret", "Cookie", "a=b", "X-Own", text];
+    const body = JSON.stringify({ text }) + text;
+    const line = curlOf({ method: "POST", path: "/v1/orders", headers, body });
+    if (line === undefined) expect([text, text.endsWith("\n")]).toEqual([text, true]);
+    return line === undefined ? [] : [{ line, text, body }];
+  });
+  expect(rows.length).toBeGreaterThan(100);
+  for (const shell of POSIX) {
+    const got = sentByCurl(
+      shell,
+      rows.map(({ line }) => line),
+    );
+    for (const [at, { text, body }] of rows.entries()) {
+      const sent = ["-i", "BASE/orders", "-H", "Authorization: Bearer KEY", "-H", `X-Own: ${text}`, body];
+      expect([shell, got[at]]).toEqual([shell, sent]);
+    }
+  }
+});
+
+test("a variable is set to any value", () => {
+  for (const shell of POSIX) {
+    const lines = VALUES.slice(0, 200).map(
+      (value) => `${assignment("V", value, shell === "fish" ? "fish" : "sh")}\nprintf '%s\\0' "$V"`,
+    );
+    expect([shell, read(shell, lines.join("\n"))]).toEqual([shell, VALUES.slice(0, 200)]);
+  }
+});
+
+test("the shell is that of SHELL; without it Windows has PowerShell", () => {
+  const cases: readonly (readonly [Readonly<Record<string, string>>, Shell])[] = [
+    [{ SHELL: "/usr/bin/fish" }, "fish"],
+    [{ SHELL: "/opt/homebrew/bin/fish" }, "fish"],
+    [{ SHELL: "/bin/zsh" }, "sh"],
+    [{ SHELL: "/usr/bin/pwsh" }, "powershell"],
+    [{ SHELL: "/usr/bin/bash", OS: "Windows_NT" }, "sh"],
+    [{ OS: "Windows_NT" }, "powershell"],
+    [{}, "sh"],
+  ];
+  for (const [env, shell] of cases) expect([env, shellOf(env)]).toEqual([env, shell]);
+});
+
+test("a run says which shells and languages it had", () => {
+  expect(machineLine()).toMatch(/^shells: sh\b.*; languages: [^\n]*$/);
+});
+
+/** Words that an option with this value has to be. */
+function optionWords(value: string): readonly string[] {
+  return value.startsWith("-") ? [`--order-id=${value}`] : ["--order-id", value];
+}
+
+/** Runs all values that have a word in one process of the shell, and looks for what they should not have done. */
+function check(
+  shell: TestedShell,
+  values: readonly string[],
+  wordOf: (value: string) => string | undefined,
+  expectedOf: (value: string) => readonly string[] = (value) => [value],
+  at: "script" | "prompt" = "script",
+): void {
+  const written = values.flatMap((value) => {
+    const word = wordOf(value);
+    return word === undefined ? [] : [{ value, word }];
+  });
+  const lines = written.map(({ word }) => `printf '%s\\0' ${word}`);
+  const got = read(shell, lines.join("\n"), at);
+  const expected = written.flatMap(({ value }) => expectedOf(value));
+  const first = expected.findIndex((value, index) => value !== got[index]);
+  expect([`seed ${SEED}`, shell, at, expected[first], got[first]]).toEqual([
+    `seed ${SEED}`,
+    shell,
+    at,
+    expected[first],
+    expected[first],
+  ]);
+  expect(got).toHaveLength(expected.length);
+}
+
+/** Prints how many arguments there are, each of them, and the body if that comes from the pipe. */
+const CURL = {
+  sh: `curl() { printf '%s\\0' "$#" "$@"; case "$*" in *" --data-binary @-") cat; printf '\\0';; esac; }
+CHECKOUT_BASE_URL=BASE CHECKOUT_API_KEY=KEY`,
+  fish: `function curl; printf '%s\\0' (count $argv) $argv; if test "$argv[-1]" = @-; cat; printf '\\0'; end; end
+set CHECKOUT_BASE_URL BASE; set CHECKOUT_API_KEY KEY`,
+} as const;
+
+/** The arguments of each of these lines, but its body alone in the place of the option for it. */
+function sentByCurl(shell: TestedShell, lines: readonly string[]): string[][] {
+  const fields = read(shell, [CURL[shell === "fish" ? "fish" : "sh"], ...lines].join("\n"));
+  return lines.map(() => {
+    const words = fields.splice(0, 1 + Number(fields[0])).slice(1);
+    const last = words.at(-1) === "@-" ? fields.splice(0, 1) : words.slice(-1);
+    return [...words.slice(0, -2), ...last];
+  });
+}
+
+/**
+ * A word as PowerShell reads it in an argument: bare, or one literal in quotes, single (each of four characters) or
+ * double (each of four others). Undefined where it would be more than words: a character outside quotes that means
+ * something, or quotes that do not end.
+ */
+function readByPowerShell(text: string): string | undefined {
+  let value = "";
+  let rest = text;
+  while (rest !== "") {
+    const [all, single, double, bare] =
+      /^(?:['\u2018-\u201b]((?:[^'\u2018-\u201b]|['\u2018-\u201b]{2})*)['\u2018-\u201b]|["\u201c-\u201e]([^"\u201c-\u201e$`]*)["\u201c-\u201e]|([\w./:@=+\\-]+))/.exec(
+        rest,
+      ) ?? [];
+    if (all === undefined) return undefined;
+    value += single?.replaceAll(/(['\u2018-\u201b])./g, "$1") ?? double ?? bare ?? "";
+    rest = rest.slice(all.length);
+  }
+  return value;
+}
+
+const QUIET = {
+  bash: ["--norc", "--noprofile"],
+  zsh: ["-f"],
+  fish: ["--no-config"],
+  pwsh: ["-NoProfile"],
+} as const;
+
+/** What a script prints, between NULs. Fails if it left anything in its folder. */
+function read(shell: TestedShell, script: string, at: "script" | "prompt" = "script"): string[] {
+  const cwd = tempFolder();
+  const folder = tempFolder();
+  const file = join(folder, shell === "pwsh" ? "script.ps1" : "script");
+  writeFileSync(file, `${script}\n`);
+  const own = shell in QUIET ? QUIET[shell as keyof typeof QUIET] : [];
+  const output = execFileSync(shell, [...own, ...(at === "prompt" ? ["-i"] : [file])], {
+    cwd,
+    env: { PATH: process.env["PATH"], HOME: folder, LC_ALL: "C.UTF-8", PS1: "", PS2: "" },
+    input: at === "prompt" ? `${script}\n` : "",
+    stdio: ["pipe", "pipe", "ignore"],
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  expect([shell, readdirSync(cwd)]).toEqual([shell, []]);
+  return output.toString("utf8").split("\0").slice(0, -1);
+}

@@ -1,0 +1,749 @@
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import * as fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { REAL } from "../support/real.ts";
+import { takeSnapshot } from "../../src/sandbox/runtime/snapshots.ts";
+import { IN_MEMORY } from "../../src/store/connection/database.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import { openImage, SNAPSHOT_FILE } from "../../src/store/snapshot/image.ts";
+import { openStore } from "../../src/store/store.ts";
+import type { World } from "../../src/world.ts";
+import { SEED, size } from "../support/campaign.ts";
+import { changedSnapshot, rewrittenSnapshot } from "../support/changed-snapshot.ts";
+import { eventually, runOn } from "../support/eventually.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+
+const TEA = "00000000-0000-4000-8000-00000000000a";
+const OPTIONS = { kind: SNAPSHOT_FILE, nativeBinding: undefined };
+/** Sealed anew by each restore; and what is of no store, or counts on for all of them. */
+const SEALED = new Set(["nonce", "sealed"]);
+const OF_NO_STORE = new Set([
+  "home",
+  "log_mark",
+  "erasures",
+  "event_floor",
+  "instance",
+  "snapshot",
+  "resets",
+]);
+
+type Rows = Readonly<Record<string, readonly string[]>>;
+
+/** All rows of the file in their order, by table; of one store, or of all others. */
+function rowsOf(database: Database.Database, storeId: string, which: "own" | "others" = "own"): Rows {
+  const tables = database
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .pluck()
+    .all()
+    .filter((name) => !OF_NO_STORE.has(name));
+  const checkouts = database.prepare("SELECT id FROM checkouts WHERE store_id = ?").pluck().all(storeId);
+  const deliveries = database.prepare("SELECT id FROM deliveries WHERE store_id = ?").pluck().all(storeId);
+  const own = new Set<unknown>([storeId, ...checkouts, ...deliveries]);
+  return Object.fromEntries(
+    tables.map((table) => {
+      const rows = database.prepare<[], Readonly<Record<string, unknown>>>(`SELECT * FROM ${table}`).all();
+      const mine = rows.filter((row) => {
+        const isOwn = own.has(row["store_id"] ?? row["checkout_id"] ?? row["delivery_id"] ?? row["id"]);
+        return table === "merchants" || isOwn === (which === "own");
+      });
+      // Where a place was taken since, all rows of the store go behind it together; events have a floor in place of that.
+      const first = table === "events" || which === "others" ? 0 : Number(mine[0]?.["position"]);
+      const shownAs = (name: string, value: unknown): unknown => {
+        if (SEALED.has(name)) return 0;
+        return name === "position" ? Number(value) - first : value;
+      };
+      const shown = mine.map((row) => JSON.stringify(row, shownAs));
+      // A restore puts rows of a store behind those of others; their order among themselves stays.
+      return [table, which === "own" ? shown : shown.toSorted()];
+    }),
+  );
+}
+
+/** Waits until what was done is all there: deliveries have ended, and what is noted after an answer is noted. */
+async function quiet(database: Database.Database): Promise<void> {
+  const version = database.prepare("PRAGMA data_version").pluck();
+  let [before, same] = [-1, 0];
+  await eventually("nothing is written any more", async () => {
+    const now = Number(version.get());
+    same = now === before ? same + 1 : 0;
+    before = now;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(same).toBeGreaterThan(5);
+  });
+}
+
+async function open(env: Readonly<Record<string, string>> = {}) {
+  const harness = createHarness();
+  const sandbox = await harness.start([], { env });
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const control = async (path: string, body?: object) => {
+    const answer = await sandbox.request({
+      path: `/__sandbox/${path}`,
+      headers: { Authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, body: JSON.parse(String(answer.body)) as Answer };
+  };
+  const run = async (line: string, code = 0): Promise<string> => {
+    const done = await harness.run(line.split(" "));
+    expect([line, done.code, done.stderr]).toEqual([line, code, code === 0 ? "" : done.stderr]);
+    return done.stdout;
+  };
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  onTestFinished(() => void database.close());
+  return { harness, sandbox, control, run, database, first: sandbox.ready.store_id };
+}
+
+type Answer = {
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: string; readonly message: string };
+};
+
+function keyOf(harness: Harness, id: string): string {
+  const { stores } = JSON.parse(harness.readState("credentials.json")) as {
+    readonly stores: Readonly<Record<string, { readonly api_key: string }>>;
+  };
+  return stores[id]?.api_key ?? "";
+}
+
+/** Two stores with a receiver each, and what can be done to one of them. */
+async function openTwo() {
+  const site = await open();
+  const { harness, sandbox, control, first } = site;
+  let ids = 0;
+  harness.occupy(3000, {
+    answer: () => Promise.resolve({ status: ids % 3 === 0 ? 500 : 204, headers: {}, body: "" }),
+    refuse: () => ({ status: 500, headers: {}, body: "" }),
+  });
+  await control("config", { stores: [{ id: TEA, name: "Tea Shop" }] });
+  for (const id of [first, TEA]) {
+    await control(`stores/${id}/clock`, { action: "freeze" });
+    await control(`stores/${id}/endpoints`, { url: "http://localhost:3000/hooks" });
+  }
+  const order = (storeId: string, orderId: string) =>
+    sandbox.request({
+      path: "/v1/orders",
+      headers: { Authorization: `Bearer ${keyOf(harness, storeId)}`, "Idempotency-Key": `key-of-${orderId}` },
+      body: JSON.stringify({ order_id: orderId, price_id: "price_coffee" }),
+    });
+  const at = (storeId: string) => `stores/${storeId}`;
+  const acts = {
+    order: async (storeId: string) => void (await order(storeId, `o-${(ids += 1)}`)),
+    pay: async (storeId: string) => {
+      const { body } = await control(`${at(storeId)}/checkouts?status=created&limit=1`);
+      const [one] = (body.data?.["checkouts"] ?? []) as { id: string }[];
+      if (one !== undefined) await control(`${at(storeId)}/checkouts/${one.id}/pay`, { outcome: "declined" });
+    },
+    advance: (storeId: string) => control(`${at(storeId)}/clock`, { action: "advance", by_ms: 7_200_000 }),
+    key: (storeId: string) => control(`${at(storeId)}/keys`, {}),
+    price: (storeId: string) =>
+      control(`${at(storeId)}/prices`, {
+        id: `tea-${(ids += 1)}`,
+        amount_minor: 700,
+        currency: "EUR",
+        payment_method: "alipay_plus",
+      }),
+    origin: (storeId: string) =>
+      control(`${at(storeId)}/return-origins`, {
+        action: "add",
+        origin: `https://shop-${(ids += 1)}.example`,
+      }),
+    rotate: async (storeId: string) => {
+      const { body } = await control(`${at(storeId)}/endpoints`);
+      const [one] = (body.data?.["endpoints"] ?? []) as { id: string }[];
+      await control(`${at(storeId)}/endpoints/${one?.id}/secret`, { overlap_ms: 1000 });
+    },
+    waive: (storeId: string) => control(`${at(storeId)}/waivers`, { drill: "duplicates", reason: "by hand" }),
+    reset: (storeId: string) => control("reset", { store: storeId }),
+  } satisfies Record<string, (storeId: string) => Promise<unknown>>;
+  return { ...site, order, acts };
+}
+
+test("a restore gives back every row of its store after any further acts, and leaves other stores as they are", async () => {
+  const { control, database, acts, first } = await openTwo();
+  const names = Object.keys(acts) as (keyof typeof acts)[];
+  const act = fc.tuple(fc.constantFrom(...names), fc.constantFrom(first, TEA));
+  let round = 0;
+  const property = fc.asyncProperty(
+    fc.array(act, { maxLength: 6 }),
+    fc.array(act, { minLength: 1, maxLength: 6 }),
+    async (before, after) => {
+      const name = `round-${(round += 1)}`;
+      for (const [what, storeId] of before) await acts[what](storeId);
+      await quiet(database);
+      const taken = rowsOf(database, first);
+      expect((await control(`stores/${first}/snapshots`, { name })).status).toBe(200);
+      for (const [what, storeId] of after) await acts[what](storeId);
+      await quiet(database);
+      const beside = rowsOf(database, first, "others");
+      const { status } = await control(`stores/${first}/snapshots/restore`, { name });
+      expect([status, rowsOf(database, first)]).toEqual([200, taken]);
+      expect(rowsOf(database, first, "others")).toEqual(beside);
+      expect(database.prepare("SELECT id FROM stores ORDER BY rowid").pluck().all()).toEqual([first, TEA]);
+      expect(database.pragma("foreign_key_check")).toEqual([]);
+    },
+  );
+  await fc.assert(property, { seed: SEED, numRuns: size(12, 100) });
+});
+
+test("the whole sandbox is put back: stores that were deleted are there, and others are gone", async () => {
+  const { control, order, run, database, first, harness } = await openTwo();
+  await order(TEA, "tea-1");
+  await quiet(database);
+  const taken = [rowsOf(database, first), rowsOf(database, TEA)];
+  const created = JSON.parse(await run("snapshots create base --all --json")) as Answer["data"];
+  expect(created).toMatchObject({ snapshot: { name: "base", store_id: null, problem: null } });
+  const key = keyOf(harness, TEA);
+  await control(`stores/${TEA}/delete`, {});
+  const made = (await control("stores", { name: "Later" })).body.data?.["store_id"];
+  await order(first, "later");
+  const done = await harness.run(["snapshots", "restore", "base", "--json"]);
+  expect([done.code, JSON.parse(done.stdout)]).toEqual([
+    0,
+    {
+      stores: [
+        { store_id: first, name: "Sandbox Store" },
+        { store_id: TEA, name: "Tea Shop" },
+      ],
+      held_back: null,
+    },
+  ]);
+  expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(taken);
+  expect(database.prepare("SELECT id FROM stores ORDER BY rowid").pluck().all()).toEqual([first, TEA]);
+  expect(keyOf(harness, String(made))).toBe("");
+  // No key is in a snapshot: what was kept of it is gone, and it is in force.
+  expect([keyOf(harness, TEA), done.stderr]).toEqual([
+    "",
+    expect.stringContaining(`no API key of store ${TEA}`),
+  ]);
+  expect((await control(`stores/${TEA}/checkouts`)).body.data?.["checkouts"]).toHaveLength(1);
+  const again = await harness.run(["orders", "create", "--order-id", "x", "--price-id", "price_coffee"], {
+    env: { CHECKOUT_API_KEY: key, CHECKOUT_STORE_ID: TEA },
+  });
+  expect(again.code).toBe(0);
+});
+
+test("a snapshot is restored by another sandbox: its first store is shown, its key is in force, webhooks are signed as before", async () => {
+  const one = await openTwo();
+  await one.order(one.first, "o-1");
+  await one.run("snapshots create base --all --file base.snapshot");
+  const file = join(one.harness.cwd, "base.snapshot");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const other = await open();
+  const line = `snapshots restore base --all --file ${file}`;
+  const restored = await other.harness.run(line.split(" "));
+  expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining("no API key")]);
+  const shown = JSON.parse(await other.run("env --format json")) as Readonly<Record<string, string>>;
+  expect(shown["CHECKOUT_STORE_ID"]).toBe(one.first);
+  expect(shown["CHECKOUT_SIGNING_SECRET"]).toBe(one.sandbox.ready.signing_secret);
+  const replayed = await other.sandbox.request({
+    path: "/v1/orders",
+    headers: { Authorization: `Bearer ${one.sandbox.ready.api_key}`, "Idempotency-Key": "key-of-o-1" },
+    body: JSON.stringify({ order_id: "o-1", price_id: "price_coffee" }),
+  });
+  expect([replayed.status, replayed.headers["Idempotent-Replayed"]]).toEqual([201, "true"]);
+  // A restart reads what was restored with its own master key.
+  await other.sandbox.stop();
+  const restarted = await other.harness.start();
+  expect([restarted.ready.store_id, restarted.ready.signing_secret]).toEqual([
+    one.first,
+    one.sandbox.ready.signing_secret,
+  ]);
+});
+
+test("no key, token, secret or path of this machine can be read in a snapshot", async () => {
+  const { harness, sandbox, run, order, first } = await openTwo();
+  await order(first, "o-1");
+  await run("snapshots create base --all");
+  const file = readFileSync(join(harness.cwd, ".checkout/snapshots/base.snapshot"));
+  const masterKey = harness.readState("master.key").trim();
+  const json = (name: string) => Object.values(JSON.parse(harness.readState(name)) as Record<string, string>);
+  const secrets = [
+    sandbox.ready.api_key ?? "",
+    keyOf(harness, TEA),
+    sandbox.ready.signing_secret,
+    masterKey,
+    Buffer.from(masterKey, "hex").toString("latin1"),
+    ...json("admin.json"),
+    (JSON.parse(harness.readState("run.json")) as { control_token: string }).control_token,
+    harness.cwd,
+  ];
+  for (const secret of secrets) {
+    expect(secret.length).toBeGreaterThan(10);
+    expect(file.includes(Buffer.from(secret, "latin1"))).toBe(false);
+    expect(file.includes(Buffer.from(secret.replace("whsec_", ""), "latin1"))).toBe(false);
+  }
+});
+
+/** A snapshot with one bit of it changed; the same one for each number. */
+function withAnotherBit(whole: Uint8Array, number: number): Buffer {
+  const [bit = 0] = fc.sample(fc.nat(whole.length * 8 - 1), { seed: SEED + number, numRuns: 1 });
+  const bytes = Buffer.from(whole);
+  bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+  return bytes;
+}
+
+test("what is no snapshot, is damaged or newer is refused, and nothing is changed; an older one is migrated", async () => {
+  const { harness, run, order, database, first } = await openTwo();
+  await order(first, "o-1");
+  await quiet(database);
+  await run("snapshots create base");
+  const path = join(harness.cwd, ".checkout/snapshots/base.snapshot");
+  const whole = readFileSync(path);
+  const changed = (work: (copy: Database.Database) => void): Buffer => changedSnapshot(whole, work);
+  const cut = Buffer.from(whole.subarray(0, whole.length - 8192));
+  const scribbled = Buffer.from(whole).fill(0xff, 4096 * 5, 4096 * 5 + 200);
+  const cases: readonly (readonly [string, Buffer, RegExp])[] = [
+    ["empty", Buffer.alloc(0), /no snapshot/],
+    ["a text", Buffer.from("x".repeat(500)), /no snapshot/],
+    ["a sandbox", readFileSync(join(harness.cwd, ".checkout/sandbox.db")), /another kind/],
+    ["cut off", cut, /damaged/],
+    ["scribbled over", scribbled, /damaged/],
+    ["newer", changed((copy) => copy.pragma("user_version = 900")), /newer version.*format 900/],
+    ["of another table", changed((copy) => copy.exec("CREATE TABLE more (x)")), /damaged.*tables/],
+    [
+      "without a check",
+      rewrittenSnapshot(whole, (copy) => copy.exec("DROP TRIGGER checkouts_are_kept")),
+      /damaged.*tables/,
+    ],
+    ["without its store", changed((copy) => copy.exec("DELETE FROM stores")), /damaged.*missing/],
+    ["without its row", changed((copy) => copy.exec("DELETE FROM snapshot")), /damaged.*missing/],
+    [
+      "of another key",
+      changed((copy) => copy.exec("UPDATE snapshot SET key = zeroblob(32)")),
+      /breaks a rule: signing_secrets.*does not open/,
+    ],
+    ...["-position", "position + 9007199254740990", "9223372036854775807 - position"].map(
+      (position) =>
+        [
+          `with positions of ${position}`,
+          changed((copy) => copy.exec(`UPDATE events SET position = ${position}`)),
+          /position/,
+        ] as const,
+    ),
+    ...Array.from(
+      { length: size(40, 1000) },
+      (_, at) => [`with another bit, ${at}`, withAnotherBit(whole, at), /damaged|no snapshot|newer/] as const,
+    ),
+  ];
+  const before = rowsOf(database, first);
+  for (const [what, bytes, said] of cases) {
+    writeFileSync(path, bytes);
+    const refused = await harness.run(["snapshots", "restore", "base"]);
+    expect([what, refused.code, refused.stderr]).toEqual([what, 1, expect.stringMatching(said)]);
+    expect(rowsOf(database, first)).toEqual(before);
+  }
+  const later = {
+    ...SNAPSHOT_FILE,
+    migrations: [...SNAPSHOT_FILE.migrations, "CREATE TABLE later (x INTEGER) STRICT"],
+  };
+  const migrated = openImage(whole, { ...OPTIONS, kind: later });
+  expect(migrated).toMatchObject({ ok: true, value: { storeIds: [first], storeId: first } });
+  if (migrated.ok) {
+    expect(migrated.value.connection.prepare("SELECT * FROM later").all()).toEqual([]);
+    migrated.value.connection.close();
+  }
+});
+
+test("rows of one store of a snapshot never refer to those of another, here or in it", async () => {
+  const { harness, run, order, database, first } = await openTwo();
+  for (const [storeId, orderId] of [
+    [first, "o-1"],
+    [TEA, "tea-1"],
+  ] as const)
+    await order(storeId, orderId);
+  await quiet(database);
+  await run("snapshots create whole --all");
+  const path = join(harness.cwd, ".checkout/snapshots/whole.snapshot");
+  const whole = readFileSync(path);
+  const before = [rowsOf(database, first), rowsOf(database, TEA)];
+  const references = [
+    ["deliveries", "event_id", "events"],
+    ["deliveries", "endpoint_id", "endpoints"],
+    ["deliveries", "checkout_id", "checkouts"],
+    ["idempotency_keys", "checkout_id", "checkouts"],
+  ] as const;
+  for (const [table, column, parent] of references) {
+    const crossing = changedSnapshot(whole, (copy) =>
+      copy
+        .prepare(
+          `UPDATE ${table} SET ${column} = (SELECT id FROM ${parent} WHERE store_id = ?)
+           WHERE rowid = (SELECT max(rowid) FROM ${table} WHERE store_id = ?)`,
+        )
+        .run(TEA, first),
+    );
+    writeFileSync(path, crossing);
+    for (const scope of [["--all"], ["--store", first]]) {
+      const refused = await harness.run(["snapshots", "restore", "whole", ...scope]);
+      expect([table, column, refused.code, refused.stderr]).toEqual([
+        table,
+        column,
+        1,
+        expect.stringContaining("of one store refer to those of another"),
+      ]);
+      expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(before);
+    }
+  }
+  writeFileSync(path, whole);
+  await run(`snapshots restore whole --store ${first}`);
+});
+
+test("a store of a snapshot is made where it is not, and refused where another one has its keys or ids", async () => {
+  const { control, order, run, database, harness } = await openTwo();
+  await order(TEA, "tea-1");
+  await quiet(database);
+  const taken = rowsOf(database, TEA);
+  await run(`snapshots create tea --store ${TEA}`);
+  await control(`stores/${TEA}/delete`, {});
+  expect((await control("snapshots/restore", { name: "tea", all: true })).body.error).toMatchObject({
+    code: "state_conflict",
+    message: expect.stringContaining("only store") as string,
+  });
+  expect((await harness.run(["snapshots", "restore", "tea", "--json"])).code).toBe(0);
+  await quiet(database);
+  expect(rowsOf(database, TEA)).toEqual(taken);
+  const wrong = await control(`stores/default/snapshots/restore`, { name: "tea" });
+  expect([wrong.status, wrong.body.error?.message]).toEqual([409, expect.stringContaining("does not hold")]);
+  // Another store has the API key by now.
+  await control(`stores/${TEA}/delete`, {});
+  const other = "00000000-0000-4000-8000-00000000000b";
+  await control("config", { stores: [{ id: other, name: "Other" }] });
+  const writer = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  const [key = ""] = taken["credentials"] ?? [];
+  const { key_hash: hash } = JSON.parse(key) as { key_hash: string };
+  writer.prepare("UPDATE credentials SET key_hash = ? WHERE store_id = ?").run(hash, other);
+  writer.close();
+  const before = rowsOf(database, other);
+  const refused = await control("snapshots/restore", { name: "tea" });
+  expect([refused.status, refused.body.error?.message]).toEqual([
+    409,
+    expect.stringContaining("nothing was changed"),
+  ]);
+  expect([rowsOf(database, other), rowsOf(database, TEA)["stores"]]).toEqual([before, []]);
+});
+
+test("the commands do the same while the sandbox does not run; names lead nowhere else", async () => {
+  const { harness, sandbox, run, order, database, first } = await openTwo();
+  await order(first, "o-1");
+  await quiet(database);
+  await run("snapshots create live");
+  const taken = rowsOf(database, first);
+  await sandbox.stop();
+  await run("snapshots create stopped");
+  await run("snapshots create all --all");
+  const listed = JSON.parse(await run("snapshots list --json")) as {
+    snapshots: { name: string; store_id: string }[];
+  };
+  expect(listed.snapshots.map(({ name, store_id }) => [name, store_id])).toEqual([
+    ["all", null],
+    ["live", first],
+    ["stopped", first],
+  ]);
+  await run("sandbox reset --yes --json");
+  for (const name of ["live", "stopped", "all"]) {
+    await run(`snapshots restore ${name}`);
+    expect([name, rowsOf(database, first)]).toEqual([name, taken]);
+  }
+  expect(await run("snapshots remove all")).toContain("all is removed");
+  await run("snapshots restore all", 1);
+  for (const name of ["../x", "a/b", "A", ".x", "x".repeat(65), "con fig"])
+    for (const verb of ["create", "restore", "remove"])
+      expect([name, verb, (await harness.run(["snapshots", verb, name])).code]).toEqual([name, verb, 2]);
+  const restarted = await harness.start();
+  expect(restarted.ready.store_id).toBe(first);
+  const bad = await harness.run(["snapshots", "create", "x", "--all", "--store", first]);
+  expect(bad.code).toBe(2);
+});
+
+test("a delivery that was under way at a restore is not recorded on what was restored", async () => {
+  const { harness, control, first, order, database } = await openTwo();
+  let answer = (): void => undefined;
+  const asked = new Promise<void>((resolve) =>
+    harness.occupy(3001, {
+      answer: () =>
+        new Promise((settle) => {
+          answer = () => settle({ status: 204, headers: {}, body: "" });
+          resolve();
+        }),
+      refuse: () => ({ status: 500, headers: {}, body: "" }),
+    }),
+  );
+  await control(`stores/${first}/snapshots`, { name: "before" });
+  await control(`stores/${first}/endpoints`, { url: "http://localhost:3001/slow" });
+  await order(first, "o-slow");
+  await asked;
+  await control(`stores/${first}/snapshots`, { name: "within" });
+  for (const name of ["before", "within"]) {
+    expect((await control(`stores/${first}/snapshots/restore`, { name })).status).toBe(200);
+    expect(
+      database.prepare("SELECT count(*) FROM delivery_attempts WHERE finished_at IS NULL").pluck().get(),
+    ).toBe(0);
+  }
+  answer();
+  await runOn();
+  expect(database.pragma("foreign_key_check")).toEqual([]);
+});
+
+test("each try after a restore has its own end, also where one of its number from before is still on its way", async () => {
+  const { harness, control, first, order, database } = await openTwo();
+  const asked: { readonly type: string; readonly answer: (status: number) => void }[] = [];
+  harness.occupy(3001, {
+    answer: (request) =>
+      new Promise((settle) => {
+        const { type } = JSON.parse(Buffer.from(request.body).toString()) as { type: string };
+        asked.push({ type, answer: (status) => settle({ status, headers: {}, body: "" }) });
+      }),
+    refuse: () => ({ status: 500, headers: {}, body: "" }),
+  });
+  await control(`stores/${first}/endpoints`, { url: "http://localhost:3001/slow" });
+  await order(first, "o-slow");
+  const comes = (count: number) =>
+    eventually(`${count} tries were sent`, () => expect(asked.length).toBe(count));
+  const tries = () =>
+    database
+      .prepare(
+        `SELECT number, status FROM delivery_attempts JOIN deliveries ON id = delivery_id
+         WHERE checkout_id IN (SELECT id FROM checkouts WHERE order_id = 'o-slow') AND url LIKE '%/slow'`,
+      )
+      .raw()
+      .all();
+  await comes(1);
+  await control(`stores/${first}/snapshots`, { name: "within" });
+  for (const restored of [2, 3]) {
+    expect((await control(`stores/${first}/snapshots/restore`, { name: "within" })).status).toBe(200);
+    await comes(restored);
+  }
+  const { body } = await control(`stores/${first}/checkouts?status=created&limit=1`);
+  const [{ id } = { id: "" }] = (body.data?.["checkouts"] ?? []) as { id: string }[];
+  await control(`stores/${first}/checkouts/${id}/pay`, { outcome: "succeeded" });
+  asked[0]?.answer(500);
+  asked[1]?.answer(204);
+  await quiet(database);
+  // The next event of its checkout waits for the one that is under way.
+  expect([asked.length, tries()]).toEqual([3, [[1, null]]]);
+  asked[2]?.answer(204);
+  await comes(4);
+  expect(tries()).toEqual([
+    [1, 204],
+    [1, null],
+  ]);
+  expect(asked.map(({ type }) => type)).toEqual([
+    "order.created",
+    "order.created",
+    "order.created",
+    "order.pending",
+  ]);
+  asked[3]?.answer(204);
+});
+
+test("positions of events go on growing over a restore, and one that is taken is given anew behind all others", async () => {
+  const { control, order, first, database } = await openTwo();
+  const positions = (storeId: string) =>
+    database
+      .prepare("SELECT position FROM events WHERE store_id = ? ORDER BY 1")
+      .pluck()
+      .all(storeId) as number[];
+  for (const id of ["a", "b"]) await order(first, id);
+  await control(`stores/${first}/snapshots`, { name: "one" });
+  for (const id of ["c", "d"]) await order(first, id);
+  const [last] = positions(first).toReversed();
+  await control(`stores/${first}/snapshots/restore`, { name: "one" });
+  await order(first, "e");
+  expect(positions(first).at(-1)).toBe((last ?? 0) + 1);
+  // The audit log has no floor: the places that a reset frees are taken by others.
+  const act = (storeId: string) => control(`stores/${storeId}/waivers`, { drill: "duplicates", reason: "r" });
+  await act(first);
+  await act(first);
+  await control(`stores/${first}/snapshots`, { name: "two" });
+  await control("reset", { store: first });
+  await act(TEA);
+  await control(`stores/${first}/snapshots/restore`, { name: "two" });
+  expect(database.prepare("SELECT position, store_id FROM waivers ORDER BY 1").raw().all()).toEqual([
+    [1, TEA],
+    [2, first],
+    [3, first],
+  ]);
+});
+
+test("each table with rows of a store is in a snapshot, and no other", () => {
+  const opened = openStore(IN_MEMORY, { scheduler: { soon: setImmediate, after: () => undefined } });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const world = { now: () => 1, freshId: () => "", randomBytes: (length: number) => new Uint8Array(length) };
+  const context = { store: opened.value, world, masterKey: new Uint8Array(32) };
+  expect(() => takeSnapshot(context, { storeId: TEA })).toThrow(/there and whole/);
+  // Every statement is prepared: one for a table that neither names its store nor is known would fail.
+  const bytes = takeSnapshot(context, "all");
+  expect(takeSnapshot(context, "all")).toEqual(bytes);
+  expect(SNAPSHOT_FILE.migrations).toBe(SANDBOX_FILE.migrations);
+  opened.value.close();
+});
+
+test("a folder, a link and a pipe among the snapshots are none, and hold nobody up", async () => {
+  const harness = createHarness();
+  const { stop } = await harness.start();
+  expect((await harness.run(["snapshots", "create", "mine"])).code).toBe(0);
+  const folder = join(harness.cwd, ".checkout/snapshots");
+  const [file = ""] = readdirSync(folder);
+  const as = (name: string): string => join(folder, file.replace("mine", name));
+  mkdirSync(as("folder"));
+  symlinkSync(join(folder, file), as("link"));
+  execFileSync("mkfifo", [as("pipe")]);
+  for (const isStopped of [false, true]) {
+    if (isStopped) await stop();
+    const { stdout } = await harness.run(["snapshots", "list", "--json"]);
+    const { snapshots } = JSON.parse(stdout) as { readonly snapshots: readonly { readonly name: string }[] };
+    expect([isStopped, snapshots.map(({ name }) => name)]).toEqual([isStopped, ["mine"]]);
+    const restored = await harness.run(["snapshots", "restore", "pipe"]);
+    expect([isStopped, restored.code, restored.stdout]).toEqual([isStopped, 1, ""]);
+    expect(restored.stderr).toContain("no snapshot");
+  }
+});
+
+test("a snapshot that takes the place of an older one says so", async () => {
+  const { run, sandbox } = await open();
+  for (const isLive of [true, false]) {
+    const name = isLive ? "live" : "stopped";
+    const first = await run(`snapshots create ${name}`);
+    const second = await run(`snapshots create ${name}`);
+    expect([isLive, first.includes("older"), second.includes(", in the place of an older one")]).toEqual([
+      isLive,
+      false,
+      true,
+    ]);
+    expect(JSON.parse(await run(`snapshots create ${name} --json`))).toMatchObject({ replaced: true });
+    if (isLive) await sandbox.stop();
+  }
+});
+
+test("a file that is too large for a snapshot is listed as one, restored as none, and removed", async () => {
+  const { harness, sandbox, run } = await open();
+  await run("snapshots create base");
+  const file = join(harness.cwd, ".checkout/snapshots/huge.snapshot");
+  for (const isLive of [true, false]) {
+    writeFileSync(file, "");
+    truncateSync(file, 3 * 2 ** 30);
+    const { snapshots } = JSON.parse(await run("snapshots list --json")) as {
+      readonly snapshots: readonly object[];
+    };
+    const problem = expect.stringContaining("larger than 2 GiB") as string;
+    expect([isLive, snapshots]).toMatchObject([
+      isLive,
+      [
+        { name: "base", problem: null },
+        { name: "huge", bytes: 3 * 2 ** 30, problem },
+      ],
+    ]);
+    const restored = await harness.run(["snapshots", "restore", "huge"]);
+    expect([isLive, restored.code]).toEqual([isLive, 1]);
+    expect(restored.stderr).toContain("larger than 2 GiB");
+    await run("snapshots remove huge");
+    expect(existsSync(file)).toBe(false);
+    if (isLive) await sandbox.stop();
+  }
+});
+
+test("a full disk is named, and leaves the older snapshot of the name, and nothing half-written", async () => {
+  const harness = createHarness();
+  const { files } = REAL;
+  let isFull = false;
+  const full: World["files"] = {
+    ...files,
+    write: (path, content) => {
+      if (isFull && path.includes("snapshots"))
+        throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+      files.write(path, content);
+    },
+  };
+  const world = { files: full };
+  const sandbox = await harness.start([], { world });
+  const create = () => harness.run(["snapshots", "create", "one"], { world });
+  expect((await create()).code).toBe(0);
+  const file = join(harness.cwd, ".checkout/snapshots/one.snapshot");
+  const before = readFileSync(file);
+  isFull = true;
+  const live = await create();
+  expect([live.code, live.stderr]).toEqual([7, expect.stringContaining("the disk is full")]);
+  await sandbox.stop();
+  const stopped = await create();
+  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining("the disk is full")]);
+  expect(readFileSync(file)).toEqual(before);
+  expect(readdirSync(join(harness.cwd, ".checkout/snapshots"))).toEqual(["one.snapshot"]);
+});
+
+test("a sandbox that keeps nothing has its snapshots in its memory, and says what --file is for", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start(["--ephemeral"]);
+  const env = {
+    CHECKOUT_BASE_URL: ready.base_url,
+    CHECKOUT_API_KEY: ready.api_key ?? "",
+    CHECKOUT_CONTROL_TOKEN: ready.control_token,
+  };
+  const run = (line: string) => harness.run(line.split(" "), { env });
+  const order = (id: string) => run(`orders create --order-id ${id} --price-id price_coffee --json`);
+  const first = await order("o-1");
+  expect((await run("snapshots create one")).code).toBe(0);
+  await order("o-2");
+  expect((await run("snapshots restore one")).code).toBe(0);
+  const listed = JSON.parse((await run("orders list --json")).stdout) as {
+    checkouts: { order_id: string }[];
+  };
+  expect(listed.checkouts.map(({ order_id }) => order_id)).toEqual(["o-1"]);
+  expect(JSON.parse((await order("o-1")).stdout)).toMatchObject({
+    data: { id: (JSON.parse(first.stdout) as { data: { id: string } }).data.id },
+  });
+  const refused = await run("snapshots create two --file two.snapshot");
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--file")]);
+});
+
+test("a snapshot stays until the one that takes its place is restored, or written to the file that was named", async () => {
+  const { harness, run, sandbox, order, first } = await openTwo();
+  const folder = join(harness.cwd, ".checkout/snapshots");
+  const kept = () => readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))]);
+  const file = (name: string) => join(harness.cwd, name);
+  await run("snapshots create good");
+  await run(`snapshots create all --all --file ${file("all")}`);
+  await run(`snapshots create tea --store ${TEA} --file ${file("tea")}`);
+  await order(first, "later");
+  await run(`snapshots create later --file ${file("later")}`);
+  writeFileSync(file("damaged"), readFileSync(file("later")).fill(0xff, 9000, 9100));
+  const before = kept();
+  const failing: readonly (readonly [string, number])[] = [
+    [`snapshots restore good --file ${file("damaged")}`, 1],
+    [`snapshots restore good --file ${file("nowhere")}`, 1],
+    [`snapshots restore good --all --file ${file("later")}`, 5],
+    [`snapshots restore good --store ${first} --file ${file("tea")}`, 5],
+    [`snapshots create good --file ${file("no/such/folder")}`, 1],
+    [`snapshots create all --all --file ${harness.cwd}`, 1],
+  ];
+  for (const isLive of [true, false]) {
+    for (const [line, code] of failing) {
+      await run(line, code);
+      expect([isLive, line, kept()]).toEqual([isLive, line, before]);
+    }
+    if (isLive) await sandbox.stop();
+  }
+  const restarted = await harness.start();
+  for (const [round, name] of ["later", "good"].entries()) {
+    if (round > 0) await restarted.stop();
+    await harness.run(["snapshots", "restore", "good", "--file", file("later")]);
+    expect([round, kept().map(([kind]) => kind)]).toEqual([round, before.map(([kind]) => kind)]);
+    expect(readFileSync(join(folder, "good.snapshot"))).toEqual(readFileSync(file("later")));
+    const written = JSON.parse(
+      await run(`snapshots create ${name} --file ${file("again")} --json`),
+    ) as object;
+    expect(written).toMatchObject({ replaced: true, snapshot: { name, store_id: first } });
+    expect(readFileSync(join(folder, `${name}.snapshot`))).toEqual(readFileSync(file("again")));
+  }
+});

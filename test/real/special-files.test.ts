@@ -1,0 +1,102 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openStore } from "../../src/store/store.ts";
+import { part } from "../support/campaign.ts";
+import { run, type Finished } from "../support/program.ts";
+import { REAL } from "../support/real.ts";
+import { sideBySide } from "../support/side-by-side.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+/** What can stand at the path of a file, made there; what each is called. A git repository or an archive brings most. */
+const KINDS = {
+  "a link to a device": ["is a device", (path: string) => symlinkSync("/dev/zero", path)],
+  "a pipe": ["is a pipe", (path: string) => execFileSync("mkfifo", ["-m", "600", path])],
+  "a link to a pipe": [
+    "is a pipe",
+    (path: string) => {
+      execFileSync("mkfifo", ["-m", "600", `${path}.pipe`]);
+      symlinkSync(`${path}.pipe`, path);
+    },
+  ],
+  "a folder": ["is a folder", (path: string) => mkdirSync(path, { mode: 0o700 })],
+  "a file of 3 GiB": [
+    "is too large",
+    (path: string) => {
+      writeFileSync(path, "", { mode: 0o600 });
+      truncateSync(path, 3 * 1024 ** 3);
+    },
+  ],
+} as const satisfies Readonly<Record<string, readonly [string, (path: string) => void]>>;
+
+const SIGNED = ["--timestamp", "1", "--signature", "a".repeat(64)];
+const SECRET = { CHECKOUT_SIGNING_SECRET: `whsec_${"a".repeat(43)}` };
+
+/** Commands with the file that each reads; `{}` stands for its path. A configuration is found, not named. */
+const READERS: readonly (readonly [
+  file: string,
+  args: readonly string[],
+  env?: Readonly<Record<string, string>>,
+])[] = [
+  ["checkout.config.json", ["exec", "--", "true"]],
+  ["checkout.config.json", ["config", "validate"]],
+  ["named.json", ["sandbox", "start", "--ephemeral", "--port", "0", "--config", "{}"]],
+  ["faults.json", ["exec", "--fault", "{}", "--", "true"]],
+  ["body", ["webhooks", "sign", "--payload-file", "{}"], SECRET],
+  ["body", ["webhooks", "verify", "--payload-file", "{}", ...SIGNED], SECRET],
+  ["secret", ["webhooks", "sign", "--payload-file", "-", "--secret-file", "{}"]],
+  ["secret", ["webhooks", "verify", "--payload-file", "-", "--secret-file", "{}", ...SIGNED]],
+  ["ca.pem", ["listen", "--forward", "https://localhost:1", "--ca", "{}"]],
+  ["api-key", ["sandbox", "start", "--ephemeral", "--port", "0"], { CHECKOUT_SANDBOX_API_KEY_FILE: "{}" }],
+  ["snapshot", ["snapshots", "restore", "x", "--file", "{}"]],
+  ...["credentials.json", "run.json", "admin.json", "master.key", "sandbox.db"].map(
+    (name) => [`.checkout/${name}`, ["sandbox", "start", "--port", "0"]] as const,
+  ),
+  [".checkout/store.json", ["whoami"]],
+  [".checkout/journal.db", ["idempotency", "list"]],
+  [".checkout/credentials.json", ["whoami"]],
+  [".checkout/sandbox.log", ["sandbox", "logs"]],
+];
+
+type Case = { readonly kind: keyof typeof KINDS; readonly at: number };
+
+test("nothing but an ordinary file of a sensible size is read, whoever reads it", async () => {
+  const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
+  const cases = READERS.flatMap((_reader, at) => kinds.map((kind): Case => ({ kind, at })));
+  const wrong: unknown[] = [];
+  await sideBySide(part(cases, 6), [1, 2, 3], async (one) => {
+    const { code, stdout, stderr } = await read(one);
+    const [called] = KINDS[one.kind];
+    const isOwn = READERS[one.at]?.[0].startsWith(".checkout/") === true;
+    // The state folder is looked at before anything in it is read: there a link counts as a link.
+    const words = isOwn
+      ? /not a file of its own|is too large|is missing|is not an SQLite database/
+      : new RegExp(called);
+    const isRefused =
+      code !== null && code > 0 && words.test(stderr) && !/internal|bug|\n {4}at /.test(stderr);
+    if (!isRefused || stdout !== "") wrong.push([one, READERS[one.at], { code, stdout, stderr }]);
+  });
+  expect(wrong).toEqual([]);
+});
+
+async function read({ kind, at }: Case): Promise<Finished> {
+  const [file, args, env = {}] = READERS[at] ?? ["", []];
+  const cwd = tempFolder();
+  if (file.startsWith(".checkout/")) mkdirSync(join(cwd, ".checkout"), { mode: 0o700 });
+  // A state without a store, whose sandbox does not run.
+  if (args[0] === "snapshots") makeState(join(cwd, ".checkout"));
+  const path = join(cwd, file);
+  KINDS[kind][1](path);
+  const filled = (text: string): string => text.replace("{}", path);
+  const variables = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(value)]));
+  return run(args.map(filled), { cwd, env: variables, timeoutMs: 20_000 });
+}
+
+function makeState(folder: string): void {
+  mkdirSync(folder, { mode: 0o700 });
+  const opened = openStore(join(folder, "sandbox.db"), { pid: process.pid, scheduler: REAL });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  opened.value.close();
+  writeFileSync(join(folder, "master.key"), "ab".repeat(32), { mode: 0o600 });
+}

@@ -1,0 +1,395 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { Writable } from "node:stream";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { REAL } from "../support/real.ts";
+import type { Run } from "../../src/core/state-files.ts";
+import { createFailureLog } from "../../src/sandbox/runtime/failure-log.ts";
+import { checkDatabase } from "../../src/store/connection/database-check.ts";
+import { storageFailureOf } from "../../src/store/connection/storage-failure.ts";
+import { openWatched } from "../../src/store/connection/watched-database.ts";
+import { SANDBOX_FILE } from "../../src/store/schema.ts";
+import type { World } from "../../src/world.ts";
+import { part } from "../support/campaign.ts";
+import { HAS_STRACE, runTraced } from "../support/disk-faults.ts";
+import { createHarness } from "../support/harness.ts";
+import { connect, sendCreate, type Answer } from "../support/load.ts";
+import { PROGRAM, run, startSandbox, type SandboxProcess } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+async function create(sandbox: SandboxProcess, name: string): Promise<Answer | undefined> {
+  const service = connect(sandbox, 1);
+  const answer = await sendCreate(service, { key: `key-of-${name}`, orderId: name });
+  service.agent.destroy();
+  return answer;
+}
+
+async function health({ port }: SandboxProcess): Promise<readonly [number, string]> {
+  const answer = await fetch(`http://127.0.0.1:${port}/healthz`);
+  return [answer.status, await answer.text()];
+}
+
+test("a server whose files are removed acknowledges nothing more, and says so", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd, args: ["--quiet", "--dir", "state"] });
+  expect((await create(sandbox, "before"))?.status).toBe(201);
+  expect(await health(sandbox)).toEqual([200, '{"ok":true}']);
+  for (const ending of ["-wal", "-shm"]) rmSync(join(cwd, "state", `sandbox.db${ending}`));
+  const [status, body] = await health(sandbox);
+  expect([status, body]).toEqual([503, expect.stringContaining('"storage_unavailable"')]);
+  expect(body).not.toContain(cwd);
+  expect(await create(sandbox, "after")).toMatchObject({
+    status: 503,
+    body: expect.stringContaining("deleted, replaced or cut off"),
+  });
+  expect((await health(sandbox))[0]).toBe(503);
+  await sandbox.stop("SIGTERM");
+  expect(sandbox.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
+});
+
+test("a log that was written over costs no older order, however the sandbox ends", async () => {
+  const otherCwd = tempFolder();
+  const other = await startSandbox({ cwd: otherCwd, args: ["--quiet", "--dir", "state"] });
+  for (let order = 1; order <= 5; order += 1) await create(other, `other-${order}`);
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    const cwd = tempFolder();
+    const options = { cwd, args: ["--quiet", "--dir", "state"] };
+    const first = await startSandbox(options);
+    const old = await create(first, "old");
+    await first.stop("SIGTERM");
+    const second = await startSandbox(options);
+    await create(second, "new");
+    const log = join("state", "sandbox.db-wal");
+    writeFileSync(join(cwd, log), readFileSync(join(otherCwd, log)));
+    expect([signal, (await create(second, "after"))?.status]).toEqual([signal, 503]);
+    await second.stop(signal);
+    const refused = await run(["sandbox", "start", "--json", "--port", "0", ...options.args], { cwd });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("database_foreign_log")]);
+    rmSync(join(cwd, log));
+    const third = await startSandbox(options);
+    expect(await create(third, "old")).toMatchObject({ status: 201, body: old?.body });
+    await third.stop("SIGTERM");
+  }
+});
+
+const OPEN = join(import.meta.dirname, "../support/open-program.ts");
+
+/** A database whose log was left by a process that was killed, so that all three files are opened. */
+async function killedDatabase(): Promise<string> {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd, args: ["--quiet", "--dir", "state"] });
+  await create(sandbox, "one");
+  await sandbox.stop("SIGKILL");
+  return join(cwd, "state", "sandbox.db");
+}
+
+test("each file of a database that cannot be opened or extended is called by its cause", async ({
+  annotate,
+}) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const path = await killedDatabase();
+  const causes = [
+    ["EMFILE", "too_many_open_files"],
+    ["EIO", "disk_io_error"],
+    ["ENOSPC", "disk_full"],
+    ["EACCES", "file_not_permitted"],
+    ["EROFS", "file_read_only"],
+  ] as const;
+  const rows = ["", "-wal", "-shm"].flatMap((ending) =>
+    causes.map(([error, reason]) => [ending, "openat", error, reason] as const),
+  );
+  const growing = [
+    ["-shm", "pwrite64", "EIO", "disk_io_error"],
+    ["-shm", "ftruncate", "EIO", "disk_io_error"],
+  ] as const;
+  for (const [ending, call, error, reason] of [...rows, ...growing]) {
+    const strace = ["-o", "/dev/null", "-P", path + ending, "-e", `inject=${call}:error=${error}`];
+    const { stdout } = await runTraced([path], { cwd: dirname(path), strace, program: OPEN }).ended;
+    expect([ending, call, error, stdout.split(" ")[0]]).toEqual([ending, call, error, reason]);
+  }
+  // A disk without room for the index is full, whatever SQLite calls it.
+  const full = ["-o", "/dev/null", "-e", "inject=pwrite64:error=ENOSPC"];
+  const { stdout } = await runTraced([path], { cwd: dirname(path), strace: full, program: OPEN }).ended;
+  expect(stdout).toMatch(/^disk_full /);
+});
+
+test("a read that fails is never called damage, whichever it is, once or for good", async ({ annotate }) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const killed = await killedDatabase();
+  const tried = async (strace: readonly string[]): Promise<string> => {
+    // Each run ends with a database whose log is gone.
+    const path = join(tempFolder(), "sandbox.db");
+    for (const ending of ["", "-wal"]) copyFileSync(killed + ending, path + ending);
+    const files = ["", "-wal"].flatMap((ending) => ["-P", path + ending]);
+    return (
+      await runTraced([path], { cwd: dirname(path), strace: [...strace, ...files], program: OPEN }).ended
+    ).stdout;
+  };
+  const log = join(tempFolder(), "calls");
+  expect(await tried(["-o", log, "-e", "trace=pread64"])).toBe("opened\n");
+  const reads = readFileSync(log, "utf8").match(/pread64\(/g)?.length ?? 0;
+  expect(reads).toBeGreaterThan(20);
+  const trials = Array.from({ length: reads }, (_, nth) => [`${nth + 1}`, `${nth + 1}+`]).flat();
+  const found = new Map<string, string>();
+  for (const when of part(trials, 60))
+    found.set(when, await tried(["-o", "/dev/null", "-e", `inject=pread64:error=EIO:when=${when}`]));
+  // SQLite reads some pages once more by itself.
+  const others = [...found].filter(([, said]) => said !== "opened\n" && !said.startsWith("disk_io_error "));
+  expect(others).toEqual([]);
+  expect([...found.values()].filter((said) => said.startsWith("disk_io_error ")).length).toBeGreaterThan(0);
+});
+
+test("bytes that are damaged are still called damaged, by an opening, a read and a check", async () => {
+  const path = await killedDatabase();
+  const opened = openWatched(path, { kind: SANDBOX_FILE });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  opened.value.close();
+  const bytes = readFileSync(path);
+  const spoiled = openWatched(path, { kind: SANDBOX_FILE });
+  if (!spoiled.ok) throw new Error(spoiled.refusal.message);
+  writeFileSync(path, bytes.fill(0xff, 4096));
+  expect(() => spoiled.value.connection.prepare("SELECT * FROM stores").all()).toThrow(
+    expect.toSatisfy((error: unknown) => storageFailureOf(error)?.code === "database_damaged"),
+  );
+  spoiled.value.close();
+  const again = openWatched(path, { kind: SANDBOX_FILE });
+  expect(again.ok ? "opened" : again.refusal.reason).toBe("damaged");
+  expect(checkDatabase(path, { kind: SANDBOX_FILE })).toMatchObject({ refusal: { reason: "damaged" } });
+});
+
+test("no error of the system about a file is a bug: it is 503, and a problem that names the error", async () => {
+  const harness = createHarness();
+  let failing: string | undefined;
+  const fail = (code: string): never => {
+    throw Object.assign(new Error(`${code}: refused, open`), { code, errno: -1, syscall: "open" });
+  };
+  const files: World["files"] = {
+    ...REAL.files,
+    write: (path, content) => (failing === undefined ? REAL.files.write(path, content) : fail(failing)),
+    read: (path) => (failing === undefined ? REAL.files.read(path) : fail(failing)),
+  };
+  const sandbox = await harness.start(["--quiet"], { world: { files } });
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as Run;
+  const headers = { Authorization: `Bearer ${token}` };
+  const path = `/__sandbox/stores/default/snapshots`;
+  for (const code of Object.keys(constants.errno)) {
+    failing = code;
+    const body = JSON.stringify({ name: "one" });
+    const answer = await sandbox.request({ method: "POST", path, body, headers });
+    expect([code, answer.status, answer.body]).toEqual([
+      code,
+      503,
+      expect.stringContaining('"storage_unavailable"'),
+    ]);
+    const { code: exitCode, stdout, stderr } = await harness.run(["whoami", "--json"], { world: { files } });
+    const problem = stdout + stderr;
+    expect([code, exitCode, problem]).toEqual([code, 1, expect.stringContaining(`${code}: refused, open`)]);
+    expect(problem).not.toMatch(/internal_error|defect|bug in checkout/);
+  }
+  failing = undefined;
+  expect((await sandbox.stop()).stderr).not.toMatch(/\n\s+at /);
+});
+
+test("too many open files are called that, however many there is room for", () => {
+  const existing = join(tempFolder(), "sandbox.db");
+  const open = (path: string, left: string): string =>
+    spawnSync(
+      "sh",
+      ["-c", 'ulimit -n 100; exec "$0" "$@"', process.execPath, OPEN, path, ...(left === "" ? [] : [left])],
+      {
+        encoding: "utf8",
+      },
+    ).stdout;
+  expect(open(existing, "")).toBe("opened\n");
+  const trials = Array.from({ length: 16 }, (_, left) => [
+    { left, path: existing },
+    { left, path: join(tempFolder(), "new.db") },
+  ]).flat();
+  const found = part(trials, 2).map(({ left, path }) => [left, path, open(path, `${left}`)] as const);
+  const others = found.filter(
+    ([, , said]) => said !== "opened\n" && !said.startsWith("too_many_open_files "),
+  );
+  expect(others).toEqual([]);
+  expect(open(join(tempFolder(), "new.db"), "15")).toBe("opened\n");
+});
+
+test("a program that cannot be read for too many open files says so", async ({ annotate }) => {
+  if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
+  const program = join(dirname(PROGRAM), "../dist/checkout.js");
+  const strace = ["-o", "/dev/null", "-P", program, "-e", "inject=openat:error=EMFILE"];
+  const { code, stderr } = await runTraced(["--version"], { cwd: tempFolder(), strace }).ended;
+  expect([code, stderr]).toEqual([1, expect.stringContaining("raise the limit of open files (ulimit -n)")]);
+  expect(stderr).not.toMatch(/\n\s+at /);
+});
+
+const HAS_MOUNTS = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
+
+test("a disk without room is called full, whatever there was no room for", async ({ annotate }) => {
+  if (!HAS_MOUNTS) return void (await annotate("no file system can be mounted here: no disk could be full"));
+  const open = join(tempFolder(), "sandbox.db");
+  const whole = openWatched(open, { kind: SANDBOX_FILE });
+  if (!whole.ok) throw new Error(whole.refusal.message);
+  whole.value.close();
+  const needed = Math.ceil(statSync(open).size / 1024);
+  const [room, script] = [
+    tempFolder(),
+    `mount -t tmpfs -o size="$1"k tmpfs "$2" && "$3" "$4" "$2/a.db"
+     mount -o remount,size=8m tmpfs "$2" && "$3" "$4" "$2/a.db" && ls "$2"`,
+  ];
+  // Too little for the file, and from there up for the log and its index, page by page.
+  const sizes = [8, 100, 200, ...Array.from({ length: 20 }, (_, pages) => needed + 4 * (pages - 2))];
+  const found = part(sizes, 4).map((size) => {
+    const args = ["-rm", "sh", "-c", script, "sh", `${size}`, room, process.execPath, OPEN];
+    const [first = "", ...later] = spawnSync("unshare", args, { encoding: "utf8" }).stdout.split("\n");
+    return { size, first: first.split(" ")[0], later: later.join(" ").trim() };
+  });
+  const others = found.filter(({ first }) => first !== "disk_full" && first !== "opened");
+  expect(others).toEqual([]);
+  expect(found.filter(({ first }) => first === "disk_full").length).toBeGreaterThan(2);
+  // With room it opens, and nothing of the first time is left.
+  for (const { size, later } of found) expect([size, later]).toEqual([size, "opened a.db"]);
+});
+
+test("a limit of the size of files is called that", () => {
+  const open = (blocks: number): string =>
+    spawnSync(
+      "sh",
+      ["-c", 'ulimit -f "$0"; exec "$@"', `${blocks}`, process.execPath, OPEN, join(tempFolder(), "a.db")],
+      {
+        encoding: "utf8",
+      },
+    ).stdout;
+  const found = part([1, 16, 100, 300, 500, 600], 2).map((blocks) => [blocks, open(blocks).split(" ")[0]]);
+  expect(found.filter(([, said]) => said !== "file_too_large" && said !== "opened\n")).toEqual([]);
+  expect(found.map(([, said]) => said)).toContain("file_too_large");
+});
+
+test("the health check fails while the last write failed, and not after one succeeded", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd, args: ["--quiet", "--dir", "state"] });
+  const other = new Database(join(cwd, "state", "sandbox.db"));
+  other.exec("BEGIN IMMEDIATE");
+  expect(await create(sandbox, "locked")).toMatchObject({
+    status: 503,
+    body: expect.stringContaining("another process keeps the file locked"),
+  });
+  expect((await health(sandbox))[0]).toBe(503);
+  other.exec("COMMIT");
+  other.close();
+  expect((await create(sandbox, "locked"))?.status).toBe(201);
+  expect((await health(sandbox))[0]).toBe(200);
+  expect(await sandbox.stop("SIGTERM")).toBe(0);
+});
+
+test("a disk that fails every request is logged once, then as a count, and never as a stack", async () => {
+  for (const format of ["text", "json"]) {
+    const harness = createHarness();
+    const sandbox = await harness.start(["--quiet", "--log-format", format]);
+    for (const ending of ["-wal", "-shm"]) rmSync(join(harness.cwd, ".checkout", `sandbox.db${ending}`));
+    const ids: string[] = [];
+    for (let number = 1; number <= 313; number += 1) {
+      const order = JSON.stringify({ order_id: `o-${number}`, price_id: "price_ticket" });
+      const headers = { "Idempotency-Key": `key-of-${number}` };
+      const failed = await sandbox.request({ path: "/v1/orders", body: order, headers });
+      expect(failed.status).toBe(503);
+      ids.push(String(failed.headers["X-Request-Id"]));
+    }
+    harness.clock.advance(60_000);
+    const { stderr } = await sandbox.stop();
+    const lines = stderr.split("\n").filter((line) => line !== "");
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain(ids[0]);
+    expect(lines[1]).toContain(ids[0]);
+    expect(lines.every((line) => line.includes("deleted, replaced or cut off"))).toBe(true);
+    if (format === "text") expect(lines[1]).toContain("312 more failed since 12:00:00.000Z");
+    else
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+        { failure: "database_changed", request_id: ids[0] },
+        { failure: "database_changed", failed_more: 312, since: "2026-01-15T12:00:00.000Z" },
+      ]);
+  }
+});
+
+test("each kind of failure has a streak of its own, which ends when it does not come back", () => {
+  const { clock } = createHarness();
+  const written: string[] = [];
+  const stream = new Writable({
+    write: (text: Buffer, _, done) => {
+      written.push(String(text));
+      done();
+    },
+  });
+  const { report, flush } = createFailureLog(clock, { format: "text", stream });
+  const said = (): string[] => written.splice(0).map((line) => line.replaceAll(/(\n\s+at [^\n]+)+/g, " at"));
+  const disk = (code: string): Error => Object.assign(new Error(`${code}, write`), { code });
+  const [full, broken] = [disk("SQLITE_FULL"), disk("EIO")];
+  const bugs = [1, 2].map((number) => new TypeError(`${number} is no order`));
+  for (let round = 0; round < 3; round += 1) {
+    // Full and broken by turns, as a dying disk is, and a bug whose message names what it met.
+    report(`full-${round}`, full);
+    report(`broken-${round}`, broken);
+    bugs.slice(0, 1).forEach((bug) => report(`bug-${round}`, bug));
+    clock.advance(1000);
+  }
+  report("other-bug", bugs[1]);
+  report("thrown", "a text");
+  expect(said()).toEqual([
+    "12:00:00.000Z  full-0  the disk is full (SQLITE_FULL, write)\n",
+    "12:00:00.000Z  broken-0  the disk reported an I/O error (EIO, write)\n",
+    "12:00:00.000Z  bug-0  TypeError: 1 is no order at\n",
+    "12:00:03.000Z  thrown  a text\n",
+  ]);
+  clock.advance(7000);
+  expect(said()).toEqual([
+    "12:00:10.000Z  2 more failed since 12:00:00.000Z, as full-0 did: the disk is full (SQLITE_FULL, write)\n",
+    "12:00:10.000Z  2 more failed since 12:00:00.000Z, as broken-0 did: the disk reported an I/O error (EIO, write)\n",
+    "12:00:10.000Z  3 more failed since 12:00:00.000Z, as bug-0 did: 1 is no order\n",
+  ]);
+  report("full-3", full);
+  clock.advance(10_000);
+  expect(said()).toEqual([
+    "12:00:20.000Z  1 more failed since 12:00:10.000Z, as full-0 did: the disk is full (SQLITE_FULL, write)\n",
+  ]);
+  clock.advance(10_000);
+  for (const id of ["full-4", "full-5", "full-6"]) report(id, full);
+  flush();
+  flush();
+  clock.advance(60_000);
+  expect(said()).toEqual([
+    "12:00:30.000Z  full-4  the disk is full (SQLITE_FULL, write)\n",
+    "12:00:30.000Z  2 more failed since 12:00:30.000Z, as full-4 did: the disk is full (SQLITE_FULL, write)\n",
+  ]);
+});
+
+test("a path that cannot be used is a problem with a name, not a bug", async () => {
+  const cwd = tempFolder();
+  const long = "x".repeat(300);
+  const rows = [
+    ["sandbox", "start", "--json", "--dir", long],
+    ["idempotency", "list", "--json", "--dir", long],
+    ["whoami", "--json", "--dir", long],
+  ];
+  for (const args of rows) {
+    const { code, stdout, stderr } = await run(args, { cwd });
+    expect([args, code]).toEqual([args, 1]);
+    expect(stdout + stderr).toContain('"path_not_usable"');
+    expect(stdout + stderr).not.toContain("bug in checkout");
+  }
+});
+
+test("reading a file that is not there, or of a process that ended, gives nothing; other failures are said", () => {
+  const { files } = REAL;
+  const folder = tempFolder();
+  files.write(join(folder, "file"), "content");
+  expect(files.read(join(folder, "file"))).toBe("content");
+  for (const missing of ["nothing", "nothing/below", "file/below"]) {
+    expect(files.read(join(folder, missing))).toBeUndefined();
+    expect(files.readBytes(join(folder, missing))).toBeUndefined();
+  }
+  expect(() => files.read(folder)).toThrow("is a folder, not an ordinary file");
+  expect(() => files.read(join(folder, "x".repeat(300)))).toThrow(/ENAMETOOLONG/);
+  expect(files.list(folder)).toEqual(["file"]);
+});

@@ -1,0 +1,632 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { timingSafeEqual } from "node:crypto";
+import { expect, onTestFinished, test } from "vitest";
+import { webhookSubject } from "../../src/core/readiness/drills/drill.ts";
+import {
+  CASE_NAMES,
+  DRILL_CASES,
+  ORDER_CASE_NAMES,
+  type CaseName,
+} from "../../src/core/readiness/drills/webhook.ts";
+import { EVENT_TYPES } from "../../src/core/webhook/endpoint.ts";
+import { adviceText, type DrillCause } from "../../src/core/readiness/drills/webhook-advice.ts";
+import { explain } from "../../src/core/readiness/drills/webhook-causes.ts";
+import { causesOf, CONSENT, HOOKS, openDrillSite } from "../support/drill-site.ts";
+import {
+  digest,
+  handmade,
+  parse,
+  right,
+  telling,
+  type Incoming,
+  type Receiver,
+} from "../support/merchant-receivers.ts";
+import { run, startSandbox } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import type { WireAnswerOf } from "../support/wire.ts";
+
+const GOOD: readonly CaseName[] = CASE_NAMES.filter((name) => DRILL_CASES[name].expected === "2xx");
+const OLD = ["ten_minutes_old", "hour_old"] as const;
+const AHEAD = ["ten_minutes_ahead", "hour_ahead"] as const;
+const BAD = CASE_NAMES.filter((name) => DRILL_CASES[name].expected.startsWith("4xx"));
+/** Those of which a failure counts as no refusal. */
+const REFUSED = BAD.filter((name) => DRILL_CASES[name].expected === "4xx");
+const hasSignature = (name: CaseName): boolean => DRILL_CASES[name].without?.includes("signature") !== true;
+
+type Site = Awaited<ReturnType<typeof openDrillSite>>;
+
+const drill = (site: Site, ...args: readonly string[]) => site.drill(...args);
+
+/** The same cause for each of some cases. */
+function each(cause: DrillCause, names: readonly CaseName[]): Partial<Record<CaseName, DrillCause>> {
+  return Object.fromEntries(names.map((name) => [name, cause]));
+}
+
+/** Finds the causes of a receiver's failures at one site; its verdict and its exit code agree with them. */
+async function openClinic() {
+  const site = await openDrillSite();
+  return async (receiver: Receiver): Promise<Partial<Record<CaseName, DrillCause>>> => {
+    site.listen(receiver);
+    const report = await site.drill();
+    const causes = causesOf(report);
+    const passed = Object.keys(causes).length === 0;
+    expect([report.passed, report.code]).toEqual([passed, passed ? 0 : 1]);
+    return causes;
+  };
+}
+
+test("right receivers pass: the exported verifier, and one made by hand", async () => {
+  const found = await openClinic();
+  expect(await found(right)).toEqual({});
+  expect(await found(handmade({}))).toEqual({});
+});
+
+const isPrefixRight = ({ signature, over, rawBody }: Incoming): boolean =>
+  signature?.slice(0, 16) === over(rawBody).slice(0, 16);
+const isParsedRight = (incoming: Incoming): boolean =>
+  incoming.signature === incoming.over(JSON.stringify(parse(incoming)));
+
+test("eight wrong receivers fail, each for its own reason", async () => {
+  const found = await openClinic();
+  const noCheck: Receiver = (incoming) => (parse(incoming).event_id === "" ? 400 : 200);
+  expect(await found(noCheck)).toEqual({
+    ...each(
+      "no_check",
+      BAD.filter((name) => name !== "no_event"),
+    ),
+    no_event: "parses_first",
+  });
+  expect(await found(handmade({ isSigned: isParsedRight }))).toEqual({
+    spaced_body: "parsed_body",
+    unusual_bytes: "parsed_body",
+    rewritten_body: "parsed_body",
+    no_event: "parses_first",
+  });
+  expect(await found(handmade({ isFresh: () => true }))).toEqual(
+    each("no_staleness_check", [...OLD, ...AHEAD]),
+  );
+  expect(await found(handmade({ isFresh: (age) => age <= 300 }))).toEqual(each("takes_ahead", AHEAD));
+  expect(await found(handmade({ isFresh: (age) => age >= -300 }))).toEqual(each("takes_old", OLD));
+  expect(await found(handmade({ isSigned: isPrefixRight }))).toEqual(
+    each("compares_prefix", ["right_beginning", "short_signature", "last_digit", "right_ends"]),
+  );
+  expect(await found(() => 200)).toEqual(each("takes_all", BAD));
+  expect(await found(() => 500)).toEqual(
+    each(
+      "fails_always",
+      CASE_NAMES.filter((name) => DRILL_CASES[name].expected !== "4xx or 5xx"),
+    ),
+  );
+});
+
+test("a receiver that is slow is given up after the first event; where only refusals do not come, after three", async () => {
+  const slow = await openDrillSite(right);
+  const timeout = { ok: false, failure: "timeout", message: "no whole answer within 15000 ms" } as const;
+  let sent = 0;
+  slow.harness.setFault((request, pass) => {
+    if (request.url !== HOOKS) return pass();
+    sent += 1;
+    return Promise.resolve(timeout);
+  });
+  const report = await drill(slow);
+  expect(causesOf(report)).toEqual(each("too_slow", CASE_NAMES));
+  expect([sent, report.code]).toEqual([1, 1]);
+  expect(report.drills[0]?.steps[0]?.got).toMatch(/^timeout after \d+ ms: no whole answer within 15000 ms$/);
+  expect(report.drills[0]?.steps[1]?.got).toBe("not sent: the drill was given up");
+
+  const silent = await openDrillSite(right);
+  sent = 0;
+  silent.harness.setFault(async (request, pass) => {
+    const result = await pass();
+    if (request.url !== HOOKS) return result;
+    sent += 1;
+    return result.ok && result.status === 400 ? timeout : result;
+  });
+  const given = causesOf(await drill(silent));
+  expect(given).toEqual(each("silent_on_bad", CASE_NAMES.slice(4)));
+  expect(sent).toBe(7);
+});
+
+test("other mistakes are told apart", async () => {
+  const found = await openClinic();
+  const takesOnce = (status: number): Receiver => {
+    const seen = new Set<string>();
+    return (incoming) => {
+      const verdict = right(incoming);
+      if (verdict !== 204) return verdict;
+      const { event_id: id } = parse(incoming);
+      return seen.has(id) ? status : (seen.add(id), 204);
+    };
+  };
+  const rows: readonly (readonly [Receiver, Partial<Record<CaseName, DrillCause>>])[] = [
+    [takesOnce(409), { duplicate: "rejects_duplicates" }],
+    [takesOnce(500), { duplicate: "rejects_duplicates" }],
+    // Header there or not is all that counts.
+    [
+      ({ signature }) => (signature === undefined ? 401 : 200),
+      each("presence_only", BAD.filter(hasSignature)),
+    ],
+    [
+      (incoming) => (incoming.signature === undefined ? 200 : right(incoming)),
+      each(
+        "skips_without_header",
+        CASE_NAMES.filter((name) => !hasSignature(name)),
+      ),
+    ],
+    [
+      (incoming) => (incoming.number % 2 === 0 ? 200 : right(incoming)),
+      each(
+        "verifies_sometimes",
+        BAD.filter((name) => CASE_NAMES.indexOf(name) % 2 === 0),
+      ),
+    ],
+    [
+      (incoming) => (incoming.number % 2 === 1 ? 200 : right(incoming)),
+      each(
+        "verifies_sometimes",
+        BAD.filter((name) => CASE_NAMES.indexOf(name) % 2 === 1),
+      ),
+    ],
+    // A comparison of its own that stops where the shorter one ends.
+    [
+      handmade({
+        isSigned: ({ signature = "-", over, rawBody }) => over(rawBody).startsWith(signature),
+      }),
+      each("compares_what_came", ["short_signature", "empty_signature"]),
+    ],
+    [
+      handmade({
+        isSigned: ({ signature = "", over, rawBody }) =>
+          signature !== "" && timingSafeEqual(Buffer.from(signature), Buffer.from(over(rawBody))),
+      }),
+      { short_signature: "throws_on_length" },
+    ],
+    [
+      (incoming) => {
+        if (right(incoming) !== 204) throw new Error("bad signature");
+        return 200;
+      },
+      each("throws_on_bad", [...REFUSED, "beyond_tolerance_old", "beyond_tolerance_ahead", "other_event_id"]),
+    ],
+    [
+      handmade({
+        isSigned: ({ signature, over, rawBody }) => signature === over(rawBody.toString("latin1").trim()),
+      }),
+      { unusual_bytes: "decoded_body" },
+    ],
+    // What Python's json.dumps makes of a parsed body.
+    [
+      handmade({
+        isSigned: (incoming) =>
+          incoming.signature ===
+          incoming.over(
+            JSON.stringify(parse(incoming), null, 1)
+              .replaceAll(/\n\s*/g, " ")
+              .replaceAll("{ ", "{")
+              .replaceAll(" }", "}"),
+          ),
+      }),
+      {
+        ...each(
+          "parsed_body",
+          GOOD.filter((name) => name !== "spaced_body"),
+        ),
+        no_event: "parses_first",
+      },
+    ],
+    [() => 401, each("refuses_all", GOOD)],
+    [() => 404, each("no_route", GOOD)],
+    [() => 308, each("redirects", CASE_NAMES)],
+    [() => 429, each("rate_limited", CASE_NAMES)],
+    [
+      (incoming) => (right(incoming) === 204 ? 503 : 400),
+      each("fails_after_check", [...GOOD, "within_tolerance_old", "within_tolerance_ahead"]),
+    ],
+    [(incoming) => (incoming.number > 9 ? 403 : right(incoming)), each("shuts_out", GOOD.slice(4))],
+  ];
+  for (const [receiver, expected] of rows) expect(await found(receiver)).toEqual(expected);
+});
+
+test("patterns that no receiver here shows", () => {
+  const timeout = { error: "timeout", message: "" } as const;
+  const lost = { error: "connection_lost", message: "" } as const;
+  const forbidden = { error: "target_forbidden", message: "" } as const;
+  type Answers = Partial<Record<CaseName, number | typeof timeout | typeof lost | typeof forbidden>>;
+  const rows: readonly (readonly [Answers, Partial<Record<CaseName, DrillCause>>])[] = [
+    [{}, {}],
+    [
+      { changed_byte: 200, rewritten_body: 204 },
+      each("body_not_covered", ["changed_byte", "rewritten_body"]),
+    ],
+    [{ unusual_bytes: 500 }, { unusual_bytes: "chokes_on_bytes" }],
+    [{ no_signature: 500 }, { no_signature: "throws_on_bad" }],
+    [{ short_signature: lost }, { short_signature: "drops_connection" }],
+    [{ duplicate: timeout }, { duplicate: "too_slow" }],
+    [{ wrong_secret: 200 }, { wrong_secret: "verifies_sometimes" }],
+    [{ no_event: 200 }, { no_event: "verifies_sometimes" }],
+    [{ good_event: 400 }, { good_event: "verifies_sometimes" }],
+    [{ bad_signature: 429 }, { bad_signature: "rate_limited" }],
+  ];
+  for (const [answers, expected] of rows) {
+    const results = CASE_NAMES.map((name) => {
+      const given = answers[name] ?? (GOOD.includes(name) ? 200 : 400);
+      const answer = typeof given === "number" ? { status: given, body: "" } : given;
+      return { name, eventId: name, milliseconds: 1, answer };
+    });
+    const { causes } = explain({ results, names: CASE_NAMES, usedRetired: false });
+    expect(Object.fromEntries(causes)).toEqual(expected);
+  }
+  const first = { name: "good_event", eventId: "1", milliseconds: 0, answer: forbidden } as const;
+  const { causes } = explain({ results: [first], names: CASE_NAMES, usedRetired: false });
+  expect([...causes.values()]).toEqual(CASE_NAMES.map(() => "forbidden"));
+});
+
+test("what was shown before the drill was given up tells its cause all the same", () => {
+  // What Python's json.dumps writes, by a receiver that ends at a body that is not JSON.
+  const answer = (name: CaseName) =>
+    name === "no_event"
+      ? ({ error: "connection_lost", message: "" } as const)
+      : { status: name === "spaced_body" ? 204 : 400, body: "" };
+  const results = CASE_NAMES.filter((name) => name !== "good_at_the_end").map((name) => ({
+    name,
+    eventId: name,
+    milliseconds: 1,
+    answer: answer(name),
+  }));
+  const { causes } = explain({ results, names: CASE_NAMES, usedRetired: false });
+  expect(causes.get("good_event")).toBe("parsed_body");
+  // Of what refuses everything alike the drill sees no more; the digest that the receiver computes says which it is.
+  expect(adviceText("refuses_all", "the-endpoint")).toMatch(/checkout webhooks verify .*--signature/);
+});
+
+test("of a receiver that is down nothing is known: nothing is kept, and what was shown before stands", async () => {
+  const site = await openDrillSite();
+  site.harness.vacate(3000);
+  const down = await drill(site);
+  expect(causesOf(down)).toEqual({ good_event: "unreachable" });
+  expect([down.code, down.verdict, down.passed]).toEqual([3, "unknown", false]);
+  expect(down.drills).toMatchObject([{ id: null, verdict: "unknown", passed: false }]);
+  expect(down.drills[0]?.steps).toHaveLength(1);
+  const kept = async () => (await site.control<WireAnswerOf<"listDrills">>("/drills")).data.drills;
+  expect(await kept()).toEqual([]);
+  expect((await site.harness.run(["checklist", "run", "webhooks"])).stdout).toMatchInlineSnapshot(`
+    "? http://localhost:3000/hooks could not be reached, so nothing is known about it
+        STEP          EXPECTED  GOT
+      ✗ a good event  2xx       unreachable after 0 ms: connect ECONNREFUSED
+                                localhost:3000
+      → Nothing listens at its address. Is the receiver running, and on that port? (a good event)
+    "
+  `);
+
+  site.listen(right);
+  const [shown] = (await drill(site)).drills;
+  site.harness.vacate(3000);
+  expect((await drill(site)).code).toBe(3);
+  expect((await kept()).map(({ id }) => id)).toEqual([shown?.id]);
+
+  // Two endpoints: what is known to be wrong outweighs what is not known.
+  site.listen(() => 200, 3001);
+  await site.addEndpoint("http://localhost:3001/hooks");
+  const both = await drill(site);
+  expect([both.code, both.drills.map(({ verdict }) => verdict)]).toEqual([1, ["unknown", "failed"]]);
+});
+
+test("a receiver that goes away during the drill fails it", async () => {
+  const site = await openDrillSite();
+  let sent = 0;
+  site.harness.setFault((request, pass) => {
+    if (request.url === HOOKS && ++sent === 6) site.harness.vacate(3000);
+    return pass();
+  });
+  expect(causesOf(await drill(site))).toEqual(each("went_away", CASE_NAMES.slice(5)));
+});
+
+test("nothing happens but the drill: no event, no delivery, and its requests are good to the byte", async () => {
+  const bodies: string[] = [];
+  const site = await openDrillSite((incoming) => {
+    bodies.push(incoming.rawBody.toString("utf8"));
+    return right(incoming);
+  });
+  const { drills } = await drill(site);
+  expect(await site.events()).toEqual([]);
+  expect(await site.deliveries()).toEqual([]);
+  const of = (name: CaseName): string => bodies[CASE_NAMES.indexOf(name)] ?? "";
+  expect(of("duplicate")).toBe(of("good_event"));
+  const parsed = bodies.filter((body) => body.startsWith("{")).map((body) => JSON.parse(body) as object);
+  for (const event of parsed) expect(event).toMatchObject({ type: "webhook.test", livemode: false });
+  expect(Object.keys(parsed[3] ?? {})).toContain("data");
+  const references = drills[0]?.steps.map(({ reference }) => reference) ?? [];
+  expect(new Set(references).size).toBe(CASE_NAMES.length - 2);
+  expect(drills[0]?.steps.map(({ name }) => name)).toEqual(CASE_NAMES);
+  expect(drills[0]?.steps.map(({ got }) => got)).toEqual(
+    CASE_NAMES.map((name) => `${GOOD.includes(name) || name.startsWith("within_") ? 204 : 400} after 0 ms`),
+  );
+  expect(digest(of("changed_byte"))).not.toBe(digest(of("good_event")));
+});
+
+test("what a drill has shown is kept, and is void once the address or the secret is another", async () => {
+  const site = await openDrillSite(right);
+  const first = await drill(site);
+  const { id, subject } = first.drills[0] ?? { id: "", subject: "" };
+  expect(first.drills[0]).toMatchObject({ kind: "webhook", endpoint_id: site.id, url: HOOKS, passed: true });
+  const listed = async (query = "") =>
+    (await site.control<WireAnswerOf<"listDrills">>(`/drills${query}`)).data.drills;
+  expect((await listed()).map((one) => one.id)).toEqual([id]);
+  expect(await listed("?kind=idempotency")).toEqual([]);
+  const rotated = await site.control<WireAnswerOf<"rotateSecret">>(`/endpoints/${site.id}/secret`, {
+    overlap_ms: 1000,
+  });
+  // The receiver knows the old secret alone: it takes what is delivered now, but not what will be.
+  expect(causesOf(await drill(site))).toEqual(each("refuses_all", GOOD));
+  site.secrets.current = rotated.data.in_force[0] ?? "";
+  const second = await drill(site);
+  expect([second.passed, second.drills[0]?.subject === subject]).toEqual([true, false]);
+  const elsewhere = { id: site.id, url: `${HOOKS}/new` };
+  expect(webhookSubject(elsewhere, site.secrets.current)).not.toBe(second.drills[0]?.subject);
+  expect(webhookSubject({ ...elsewhere, url: HOOKS }, site.secrets.current)).toBe(second.drills[0]?.subject);
+  await site.advance(2000);
+  // The one before is over now, and a receiver that still knows it is found out.
+  const [old = ""] = (await site.control<WireAnswerOf<"showSecret">>(`/endpoints/${site.id}/secret`)).data
+    .retired;
+  site.listen((incoming) => Math.min(right(incoming), right({ ...incoming, secret: old })));
+  expect(causesOf(await drill(site))).toEqual({ wrong_secret: "old_secret" });
+  expect((await listed("?kind=webhook&limit=2")).map((one) => one.passed)).toEqual([false, true]);
+  const database = site.database();
+  expect(() => database.exec("UPDATE drills SET passed = 1")).toThrow("immutable");
+  expect(() => database.exec("DELETE FROM drills")).toThrow("immutable");
+  database.close();
+});
+
+test("a wrong secret is named, with the command that prints the right one", async () => {
+  const site = await openDrillSite();
+  const commandIn = (report: Awaited<ReturnType<typeof drill>>): string[] => {
+    const [, command = ""] =
+      /checkout (endpoints secret \S+)/.exec(report.drills[0]?.steps[0]?.cause ?? "") ?? [];
+    return command.split(" ");
+  };
+  for (const [receiver, cause] of [
+    [telling, "wrong_secret"],
+    [right, "refuses_all"],
+  ] as const) {
+    site.listen((incoming) => receiver({ ...incoming, secret: "whsec_another" }));
+    const report = await drill(site);
+    expect(causesOf(report)).toEqual(each(cause, GOOD));
+    const printed = await site.harness.run(commandIn(report));
+    expect([printed.code, printed.stdout.trim()]).toEqual([0, site.secrets.current]);
+  }
+
+  // The secret was rotated, the overlap is over, and the receiver was not told.
+  const old = site.secrets.current;
+  const rotated = await site.control<WireAnswerOf<"rotateSecret">>(`/endpoints/${site.id}/secret`, {
+    overlap_ms: 0,
+  });
+  site.listen((incoming) => right({ ...incoming, secret: old }));
+  const report = await drill(site);
+  expect(causesOf(report)).toEqual(each("replaced_secret", [...GOOD, "wrong_secret"]));
+  expect((await site.harness.run(commandIn(report))).stdout.trim()).toBe(rotated.data.in_force[0]);
+});
+
+test("events of an order are sent with consent only, and none but what was accepted before is rightly signed", async () => {
+  const got: Incoming[] = [];
+  const site = await openDrillSite((incoming) => {
+    got.push(incoming);
+    return right(incoming);
+  });
+  const sent = async (...args: readonly string[]) => {
+    got.length = 0;
+    const report = await drill(site, ...args);
+    const orders = got.filter(({ rawBody }) =>
+      /"type":\s*"(?:order|checkout_session)\./.test(String(rawBody)),
+    );
+    return { report, orders };
+  };
+  const early = await sent(...CONSENT);
+  expect([early.orders, early.report.code, early.report.drills[0]?.order]).toEqual([[], 0, null]);
+
+  const checkoutId = await site.orderAccepted();
+  const delivered = got.map(({ rawBody }) => String(rawBody)).find((body) => body.includes(checkoutId));
+  expect((await sent()).orders).toEqual([]);
+  const { report, orders } = await sent(...CONSENT);
+  expect([report.code, causesOf(report)]).toEqual([0, {}]);
+  expect(report.drills[0]?.order).toEqual({ id: checkoutId, order_id: "order-1" });
+  expect(report.drills[0]?.steps.map(({ name }) => name)).toEqual([
+    ...CASE_NAMES.slice(0, -1),
+    ...ORDER_CASE_NAMES,
+    "good_at_the_end",
+  ]);
+  expect(orders.map((incoming) => right(incoming))).toEqual([204, ...orders.slice(1).map(() => 400)]);
+  const bodies = orders.map(({ rawBody }) => String(rawBody));
+  expect(bodies[0]).toBe(delivered);
+  // What is rightly signed says nothing but what was true, at another time too.
+  const signed = orders.filter(
+    ({ signature, over, rawBody, timestamp }) => timestamp > 0 && signature === over(rawBody),
+  );
+  expect(signed.map(({ rawBody }) => String(rawBody))).toEqual(signed.map(() => delivered));
+  expect(signed.length).toBe(1 + OLD.length + AHEAD.length);
+  const forged = bodies.filter((body) => body !== delivered);
+  const types = EVENT_TYPES.filter((type) => type !== "webhook.test");
+  expect(forged.slice(-types.length).map((body) => (JSON.parse(body) as { type: string }).type)).toEqual(
+    types,
+  );
+  for (const body of forged)
+    expect(JSON.parse(body)).toMatchObject({
+      data: { id: checkoutId, order_id: "order-1", amount_minor: 450 },
+    });
+  const ids = new Set(forged.map((body) => (JSON.parse(body) as { event_id: string }).event_id));
+  expect(ids.size).toBe(forged.length);
+  expect(await site.statusOf(checkoutId)).toBe("created");
+});
+
+test("every case that must be refused is sent about an order too", () => {
+  const isRepeated = (name: CaseName): boolean => ORDER_CASE_NAMES.some((one) => one === `payment_${name}`);
+  // Its body is no event at all.
+  expect(BAD.filter((name) => !isRepeated(name))).toEqual(["no_event"]);
+  // Every set of headers of ours is left out, and each but the signature alone is with a wrong one.
+  const left = CASE_NAMES.map((name) => DRILL_CASES[name].without?.toSorted().join() ?? "");
+  expect(new Set(left)).toEqual(
+    new Set([
+      "",
+      "eventId",
+      "timestamp",
+      "signature",
+      "eventId,timestamp",
+      "eventId,signature",
+      "signature,timestamp",
+      "eventId,signature,timestamp",
+    ]),
+  );
+});
+
+test("a drill without events of an order is a risk, until one with them has passed", async () => {
+  const site = await openDrillSite();
+  const risks = async () => {
+    const { stdout } = await site.harness.run(["checklist", "--json", "--item", "webhook_verification"]);
+    const { items } = JSON.parse(stdout) as { items: { status: string; assumptions: string[] }[] };
+    return items.map(({ status, assumptions }) => [status, assumptions]);
+  };
+  const risk = `the webhook drill of "${HOOKS}" sent webhook.test only: with --order-view it sends forged events of an order too`;
+  await drill(site);
+  expect(await risks()).toEqual([["unknown", []]]);
+  // The item needs the drill of duplicates as well.
+  await site.control("/waivers", { drill: "duplicates", reason: "by hand" });
+  const waived = expect.stringContaining("the drill of duplicates is waived") as string;
+  expect(await risks()).toEqual([["pass", [risk, waived]]]);
+  // There is no order yet.
+  await drill(site, ...CONSENT);
+  expect(await risks()).toEqual([["pass", [risk, waived]]]);
+  await site.orderAccepted();
+  await drill(site, ...CONSENT);
+  expect(await risks()).toEqual([["pass", [waived]]]);
+  await drill(site);
+  expect(await risks()).toEqual([["pass", [risk, waived]]]);
+});
+
+test("people are told which order was used, or why none was", async () => {
+  const site = await openDrillSite();
+  const last = async (...args: readonly string[]) => {
+    const { stdout } = await site.harness.run(["checklist", "run", "webhooks", ...args]);
+    return stdout.trimEnd().split("\n").at(-1);
+  };
+  expect(await last()).toContain("Only webhook.test was sent: --order-view VIEW is your consent");
+  expect(await last(...CONSENT)).toContain("has not accepted an event of an order yet");
+  const id = await site.orderAccepted();
+  expect(await last(...CONSENT)).toContain(
+    `Forged events of order "order-1" (${id}) were sent. See that it has not changed: ${CONSENT[1]?.replace("{order_id}", "order-1")}`,
+  );
+});
+
+test("each endpoint that is on is drilled, or the one that is named", async () => {
+  const site = await openDrillSite(right);
+  site.listen(() => 200, 3001);
+  const other = await site.addEndpoint("http://localhost:3001/hooks");
+  await site.control("/listener", { url: "http://localhost:3002/hooks" });
+  const both = await drill(site);
+  expect([both.code, both.drills.map(({ url, passed }) => [url, passed])]).toEqual([
+    1,
+    [
+      [HOOKS, true],
+      ["http://localhost:3001/hooks", false],
+    ],
+  ]);
+  expect((await drill(site, "--endpoint", site.id)).drills.map(({ passed }) => passed)).toEqual([true]);
+  await site.control(`/endpoints/${other.id}/state`, { action: "disable" });
+  expect((await drill(site)).drills).toHaveLength(1);
+
+  const refused = async (line: string) => {
+    const { code, stderr } = await site.harness.run(`checklist run webhooks ${line}`.trim().split(" "));
+    return `${code} ${stderr}`;
+  };
+  expect(await refused(`--endpoint ${other.id}`)).toMatch(/^5 .*is disabled; enable it first/s);
+  expect(await refused("--endpoint 00000000-0000-7000-8000-00000000ffff")).toMatch(
+    /^1 .*there is no endpoint/s,
+  );
+  expect(await refused("--endpoint mine")).toMatch(/^2 /);
+  const endpoints = (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints;
+  const listener = endpoints.find(({ kind }) => kind === "listener");
+  expect(await refused(`--endpoint ${listener?.id ?? ""}`)).toMatch(/^5 .*is checkout listen/s);
+  await site.control(`/endpoints/${site.id}/state`, { action: "disable" });
+  expect(await refused("")).toMatch(/^5 .*nothing to drill.*checkout endpoints add/s);
+});
+
+test("people see each step, what came, and each cause once", async () => {
+  const site = await openDrillSite(handmade({ isFresh: () => true }));
+  const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
+  expect([code, stderr]).toEqual([1, ""]);
+  expect(stdout).toMatchInlineSnapshot(`
+    "✗ http://localhost:3000/hooks passed 36 of 40 steps
+        STEP                                              EXPECTED    GOT
+      ✓ a good event                                      2xx         200 after 0 ms
+      ✓ the same event again, signed anew                 2xx         200 after 0 ms
+      ✓ a good event with blanks between its tokens       2xx         200 after 0 ms
+      ✓ a good event in unusual bytes                     2xx         200 after 0 ms
+      ✓ a signature that no secret made                   4xx         400 after 0 ms
+      ✓ signed with another secret                        4xx         400 after 0 ms
+      ✓ one byte of the body changed                      4xx         400 after 0 ms
+      ✓ the same JSON in other white space                4xx         400 after 0 ms
+      ✓ a signature of which the first 32 digits are      4xx         400 after 0 ms
+        right
+      ✓ a signature that ends after 32 right digits       4xx         400 after 0 ms
+      ✓ no signature                                      4xx         400 after 0 ms
+      ✓ a body that is no JSON, badly signed              4xx         400 after 0 ms
+      ✗ signed an hour ago                                4xx         200 after 0 ms
+      ✗ signed an hour ahead                              4xx         200 after 0 ms
+      ✓ signed a minute ago                               2xx         200 after 0 ms
+      ✓ signed a minute ahead                             2xx         200 after 0 ms
+      ✓ signed 4 min 50 s ago                             2xx or 4xx  200 after 0 ms
+      ✓ signed 4 min 50 s ahead                           2xx or 4xx  200 after 0 ms
+      ✓ signed 5 min 30 s ago                             2xx or 4xx  200 after 0 ms
+      ✓ signed 5 min 30 s ahead                           2xx or 4xx  200 after 0 ms
+      ✗ signed 10 minutes ago                             4xx         200 after 0 ms
+      ✗ signed 10 minutes ahead                           4xx         200 after 0 ms
+      ✓ no timestamp                                      4xx         400 after 0 ms
+      ✓ an empty signature                                4xx         400 after 0 ms
+      ✓ signed with an empty secret                       4xx         400 after 0 ms
+      ✓ a signature whose first digit is wrong            4xx         400 after 0 ms
+      ✓ a signature whose last digit is wrong             4xx         400 after 0 ms
+      ✓ a signature of which the first 40 and the last 8  4xx         400 after 0 ms
+        digits are right
+      ✓ the right signature, first of three               2xx         200 after 0 ms
+      ✓ the right signature, second of three              2xx         200 after 0 ms
+      ✓ the right signature, last of three                2xx         200 after 0 ms
+      ✓ the first event again, under another id in its    2xx or 4xx  200 after 0 ms
+        header
+      ✓ no event id, badly signed                         4xx         400 after 0 ms
+      ✓ neither event id nor timestamp, badly signed      4xx         400 after 0 ms
+      ✓ neither event id nor signature                    4xx         400 after 0 ms
+      ✓ neither timestamp nor signature                   4xx         400 after 0 ms
+      ✓ no Checkout header, as curl sends it              4xx         400 after 0 ms
+      ✓ no Checkout header, as curl -d sends it: as a     4xx or 5xx  400 after 0 ms
+        form
+      ✓ badly signed, as plain text                       4xx or 5xx  400 after 0 ms
+      ✓ a good event after all that                       2xx         200 after 0 ms
+      → It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock. (4 steps)
+      → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.
+    "
+  `);
+});
+
+test("a receiver in Python, with its standard library alone, passes the drill of the real program", async () => {
+  const cwd = tempFolder();
+  const sandbox = await startSandbox({ cwd });
+  const python = spawn("python3", [join(import.meta.dirname, "../support/receiver.py"), "0"], {
+    env: { ...process.env, WEBHOOK_SECRET: sandbox.ready.signing_secret },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void python.kill("SIGKILL"));
+  const port = await Promise.race([
+    once(python.stdout, "data").then(([line]) => Number(String(line))),
+    once(python, "error").then(([error]) => {
+      throw new Error(`python3 is needed for this test: ${String(error)}`);
+    }),
+    once(python, "exit").then(() => {
+      throw new Error("python3 ended before it listened");
+    }),
+  ]);
+  const added = await run(["endpoints", "add", `http://127.0.0.1:${port}/hooks`], { cwd });
+  expect(added.code).toBe(0);
+  const drilled = await run(["checklist", "run", "webhooks"], { cwd });
+  expect([drilled.code, drilled.stderr]).toEqual([0, ""]);
+  expect(drilled.stdout).toContain("accepts valid webhooks and refuses invalid ones");
+});

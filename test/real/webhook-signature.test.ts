@@ -1,0 +1,501 @@
+import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import * as fc from "fast-check";
+import { Stripe } from "stripe";
+import { expect, test } from "vitest";
+import { openCheckout, STATUSES, type Checkout } from "../../src/core/checkout/checkout.ts";
+import { recordEvent, recordTestEvent } from "../../src/core/checkout/event.ts";
+import { HEADERS, signatureOf, signHeaders, verifySignature } from "../../src/core/webhook/signature.ts";
+import { checkoutJson, type CheckoutWire } from "../../src/core/checkout/wire.ts";
+import type { VerifyOptions, WebhookCheckout } from "../../src/core/webhook/webhook.ts";
+import { verifyWebhook } from "../../src/webhooks.ts";
+import { SEED, seededRandom, size } from "../support/campaign.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+type Vector = {
+  readonly description: string;
+  readonly secrets: readonly string[];
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body_base64: string;
+  readonly now: number;
+  readonly tolerance_seconds: number;
+  readonly expected: string;
+};
+
+const { vectors } = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../../fixtures/signatures.json"), "utf8"),
+) as { readonly vectors: readonly Vector[] };
+
+const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
+const OTHER = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const AT = 1_767_225_600;
+const NOW = AT * 1000 + 999;
+const TYPES = ["order", "checkout_session"] as const;
+
+/** A checkout of the service, and the event of its state: what the sandbox would send. */
+function eventBody(object: Checkout["object"], status: Checkout["status"]): string {
+  const store = { id: "s1", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
+  const terms = {
+    orderId: "Größe 咖啡",
+    amountMinor: 1999,
+    currency: "EUR",
+    paymentMethod: "alipay_plus",
+  } as const;
+  const input = { id: "c1", object, terms: { ...terms, description: null, priceId: null }, store };
+  const opened = openCheckout({ ...input, live: undefined, lifetimeMs: 300_000 }, NOW);
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const checkout = { ...opened.value, status };
+  const json = checkoutJson(checkout, "http://127.0.0.1:4242");
+  return recordEvent({ id: "e1", checkout, previousStatus: null, sequence: 1, checkoutJson: json }, NOW).body;
+}
+
+/** A request as it arrives, right unless something is said of it. */
+function request(
+  change: Partial<VerifyOptions> & { readonly body?: string } = {},
+): VerifyOptions & { now: number } {
+  const rawBody = change.body ?? eventBody("order", "succeeded");
+  const signed = signHeaders([SECRET], { eventId: "e1", timestamp: AT, rawBody: Buffer.from(rawBody) });
+  return { rawBody, headers: signed, secrets: SECRET, now: NOW, ...change };
+}
+
+test("every vector of fixtures/signatures.json has the verdict that it names", () => {
+  expect(vectors.length).toBeGreaterThanOrEqual(60);
+  for (const vector of vectors) {
+    const verdict = verifySignature({
+      rawBody: Buffer.from(vector.body_base64, "base64"),
+      headers: vector.headers.flat(),
+      secrets: vector.secrets,
+      now: vector.now * 1000,
+      toleranceSeconds: vector.tolerance_seconds,
+    });
+    expect([vector.description, verdict.ok ? "valid" : verdict.code]).toEqual([
+      vector.description,
+      vector.expected,
+    ]);
+  }
+});
+
+test("the vectors are right by the interface's own formula, and cover every code", () => {
+  const codes = new Set(vectors.map(({ expected }) => expected));
+  expect([...codes].toSorted()).toEqual([
+    "secret_malformed",
+    "secret_missing",
+    "signature_doubled",
+    "signature_malformed",
+    "signature_mismatch",
+    "signature_missing",
+    "timestamp_doubled",
+    "timestamp_malformed",
+    "timestamp_missing",
+    "timestamp_too_new",
+    "timestamp_too_old",
+    "valid",
+  ]);
+  for (const { description, headers, secrets, body_base64, expected } of vectors) {
+    const lines = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
+    const signed = Buffer.concat([
+      Buffer.from(`${lines.get("checkout-timestamp") ?? ""}.`),
+      Buffer.from(body_base64, "base64"),
+    ]);
+    const sent = lines.get("checkout-signature")?.split(",") ?? [];
+    const isSigned = secrets.some((secret) =>
+      sent.includes(createHmac("sha256", Buffer.from(secret)).update(signed).digest("hex")),
+    );
+    const mustBe = new Set(["valid", "timestamp_too_old", "timestamp_too_new"]).has(expected);
+    if (mustBe || expected === "signature_mismatch")
+      expect([description, isSigned]).toEqual([description, mustBe]);
+  }
+});
+
+test(`openssl, Python and Stripe's library accept our signatures of 1,000 bodies (seed ${SEED})`, async () => {
+  const random = seededRandom(SEED);
+  const bodies = Array.from({ length: 1000 }, () => randomBody(random));
+  const signed = bodies.map((body, at) => {
+    const timestamp = String(AT + at);
+    const rawBody = Buffer.from(body);
+    return { timestamp, rawBody, hex: signatureOf(SECRET, { timestamp, rawBody }) };
+  });
+  expect(bodies.filter((body) => /[^\0-\u007f]/.test(body)).length).toBeGreaterThan(300);
+
+  const stripe = new Stripe("sk_test_none");
+  for (const { timestamp, rawBody, hex } of signed) {
+    const header = `t=${timestamp},v1=${hex}`;
+    const at = Number(timestamp) * 1000;
+    const event = stripe.webhooks.constructEvent(rawBody, header, SECRET, 300, undefined, at);
+    expect(event).toEqual(JSON.parse(rawBody.toString()));
+  }
+  const wrong = `t=${AT},v1=${"0".repeat(64)}`;
+  expect(() => stripe.webhooks.constructEvent("{}", wrong, SECRET, 300, undefined, AT * 1000)).toThrow(
+    /No signatures found/,
+  );
+
+  const expected = signed.map(({ hex }) => hex);
+  expect(await signWithPython(signed)).toEqual(expected);
+  expect(await signWithOpenssl(signed)).toEqual(expected);
+});
+
+type Signed = { readonly timestamp: string; readonly rawBody: Buffer };
+
+const PYTHON = `
+import base64, hashlib, hmac, json, sys
+given = json.load(sys.stdin)
+for timestamp, body in given["signed"]:
+    text = timestamp.encode() + b"." + base64.b64decode(body)
+    print(hmac.new(given["secret"].encode(), text, hashlib.sha256).hexdigest())
+`;
+
+/** One process for all bodies. It has to be installed: a test that is left out proves nothing. */
+async function signWithPython(signed: readonly Signed[]): Promise<string[]> {
+  const running = promisify(execFile)("python3", ["-c", PYTHON]);
+  const given = signed.map(({ timestamp, rawBody }) => [timestamp, rawBody.toString("base64")]);
+  running.child.stdin?.end(JSON.stringify({ secret: SECRET, signed: given }));
+  const { stdout } = await running.catch((error: unknown) => {
+    throw new Error("this test needs python3 on the PATH", { cause: error });
+  });
+  return stdout.trim().split("\n");
+}
+
+/** One process for all bodies, each in a file. */
+async function signWithOpenssl(signed: readonly Signed[]): Promise<string[]> {
+  const folder = tempFolder();
+  signed.forEach(({ timestamp, rawBody }, at) =>
+    writeFileSync(join(folder, String(at)), Buffer.concat([Buffer.from(`${timestamp}.`), rawBody])),
+  );
+  const digest = ["dgst", "-sha256", "-hmac", SECRET, "-r", ...signed.map((_, at) => String(at))];
+  const { stdout } = await promisify(execFile)("openssl", digest, { cwd: folder }).catch((error: unknown) => {
+    throw new Error("this test needs openssl on the PATH", { cause: error });
+  });
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => line.slice(0, 64));
+}
+
+const ALPHABETS = [
+  'abc XYZ 0123456789 "\\/\b\n\t',
+  "äöüßéèñçø€",
+  "咖啡と便当한국어",
+  "😀👩‍💻🇨🇭🍱",
+  "\u0000\u007f\u2028\ufeff\ufffd",
+];
+
+/** A JSON object with texts of all kinds. */
+function randomBody(random: () => number): string {
+  const pick = <Value>(values: readonly Value[]): Value =>
+    values[Math.floor(random() * values.length)] as Value;
+  const text = (): string =>
+    Array.from({ length: Math.floor(random() * 40) }, () => pick(Array.from(pick(ALPHABETS)))).join("");
+  const fields = Array.from({ length: 1 + Math.floor(random() * 8) }, (_, at) => [
+    `${text()}${at}`,
+    pick([text(), Math.floor(random() * 1e9), null, { [text()]: text() }]),
+  ]);
+  return JSON.stringify(Object.fromEntries(fields), null, pick([0, 2]));
+}
+
+test("verifyWebhook returns the event of every type, and the id that was signed", () => {
+  const bodies = TYPES.flatMap((object) => STATUSES.map((status) => eventBody(object, status)));
+  for (const body of bodies) {
+    const verdict = verifyWebhook(request({ body }));
+    expect(verdict).toEqual({ ok: true, eventId: "e1", timestamp: AT, event: JSON.parse(body) as unknown });
+  }
+  const { body } = recordTestEvent({ id: "e1", storeId: "s1" }, NOW);
+  expect(verifyWebhook(request({ body }))).toMatchObject({ ok: true, event: { type: "webhook.test" } });
+  const later = body.replace("webhook.test", "order.reviewed");
+  expect(verifyWebhook(request({ body: later }))).toMatchObject({ ok: false, code: "event_invalid" });
+  const reviewed = eventBody("order", "pending").replace("order.pending", "order.reviewed");
+  expect(verifyWebhook(request({ body: reviewed }))).toMatchObject({ ok: true });
+  // The merchant's types are those of the contract.
+  const same = (wire: CheckoutWire): WebhookCheckout => wire;
+  const back = (seen: WebhookCheckout): CheckoutWire => seen;
+  expect([same, back]).toHaveLength(2);
+});
+
+test("headers are read as Fetch, Node and the wire have them, under the names that are set", () => {
+  const signed = signHeaders([OTHER, SECRET], { eventId: "e1", timestamp: AT, rawBody: Buffer.from("{}") });
+  const rows = [
+    new Headers(signed),
+    signed,
+    Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toLowerCase(), value])),
+    Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toUpperCase(), [value]])),
+    ["Host", "x", ...Object.entries(signed).flat()],
+    // A value that looks like a name is none.
+    ["X-Odd", HEADERS.timestamp, ...Object.entries(signed).flat()],
+    new Map(Object.entries(signed)) as unknown as Headers,
+  ];
+  for (const headers of rows) {
+    expect(verifySignature(request({ rawBody: "{}", headers }))).toEqual({ ok: true, timestamp: AT });
+  }
+  const names = { eventId: "X-Id", timestamp: "X-Time", signature: "X-Sign" };
+  const renamed = signHeaders([SECRET], { eventId: "e", timestamp: AT, rawBody: Buffer.from("{}"), names });
+  expect(renamed).toEqual({
+    "X-Id": "e",
+    "X-Time": String(AT),
+    "X-Sign": expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+  });
+  const own = { rawBody: "{}", headers: renamed, headerNames: names };
+  expect(verifySignature(request(own))).toEqual({ ok: true, timestamp: AT });
+});
+
+const BODY = eventBody("order", "succeeded");
+const RIGHT = signatureOf(SECRET, { timestamp: String(AT), rawBody: Buffer.from(BODY) });
+const lines = (timestamp: string, signature: string, ...more: string[]): string[] => [
+  HEADERS.eventId,
+  "e1",
+  HEADERS.timestamp,
+  timestamp,
+  HEADERS.signature,
+  signature,
+  ...more,
+];
+const body = (change: (event: Record<string, unknown>) => unknown): string =>
+  JSON.stringify(change(JSON.parse(BODY) as Record<string, unknown>));
+const data = (change: Record<string, unknown>): string =>
+  body((event) => ({ ...event, data: { ...(event["data"] as object), ...change } }));
+const signedNow = (rawBody: Uint8Array): Partial<VerifyOptions> => ({
+  rawBody,
+  headers: signHeaders([SECRET], { eventId: "e1", timestamp: AT, rawBody }),
+});
+/** What JavaScript lets pass and types do not. */
+const untyped = (value: unknown): never => value as never;
+
+/** Each way to be refused by verifyWebhook, beside those of fixtures/signatures.json. */
+const REFUSED: readonly (readonly [
+  code: string,
+  change: Partial<VerifyOptions> & { body?: string; now?: number },
+])[] = [
+  ["secret_missing", { secrets: "" }],
+  ["secret_missing", { secrets: [] }],
+  ["secret_missing", { secrets: [SECRET, ""] }],
+  ["secret_missing", { secrets: untyped(undefined) }],
+  ["secret_missing", { secrets: untyped(null) }],
+  ["secret_missing", { secrets: untyped(42) }],
+  ["secret_malformed", { secrets: `${SECRET}\n` }],
+  ["secret_malformed", { secrets: `${SECRET}\r\n` }],
+  ["secret_malformed", { secrets: ` ${SECRET}` }],
+  ["secret_malformed", { secrets: "whsec_two words" }],
+  ["secret_malformed", { secrets: "whsec_\u0000" }],
+  ["secret_malformed", { secrets: "whsec_ключ" }],
+  ["secret_malformed", { secrets: `svc_test_${"0".repeat(33)}` }],
+  ["body_not_raw", { rawBody: untyped(undefined) }],
+  ["body_not_raw", { rawBody: untyped(null) }],
+  ["body_not_raw", { rawBody: untyped(JSON.parse(BODY)) }],
+  ["body_not_raw", { rawBody: untyped([]) }],
+  ["body_not_raw", { rawBody: untyped(7) }],
+  ["timestamp_missing", { headers: {} }],
+  ["timestamp_missing", { headers: [] }],
+  ["timestamp_missing", { headers: new Headers() }],
+  ["timestamp_missing", { headers: { [HEADERS.signature]: RIGHT } }],
+  ["timestamp_missing", { headers: { [HEADERS.timestamp]: undefined, [HEADERS.signature]: RIGHT } }],
+  ["timestamp_missing", { headers: { [HEADERS.timestamp]: [], [HEADERS.signature]: RIGHT } }],
+  ["timestamp_missing", { headerNames: { ...HEADERS, timestamp: "X-Time" } }],
+  ["timestamp_doubled", { headers: lines(String(AT), RIGHT, HEADERS.timestamp, String(AT)) }],
+  ["timestamp_doubled", { headers: { [HEADERS.timestamp]: [String(AT), "1"], [HEADERS.signature]: RIGHT } }],
+  [
+    "timestamp_doubled",
+    { headers: { [HEADERS.timestamp]: String(AT), "checkout-timestamp": "1", [HEADERS.signature]: RIGHT } },
+  ],
+  ["timestamp_malformed", { headers: lines("", RIGHT) }],
+  ["timestamp_malformed", { headers: lines(` ${AT}`, RIGHT) }],
+  ["timestamp_malformed", { headers: lines(`${AT}\n`, RIGHT) }],
+  ["timestamp_malformed", { headers: lines(`+${AT}`, RIGHT) }],
+  ["timestamp_malformed", { headers: lines(`-${AT}`, RIGHT) }],
+  ["timestamp_malformed", { headers: lines(`${AT}.5`, RIGHT) }],
+  ["timestamp_malformed", { headers: lines(`${AT}000`, RIGHT) }],
+  ["timestamp_malformed", { headers: lines("1.7e9", RIGHT) }],
+  ["timestamp_malformed", { headers: lines("0x69559f80", RIGHT) }],
+  ["timestamp_malformed", { headers: lines("NaN", RIGHT) }],
+  ["timestamp_malformed", { headers: lines("Infinity", RIGHT) }],
+  ["timestamp_malformed", { headers: lines("2026-01-01T00:00:00Z", RIGHT) }],
+  ["timestamp_malformed", { headers: lines("١٧٦٧٢٢٥٦٠٠", RIGHT) }],
+  [
+    "timestamp_malformed",
+    {
+      headers: new Headers([
+        [HEADERS.timestamp, "1"],
+        [HEADERS.timestamp, "2"],
+      ]),
+    },
+  ],
+  ["signature_missing", { headers: [HEADERS.timestamp, String(AT)] }],
+  ["signature_missing", { headerNames: { ...HEADERS, signature: "X-Signature" } }],
+  ["signature_doubled", { headers: lines(String(AT), RIGHT, HEADERS.signature, RIGHT) }],
+  ["signature_doubled", { headers: lines(String(AT), "0".repeat(64), "checkout-signature", RIGHT) }],
+  ["signature_malformed", { headers: lines(String(AT), "") }],
+  ["signature_malformed", { headers: lines(String(AT), RIGHT.toUpperCase()) }],
+  ["signature_malformed", { headers: lines(String(AT), ` ${RIGHT}`) }],
+  ["signature_malformed", { headers: lines(String(AT), `${RIGHT} `) }],
+  ["signature_malformed", { headers: lines(String(AT), `${RIGHT}\n`) }],
+  ["signature_malformed", { headers: lines(String(AT), `${RIGHT}zz`) }],
+  ["signature_malformed", { headers: lines(String(AT), `0x${RIGHT}`) }],
+  ["signature_malformed", { headers: lines(String(AT), `sha256=${RIGHT}`) }],
+  ["signature_malformed", { headers: lines(String(AT), `t=${AT},v1=${RIGHT}`) }],
+  ["signature_malformed", { headers: lines(String(AT), RIGHT.slice(0, 63)) }],
+  ["signature_malformed", { headers: lines(String(AT), RIGHT.slice(0, 2)) }],
+  ["signature_malformed", { headers: lines(String(AT), `${RIGHT}, ${RIGHT}`) }],
+  ["signature_malformed", { headers: lines(String(AT), `${RIGHT},`) }],
+  ["signature_malformed", { headers: lines(String(AT), `,${RIGHT}`) }],
+  ["signature_malformed", { headers: lines(String(AT), `${RIGHT},,${RIGHT}`) }],
+  ["signature_malformed", { headers: lines(String(AT), Array(4).fill(RIGHT).join()) }],
+  ["signature_malformed", { headers: lines(String(AT), Buffer.from(RIGHT, "hex").toString("base64")) }],
+  [
+    "signature_malformed",
+    {
+      headers: new Headers([
+        ...["1", "2"].map(() => [HEADERS.signature, RIGHT] as [string, string]),
+        [HEADERS.timestamp, String(AT)],
+      ]),
+    },
+  ],
+  ["signature_mismatch", { secrets: OTHER }],
+  ["signature_mismatch", { secrets: SECRET.slice(6) }],
+  ["signature_mismatch", { secrets: SECRET.toLowerCase() }],
+  ["signature_mismatch", { rawBody: `${BODY}\n`, headers: lines(String(AT), RIGHT) }],
+  ["signature_mismatch", { rawBody: ` ${BODY}`, headers: lines(String(AT), RIGHT) }],
+  ["signature_mismatch", { rawBody: `\ufeff${BODY}`, headers: lines(String(AT), RIGHT) }],
+  [
+    "signature_mismatch",
+    { rawBody: JSON.stringify(JSON.parse(BODY), null, 2), headers: lines(String(AT), RIGHT) },
+  ],
+  ["signature_mismatch", { rawBody: BODY.replace("1999", "1"), headers: lines(String(AT), RIGHT) }],
+  ["signature_mismatch", { rawBody: BODY.normalize("NFD"), headers: lines(String(AT), RIGHT) }],
+  ["signature_mismatch", { rawBody: Buffer.from(BODY, "latin1"), headers: lines(String(AT), RIGHT) }],
+  ["signature_mismatch", { rawBody: "", headers: lines(String(AT), RIGHT) }],
+  ["signature_mismatch", { headers: lines(String(AT + 1), RIGHT) }],
+  ["signature_mismatch", { headers: lines(String(AT), "0".repeat(64)) }],
+  ["signature_mismatch", { headers: lines("1000000000", RIGHT), now: 0 }],
+  ["timestamp_too_old", { now: (AT + 301) * 1000 }],
+  ["timestamp_too_old", { toleranceSeconds: 0, now: (AT + 1) * 1000 }],
+  ["timestamp_too_old", { toleranceSeconds: 0.5, now: (AT + 1) * 1000 }],
+  ["timestamp_too_new", { now: (AT - 301) * 1000 + 999 }],
+  ["timestamp_too_new", { toleranceSeconds: 0, now: AT * 1000 - 1 }],
+  ["timestamp_too_new", { now: 0 }],
+  ["event_invalid", { body: "" }],
+  ["event_invalid", { body: "null" }],
+  ["event_invalid", { body: "[]" }],
+  ["event_invalid", { body: "{}" }],
+  ["event_invalid", { body: '"text"' }],
+  ["event_invalid", { body: `${BODY},` }],
+  ["event_invalid", { body: `\ufeff${BODY}` }],
+  [
+    "event_invalid",
+    signedNow(Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')])),
+  ],
+  ["event_invalid", { body: body((event) => ({ ...event, event_id: undefined })) }],
+  ["event_invalid", { body: body((event) => ({ ...event, event_id: "" })) }],
+  ["event_invalid", { body: body((event) => ({ ...event, event_id: 1 })) }],
+  ["event_invalid", { body: body((event) => ({ ...event, type: null })) }],
+  ["event_invalid", { body: body((event) => ({ ...event, livemode: "false" })) }],
+  ["event_invalid", { body: body((event) => ({ ...event, sequence: 1.5 })) }],
+  ["event_invalid", { body: body((event) => ({ ...event, previous_status: "paid" })) }],
+  ["event_invalid", { body: body((event) => ({ ...event, data: [] })) }],
+  ["event_invalid", { body: body((event) => ({ ...event, data: undefined })) }],
+  ["event_invalid", { body: data({ status: "paid" }) }],
+  ["event_invalid", { body: data({ amount_minor: "1999" }) }],
+  ["event_invalid", { body: data({ object: "refund" }) }],
+  ["event_invalid", { body: data({ order_id: null }) }],
+  ["event_id_mismatch", { headers: { ...lines2(), [HEADERS.eventId]: "e2" } }],
+  ["event_id_mismatch", { headers: { ...lines2(), [HEADERS.eventId]: "" } }],
+  ["event_id_mismatch", { headers: { ...lines2(), [HEADERS.eventId]: "E1" } }],
+  ["event_id_doubled", { headers: { ...lines2(), [HEADERS.eventId]: ["e1", "e1"] } }],
+];
+
+function lines2(): Record<string, string> {
+  return { [HEADERS.timestamp]: String(AT), [HEADERS.signature]: RIGHT };
+}
+
+test("verifyWebhook refuses each way of being wrong with its code and a sentence, and never throws", () => {
+  expect(REFUSED.length).toBeGreaterThanOrEqual(60);
+  expect(verifyWebhook(request())).toMatchObject({ ok: true });
+  expect(verifyWebhook(request({ headers: lines2() }))).toMatchObject({ ok: true, eventId: "e1" });
+  REFUSED.forEach(([code, change], at) => {
+    const verdict = verifyWebhook(request(change));
+    expect([at, verdict]).toEqual([
+      at,
+      { ok: false, code, message: expect.stringMatching(/^.{20,300}$/su) as string },
+    ]);
+    expect(verdict.ok ? "" : verdict.message).not.toMatch(/[0-9a-f]{32}|whsec_[\w-]{2}/);
+  });
+});
+
+test("a refusal says what came, and what was expected", () => {
+  const rows: readonly (readonly [change: (typeof REFUSED)[number][1], said: string])[] = [
+    [{ rawBody: untyped(undefined) }, "got nothing"],
+    [{ rawBody: untyped(null) }, "got null"],
+    [{ rawBody: untyped({}) }, "got a parsed object"],
+    [{ rawBody: untyped(7) }, "got a parsed number"],
+    [{ headers: lines("12", RIGHT) }, 'must be Unix seconds in ten digits; got "12"'],
+    [{ headers: lines(String(AT), "12") }, "must be 64 lower-case hex digits, or up to 3 such signatures"],
+    [{ now: (AT + 301) * 1000 }, "signed 301 s ago; 300 s are allowed"],
+    [{ now: (AT - 301) * 1000 }, "signed 301 s ahead of this clock; 300 s are allowed"],
+  ];
+  for (const [change, said] of rows)
+    expect(verifyWebhook(request(change))).toMatchObject({
+      message: expect.stringContaining(said) as string,
+    });
+});
+
+test(`whatever a request brings, there is a verdict (seed ${SEED})`, () => {
+  const name = fc.constantFrom(...Object.values(HEADERS), "Host", "get", "__proto__", "constructor");
+  const value = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom(String(AT), RIGHT, `${RIGHT},${RIGHT}`, "e1"),
+  );
+  const pairs = fc.array(fc.tuple(name, value), { maxLength: 8 });
+  const rawBody = fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" }), fc.json(), fc.constant(BODY));
+  const property = fc.property(pairs, rawBody, fc.boolean(), (given, arrived, cut) => {
+    const wire = given.flat();
+    const rows = [cut ? wire.slice(0, -1) : wire, Object.fromEntries(given)];
+    for (const headers of rows) {
+      const verdict = verifyWebhook(request({ headers, rawBody: arrived }));
+      if (verdict.ok) expect(arrived).toBe(BODY);
+      else expect(verdict.message).not.toBe("");
+    }
+  });
+  fc.assert(property, { seed: SEED, numRuns: size(500, 50_000) });
+});
+
+test("a tolerance, a time or headers that no request can bring about are the caller's mistake", () => {
+  const rows: readonly (readonly [said: RegExp, change: Parameters<typeof request>[0] & { now?: number }])[] =
+    [
+      [/toleranceSeconds must be/, { toleranceSeconds: -1 }],
+      [/toleranceSeconds must be/, { toleranceSeconds: Number.NaN }],
+      [/toleranceSeconds must be/, { toleranceSeconds: Number.POSITIVE_INFINITY }],
+      [/toleranceSeconds must be/, { toleranceSeconds: untyped("300") }],
+      [/now must be/, { now: Number.NaN }],
+      [/headers must be/, { headers: untyped(undefined) }],
+      [/headers must be/, { headers: untyped(null) }],
+      [/headers must be/, { headers: untyped("Checkout-Timestamp: 1") }],
+    ];
+  for (const [said, change] of rows) {
+    const verify = (): unknown => verifyWebhook(request(change));
+    expect(verify).toThrow(TypeError);
+    expect(verify).toThrow(said);
+  }
+  // The clock is the machine's where none is given; the request is of another time.
+  const { now: _, ...unclocked } = request();
+  expect(verifyWebhook(unclocked)).toMatchObject({ ok: false, code: "timestamp_too_old" });
+  const timestamp = Math.floor(Date.now() / 1000);
+  const headers = signHeaders([SECRET], { eventId: "e1", timestamp, rawBody: Buffer.from(BODY) });
+  expect(verifyWebhook({ ...unclocked, rawBody: Buffer.from(BODY), headers })).toMatchObject({ ok: true });
+});
+
+test("at most three secrets sign, newest first, and one that matches is enough", () => {
+  const secrets = [OTHER, SECRET, "third", "fourth"];
+  const headers = signHeaders(secrets, { eventId: "e1", timestamp: AT, rawBody: Buffer.from(BODY) });
+  expect(headers[HEADERS.signature]?.split(",")).toEqual(
+    secrets
+      .slice(0, 3)
+      .map((secret) => signatureOf(secret, { timestamp: String(AT), rawBody: Buffer.from(BODY) })),
+  );
+  const verify = (...known: string[]): boolean => verifyWebhook(request({ headers, secrets: known })).ok;
+  expect([verify(OTHER), verify(SECRET), verify("third"), verify("fourth")]).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
+  expect([verify("fourth", "third"), verify("fourth", "fifth")]).toEqual([true, false]);
+});

@@ -1,0 +1,265 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { HEADERS, signatureOf } from "../../src/core/webhook/signature.ts";
+import { createHarness, type Harness, type Result } from "../support/harness.ts";
+import { run } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
+const OTHER = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const BODY = '{"event_id":"019b76da-a800-7000-8000-000000000001","description":"Grüße"}';
+const ENV = { CHECKOUT_SIGNING_SECRET: SECRET };
+const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
+
+/** A harness with the body in `body.json`, and what is right for it. */
+function prepare() {
+  const harness = createHarness();
+  const write = (name: string, content: string | Uint8Array): void =>
+    writeFileSync(join(harness.cwd, name), content);
+  write("body.json", BODY);
+  write("secret.txt", `${SECRET}\n`);
+  const timestamp = String(Math.floor(harness.clock.now() / 1000));
+  const signature = signatureOf(SECRET, { timestamp, rawBody: Buffer.from(BODY) });
+  const verify = (flags: Readonly<Record<string, string | undefined>>, env: Record<string, string> = ENV) =>
+    runVerify(harness, { "payload-file": "body.json", timestamp, signature, ...flags }, env);
+  return { harness, write, timestamp, signature, verify };
+}
+
+function runVerify(
+  harness: Harness,
+  flags: Readonly<Record<string, string | undefined>>,
+  env: Record<string, string>,
+): Promise<Result> {
+  const given = Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined ? [] : value === "" ? [`--${name}`] : [`--${name}=${value}`],
+  );
+  return harness.run(["webhooks", "verify", ...given], { env });
+}
+
+test("webhooks verify exits 0 for what is valid and 1 for what is not, and prints nothing but the result", async () => {
+  const { harness, verify, timestamp } = prepare();
+  const valid = await verify({});
+  expect(valid).toEqual({ code: 0, stdout: "✓ the signature is valid; it was made 0 s ago\n", stderr: "" });
+  harness.clock.advance(12_000);
+  const inJson = await verify({ json: "" });
+  expect([inJson.code, inJson.stderr, json(inJson.stdout)]).toEqual([
+    0,
+    "",
+    { valid: true, timestamp: Number(timestamp), age_seconds: 12 },
+  ]);
+  const wrong = await verify({ signature: "0".repeat(64), json: "" });
+  expect([wrong.code, wrong.stderr, wrong.stdout.split("\n").length]).toEqual([1, "", 2]);
+  expect(json(wrong.stdout)).toEqual({
+    valid: false,
+    code: "signature_mismatch",
+    message: expect.any(String) as string,
+    causes: [{ code: "unexplained", message: expect.any(String) as string, proven: false }],
+  });
+});
+
+test("webhooks verify names the causes, and never the secret or the right signature", async () => {
+  const { harness, write, verify, signature, timestamp } = prepare();
+  write("pretty.json", JSON.stringify(JSON.parse(BODY), null, 2));
+  write("newline.json", `${BODY}\n`);
+  write("latin1.json", Buffer.from(BODY, "latin1"));
+  const rows: readonly (readonly [
+    cause: string,
+    flags: Record<string, string>,
+    env?: Record<string, string>,
+  ])[] = [
+    ["body_reserialised", { "payload-file": "pretty.json" }],
+    ["body_whitespace_added", { "payload-file": "newline.json" }],
+    ["body_charset", { "payload-file": "latin1.json" }],
+    ["body_empty", { "payload-file": "empty.json" }],
+    ["signature_upper_case", { signature: signature.toUpperCase() }],
+    ["signature_prefixed", { signature: `sha256=${signature}` }],
+    ["signature_base64", { signature: Buffer.from(signature, "hex").toString("base64") }],
+    ["timestamp_milliseconds", { timestamp: `${timestamp}000` }],
+    ["other_timestamp", { timestamp: String(Number(timestamp) - 5) }],
+    ["secret_prefix", {}, { CHECKOUT_SIGNING_SECRET: SECRET.slice(6) }],
+    ["secret_whitespace", {}, { CHECKOUT_SIGNING_SECRET: `${SECRET}\n` }],
+    ["secret_quoted", {}, { CHECKOUT_SIGNING_SECRET: `"${SECRET}"` }],
+    ["secret_is_api_key", {}, { CHECKOUT_SIGNING_SECRET: `svc_test_${"0".repeat(33)}` }],
+    ["clock_skew", { now: String(Number(timestamp) + 400) }],
+    ["clock_skew", { tolerance: "0s", now: String(Number(timestamp) - 1) }],
+    ["stale_replay", { now: "2027-01-15T12:00:00Z" }],
+    ["unexplained", {}, { CHECKOUT_SIGNING_SECRET: OTHER }],
+  ];
+  write("empty.json", "");
+  for (const [cause, flags, env] of rows) {
+    const human = await verify(flags, env ?? ENV);
+    const [verdict = "", first = ""] = human.stdout.split("\n");
+    expect([cause, human.code, human.stderr]).toEqual([cause, 1, ""]);
+    expect(verdict).toMatch(/^✗ not valid: .+ \([a-z_]+\)$/);
+    expect(first).toMatch(/^ {2}→ .+ \([a-z_0-9]+\)$/);
+    expect(first).toContain(`(${cause})`);
+    const inJson = await verify({ ...flags, json: "" }, env ?? ENV);
+    expect(json(inJson.stdout)).toMatchObject({
+      valid: false,
+      causes: [{ code: cause }, ...anyMore(inJson)],
+    });
+    for (const { stdout } of [human, inJson])
+      expect(stdout).not.toMatch(new RegExp(`${SECRET.slice(6)}|${signature}`, "i"));
+  }
+  expect(harness.opened).toEqual([]);
+});
+
+function anyMore({ stdout }: Result): readonly unknown[] {
+  return (json(stdout)["causes"] as readonly unknown[]).slice(1);
+}
+
+test("the secret comes from a file, the environment or standard input, one a line during a rotation", async () => {
+  const { write, verify } = prepare();
+  write("both.txt", `${OTHER}\r\n\r\n${SECRET}\r\n`);
+  write("wrong.txt", OTHER);
+  const codes = [
+    await verify({ "secret-file": "secret.txt" }, {}),
+    await verify({ "secret-file": "both.txt" }, {}),
+    // The file wins over the variable: it was named.
+    await verify({ "secret-file": "wrong.txt" }),
+  ].map(({ code }) => code);
+  expect(codes).toEqual([0, 0, 1]);
+});
+
+test("what is missing or makes no sense is a usage error that says where it can come from", async () => {
+  const { harness, write, verify } = prepare();
+  write("empty.txt", "\n");
+  const rows: readonly (readonly [said: string, result: Promise<Result>])[] = [
+    ["missing: --payload-file, --timestamp, --signature", harness.run(["webhooks", "verify"], { env: ENV })],
+    ["missing: --signature", verify({ signature: undefined })],
+    ["missing: --payload-file", harness.run(["webhooks", "sign"], { env: ENV })],
+    ["set CHECKOUT_SIGNING_SECRET, or name a file: --secret-file", verify({}, {})],
+    ["set CHECKOUT_SIGNING_SECRET", verify({}, { CHECKOUT_SIGNING_SECRET: "" })],
+    ["--secret-file holds no signing secret", verify({ "secret-file": "empty.txt" })],
+    ["--secret-file: nowhere.txt does not exist", verify({ "secret-file": "nowhere.txt" })],
+    ["--payload-file: nowhere.json does not exist", verify({ "payload-file": "nowhere.json" })],
+    ["--payload-file: . is a folder, not an ordinary file", verify({ "payload-file": "." })],
+    ["cannot both be standard input", verify({ "payload-file": "-", "secret-file": "-" })],
+    ["a duration in whole seconds", verify({ tolerance: "500ms" })],
+    ["a duration in whole seconds", verify({ tolerance: "-1s" })],
+    ["Unix seconds, or a time", verify({ now: "yesterday" })],
+    ["Unix seconds, or a time", verify({ now: "2026-02-30T00:00:00Z" })],
+    ["unknown option '--secret'", verify({ secret: SECRET })],
+    ["Unix seconds, ten digits", harness.run(["webhooks", "sign", "--timestamp", "1"], { env: ENV })],
+    ["1 to 128 visible ASCII", harness.run(["webhooks", "sign", "--event-id", "a b"], { env: ENV })],
+    [
+      "this is an API key",
+      harness.run(["webhooks", "sign", "--payload-file", "body.json"], {
+        env: { CHECKOUT_SIGNING_SECRET: `svc_test_${"0".repeat(33)}` },
+      }),
+    ],
+  ];
+  for (const [said, running] of rows) {
+    const result = await running;
+    expect([said, result.code, result.stdout]).toEqual([said, 2, ""]);
+    expect(result.stderr).toContain(said);
+  }
+});
+
+test("without a secret those of the sandbox that runs here are tried, and the one that fits is named", async () => {
+  const { harness, verify, timestamp, signature } = prepare();
+  const { ready } = await harness.start();
+  const signedBy = (key: string): string => signatureOf(key, { timestamp, rawBody: Buffer.from(BODY) });
+  const stores = await verify({ signature: signedBy(ready.signing_secret), json: "" }, {});
+  expect([stores.code, json(stores.stdout)]).toEqual([
+    0,
+    {
+      valid: true,
+      timestamp: Number(timestamp),
+      age_seconds: 0,
+      secret_of: "the store Sandbox Store",
+      endpoint_id: null,
+    },
+  ]);
+  const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
+  const { id = "" } = json(added.stdout) as Readonly<Record<string, string>>;
+  const rotate = async (): Promise<string> => {
+    const { stdout } = await harness.run(["endpoints", "rotate-secret", id, "--overlap", "0s", "--json"]);
+    return String(json(stdout)["signing_secret"]);
+  };
+  const secret = await rotate();
+  const endpoints = await verify({ signature: signedBy(secret) }, {});
+  expect(endpoints.stdout).toBe(
+    "✓ the signature is valid; it was made 0 s ago, with the signing secret of the endpoint http://localhost:3000/hooks\n",
+  );
+  await rotate();
+  const rotated = await verify({ signature: signedBy(secret) }, {});
+  expect(rotated.code).toBe(1);
+  expect(rotated.stdout).toContain(
+    "tried the signing secrets of the endpoint http://localhost:3000/hooks, the store Sandbox Store",
+  );
+  expect(rotated.stdout).toContain("an earlier one of the endpoint http://localhost:3000/hooks");
+  for (const { stdout } of [rotated, endpoints]) expect(stdout).not.toContain(secret);
+  // A secret that is given is the only one.
+  expect((await verify({ signature: signedBy(secret) })).code).toBe(1);
+  expect((await verify({ signature })).code).toBe(0);
+});
+
+test("another service's names of the headers can be given", async () => {
+  const { verify } = prepare();
+  const named = await verify({ "header-names": "timestamp=X-Time,signature=X-Sign", timestamp: "soon" });
+  expect(named.stdout).toContain("the header X-Time must be Unix seconds in ten digits");
+  expect((await verify({ "header-names": "signature=X-Sign" })).code).toBe(0);
+  for (const wrong of [
+    "",
+    "X-Time",
+    "time=X-Time",
+    "timestamp=",
+    "timestamp=a b",
+    "timestamp=X,timestamp=Y",
+    "timestamp=X,signature=x",
+  ]) {
+    const refused = await verify({ "header-names": ` ${wrong}` });
+    expect([wrong, refused.code, refused.stdout]).toEqual([wrong, 2, ""]);
+    expect(refused.stderr).toContain("timestamp=X-Timestamp,signature=X-Signature; got");
+  }
+});
+
+test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl take", async () => {
+  const { harness, write, verify, timestamp, signature } = prepare();
+  const sign = (...flags: string[]) =>
+    harness.run(["webhooks", "sign", "--payload-file", "body.json", "--secret-file", "secret.txt", ...flags]);
+  const human = await sign();
+  expect(human).toEqual({
+    code: 0,
+    stdout: `Checkout-Event-Id: 019b76da-a800-7000-8000-000000000001\nCheckout-Timestamp: ${timestamp}\nCheckout-Signature: ${signature}\n`,
+    stderr: "",
+  });
+  const early = json((await sign("--timestamp", "1700000000", "--event-id", "e-1", "--json")).stdout);
+  expect(early).toEqual({
+    [HEADERS.eventId]: "e-1",
+    [HEADERS.timestamp]: "1700000000",
+    [HEADERS.signature]: signatureOf(SECRET, { timestamp: "1700000000", rawBody: Buffer.from(BODY) }),
+  });
+  const back = { timestamp: "1700000000", signature: String(early[HEADERS.signature]), now: "1700000000" };
+  expect((await verify(back)).code).toBe(0);
+  // A body without an id gets a new one; during a rotation there is a signature for each secret.
+  write("body.json", "[]");
+  write("secret.txt", `${OTHER}\n${SECRET}\n`);
+  const rotated = json((await sign("--json")).stdout);
+  expect(rotated[HEADERS.eventId]).toMatch(/^[0-9a-f-]{36}$/);
+  expect(rotated[HEADERS.signature]).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
+});
+
+test("payload and secret can come from standard input, byte for byte", async () => {
+  const folder = tempFolder();
+  writeFileSync(join(folder, "secret.txt"), SECRET);
+  writeFileSync(join(folder, "body.bin"), Buffer.from([0xff, 0x00, 0x0d, 0x0a]));
+  const sign = ["webhooks", "sign", "--json", "--timestamp", "1700000000"];
+  const signed = await run([...sign, "--payload-file", "body.bin", "--secret-file", "-"], {
+    cwd: folder,
+    input: `${SECRET}\n`,
+  });
+  const rawBody = Buffer.from([0xff, 0x00, 0x0d, 0x0a]);
+  expect(json(signed.stdout)).toMatchObject({
+    [HEADERS.signature]: signatureOf(SECRET, { timestamp: "1700000000", rawBody }),
+  });
+  const piped = await run([...sign, "--payload-file", "-", "--secret-file", "secret.txt"], {
+    cwd: folder,
+    input: `${BODY}\n`,
+  });
+  expect(json(piped.stdout)).toMatchObject({
+    [HEADERS.signature]: signatureOf(SECRET, { timestamp: "1700000000", rawBody: Buffer.from(`${BODY}\n`) }),
+  });
+});

@@ -1,0 +1,720 @@
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formatsPlugin from "ajv-formats";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { callControl } from "../../src/client/control/control.ts";
+import {
+  CONTROL_OPERATIONS,
+  OPERATION_NAMES,
+  type OperationName,
+} from "../../src/core/control/operations.ts";
+import { parseReturnOrigin } from "../../src/core/checkout/return-origin.ts";
+import type { HttpResponse, Service, World } from "../../src/world.ts";
+import { createHarness, type ApiCall, type Harness, type RunningSandbox } from "../support/harness.ts";
+
+type Answer = {
+  readonly status: number;
+  readonly headers: HttpResponse["headers"];
+  readonly body: Record<string, unknown> & {
+    readonly data?: Record<string, unknown>;
+    readonly error?: { readonly code: string; readonly message: string };
+  };
+};
+type Document = {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
+};
+type DescribedOperation = {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
+};
+
+const TAKES_ALL: Service = {
+  answer: () => Promise.resolve({ status: 200, headers: {}, body: "" }),
+  refuse: () => ({ status: 400, headers: {}, body: "" }),
+};
+const STEP = { name: "a", passed: true, expected: "b", got: "c", cause: null, reference: null };
+/** The first store, as its paths begin. */
+const STORE = "/__sandbox/stores/default";
+const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
+
+function controlToken(harness: Harness): string {
+  return (JSON.parse(harness.readState("run.json")) as { control_token: string }).control_token;
+}
+
+function adminToken(harness: Harness): string {
+  const text = harness.readState("admin.json");
+  return (JSON.parse(text) as { admin_token: string }).admin_token;
+}
+
+/** Calls of the control API with the token that each of them wants. */
+function caller(harness: Harness, sandbox: RunningSandbox) {
+  const tokens = { control: controlToken(harness), administrator: adminToken(harness) };
+  return async (path: string, call: Partial<ApiCall> = {}): Promise<Answer> => {
+    const role = path.includes("/admin/") ? "administrator" : "control";
+    const headers = { Authorization: `Bearer ${tokens[role]}`, ...call.headers };
+    const answer = await sandbox.request({ ...call, path, headers });
+    const body = JSON.parse(String(answer.body)) as Answer["body"];
+    return { status: answer.status, headers: answer.headers, body };
+  };
+}
+
+async function createOrder(harness: Harness, orderId: string): Promise<string> {
+  const args = ["orders", "create", "--order-id", orderId, "--price-id", "price_bento", "--json"];
+  const { stdout } = await harness.run(args);
+  return (JSON.parse(stdout) as { data: { id: string } }).data.id;
+}
+
+/** Which part of the served description an answer of an operation breaks; empty where it holds. */
+function describedBy(document: Document) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formatsPlugin.default(ajv);
+  ajv.addSchema(document, "control");
+  const pointer = (parts: readonly string[]): string =>
+    parts.map((part) => `/${encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))}`).join("");
+  return (name: OperationName, part: "request" | number, body: unknown): string => {
+    const { path, method } = CONTROL_OPERATIONS[name];
+    const operation = ["paths", path, method.toLowerCase()];
+    const where = part === "request" ? ["requestBody"] : ["responses", String(part)];
+    const response = document.paths[path]?.[method.toLowerCase()]?.responses[part];
+    const at = response?.$ref ?? `#${pointer([...operation, ...where])}`;
+    const validate = ajv.getSchema(`control${at}${pointer(["content", "application/json", "schema"])}`);
+    if (validate === undefined) return `${name} has no ${part}`;
+    return validate(body) === true ? "" : `${name} ${part}: ${ajv.errorsText(validate.errors)}`;
+  };
+}
+
+test("the description lists the operations of the table, and nothing else", async () => {
+  const harness = createHarness();
+  const call = caller(harness, await harness.start());
+  const answer = await call("/__sandbox/openapi.json");
+  const document = answer.body as unknown as Document;
+  expect([answer.status, document.openapi]).toEqual([200, "3.1.0"]);
+  const listed = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
+  );
+  const table = OPERATION_NAMES.map((name) => {
+    const { method, path } = CONTROL_OPERATIONS[name];
+    return [name, `${method} ${path}`];
+  });
+  expect(listed).toHaveLength(table.length);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(table));
+});
+
+/** Documents, which have no envelope. */
+const BARE: ReadonlySet<OperationName> = new Set(["describe", "describeConfig"]);
+
+test("every operation answers as it is described", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
+  const id = await createOrder(harness, "order-1");
+  harness.occupy(3000, TAKES_ALL);
+  const hooks = { url: "http://localhost:3000/hooks" };
+  const added = await call(`${STORE}/endpoints`, {
+    body: JSON.stringify({ url: `${hooks.url}/first` }),
+  });
+  const endpoint = String(added.body.data?.["id"]);
+  const listed = (await call(`${STORE}/events`)).body.data as {
+    readonly events: { event_id: string }[];
+  };
+  const eventId = listed.events[0]?.event_id ?? "";
+  const other = { id: "00000000-0000-4000-8000-000000000002", name: "To be deleted" };
+  await call("/__sandbox/config", { body: JSON.stringify({ stores: [other] }) });
+  const leaseOf = async (drill: string): Promise<string> => {
+    const body = JSON.stringify({ drill, timeout_ms: 60_000 });
+    return String((await call(`${STORE}/leases`, { body })).body.data?.["id"]);
+  };
+  const [duplicates, returning] = [await leaseOf("duplicates"), await leaseOf("browser_return")];
+  const calls = {
+    listEndpoints: [`${STORE}/endpoints`],
+    addEndpoint: [`${STORE}/endpoints`, { ...hooks, event_types: ["order.*"] }],
+    showEndpoint: [`${STORE}/endpoints/${endpoint}`],
+    setEndpointState: [`${STORE}/endpoints/${endpoint}/state`, { action: "enable" }],
+    showSecret: [`${STORE}/endpoints/${endpoint}/secret`],
+    rotateSecret: [`${STORE}/endpoints/${endpoint}/secret`, { overlap_ms: 1000 }],
+    testEndpoint: [`${STORE}/endpoints/${endpoint}/test`, {}],
+    addFault: [`${STORE}/faults`, { action: "delay", latency_ms: 1, match: { endpoint_id: endpoint } }],
+    listFaults: [`${STORE}/faults`],
+    removeFault: [`${STORE}/faults/<fault>`],
+    clearFaults: [`${STORE}/faults`],
+    registerListener: [`${STORE}/listener`, { ...hooks, since: { event_id: eventId } }],
+    listEvents: [`${STORE}/events?since=0&limit=5&wait_ms=10`],
+    showEvent: [`${STORE}/events/${eventId}`],
+    replayEvent: [`${STORE}/events/${eventId}/replay`, { endpoint_id: endpoint }],
+    replayFailed: [`${STORE}/deliveries/replay`, { since: "2026-01-01T00:00:00Z", endpoint_id: endpoint }],
+    listDeliveries: [`${STORE}/deliveries?event_id=${eventId}&state=due`],
+    readiness: [`${STORE}/readiness`],
+    storeSummary: [STORE],
+    waiveDrill: [`${STORE}/waivers`, { drill: "duplicates", reason: "by hand" }],
+    requestProduction: [`${STORE}/production-requests`, { note: "soon" }],
+    adminAct: [`${STORE}/admin/acts`, { action: "disable_capability", subject: "JPY", note: "for now" }],
+    adminLog: [`${STORE}/admin/acts`],
+    listDrills: [`${STORE}/drills?kind=webhook&limit=5`],
+    runWebhookDrill: [`${STORE}/drills/webhook`, { endpoint_id: endpoint }],
+    recordBrowserReturn: [
+      `${STORE}/drills/browser-return`,
+      { return_url: "http://localhost:3000/thanks", steps: [STEP] },
+    ],
+    deliverForDrill: [`${STORE}/drills/duplicates/deliver`, { lease_id: duplicates, event_id: eventId }],
+    recordDuplicates: [
+      `${STORE}/drills/duplicates`,
+      { lease_id: duplicates, subject: "<subject>", steps: [STEP] },
+    ],
+    listRetrieves: [`${STORE}/leases/${returning}/retrieves`],
+    openLease: [`${STORE}/leases`, { drill: "idempotency", timeout_ms: 1000 }],
+    beginClientRun: [`${STORE}/drills/idempotency/<lease>/runs`, { run: "first", order_id: "order-1" }],
+    endClientRun: [`${STORE}/drills/idempotency/<lease>/runs/end`, { ending: "exited", exit_code: 0 }],
+    awaitClientRun: [`${STORE}/drills/idempotency/<lease>/runs/current`],
+    closeIdempotencyDrill: [`${STORE}/drills/idempotency/<lease>/close`, {}],
+    judgeIdempotencyDrill: [`${STORE}/drills/idempotency/<lease>/judge`, {}],
+    endLease: [`${STORE}/leases/<lease>/end`, {}],
+    assumptions: [`${STORE}/assumptions`],
+    listCheckouts: [`${STORE}/checkouts?q=order-1&status=created&object=order&limit=5`],
+    inspectCheckout: [`${STORE}/checkouts/${id}`],
+    pay: [`${STORE}/checkouts/${id}/pay`, { outcome: "declined" }],
+    listRequests: [`${STORE}/requests?status=2xx`],
+    showRequest: [`${STORE}/requests/<request>`],
+    explain: [`${STORE}/explain?id=order-1`],
+    showClock: [`${STORE}/clock`],
+    moveClock: [`${STORE}/clock`, { action: "advance", by_ms: 7_200_000 }],
+    listReturnOrigins: [`${STORE}/return-origins`],
+    changeReturnOrigins: [`${STORE}/return-origins`, { action: "add", origin: "https://shop.example" }],
+    createKey: [`${STORE}/keys`, { scopes: ["orders:write"] }],
+    listKeys: [`${STORE}/keys`],
+    revokeKey: [`${STORE}/keys/<key>/revoke`, {}],
+    listPrices: [`${STORE}/prices`],
+    addPrice: [
+      `${STORE}/prices`,
+      { id: "tea", amount_minor: 700, currency: "GBP", payment_method: "alipay_plus", approved: false },
+    ],
+    retirePrice: [`${STORE}/prices/retire`, { id: "price_ticket" }],
+    reset: ["/__sandbox/reset", { store: "Sandbox Store" }],
+    createStoreSnapshot: [`${STORE}/snapshots`, { name: "one" }],
+    createSnapshot: ["/__sandbox/snapshots", { name: "all" }],
+    listSnapshots: ["/__sandbox/snapshots"],
+    restoreStoreSnapshot: [`${STORE}/snapshots/restore`, { name: "all" }],
+    restoreSnapshot: ["/__sandbox/snapshots/restore", { name: "one", all: false }],
+    removeSnapshot: ["/__sandbox/snapshots/remove", { name: "one" }],
+    deleteStore: ["/__sandbox/stores/00000000-0000-4000-8000-000000000002/delete", {}],
+    showConfig: ["/__sandbox/config"],
+    applyConfig: [
+      "/__sandbox/config",
+      { stores: [{ id: "00000000-0000-4000-8000-000000000001", name: "Tea Shop" }], dry_run: true },
+    ],
+    describeConfig: ["/__sandbox/config.schema.json"],
+    createStore: ["/__sandbox/stores", { name: "Tea Shop", merchant: "new" }],
+    listStores: ["/__sandbox/stores"],
+    storeAccess: [`${STORE}/access`],
+    describe: ["/__sandbox/openapi.json"],
+    describeSandbox: ["/__sandbox/sandbox"],
+    createSignIn: ["/__sandbox/portal/sign-ins", {}],
+    endPortalSessions: ["/__sandbox/portal/sessions"],
+    stopSandbox: ["/__sandbox/sandbox/stop", { pid: sandbox.ready.pid }],
+  } as const satisfies Record<OperationName, readonly [string, object?]>;
+  let lease = "";
+  let requestId = "";
+  let subject = "";
+  let key = "";
+  let fault = "";
+  for (const name of OPERATION_NAMES) {
+    const [template, request] = calls[name];
+    const path = template
+      .replace("<lease>", lease)
+      .replace("<request>", requestId)
+      .replace("<key>", key)
+      .replace("<fault>", fault);
+    if (request !== undefined) expect(described(name, "request", request)).toBe("");
+    const body = JSON.stringify(request)?.replace('"<subject>"', () => JSON.stringify(subject));
+    const { method } = CONTROL_OPERATIONS[name];
+    const answer = await call(path, body === undefined ? { method } : { body });
+    expect([name, answer.status, described(name, 200, answer.body)]).toEqual([name, 200, ""]);
+    expect(answer.headers["Content-Type"]).toContain("application/json");
+    if (!BARE.has(name)) expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
+    if (name === "deliverForDrill") subject = String(answer.body.data?.["subject"]);
+    if (name === "listRequests") requestId = firstIdIn(answer);
+    if (name === "createKey") key = String(answer.body.data?.["key_id"]);
+    if (name === "addFault") fault = /"fault":\{"id":"([^"]*)"/.exec(JSON.stringify(answer.body))?.[1] ?? "";
+    if (name === "openLease") lease = String(answer.body.data?.["id"]);
+  }
+});
+
+test("a checkout is shown with all that has happened to it, after what time has brought it", async () => {
+  const harness = createHarness();
+  const call = caller(harness, await harness.start());
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
+  const id = await createOrder(harness, "order-1");
+  const inspect = async (): Promise<Answer> => {
+    const answer = await call(`${STORE}/checkouts/${id}`);
+    expect(described("inspectCheckout", 200, answer.body)).toBe("");
+    return answer;
+  };
+  const fresh = (await inspect()).body.data;
+  expect(fresh).toEqual({
+    id,
+    object: "order",
+    order_id: "order-1",
+    amount_minor: expect.any(Number) as number,
+    currency: "JPY",
+    payment_method: "alipay_plus",
+    status: "created",
+    checkout_url: `http://127.0.0.1:4242/pay/${id}`,
+    livemode: false,
+    description: expect.any(String) as string,
+    created_at: "2026-01-15T12:00:00.000Z",
+    expires_at: "2026-01-15T13:00:00.000Z",
+    attempts: [],
+    late_results: [],
+    events: [
+      {
+        event_id: expect.any(String) as string,
+        type: "order.created",
+        sequence: 1,
+        created_at: "2026-01-15T12:00:00.000Z",
+      },
+    ],
+  });
+  await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"declined"}' });
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  // The payer is in the wallet for the second time.
+  database.exec(`INSERT INTO attempts VALUES ('${id}', 2, ${harness.clock.now()}, NULL, NULL)`);
+  database.exec("UPDATE stores SET clock_offset = 7200000");
+  database.close();
+  expect((await inspect()).body.data).toMatchObject({ status: "expired" });
+  await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"succeeded"}' });
+  const { data = {} } = (await inspect()).body;
+  expect(data).toMatchObject({
+    status: "expired",
+    attempts: [
+      { number: 1, outcome: "declined", finished_at: "2026-01-15T12:00:00.000Z" },
+      { number: 2, outcome: "abandoned", finished_at: "2026-01-15T13:00:00.000Z" },
+    ],
+    late_results: [{ attempt: 2, result: "succeeded", recorded_at: "2026-01-15T14:00:00.000Z" }],
+  });
+  const types = (data["events"] as { type: string; sequence: number }[]).map(
+    ({ type, sequence }) => `${type} ${sequence}`,
+  );
+  expect(types).toEqual(["order.created 1", "order.pending 2", "order.expired 3"]);
+});
+
+test("every refusal has its status and code, and both are described", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  const described = describedBy((await call("/__sandbox/openapi.json")).body as unknown as Document);
+  const id = await createOrder(harness, "order-1");
+  await call(`${STORE}/checkouts/${id}/pay`, { body: '{"outcome":"cancelled"}' });
+  const check = async (
+    expected: string,
+    name: OperationName,
+    { at = id, ...sent }: Partial<ApiCall> & { readonly at?: string } = {},
+  ): Promise<Answer> => {
+    const { path, method } = CONTROL_OPERATIONS[name];
+    const answer = await call(path.replace("{store_id}", "default").replace("{id}", at), { method, ...sent });
+    expect([name, sent.body, `${answer.status} ${answer.body.error?.code}`]).toEqual([
+      name,
+      sent.body,
+      expected,
+    ]);
+    expect(described(name, answer.status, answer.body)).toBe("");
+    expect(answer.headers["X-Request-Id"]).toBe(answer.body["request_id"]);
+    return answer;
+  };
+
+  for (const name of OPERATION_NAMES) {
+    await check("401 credential_invalid", name, { headers: { Authorization: "Bearer wrong" } });
+    await check("401 credential_invalid", name, { headers: { Authorization: controlToken(harness) } });
+    await check("401 credential_invalid", name, {
+      headers: { Authorization: `Bearer ${sandbox.ready.api_key ?? ""}` },
+    });
+    await check("403 origin_not_allowed", name, { headers: { Origin: "http://127.0.0.1:4242" } });
+    await check("403 origin_not_allowed", name, { headers: { Origin: "null", Authorization: "" } });
+    await check("403 host_not_allowed", name, { headers: { Host: "evil.example" } });
+    const wrong = await check("405 method_not_allowed", name, { method: "PUT" });
+    const { path } = CONTROL_OPERATIONS[name];
+    const methods = OPERATION_NAMES.filter((other) => CONTROL_OPERATIONS[other].path === path);
+    const taken = methods.map((other) => CONTROL_OPERATIONS[other].method);
+    const allowed = taken.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+    expect(wrong.headers["Allow"]).toBe([...allowed, "OPTIONS"].join(", "));
+    if (CONTROL_OPERATIONS[name].method === "POST") {
+      await check("400 invalid_json", name, { body: "" });
+      await check("400 invalid_json", name, { body: '{"action":"real","action":"real"}' });
+      await check("400 invalid_parameter", name, { body: "[]" });
+      await check("400 invalid_parameter", name, { body: '{"nonsense":1}' });
+    }
+  }
+  await check("404 session_not_found", "inspectCheckout", { at: UNKNOWN_ID });
+  await check("404 session_not_found", "pay", { at: UNKNOWN_ID, body: '{"outcome":"failed"}' });
+  for (const at of ["x", id.toUpperCase().replace("0", "A"), `${id}0`, `${id}/`, "%2e%2e", `../${id}`]) {
+    await check("404 not_found", "inspectCheckout", { at });
+    await check("404 not_found", "pay", { at, body: '{"outcome":"failed"}' });
+  }
+  await check("400 invalid_parameter", "pay", { body: '{"outcome":"paid"}' });
+  await check("409 state_conflict", "pay", { body: '{"outcome":"expired"}' });
+  for (const body of [
+    '{"action":"add"}',
+    '{"action":"list","origin":"https://shop.example"}',
+    '{"action":"add","origin":7}',
+    '{"action":"add","origin":"https://shop.example","status":"succeeded"}',
+    '{"action":"add","origin":"http://shop.example"}',
+    '{"action":"remove","origin":"https://shop.example/"}',
+    '{"action":"add","origin":"https://shop.example","path":"thanks"}',
+    '{"action":"add","origin":"https://shop.example","path":"/thanks?status=paid"}',
+    '{"action":"add","origin":"https://shop.example","path":null}',
+    '{"action":"remove","origin":"https://shop.example","path":"/thanks"}',
+  ]) {
+    await check("400 invalid_parameter", "changeReturnOrigins", { body });
+  }
+  await check("404 not_found", "changeReturnOrigins", {
+    body: '{"action":"remove","origin":"https://shop.example"}',
+  });
+});
+
+/** What a POST on something in a store has to say; an operation that is missing here is refused for its body. */
+const BODIES: Readonly<Partial<Record<OperationName, object>>> = {
+  pay: { outcome: "declined" },
+  setEndpointState: { action: "enable" },
+  rotateSecret: { overlap_ms: 1000 },
+  testEndpoint: {},
+  replayEvent: {},
+  beginClientRun: { run: "first", order_id: "order-1" },
+  endClientRun: { ending: "exited", exit_code: 0 },
+  closeIdempotencyDrill: {},
+  judgeIdempotencyDrill: {},
+  endLease: {},
+  revokeKey: {},
+};
+const OTHER_STORE = "00000000-0000-7000-8000-0000000000aa";
+
+/** Writes a second store beside the running sandbox: nothing that it serves can make one. */
+function addOtherStore(harness: Harness): void {
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  database.exec(`INSERT INTO stores (id, merchant_id, name, active, created_at)
+    SELECT '${OTHER_STORE}', merchant_id, 'Other', 1, created_at + 1 FROM stores`);
+  database.close();
+}
+
+/**
+ * Everything that stands in the database, table by table, but the mark of the log, which a commit changes also where it
+ * writes again what was there.
+ */
+function allRows(harness: Harness): unknown {
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  const tables = database
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'log_mark'")
+    .pluck()
+    .all();
+  const rows = tables.map((table) => [table, database.prepare(`SELECT * FROM ${String(table)}`).all()]);
+  database.close();
+  return rows;
+}
+
+/** The id of the first request in a list of them. */
+function firstIdIn({ body: { data = {} } }: Answer): string {
+  const [first] = data["requests"] as readonly { readonly request_id: string }[];
+  return first?.request_id ?? "";
+}
+
+/** A sandbox with two stores; the first has one of everything that an id in a path can be of. */
+async function openTwoStores() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  addOtherStore(harness);
+  harness.occupy(3000, TAKES_ALL);
+  const checkout = await createOrder(harness, "order-1");
+  const make = async (path: string, body: object): Promise<string> => {
+    const { data = {} } = (await call(path, { body: JSON.stringify(body) })).body;
+    const { id = data["event_id"] ?? data["key_id"] } = (data["fault"] ?? data) as { readonly id?: unknown };
+    return String(id);
+  };
+  const endpoint = await make(`${STORE}/endpoints`, { url: "http://localhost:3000/hooks" });
+  const event = await make(`${STORE}/endpoints/${endpoint}/test`, {});
+  const lease = await make(`${STORE}/leases`, { drill: "idempotency", timeout_ms: 60_000 });
+  const key = await make(`${STORE}/keys`, {});
+  // It hits nothing: it waits for what does not come.
+  const fault = await make(`${STORE}/faults`, { action: "drop", match: { nth: 1000 } });
+  const ids: Readonly<Record<string, string>> = {
+    checkouts: checkout,
+    requests: firstIdIn(await call(`${STORE}/requests`)),
+    endpoints: endpoint,
+    events: event,
+    drills: lease,
+    leases: lease,
+    keys: key,
+    faults: fault,
+  };
+  /** Waits until all that was under way is written. */
+  const settle = async (): Promise<void> => {
+    await call(`${STORE}/clock`, { body: '{"action":"set","to":"2026-01-15T12:00:00Z"}' });
+    await call(`${STORE}/assumptions`);
+  };
+  await settle();
+  return { harness, call, make, settle, ids };
+}
+
+test("what is in another store is as unknown as what is nowhere, and nothing is written", async () => {
+  const { harness, call, ids, settle } = await openTwoStores();
+  const scoped = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.includes("{id}"));
+  expect(scoped).toEqual(expect.arrayContaining(Object.keys(BODIES)));
+  const idFor = (name: OperationName): string =>
+    ids[/\{store_id\}\/(\w+)/.exec(CONTROL_OPERATIONS[name].path)?.[1] ?? ""] ?? "";
+  const ask = (name: OperationName, storeId: string, id: string): Promise<Answer> => {
+    const { path, method } = CONTROL_OPERATIONS[name];
+    const sent = method === "POST" ? { body: JSON.stringify(BODIES[name]) } : { method };
+    return call(path.replace("{store_id}", storeId).replace("{id}", id), sent);
+  };
+  const before = allRows(harness);
+  for (const name of scoped) {
+    const id = idFor(name);
+    const foreign = await ask(name, OTHER_STORE, id);
+    const unknown = await ask(name, OTHER_STORE, UNKNOWN_ID);
+    expect([name, foreign.status]).toEqual([name, 404]);
+    const error = JSON.stringify(unknown.body.error).replaceAll(UNKNOWN_ID, id);
+    expect([name, JSON.stringify(foreign.body.error)]).toEqual([name, error]);
+  }
+  await settle();
+  expect(allRows(harness)).toEqual(before);
+  // In its own store each is there.
+  for (const name of scoped) {
+    expect([name, (await ask(name, "default", idFor(name))).status]).toEqual([name, 200]);
+  }
+});
+
+test("an id in a body or a query is of the store in the path, too", async () => {
+  const { harness, call, make, settle, ids } = await openTwoStores();
+  const other = `/__sandbox/stores/${OTHER_STORE}`;
+  const own = await make(`${other}/endpoints`, { url: "http://localhost:3000/hooks" });
+  await make(`${other}/endpoints/${own}/state`, { action: "pause" });
+  const event = await make(`${other}/endpoints/${own}/test`, {});
+  const rows = [
+    [`${other}/faults`, { action: "drop", match: { event_id: ids["events"] } }],
+    [`${other}/faults`, { action: "drop", match: { endpoint_id: ids["endpoints"] } }],
+    [`${other}/events/${event}/replay`, { endpoint_id: ids["endpoints"] }],
+    [`${other}/drills/webhook`, { endpoint_id: ids["endpoints"] }],
+    [`${other}/drills/webhook`, { endpoint_id: own, lease_id: ids["leases"] }],
+    [`${other}/listener`, { url: "http://localhost:3000/listener", since: { event_id: ids["events"] } }],
+  ] as const;
+  await settle();
+  const before = allRows(harness);
+  for (const [path, body] of rows) {
+    const { status, body: said } = await call(path, { body: JSON.stringify(body) });
+    expect([path, status, said.error?.code]).toEqual([path, 404, "not_found"]);
+  }
+  await settle();
+  expect(allRows(harness)).toEqual(before);
+  const queries = [
+    "events?checkout_id=checkouts",
+    "deliveries?endpoint_id=endpoints",
+    "deliveries?event_id=events",
+    "checkouts?q=checkouts",
+  ];
+  const lists = (data: Answer["body"]["data"]): unknown[] => Object.values(data ?? {}).filter(Array.isArray);
+  for (const query of queries) {
+    const path = query.replace(/(?<==)\w+/, (kind) => ids[kind] ?? "");
+    const { data } = (await call(`${other}/${path}`)).body;
+    expect([query, lists(data)]).toEqual([query, [[]]]);
+    expect(lists((await call(`${STORE}/${path}`)).body.data)).not.toEqual([[]]);
+  }
+});
+
+test("a store is named by its id, or as the default; what is no store is not found", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  addOtherStore(harness);
+  const storeOf = async (name: string): Promise<unknown> => {
+    const { status, body } = await call(`/__sandbox/stores/${name}/return-origins`);
+    return body.data?.["store_id"] ?? `${status} ${body.error?.code}`;
+  };
+  expect(await storeOf("default")).toBe(sandbox.ready.store_id);
+  expect(await storeOf(sandbox.ready.store_id)).toBe(sandbox.ready.store_id);
+  expect(await storeOf(OTHER_STORE)).toBe(OTHER_STORE);
+  for (const name of OPERATION_NAMES) {
+    const { path, method } = CONTROL_OPERATIONS[name];
+    if (!path.includes("{store_id}")) continue;
+    const at = path.replace("{store_id}", UNKNOWN_ID).replace("{id}", UNKNOWN_ID);
+    // Whether there is such a store comes before what is to be done in it.
+    const { status, body } = await call(at, method === "POST" ? { body: "{" } : { method });
+    expect([name, status, body.error?.message]).toEqual([name, 404, `there is no store ${UNKNOWN_ID}`]);
+  }
+});
+
+test("the client acts on the first store, unless it is told which", async () => {
+  const asked: string[] = [];
+  const world: Pick<World, "send"> = {
+    send: ({ url }) => {
+      asked.push(url);
+      return Promise.resolve({ ok: false, failure: "unreachable", message: "nobody is there" });
+    },
+  };
+  const target = { origin: "http://127.0.0.1:4242", token: "token", version: "0.1.0" };
+  const body = { limit: 5, waitMs: undefined };
+  await callControl(world, target, { name: "listEvents", body });
+  await callControl(
+    world,
+    { ...target, storeId: OTHER_STORE },
+    { name: "showEvent", id: UNKNOWN_ID, body: undefined },
+  );
+  expect(asked).toEqual([
+    `${target.origin}${STORE}/events?limit=5`,
+    `${target.origin}/__sandbox/stores/${OTHER_STORE}/events/${UNKNOWN_ID}`,
+  ]);
+});
+
+test("without a token, and off the table, nothing is there", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  const code = ({ status, body }: Answer): string => `${status} ${body.error?.code}`;
+  for (const path of [
+    "",
+    "stores/",
+    "stores/default/",
+    "stores/default/clock/",
+    "stores/default/clockx",
+    "stores/default/Clock",
+    "stores/default/checkout",
+    "stores/default/checkouts/",
+    "stores/default/openapi.json",
+    "stores/default/__proto__",
+    "stores/Default/clock",
+    "stores//clock",
+    "stores/../openapi.json",
+    "clock",
+    "openapi.yaml",
+    "openapiXjson",
+    "__proto__",
+  ]) {
+    expect([path, code(await call(`/__sandbox/${path}`))]).toEqual([path, "404 not_found"]);
+    // Who has no token does not learn what there is.
+    const { status } = await sandbox.request({ path: `/__sandbox/${path}` });
+    expect(status).toBe(401);
+  }
+  harness.setFault((request, pass) => {
+    Reflect.deleteProperty(request.headers, "Authorization");
+    return pass();
+  });
+  const { code: exit, stderr } = await harness.run(["return-origins", "list", "--json"]);
+  expect([exit, JSON.parse(stderr)]).toMatchObject([4, { error: { code: "credential_missing" } }]);
+});
+
+test("return origins: once each, oldest first, at most 20, and still there after a restart", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const call = caller(harness, sandbox);
+  const change = async (action: "add" | "remove", origin: string): Promise<unknown> => {
+    const { status, body } = await call(`${STORE}/return-origins`, {
+      body: JSON.stringify({ action, origin }),
+    });
+    return body.data?.["return_origins"] ?? `${status} ${body.error?.code}`;
+  };
+  const list = async (through = call): Promise<unknown> =>
+    (await through(`${STORE}/return-origins`)).body.data?.["return_origins"];
+
+  expect(await list()).toEqual([]);
+  expect(await change("add", "https://shop.example")).toEqual(["https://shop.example"]);
+  // The store's clock goes back, and the order in which they came does not change.
+  await call(`${STORE}/clock`, { body: '{"action":"set","to":"2020-01-01T00:00:00Z"}' });
+  const both = ["https://shop.example", "http://localhost:3000"];
+  expect(await change("add", "http://localhost:3000")).toEqual(both);
+  expect(await change("add", "https://shop.example")).toEqual(both);
+  expect(await change("remove", "https://other.example")).toBe("404 not_found");
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
+  const times = database.prepare("SELECT created_at FROM return_origins ORDER BY rowid").pluck().all();
+  expect(times).toEqual([Date.UTC(2026, 0, 15, 12), Date.UTC(2020, 0, 1)]);
+  database.close();
+
+  const more = Array.from({ length: 18 }, (_, index) => `https://shop-${index}.example`);
+  await Promise.all(more.map((origin) => change("add", origin)));
+  const full = [...both, ...more];
+  expect(await list()).toEqual(full);
+  expect(await change("add", "https://one-more.example")).toBe("409 state_conflict");
+  expect(await change("add", "https://shop-17.example")).toEqual(full);
+  expect(await change("remove", "https://shop.example")).toEqual(full.slice(1));
+  expect(await change("add", "https://shop.example")).toEqual([...full.slice(1), "https://shop.example"]);
+
+  await sandbox.stop();
+  const again = caller(harness, await harness.start());
+  expect(await list(again)).toEqual([...full.slice(1), "https://shop.example"]);
+});
+
+test("checkout return-origins: what it prints, and what it does not send", async () => {
+  const harness = createHarness();
+  const { ready } = await harness.start();
+  const { store_id: storeId } = ready;
+  const run = async (...args: string[]): Promise<readonly [number, string]> => {
+    const { code, stdout, stderr } = await harness.run(["return-origins", ...args]);
+    return [code, stdout + stderr];
+  };
+  expect(await run("list")).toEqual([0, expect.stringContaining("checkout return-origins add http")]);
+  expect(await run("add", "https://shop.example")).toEqual([
+    0,
+    "customers may be sent back to https://shop.example\n",
+  ]);
+  const [, added] = await run("add", "http://[::1]:3000", "--json");
+  expect(JSON.parse(added)).toEqual({
+    store_id: storeId,
+    return_origins: ["https://shop.example", "http://[::1]:3000"],
+  });
+  expect(await run("list")).toEqual([0, "https://shop.example\nhttp://[::1]:3000\n"]);
+  expect(await run("remove", "https://shop.example")).toEqual([
+    0,
+    "customers are no longer sent back to https://shop.example\n",
+  ]);
+  const [, left] = await run("list", "--json");
+  expect(JSON.parse(left)).toEqual({ store_id: storeId, return_origins: ["http://[::1]:3000"] });
+  const [missing, said] = await run("remove", "https://shop.example");
+  expect([missing, said]).toEqual([1, expect.stringContaining("checkout return-origins list")]);
+  const origins = Array.from({ length: 19 }, (_, index) => `https://shop-${index}.example`);
+  for (const origin of origins) expect((await run("add", origin))[0]).toBe(0);
+  const [full, why] = await run("add", "https://one-more.example");
+  expect([full, why]).toEqual([5, expect.stringContaining("checkout return-origins remove")]);
+
+  harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
+  const typed = "https://shop.example/return";
+  const refused = parseReturnOrigin(typed);
+  const message = refused.ok ? "" : refused.refusal.message;
+  for (const action of ["add", "remove"]) {
+    const [code, text] = await run(action, typed, "--json");
+    expect([code, JSON.parse(text)]).toMatchObject([2, { error: { code: "usage", message }, exit_code: 2 }]);
+  }
+  expect((await run("add"))[0]).toBe(2);
+  const help = await harness.run(["return-origins", "add", "--help"]);
+  expect(help.stdout).toContain("$ checkout return-origins add https://shop.example");
+  expect((await harness.run(["--help"])).stdout).toContain("origins that customers may be sent back to");
+});
+
+test("an origin keeps the path that it was given, and another path is taken where one is named", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const run = async (words: string) => (await harness.run(["return-origins", ...words.split(" ")])).stdout;
+  const [shop, local] = ["https://shop.example", "http://localhost:3000"];
+  const second = `; payment pages link to the first one, ${shop}/thanks\n`;
+  const steps = [
+    [`add ${shop} --path /thanks`, `customers may be sent back to ${shop}/thanks\n`],
+    [`add ${shop}`, `customers may be sent back to ${shop}/thanks\n`],
+    [`add ${local}`, `customers may be sent back to ${local}${second}`],
+    [`add ${local} --path /a`, `customers may be sent back to ${local}/a${second}`],
+    ["list", `${shop}/thanks\n${local}/a\n`],
+    [`add ${local} --path /`, `customers may be sent back to ${local}${second}`],
+    ["list", `${shop}/thanks\n${local}\n`],
+  ] as const;
+  for (const [words, expected] of steps) expect([words, await run(words)]).toEqual([words, expected]);
+  const shown = JSON.parse(await run("list --json")) as object;
+  expect(shown).toMatchObject({ return_origins: [{ origin: shop, path: "/thanks" }, local] });
+  const summary = JSON.parse((await harness.run(["stores", "show", "--json"])).stdout) as object;
+  expect(summary).toMatchObject({ return_origins: [{ origin: shop, path: "/thanks" }, local] });
+  await sandbox.stop();
+  await harness.start();
+  expect(await run("list")).toBe(`${shop}/thanks\n${local}\n`);
+  const refused = await harness.run(["return-origins", "add", shop, "--path", "thanks"]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("must begin with a slash")]);
+});
+
+test("checkout return-origins without a sandbox says so", async () => {
+  const result = await createHarness().run(["return-origins", "list", "--json"]);
+  expect([result.code, JSON.parse(result.stderr)]).toMatchObject([7, { error: { code: "no_sandbox" } }]);
+});

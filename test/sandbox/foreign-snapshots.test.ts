@@ -1,0 +1,234 @@
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { startSandbox } from "../../src/testing/testing.ts";
+import { changedSnapshot } from "../support/changed-snapshot.ts";
+import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ORDER = {
+  order_id: "order-1",
+  amount_minor: 1999,
+  currency: "EUR",
+  payment_method: "alipay_plus",
+} as const;
+
+/** Lets everything happen that is due within a while. */
+async function pass({ clock }: Harness): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await clock.sleep(100);
+}
+
+function create(orderId: string): readonly string[] {
+  return ["orders", "create", "--order-id", orderId, "--price-id", "price_coffee"];
+}
+
+/** Two folders on one machine, with a sandbox in the first, whose store has an order and two events due. */
+async function twoFolders() {
+  const harness = createHarness();
+  const received: string[] = [];
+  const listens = (): void =>
+    harness.occupy(3000, {
+      answer: ({ body }) => {
+        received.push(Buffer.from(body).toString("utf8"));
+        return Promise.resolve({ status: 200, headers: {}, body: "" });
+      },
+      refuse: () => ({ status: 400, headers: {}, body: "" }),
+    });
+  const [theirs, ours] = [harness.cwd, tempFolder()];
+  const run = async (
+    line: string | readonly string[],
+    options: CommandOptions & { readonly code?: number } = {},
+  ) => {
+    const words = typeof line === "string" ? line.split(" ") : line;
+    const { code = 0, ...command } = options;
+    const done = await harness.run(words, command);
+    expect([words, done.code, done.stderr]).toEqual([words, code, done.stderr]);
+    return done;
+  };
+  const source = await harness.start(["--port", "0"]);
+  await run("endpoints add http://127.0.0.1:3000/hooks");
+  // Nobody listens, so it is tried again later.
+  await run(create("o-1"));
+  await pass(harness);
+  const file = join(theirs, "theirs.snapshot");
+  await run(`snapshots create theirs --all --file ${file}`);
+  const one = join(theirs, "one.snapshot");
+  await run(`snapshots create one --file ${one}`);
+  await source.stop();
+  return { harness, theirs, ours, file, one, received, listens, run };
+}
+
+async function heldBackOf(harness: Harness, cwd: string): Promise<unknown> {
+  const { stdout } = await harness.run(["sandbox", "status", "--json"], { cwd });
+  return (JSON.parse(stdout) as { readonly held_back: unknown }).held_back;
+}
+
+test("what is due in a snapshot of another sandbox is not sent before it is adopted, and every place says so", async () => {
+  for (const adoption of ["by a restore", "by a start"]) {
+    const { harness, ours: cwd, file, received, listens, run } = await twoFolders();
+    const sandbox = await harness.start(["--port", "0"], { cwd });
+    expect(await heldBackOf(harness, cwd)).toBe(null);
+    listens();
+    const restore = `snapshots restore theirs --all --file ${file}`;
+    const restored = await run(`${restore} --json`, { cwd });
+    expect(restored.stderr).toContain(
+      "warning: no events are delivered: this store came with a snapshot of another",
+    );
+    expect(JSON.parse(restored.stdout)).toMatchObject({
+      held_back: expect.stringContaining("snapshots restore <name> --adopt") as string,
+    });
+    const env = { CHECKOUT_API_KEY: apiKeyOf(harness) };
+    const isQuiet = async (what: string): Promise<void> => {
+      await run("sandbox clock advance 3h", { cwd });
+      await pass(harness);
+      expect([what, received]).toEqual([what, []]);
+    };
+    await isQuiet("after the restore");
+    expect(await heldBackOf(harness, cwd)).toContain("came with a snapshot of another sandbox");
+    expect((await run("endpoints list", { cwd })).stdout).toContain("nothing is delivered");
+    const doctor = await harness.run(["doctor", "--json"], { cwd });
+    expect(doctor.stdout).toContain("nothing is delivered: this store came with");
+    expect((await run("checklist run webhooks", { cwd, code: 5 })).stderr).toContain("--adopt");
+    await run(create("o-2"), { cwd, env });
+    await isQuiet("after an order of our own, as in a copied folder");
+    await sandbox.stop();
+    const again = await harness.launch(["sandbox", "start", "--port", "0"], { cwd });
+    expect(again.text().stderr).toContain("no events are delivered: store ");
+    await isQuiet("after a start");
+    if (adoption === "by a restore") {
+      const adopted = await run(`snapshots restore theirs --all --adopt --json`, { cwd });
+      expect([adopted.stderr.includes("no events"), JSON.parse(adopted.stdout)]).toMatchObject([
+        false,
+        { held_back: null },
+      ]);
+      await run("sandbox clock advance 3h", { cwd });
+    } else {
+      await again.stop();
+      const started = await harness.launch(["sandbox", "start", "--port", "0", "--adopt"], { cwd });
+      expect(started.text().stderr).not.toContain("no events are delivered");
+    }
+    await pass(harness);
+    expect([adoption, received.some((body) => body.includes('"o-1"'))]).toEqual([adoption, true]);
+    expect(await heldBackOf(harness, cwd)).toBe(null);
+  }
+});
+
+/** The key of the first folder's store. */
+function apiKeyOf(harness: Harness): string {
+  const { stores } = JSON.parse(harness.readState("credentials.json")) as {
+    readonly stores: Readonly<Record<string, { readonly api_key: string }>>;
+  };
+  return Object.values(stores)[0]?.api_key ?? "";
+}
+
+test("a snapshot proves the sandbox that took it: not one that was changed, is from before, or is of a copy of its folder", async () => {
+  const { harness, theirs, ours, file, received, listens, run } = await twoFolders();
+  cpSync(join(theirs, ".checkout"), join(ours, ".checkout"), { recursive: true });
+  const own = readFileSync(file);
+  const copied = join(ours, "copied.snapshot");
+  const adopted = await harness.start(["--port", "0", "--adopt"], { cwd: ours });
+  await run(`snapshots create copied --all --file ${copied}`, { cwd: ours });
+  await adopted.stop();
+  const noProof = Buffer.from(own).fill(0, 76, 92);
+  const foreign = {
+    "with another name of its store": changedSnapshot(own, (copy) =>
+      copy.exec("UPDATE stores SET name = 'Another'"),
+    ),
+    "from before there were proofs": changedSnapshot(noProof, () => undefined),
+    "of a copy of the folder, with the same master key": readFileSync(copied),
+  };
+  listens();
+  for (const isLive of [true, false]) {
+    for (const [what, bytes] of Object.entries(foreign)) {
+      const sandbox = isLive ? await harness.start(["--port", "0"]) : undefined;
+      writeFileSync(file, bytes);
+      const restored = await run(`snapshots restore x --all --file ${file} --json`);
+      const heldBack = expect.stringContaining("came with") as string;
+      expect([what, JSON.parse(restored.stdout)]).toMatchObject([what, { held_back: heldBack }]);
+      await sandbox?.stop();
+      const started = await harness.start(["--port", "0"]);
+      await run("sandbox clock advance 3h");
+      await pass(harness);
+      expect([isLive, what, received]).toEqual([isLive, what, []]);
+      await started.stop();
+    }
+  }
+  writeFileSync(file, own);
+  await harness.start(["--port", "0"]);
+  const restored = await run(`snapshots restore x --all --file ${file} --json`);
+  expect(JSON.parse(restored.stdout)).toMatchObject({ held_back: null });
+  await run("sandbox clock advance 3h");
+  await pass(harness);
+  expect(received.length).toBeGreaterThan(0);
+});
+
+test("only the store that came from elsewhere waits; a reset, a snapshot of ours and a deletion keep to that", async () => {
+  const { harness, ours: cwd, one, received, listens, run } = await twoFolders();
+  listens();
+  const { ready } = await harness.start(["--port", "0"], { cwd });
+  const mine = ready.store_id;
+  await run("snapshots create before --all", { cwd });
+  const database = new Database(join(cwd, ".checkout/sandbox.db"), { readonly: true });
+  onTestFinished(() => void database.close());
+  const held = (): unknown[] => database.prepare("SELECT store_id FROM held_stores").pluck().all();
+  const restored = await run(`snapshots restore theirs --file ${one} --json`, { cwd });
+  const { stores } = JSON.parse(restored.stdout) as {
+    readonly stores: readonly { readonly store_id: string }[];
+  };
+  const [{ store_id: theirs } = { store_id: "" }] = stores;
+  expect([held(), mine === theirs]).toEqual([[theirs], false]);
+  await run(`sandbox reset --store ${theirs} --yes`, { cwd });
+  expect(held()).toEqual([theirs]);
+  await run(`snapshots create held --store ${theirs}`, { cwd });
+  await run("snapshots restore theirs --adopt", { cwd });
+  expect(held()).toEqual([]);
+  await run("snapshots restore held", { cwd });
+  expect(held()).toEqual([theirs]);
+  await run("snapshots restore before --all", { cwd });
+  expect(held()).toEqual([]);
+  await run("snapshots restore held", { cwd });
+  expect(held()).toEqual([theirs]);
+  received.length = 0;
+  await run(["endpoints", "add", "http://127.0.0.1:3000/mine", "--store", mine], { cwd });
+  await run([...create("o-mine"), "--store", mine], { cwd });
+  const env = { CHECKOUT_API_KEY: apiKeyOf(harness) };
+  await run([...create("o-theirs"), "--store", theirs], { cwd, env });
+  await pass(harness);
+  expect(received.map((body) => /o-[a-z]+/.exec(body)?.[0])).toEqual(["o-mine"]);
+  await run(`stores delete ${theirs} --yes`, { cwd });
+  expect(held()).toEqual([]);
+});
+
+test("a test suite's restore adopts: its author names the bytes", async () => {
+  const [source, target] = [await startSandbox({ port: null }), await startSandbox({ port: null })];
+  onTestFinished(async () => {
+    await source.close();
+    await target.close();
+  });
+  const receiver = await source.store.receiver({ answer: () => 500 });
+  await source.store.orders.create(ORDER);
+  await receiver.waitFor("order.created");
+  const snapshot = await source.snapshot();
+  const before = receiver.received.length;
+  const [store] = await target.restore(snapshot);
+  await store?.clock.advance("1h");
+  expect(receiver.received.length).toBeGreaterThan(before);
+});
+
+test("an approval of production comes with no snapshot of another sandbox: only an administrator of this one gives it", async () => {
+  const { harness, theirs, ours: cwd, run } = await twoFolders();
+  const source = await harness.start(["--port", "0"], { cwd: theirs });
+  await run("admin approve-credential");
+  const file = join(theirs, "approved.snapshot");
+  await run(`snapshots create approved --all --file ${file}`);
+  // A snapshot of its own brings back what its own administrator did.
+  await run("snapshots restore approved --all");
+  await source.stop();
+  await harness.start(["--port", "0"], { cwd });
+  for (const adopt of ["", " --adopt"]) {
+    const line = `snapshots restore approved --all --file ${file}${adopt}`;
+    const { stderr } = await run(line, { cwd, code: 1 });
+    expect(stderr).toContain("only an administrator of this sandbox approves production");
+  }
+});

@@ -1,0 +1,285 @@
+import { expect, test } from "vitest";
+import type { DrillKind } from "../../src/core/readiness/drills/drill.ts";
+import { CASE_NAMES } from "../../src/core/readiness/drills/webhook.ts";
+import { verifyWebhook } from "../../src/core/webhook/verify.ts";
+import type { HttpRequest, HttpResponse, OutboundRequest, ShellResult } from "../../src/world.ts";
+import { eventually } from "../support/eventually.ts";
+import { openWebhookSite } from "../support/webhook-site.ts";
+import type { WireAnswerOf } from "../support/wire.ts";
+
+const SHOP = "http://localhost:3000";
+const OK: HttpResponse = { status: 200, headers: {}, body: "" };
+const RETURN = `--return-url ${SHOP}/thanks --order-view ${SHOP}/orders/{order_id} --paid-when paid`;
+const DRILLS = {
+  duplicates: `checklist run duplicates --order-view ${SHOP}/orders/{order_id} --paid-when paid`,
+  idempotency: "checklist run idempotency --client-command client",
+  browser_return: `checklist run browser-return ${RETURN}`,
+  webhook: "checklist run webhooks",
+};
+type Kind = keyof typeof DRILLS;
+const KINDS = Object.keys(DRILLS) as readonly Kind[];
+
+type Site = Awaited<ReturnType<typeof openSite>>;
+
+/** A shop that does all right, its client, and what is asked of it. */
+async function openSite() {
+  const site = await openWebhookSite();
+  const { harness } = site;
+  const paid = new Set<string>();
+  const asked: string[] = [];
+  let before = (_target: string): Promise<void> => Promise.resolve();
+  const answer = async ({ method, target, body, rawHeaders }: HttpRequest): Promise<HttpResponse> => {
+    asked.push(`${method} ${target}`);
+    await before(target);
+    if (target === "/hooks") {
+      const secrets = [site.sandbox().ready.signing_secret];
+      const now = harness.clock.now();
+      if (!verifyWebhook({ rawBody: body, headers: rawHeaders, secrets, now }).ok)
+        return { ...OK, status: 400 };
+      const { type, data } = JSON.parse(Buffer.from(body).toString("utf8")) as {
+        readonly type: string;
+        readonly data: { readonly order_id: string };
+      };
+      if (type.endsWith(".succeeded")) paid.add(data.order_id);
+      return OK;
+    }
+    const order = target.slice("/orders/".length);
+    return { ...OK, body: paid.has(order) ? "paid" : "open" };
+  };
+  harness.occupy(3000, { answer, refuse: () => OK });
+  const create = async (key: string, { orderId = `order-of-${key}`, apiKey = "" } = {}) => {
+    const body = JSON.stringify({ order_id: orderId, price_id: "price_coffee" });
+    const credential = apiKey === "" ? {} : { Authorization: `Bearer ${apiKey}` };
+    const headers = { "Idempotency-Key": key, ...credential };
+    return site.sandbox().request({ path: "/v1/orders", headers, body });
+  };
+  harness.setShell(({ env, signal }) => {
+    const { CHECKOUT_ORDER_ID: orderId = "", CHECKOUT_API_KEY: apiKey = "" } = env;
+    const end = (ending: ShellResult["ending"]): ShellResult => ({
+      ending,
+      exitCode: ending === "exited" ? 0 : null,
+      stdout: "",
+      stderr: "",
+    });
+    const buy = () => create(`client-${orderId}`, { orderId, apiKey });
+    const bought = buy().then(async ({ dropped }) => {
+      if (dropped) await buy();
+      return end("exited");
+    });
+    const killed = new Promise<ShellResult>((resolve) =>
+      signal?.addEventListener("abort", () => resolve(end("aborted"))),
+    );
+    return Promise.race([bought, killed]);
+  });
+  const endpoint = await site.addEndpoint(`${SHOP}/hooks`);
+  return {
+    ...site,
+    asked,
+    create,
+    /** What the shop waits for before each of its answers. */
+    waitFor: (next: typeof before) => void (before = next),
+    readiness: async () => (await site.control<WireAnswerOf<"readiness">>("/readiness")).data,
+    endpoints: async () => (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints,
+    drills: async () => (await site.control<WireAnswerOf<"listDrills">>("/drills")).data.drills,
+    endpointId: endpoint.id,
+  };
+}
+
+/** Nothing is armed, paused or left, and what was shown is whole. */
+async function expectNothingLeft(site: Site, label: string): Promise<void> {
+  await eventually(`${label}: no drill runs`, async () =>
+    expect((await site.readiness()).underway).toEqual([]),
+  );
+  expect([label, (await site.create(`after ${label}`.replaceAll(/\W/g, "-"))).dropped]).toEqual([
+    label,
+    undefined,
+  ]);
+  const states = (await site.endpoints()).map(({ state, paused_by: by }) => [state, by]);
+  expect([label, states]).toEqual([label, [["enabled", null]]]);
+  await eventually(`${label}: every webhook is delivered`, async () => {
+    const waiting = (await site.deliveries("?state=due")).length;
+    expect([label, waiting]).toEqual([label, 0]);
+  });
+  for (const { kind, steps, passed } of await site.drills())
+    expect([label, kind, steps.length, passed]).toEqual([label, kind, STEPS[kind], true]);
+}
+
+/** The number of steps of a whole drill of each kind. */
+const STEPS: Readonly<Record<DrillKind, number>> = {
+  duplicates: 12,
+  idempotency: 10,
+  browser_return: 4,
+  webhook: CASE_NAMES.length,
+};
+
+/**
+ * Runs a drill that is killed at its nth request, before it is sent or when it was done; false if it sends fewer. A
+ * question that is only asked again, as a view is, counts twice.
+ */
+async function killAt(
+  site: Site,
+  kind: Kind,
+  { nth, sent }: { nth: number; sent: boolean },
+): Promise<boolean> {
+  const { harness } = site;
+  const kill = new AbortController();
+  const killed = new Promise<true>((resolve) => kill.signal.addEventListener("abort", () => resolve(true)));
+  let requests = 0;
+  const asked = new Map<string, number>();
+  const isAskedAgain = ({ method, url }: OutboundRequest): boolean => {
+    const times = (asked.get(`${method} ${url}`) ?? 0) + 1;
+    asked.set(`${method} ${url}`, times);
+    return method === "GET" && times > 2;
+  };
+  harness.setFault(async (request, pass) => {
+    if (isDelivery(request) || isAskedAgain(request) || (requests += 1) !== nth) return pass();
+    const done = sent ? pass() : undefined;
+    if (request.url.endsWith("/leases") && sent)
+      await eventually("the lease is held", async () =>
+        expect((await site.readiness()).underway).toHaveLength(1),
+      );
+    else await done;
+    kill.abort();
+    return { ok: false, failure: "connection_lost", message: "killed" };
+  });
+  const ended = harness.run(DRILLS[kind].split(" "), { killed: kill.signal }).then(() => false);
+  const wasKilled = await Promise.race([killed, ended]);
+  harness.setFault((_request, pass) => pass());
+  return wasKilled;
+}
+
+function isDelivery({ url }: OutboundRequest): boolean {
+  return url === `${SHOP}/hooks`;
+}
+
+for (const kind of KINDS)
+  test(`${kind}: killed at any of its requests, nothing of it is left`, async () => {
+    const site = await openSite();
+    const cases: string[] = [];
+    for (let nth = 1; ; nth += 1) {
+      const wasKilled = await killAt(site, kind, { nth, sent: false });
+      await expectNothingLeft(site, `${kind} before request ${nth}`);
+      if (!wasKilled) break;
+      await killAt(site, kind, { nth, sent: true });
+      await expectNothingLeft(site, `${kind} after request ${nth}`);
+      cases.push(`${nth}`);
+    }
+    // The lease, what is done under it, and its end.
+    expect(cases.length).toBeGreaterThanOrEqual(3);
+    // The last one was not killed.
+    expect((await site.drills())[0]).toMatchObject({ kind, passed: true });
+  });
+
+test("a webhook drill whose command is killed sends no further request, and keeps nothing", async () => {
+  const site = await openSite();
+  const kill = new AbortController();
+  const cases = (): number => site.asked.filter((line) => line === "POST /hooks").length;
+  site.waitFor(async () => {
+    if (cases() === 3) kill.abort();
+    // The sandbox hears of it before the receiver answers.
+    await eventually("the lease has ended", async () =>
+      expect((await site.readiness()).underway).toHaveLength(kill.signal.aborted ? 0 : 1),
+    );
+  });
+  void site.harness.run(DRILLS.webhook.split(" "), { killed: kill.signal });
+  await eventually("the third request is there", () => expect(cases()).toBe(3));
+  await expectIdle(site);
+  expect([cases(), await site.drills()]).toEqual([3, []]);
+});
+
+/** Waits until no drill runs, and all that was under way has been written. */
+async function expectIdle(site: Site): Promise<void> {
+  await eventually("no drill runs", async () => expect((await site.readiness()).underway).toEqual([]));
+  await site.advance(1);
+}
+
+/** Runs a browser-return drill until the customer comes back with the webhooks held; `end` lets it go on. */
+async function holdWebhooks(site: Site) {
+  let end = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (end = resolve));
+  const returns = (): number => site.asked.filter((line) => line.startsWith("GET /thanks")).length;
+  site.waitFor((target) => (target.startsWith("/thanks") && returns() === 2 ? gate : Promise.resolve()));
+  const kill = new AbortController();
+  const ended = site.harness.run(DRILLS.browser_return.split(" "), { killed: kill.signal });
+  await eventually("the customer is back", () => expect(returns()).toBe(2));
+  return { end, kill: () => kill.abort(), ended };
+}
+
+test("what a drill holds is shown with its reason, and is no pause of an endpoint", async () => {
+  const site = await openSite();
+  const { harness } = site;
+  const paused = await site.addEndpoint("http://localhost:3001/hooks");
+  await site.control(`/endpoints/${paused.id}/state`, { action: "pause" });
+  const drill = await holdWebhooks(site);
+
+  const held = "checkout checklist run browser-return holds its events back";
+  const listed = JSON.parse((await harness.run(["endpoints", "list", "--json"])).stdout) as object;
+  expect(listed).toMatchObject({
+    endpoints: [
+      { state: "paused", reason: held, paused_by: "drill" },
+      { state: "paused", reason: "it was paused by request", paused_by: "request" },
+    ],
+  });
+  const { stdout: text } = await harness.run(["endpoints", "list"], { columns: 160 });
+  expect(text).toMatch(/ paused +http:\/\/localhost:3000\/hooks .*browser-return holds its events back/);
+  expect(text).toMatch(/ paused +http:\/\/localhost:3001\/hooks .*it was paused by request/);
+  const { stdout: checklist } = await harness.run(["checklist", "--item", "webhook_verification"]);
+  expect(checklist).toContain('the webhook drill of "http://localhost:3000/hooks" was not run');
+  expect(checklist).toContain(`http://localhost:3000/hooks is paused: ${held}`);
+  expect(checklist).toContain("http://localhost:3001/hooks is paused: it was paused by request");
+  // Who enables it meanwhile does not spoil the drill.
+  const enabled = await site.control<WireAnswerOf<"showEndpoint">>(`/endpoints/${site.endpointId}/state`, {
+    action: "enable",
+  });
+  expect(enabled.data).toMatchObject({ state: "paused", paused_by: "drill" });
+  expect((await site.deliveries("?state=due")).map(({ tries }) => tries)).not.toEqual([]);
+  const database = site.database();
+  const states = database.prepare("SELECT state FROM endpoints ORDER BY created_at, id").pluck().all();
+  database.close();
+  expect(states).toEqual(["enabled", "paused"]);
+
+  drill.end();
+  expect((await drill.ended).code).toBe(0);
+  expect((await site.endpoints()).map(({ state, paused_by: by }) => [state, by])).toEqual([
+    ["enabled", null],
+    ["paused", "request"],
+  ]);
+});
+
+test("a drill whose lease has ended before its end shows nothing", async () => {
+  const site = await openSite();
+  const drill = await holdWebhooks(site);
+  const [running] = (await site.readiness()).underway;
+  expect(running).toMatchObject({ drill: "browser_return" });
+  await site.control(`/leases/${running?.id ?? ""}/end`, {});
+  drill.end();
+  const { code, stderr } = await drill.ended;
+  expect([code, stderr]).toEqual([1, expect.stringContaining("no lease")]);
+  expect(await site.drills()).toEqual([]);
+});
+
+test("a drill that runs is shown by the checklist, and ends when its time is over although its command is there", async () => {
+  const site = await openSite();
+  site.harness.setShell(() => new Promise(() => undefined));
+  void site.harness.run([...DRILLS.idempotency.split(" "), "--command-timeout", "1s"]);
+  await eventually("the drill runs", async () =>
+    expect((await site.readiness()).underway).toMatchObject([{ drill: "idempotency" }]),
+  );
+  const item = ["checklist", "--item", "idempotency_replay"];
+  const line = "an idempotency drill is running: the answer of one create is dropped";
+  expect((await site.harness.run(item)).stdout).toContain(line);
+  // Three runs of a second, and a minute.
+  site.harness.clock.advance(64_000);
+  await expectNothingLeft(site, "timeout");
+  expect((await site.harness.run(item)).stdout).not.toContain(line);
+});
+
+test("a sandbox that stops ends its drills first, and lets what they held go after its next start", async () => {
+  const site = await openSite();
+  const drill = await holdWebhooks(site);
+  await site.stop();
+  drill.end();
+  expect((await drill.ended).code).toBe(7);
+  await site.restart();
+  await expectNothingLeft(site, "restart");
+});

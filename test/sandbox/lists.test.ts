@@ -1,0 +1,538 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { PAYMENT_METHODS, STATUSES } from "../../src/core/checkout/checkout.ts";
+import { openRequestFile } from "../../src/store/request/request-file.ts";
+import { openStore } from "../../src/store/store.ts";
+import { deliveryLines, eventLines } from "../../src/cli/webhook/report.ts";
+import { checkoutLines } from "../../src/cli/order/list.ts";
+import { shortId } from "../../src/cli/table.ts";
+import { SEED, seededRandom } from "../support/campaign.ts";
+import { createHarness, type Harness, type RunningSandbox } from "../support/harness.ts";
+
+const OBJECTS = ["order", "checkout_session"] as const;
+/** What a look reads at most, and of how many known checkouts the newest are picked. */
+const [LOOK, PICKED] = [10_000, 500];
+
+/** A checkout as its row has it. */
+type Row = {
+  readonly id: string;
+  readonly store_id: string;
+  readonly object: string;
+  readonly order_id: string;
+  readonly payment_method: string;
+  readonly description: string | null;
+  readonly status: string;
+  readonly created_at: number;
+};
+/** A list as it goes over the wire. */
+type Page = {
+  readonly checkouts: readonly { readonly id: string; readonly order_id: string; readonly status: string }[];
+  readonly next_before: string | null;
+  readonly searched: number | null;
+  readonly searched_back_to: string | null;
+};
+type Query = Readonly<Record<string, string>>;
+
+const id = (number: number): string =>
+  `0199a3c4-5d00-7000-8000-${(number * 7919).toString(16).padStart(12, "0")}`;
+const OTHER_STORE = "0199a3c4-5d00-7000-8000-00000000feed";
+
+/** A sandbox of two stores whose checkouts are written by the test, in the order in which they were created. */
+async function openLists() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const storeId = sandbox.ready.store_id;
+  const file = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  onTestFinished(() => void file.close());
+  file.exec(`INSERT INTO stores (id, merchant_id, name, active, created_at)
+    SELECT '${OTHER_STORE}', merchant_id, 'Other', 1, created_at FROM stores`);
+  const insert = file.prepare(
+    `INSERT INTO checkouts (id, store_id, object, order_id, amount_minor, currency, payment_method, description,
+       status, created_at, expires_at)
+     VALUES (@id, @store_id, @object, @order_id, 450, 'EUR', @payment_method, @description, @status, @created_at,
+       9000000000000)`,
+  );
+  const add = file.transaction((rows: readonly Row[]) => rows.forEach((values) => insert.run(values)));
+  const ask = asker(harness, sandbox);
+  return { harness, sandbox, storeId, add, ask };
+}
+
+function asker(harness: Harness, sandbox: RunningSandbox) {
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  return async (storeId: string, query: Query): Promise<{ status: number; page: Page }> => {
+    const path = `/__sandbox/stores/${storeId}/checkouts?${new URLSearchParams(query).toString()}`;
+    const answer = await sandbox.request({ path, headers: { Authorization: `Bearer ${token}` } });
+    return { status: answer.status, page: (JSON.parse(String(answer.body)) as { data: Page }).data };
+  };
+}
+
+function row(number: number, storeId: string, values: Partial<Row> = {}): Row {
+  return {
+    id: id(number),
+    store_id: storeId,
+    object: "order",
+    order_id: `o-${number}`,
+    payment_method: "alipay_plus",
+    description: null,
+    status: "succeeded",
+    created_at: 1_700_000_000_000 + number,
+    ...values,
+  };
+}
+
+/** Every part of a list, joined; no part is longer than asked for, and only a look gives one that is shorter. */
+async function readAll(ask: ReturnType<typeof asker>, storeId: string, query: Query): Promise<string[]> {
+  const ids: string[] = [];
+  for (let before: string | null = ""; before !== null;) {
+    const { page } = await ask(storeId, before === "" ? query : { ...query, before });
+    const limit = Number(query["limit"] ?? 50);
+    if (page.searched === null && page.next_before !== null) expect(page.checkouts).toHaveLength(limit);
+    expect(page.checkouts.length).toBeLessThanOrEqual(limit);
+    ids.push(...page.checkouts.map((one) => one.id));
+    before = page.next_before;
+  }
+  return ids;
+}
+
+test("every filter and every search gives what a plain filter of all rows gives, newest first, part by part", async () => {
+  const { storeId, add, ask } = await openLists();
+  const random = seededRandom(SEED);
+  const one = <Value>(values: readonly Value[]): Value =>
+    values[Math.floor(random() * values.length)] as Value;
+  const rows = Array.from({ length: 200 }, (_, number) => {
+    const status = one(STATUSES);
+    // An order_id that is used again is one of which nothing is open or paid.
+    const isOver = status === "failed" || status === "cancelled" || status === "expired";
+    return row(number, one([storeId, OTHER_STORE]), {
+      object: one(OBJECTS),
+      order_id: isOver ? `again-${one([1, 2, 12])}` : `o-${number}`,
+      payment_method: one(PAYMENT_METHODS),
+      description: one([null, "Tea", "100%_tea", "A cup of TEA", "coffee"]),
+      status,
+    });
+  });
+  add(rows);
+  const fits = (values: Row, query: Query): boolean =>
+    Object.entries(query).every(([name, value]) => name === "q" || values[name as keyof Row] === value);
+  const expected = (store: string, query: Query): string[] => {
+    const own = rows.filter((values) => values.store_id === store).toReversed();
+    const text = query["q"] ?? "";
+    const rungs: ((values: Row) => boolean)[] = [
+      (values) => values.id === text || shortId(values.id) === text,
+      ({ order_id }) => order_id.startsWith(text),
+      ({ description }) => description?.toLowerCase().includes(text.toLowerCase()) === true,
+    ];
+    const found = rungs.map((rung) => own.filter(rung)).find((matches) => matches.length > 0) ?? [];
+    return found.filter((values) => fits(values, query)).map((values) => values.id);
+  };
+  const [known] = rows;
+  const texts = [
+    undefined,
+    "o-3",
+    "again-1",
+    "again-12",
+    "tea",
+    "100%_T",
+    "no such",
+    id(3),
+    shortId(known?.id ?? ""),
+  ];
+  for (const status of [undefined, ...STATUSES])
+    for (const object of [undefined, ...OBJECTS])
+      for (const method of [undefined, ...PAYMENT_METHODS])
+        for (const q of texts) {
+          const given = {
+            q,
+            status,
+            object,
+            payment_method: method,
+            order_id: one([undefined, undefined, "again-1"]),
+          };
+          const query = Object.fromEntries(
+            Object.entries(given).filter(([, value]) => value !== undefined),
+          ) as Query;
+          const store = one([storeId, OTHER_STORE]);
+          const limit = String(one([7, 50, 200]));
+          expect([query, await readAll(ask, store, { ...query, limit })]).toEqual([
+            query,
+            expected(store, query),
+          ]);
+        }
+});
+
+test("a rare kind among many is found at once, and nothing of another store is", async () => {
+  const { storeId, add, ask } = await openLists();
+  const rare = { status: "failed", object: "checkout_session", payment_method: "wechat_pay" };
+  add([row(1, storeId, rare), row(2, OTHER_STORE, rare)]);
+  add(
+    Array.from({ length: 3000 }, (_, number) => row(10 + number, number % 2 === 0 ? storeId : OTHER_STORE)),
+  );
+  for (const query of [...Object.entries(rare).map(([name, value]) => ({ [name]: value })), rare])
+    expect((await ask(storeId, query)).page).toMatchObject({
+      checkouts: [{ id: id(1) }],
+      next_before: null,
+      searched: null,
+    });
+  for (const before of [id(2), id(999_999)])
+    expect(await ask(storeId, { before })).toMatchObject({ status: 404 });
+});
+
+test("a search says how far it looked, and goes on from there", async () => {
+  const { storeId, add, ask } = await openLists();
+  add([row(0, storeId, { description: "the needle" })]);
+  add(
+    Array.from({ length: LOOK + 5 }, (_, number) => row(1 + number, storeId, { order_id: `many-${number}` })),
+  );
+  const first = (await ask(storeId, { q: "needle" })).page;
+  expect(first).toMatchObject({ checkouts: [], searched: LOOK, next_before: id(6) });
+  expect(first.searched_back_to).toBe(new Date(1_700_000_000_006).toISOString());
+  const second = (await ask(storeId, { q: "needle", before: first.next_before ?? "" })).page;
+  expect(second).toMatchObject({ checkouts: [{ id: id(0) }], searched: 6, next_before: null });
+  // Many begin with this: only the newest are searched, and the search ends once the page is full.
+  const many = (await ask(storeId, { q: "many-", limit: "3" })).page;
+  expect(many).toMatchObject({ searched: 3, next_before: many.checkouts.at(-1)?.id });
+  expect(many.checkouts.map(({ id: found }) => found)).toEqual([id(LOOK + 5), id(LOOK + 4), id(LOOK + 3)]);
+  // One of them is named whole: it is known, however many begin so and however old it is.
+  const named = (await ask(storeId, { q: "many-1" })).page;
+  expect(named).toMatchObject({ checkouts: [{ order_id: "many-1" }], searched: null });
+});
+
+test("a look finds the same where another store's checkouts lie between, few or many", async () => {
+  const { storeId, add, ask } = await openLists();
+  for (const [from, between] of [
+    [0, 1],
+    [100_000, LOOK * 3 + 10],
+  ] as const) {
+    add([row(from, storeId, { description: "a needle" })]);
+    add(
+      Array.from({ length: between }, (_, number) =>
+        row(from + 1 + number, OTHER_STORE, { description: "needle" }),
+      ),
+    );
+    add([row(from + 90_000, storeId, { description: "NEEDLES", status: "failed" })]);
+  }
+  const expected = [190_000, 100_000, 90_000, 0].map(id);
+  expect(await readAll(ask, storeId, { q: "needle", limit: "3" })).toEqual(expected);
+  expect(await readAll(ask, storeId, { q: "needle", status: "failed" })).toEqual([id(190_000), id(90_000)]);
+  expect((await ask(storeId, { q: "needle", before: id(0) })).page).toEqual({
+    checkouts: [],
+    next_before: null,
+    searched: 0,
+    searched_back_to: null,
+  });
+});
+
+test("one order_id of more checkouts than an index sorts is listed whole, part by part", async () => {
+  const { storeId, add, ask } = await openLists();
+  const rows = Array.from({ length: PICKED + 100 }, (_, number) =>
+    row(number, storeId, { order_id: "again", status: number % 50 === 0 ? "expired" : "failed" }),
+  );
+  add(rows);
+  const newest = rows.toReversed();
+  expect(await readAll(ask, storeId, { order_id: "again" })).toEqual(newest.map((one) => one.id));
+  expect(await readAll(ask, storeId, { order_id: "again", status: "expired", limit: "5" })).toEqual(
+    newest.filter(({ status }) => status === "expired").map((one) => one.id),
+  );
+});
+
+/** Statements that sort, but only what is few by nature: two rows or as many as a page shows, the endpoints of a store. */
+const FEW = [
+  /AS dueAt, NULL AS outcome FROM checkouts/,
+  /FROM endpoints WHERE store_id = \? AND removed_at IS NULL ORDER BY created_at/,
+];
+
+/** Statements that read a whole table or index, which is small by nature: at most 100 faults of a store, open tries. */
+const WHOLE = [/FROM faults$/, /FROM delivery_attempts WHERE finished_at IS NULL$/];
+const ANY_REQUEST = {
+  statuses: null,
+  method: null,
+  path: null,
+  orderId: null,
+  after: null,
+  from: null,
+  limit: 1,
+} as const;
+
+/** Which index serves what a create, a payment or a delivery asks for: another one that fits would read more. */
+const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
+  [/AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT 1 /, "open_checkouts (store_id=?)"],
+  [
+    /AS dueAt, NULL AS outcome FROM checkouts .* id LIMIT @limit /,
+    "open_checkouts (store_id=? AND expires_at<?)",
+  ],
+  [/FROM deliveries INDEXED BY due_deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
+  [
+    /FROM checkouts WHERE store_id = \? AND order_id = \?/,
+    "checkouts_of_order (store_id=? AND order_id=? AND <expr>=?)",
+  ],
+  [/FROM deliveries AS one WHERE/, "due_deliveries (endpoint_id=?)"],
+  [/SELECT count\(\*\) FROM deliveries/, "due_deliveries (endpoint_id=? AND next_at<?)"],
+  [/^SELECT 1 FROM deliveries/, "deliveries_of_event (event_id=?)"],
+  [/^SELECT sum\(status BETWEEN.* @state /, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
+  [/^SELECT sum\(status BETWEEN.* 'due' /, "tried_deliveries (endpoint_id=?)"],
+  [/^SELECT failed_event FROM/, "deliveries_of_endpoint (endpoint_id=? AND state=?)"],
+  [/^SELECT failed_event FROM/, "deliveries_of_event (event_id=? AND rowid>?)"],
+  [/^SELECT next_at FROM deliveries/, "due_deliveries (endpoint_id=?)"],
+  [/^SELECT number, started_at AS startedAt, url, milliseconds/, "(delivery_id=?)"],
+  [/^SELECT requests FROM request_batches .*@holds.* DESC$/, "PRIMARY KEY (store_id=? AND last>?)"],
+  [
+    /^SELECT requests FROM request_batches .*@before.* DESC$/,
+    "PRIMARY KEY (store_id=? AND last>? AND last<?)",
+  ],
+  [/SELECT max\(sequence\) FROM events/, "sqlite_autoindex_events_2 (checkout_id=?)"],
+];
+
+/** A statement as it stands in the code: on its way to SQLite each parameter became an expression. */
+function asWritten(sql: string): string {
+  return sql.replaceAll(/\+(?=[?@])/g, "").replaceAll(" + 0", "");
+}
+
+test("no statement on checkouts, events or deliveries reads a whole table, or sorts what it has read", () => {
+  const prepared = new Map<string, Database.Database>();
+  const { prototype } = Database;
+  const prepare = Reflect.get(prototype, "prepare") as (
+    this: Database.Database,
+    sql: string,
+  ) => Database.Statement<unknown[], { readonly detail: string }>;
+  onTestFinished(() => void Object.assign(prototype, { prepare }));
+  Object.assign(prototype, {
+    prepare(this: Database.Database, sql: string) {
+      prepared.set(sql, this);
+      return prepare.call(this, sql);
+    },
+  });
+  const opened = openStore(":memory:", {
+    nativeBinding: undefined,
+    scheduler: { soon: setImmediate, after: () => undefined },
+  });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const store = opened.value;
+  store.checkoutLists();
+  store.deliveryAttempts.lastAnswers([]);
+  store.idempotencyKeys.ofCheckout("c");
+  store.pageViews.of("c");
+  store.settlements.until("s", 0, 1);
+  store.deliveryHealth();
+  store.events.latest({ storeId: "s", type: null, checkoutId: null, limit: 1 });
+  store.deliveries.list({
+    storeId: "s",
+    endpointId: null,
+    eventId: null,
+    checkoutId: null,
+    state: null,
+    limit: 1,
+  });
+  const log = openRequestFile(":memory:", { nativeBinding: undefined });
+  if (!log.ok) throw new Error(log.refusal.message);
+  log.value.list("s", ANY_REQUEST);
+  log.value.between({ storeId: "s", after: 0, before: 7 }, 1);
+  const reads = [...prepared].filter(
+    ([sql]) =>
+      /\b(checkouts|events|deliveries|delivery_attempts|endpoints|faults|idempotency_keys|page_views|request_batches)\b/.test(
+        sql,
+      ) && /^\s*(SELECT|UPDATE|DELETE)/.test(sql),
+  );
+  expect(reads.length).toBeGreaterThan(40);
+  // SQLite would compile a statement anew at each run if it looked at what is asked while it plans.
+  expect(reads.map(([sql]) => sql).filter((sql) => /(?<!\+)(\?|@\w+\b)(?! \+ 0)|LIMIT \+/.test(sql))).toEqual(
+    [],
+  );
+  const plans = reads.map(([sql, connection]) => {
+    const names = Object.fromEntries([...sql.matchAll(/@(\w+)/g)].map(([, name = ""]) => [name, null]));
+    const explain = prepare.call(connection, `EXPLAIN QUERY PLAN ${sql}`);
+    const nulls = Array.from({ length: sql.split("?").length - 1 }, () => null);
+    const steps = nulls.length > 0 ? explain.all(...nulls) : explain.all(names);
+    return { sql: asWritten(sql), plan: steps.map(({ detail }) => detail).join("; ") };
+  });
+  const isSlow = ({ sql, plan }: { readonly sql: string; readonly plan: string }): boolean =>
+    (/SCAN (?!\(subquery|CONSTANT|json_each)/.test(plan) && !WHOLE.some((whole) => whole.test(sql))) ||
+    (plan.includes("TEMP B-TREE") && !FEW.some((few) => few.test(sql)));
+  expect(plans.filter(isSlow)).toEqual([]);
+  for (const [asked, index] of SERVED_BY) {
+    const asking = plans.filter(({ sql }) => asked.test(sql.replaceAll(/\s+/g, " ")));
+    expect(asking).toEqual([
+      { sql: expect.any(String) as string, plan: expect.stringContaining(index) as string },
+    ]);
+  }
+  store.close();
+  log.value.close();
+});
+
+test("deliveries are listed part by part, with those to endpoints that were removed", async () => {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const ask = async (line: string): Promise<Record<string, unknown>> => {
+    const { code, stdout, stderr } = await harness.run([...line.split(" "), "--json"]);
+    expect([line, code, stderr]).toEqual([line, 0, ""]);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+  const removed = String((await ask("endpoints add http://localhost:3000/"))["id"]);
+  await ask("endpoints add http://localhost:3001/");
+  for (const order of ["a", "b", "c"])
+    await ask(`orders create --order-id order-${order} --price-id price_coffee`);
+  await ask(`endpoints remove ${removed}`);
+  type Part = {
+    readonly deliveries: readonly { readonly id: string }[];
+    readonly next_before: string | null;
+  };
+  const whole = (await ask("deliveries list")) as unknown as Part;
+  expect(whole.deliveries).toHaveLength(6);
+  expect(whole.next_before).toBeNull();
+  for (const limit of [1, 2, 4, 5]) {
+    const ids: string[] = [];
+    for (let next: string | null = ""; next !== null;) {
+      const more = next === "" ? "" : ` --before ${next}`;
+      const part = (await ask(`deliveries list --limit ${limit}${more}`)) as unknown as Part;
+      ids.push(...part.deliveries.map((one) => one.id));
+      next = part.next_before;
+    }
+    expect(ids).toEqual(whole.deliveries.map((one) => one.id));
+  }
+  const lost = await harness.run(["deliveries", "list", "--before", id(1)]);
+  expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("to go on from")]);
+  await sandbox.stop();
+});
+
+test("orders and sessions are listed, filtered and gone on with, newest first, and shown by the end of their id", async () => {
+  const harness = createHarness();
+  await harness.start();
+  const type = (line: string) => harness.run(line.split(" "));
+  expect((await type("orders list")).stdout).toBe("no matching orders\n");
+  for (const number of [1, 2, 3]) {
+    await type(`orders create --order-id order-100${number} --price-id price_coffee`);
+    harness.clock.advance(1000);
+  }
+  await type("sessions create --order-id cart-7 --price-id price_bento");
+  const listed = (await type("orders list")).stdout;
+  expect(listed.replaceAll(/^[0-9a-f]{8}/gm, "<short>.")).toBe(
+    `ID        STATUS   AMOUNT    ORDER ID    CREATED                   METHOD
+<short>.  created  4.50 EUR  order-1003  2026-01-15T12:00:02.000Z  alipay_plus
+<short>.  created  4.50 EUR  order-1002  2026-01-15T12:00:01.000Z  alipay_plus
+<short>.  created  4.50 EUR  order-1001  2026-01-15T12:00:00.000Z  alipay_plus
+`,
+  );
+  const whole = JSON.parse((await type("orders list --json")).stdout) as Page;
+  const [third, second, first] = whole.checkouts.map((one) => one.id);
+  expect(Object.keys(whole)).toEqual(["checkouts", "next_before", "searched", "searched_back_to"]);
+  expect(listed.match(/^[0-9a-f]{8}/gm)).toEqual([third, second, first].map((one) => shortId(one ?? "")));
+  const part = await type("orders list --limit 2");
+  expect(part.stdout).toContain(
+    `\nmore, with the same filters:\n  checkout orders list --before ${second}\n`,
+  );
+  const rest = JSON.parse(
+    (await type(`orders list --before ${shortId(second ?? "")} --json`)).stdout,
+  ) as Page;
+  expect(rest.checkouts.map((one) => one.id)).toEqual([first]);
+  const session = JSON.parse((await type("sessions list --json")).stdout) as Page;
+  expect(session.checkouts).toMatchObject([{ order_id: "cart-7", object: "checkout_session" }]);
+
+  const short = shortId(third ?? "");
+  expect((await type(`sandbox pay ${short} --outcome succeeded`)).code).toBe(0);
+  expect((await type("orders list --status succeeded")).stdout).toContain("order-1003");
+  expect((await type("orders list --order-id order-1001")).stdout).not.toContain("order-1003");
+  const shown = await type(`orders get ${short.toUpperCase()}`);
+  expect(shown.stdout).toContain(`  id              ${third}\n`);
+  expect(shown.stdout).toMatch(/ order\.succeeded +[0-9a-f]{8}\n/);
+  const [eventEnd = ""] = / order\.succeeded +([0-9a-f]{8})\n/.exec(shown.stdout)?.slice(1) ?? [];
+  expect((await type(`events get ${eventEnd}`)).stdout).toContain("order.succeeded");
+  expect((await type(`sessions get ${short}`)).stdout).toContain(third);
+  expect((await type(`events list --checkout ${short}`)).stdout).toContain("order.succeeded");
+  expect(JSON.parse((await type(`orders get ${third} --json`)).stdout)).toMatchObject({
+    id: third,
+    payment_method: "alipay_plus",
+    events: [{}, {}, {}],
+  });
+});
+
+test("an end that two ids have is refused with both, one that none has is not there, and no other service is asked", async () => {
+  const { harness, storeId, add } = await openLists();
+  const twin = (head: string): string => `${head}99a3c4-5d00-7000-8000-0000cafe0001`;
+  add([
+    row(1, storeId, { id: twin("01") }),
+    row(2, storeId, { id: twin("02"), order_id: "o-twin" }),
+    row(3, OTHER_STORE, { id: twin("03").replace("cafe0001", "beef0001") }),
+  ]);
+  const type = (line: string, env = {}) => harness.run(line.split(" "), { env });
+  for (const command of [
+    "orders get",
+    "sandbox pay --outcome succeeded",
+    "sessions get",
+    "events list --checkout",
+  ]) {
+    const twins = await type(`${command} cafe0001`);
+    expect([command, twins.code, twins.stdout]).toEqual([command, 2, ""]);
+    expect(twins.stderr).toContain(`${twin("02")} ("o-twin"), ${twin("01")} ("o-1")`);
+    const foreign = await type(`${command} beef0001`);
+    expect([command, foreign.code, foreign.stdout]).toEqual([command, 1, ""]);
+    expect(foreign.stderr).toContain("among the newest 1000");
+  }
+  const named = { CHECKOUT_BASE_URL: "https://pay.example/v1" };
+  const none = "states no list";
+  const other =
+    "--base-url names http://127.0.0.1:1/v1, and the sandbox of .checkout is http://127.0.0.1:4242/v1";
+  for (const [line, env, said] of [
+    ["orders list", named, none],
+    ["sessions list", named, none],
+    ["orders get cafe0001", named, none],
+    ["orders list --base-url http://127.0.0.1:1/v1", {}, other],
+    ["orders list --target staging", {}, none],
+  ] as const) {
+    const refused = await type(line, env);
+    expect([line, refused.code, refused.stdout]).toEqual([line, 2, ""]);
+    expect(refused.stderr).toContain(said);
+  }
+});
+
+test("tables fit: columns go one after the other, and then the widest is cut; ids are short", async () => {
+  const entry = {
+    id: id(1),
+    object: "order",
+    orderId: "order-1001",
+    amountMinor: 123_456_789,
+    currency: "EUR",
+    paymentMethod: "alipay_plus",
+    status: "succeeded",
+    description: null,
+    priceId: null,
+    createdAt: 0,
+    expiresAt: 1,
+  } as const;
+  const long = { ...entry, orderId: "注文".repeat(16) };
+  const attempt = {
+    url: "http://localhost:3000/a/long/path/of/hooks",
+    status: 500,
+    startedAt: 0,
+    finishedAt: 1,
+    trouble: null,
+  };
+  const delivery = {
+    attempts: [attempt],
+    tries: 1,
+    state: "due",
+    nextAt: 1000,
+    cause: "event",
+    type: "order.created",
+  };
+  const event = { eventId: id(2), type: "checkout_session.succeeded", createdAt: 0, body: "{}" };
+  const tables = (width: number): Promise<string>[] => [
+    checkoutLines([entry, long], width),
+    checkoutLines([entry], width),
+    deliveryLines([{ ...delivery, eventId: id(2) }] as unknown as Parameters<typeof deliveryLines>[0], width),
+    eventLines([event] as unknown as Parameters<typeof eventLines>[0], width),
+  ];
+  const { default: widthOf } = await import("string-width");
+  for (const width of [60, 80, 200]) {
+    for (const text of await Promise.all(tables(width)))
+      for (const line of text.split("\n"))
+        expect([width, line, widthOf(line) <= width]).toEqual([width, line, true]);
+  }
+  expect((await tables(200)[1]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID +CREATED +METHOD\n00001eef /);
+  expect((await tables(80)[1]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID +CREATED\n/);
+  expect((await tables(0)[1]) ?? "").toBe(await tables(80)[1]);
+  expect((await tables(80)[0]) ?? "").toMatch(/^ID +STATUS +AMOUNT +ORDER ID\n.*\n.* (注文)+注?…$/);
+  expect((await tables(200)[2]) ?? "").toMatch(
+    /^LAST TRY +RESULT +TRIES +STATE +NEXT TRY +CAUSE +TYPE +EVENT +ENDPOINT\n/,
+  );
+  expect((await tables(80)[2]) ?? "").toMatch(/^RESULT +STATE +NEXT TRY +EVENT +ENDPOINT\n.*…$/);
+});

@@ -1,0 +1,410 @@
+import { expect, test } from "vitest";
+import { allowedHosts } from "../../src/core/loopback.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import { PAGES } from "../../src/sandbox/pages/pages.ts";
+import { checkRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from "../../src/web/guard.ts";
+import type { HttpRequest } from "../../src/world.ts";
+import type { Answered } from "../support/harness.ts";
+import { createHarness, type RunningSandbox } from "../support/harness.ts";
+
+const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
+
+/** A sandbox with one order, and its page as a browser would use it. */
+async function openPage() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const created = await harness.run([
+    "orders",
+    "create",
+    "--json",
+    "--order-id",
+    "order-1",
+    "--price-id",
+    "price_coffee",
+  ]);
+  const { id } = (JSON.parse(created.stdout) as { readonly data: { readonly id: string } }).data;
+  const host = new URL(sandbox.ready.checkout_origin).host;
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    sandbox.request({ path, headers: { Host: host, Authorization: "", ...headers } });
+  const token = tokenOf(await get(`/pay/${id}`));
+  const post = (path: string, body: string, headers: Readonly<Record<string, string>> = FORM) =>
+    sandbox.request({ path, method: "POST", body, headers: { Host: host, Authorization: "", ...headers } });
+  return { harness, sandbox, id, host, token, get, post, status: () => statusOf(sandbox, id) };
+}
+
+/** A path of the table of routes, for the first attempt of a checkout. */
+function addressOf(path: string, id: string): string {
+  return path.replace("{checkout_id}", id).replace("{attempt}", "1");
+}
+
+function tokenOf(page: Answered): string {
+  return /name="token" value="([^"]+)"/.exec(String(page.body))?.[1] ?? "";
+}
+
+async function statusOf(sandbox: RunningSandbox, id: string): Promise<string> {
+  const answer = await sandbox.request({ path: `/v1/checkout-sessions/${id}` });
+  return (JSON.parse(String(answer.body)) as { readonly data: { readonly status: string } }).data.status;
+}
+
+test("a form counts only with its own token, from its own page, in its own form", async () => {
+  const { id, token, host, post, status } = await openPage();
+  const start = `/pay/${id}/start`;
+  const right = `token=${token}`;
+  const type = { "Content-Type": "application/x-www-form-urlencoded" };
+  const rows: readonly (readonly [
+    why: string,
+    status: number,
+    body: string,
+    headers: Record<string, string>,
+  ])[] = [
+    ["no token", 403, "", FORM],
+    ["an empty token", 403, "token=", FORM],
+    ["a token that is cut", 403, `token=${token.slice(0, -1)}`, FORM],
+    ["a token with something behind it", 403, `${right}x`, FORM],
+    ["another token of the same length", 403, `token=${token.slice(0, -1)}_`, FORM],
+    ["two tokens", 400, `${right}&${right}`, FORM],
+    ["another site", 403, right, { ...type, "Sec-Fetch-Site": "cross-site" }],
+    ["the portal's origin", 403, right, { ...type, "Sec-Fetch-Site": "same-site" }],
+    ["typed by hand", 403, right, { ...type, "Sec-Fetch-Site": "none" }],
+    ["two sites", 403, right, { ...type, "Sec-Fetch-Site": "same-origin, same-origin" }],
+    ["neither site nor origin", 403, right, type],
+    ["a foreign origin", 403, right, { ...type, Origin: "https://evil.example" }],
+    ["the null origin", 403, right, { ...type, Origin: "null" }],
+    [
+      "the portal's origin by name",
+      403,
+      right,
+      { ...type, Origin: `http://localhost:${host.split(":")[1] ?? ""}` },
+    ],
+    ["text", 400, right, { ...FORM, "Content-Type": "text/plain" }],
+    ["JSON", 400, `{"token":"${token}"}`, { ...FORM, "Content-Type": "application/json" }],
+    ["no type", 400, right, { ...FORM, "Content-Type": "" }],
+  ];
+  for (const [why, expected, body, headers] of rows) {
+    const answer = await post(start, body, headers);
+    expect([why, answer.status]).toEqual([why, expected]);
+    expect(answer.headers["Content-Type"]).toContain("text/html");
+  }
+  expect(await status()).toBe("created");
+  expect((await post(start, right, { ...type, Origin: `http://${host}` })).status).toBe(303);
+  expect(await status()).toBe("pending");
+});
+
+test("the token of one checkout is worth nothing for another", async () => {
+  const { harness, post, get, token } = await openPage();
+  const other = await harness.run([
+    "orders",
+    "create",
+    "--json",
+    "--order-id",
+    "order-2",
+    "--price-id",
+    "price_coffee",
+  ]);
+  const { id } = (JSON.parse(other.stdout) as { readonly data: { readonly id: string } }).data;
+  expect((await post(`/pay/${id}/start`, `token=${token}`)).status).toBe(403);
+  expect(tokenOf(await get(`/pay/${id}`))).not.toBe(token);
+});
+
+test("a token is good after a restart", async () => {
+  const { harness, sandbox, id, token, host } = await openPage();
+  await sandbox.stop();
+  const again = await harness.start();
+  const headers = { ...FORM, Host: host };
+  const answer = await again.request({
+    path: `/pay/${id}/start`,
+    method: "POST",
+    body: `token=${token}`,
+    headers,
+  });
+  expect([answer.status, answer.headers["Location"]]).toEqual([303, `/pay/${id}`]);
+});
+
+test("every page forbids frames, inline scripts, foreign addresses, referrers and keeping", async () => {
+  const { id, token, get, post } = await openPage();
+  const started = await post(`/pay/${id}/start`, `token=${token}`);
+  const answers = [
+    await get(`/pay/${id}`),
+    await get(`/pay/${id}/wallet/1`),
+    await get(`/pay/${id}/wallet/1/closed`),
+    await get(`/pay/${id}/wallet/2`),
+    await get("/pay/unknown"),
+    await get("/assets/unknown"),
+    await get(`/pay/${id}/start`),
+    started,
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 404, 404, 404, 405, 303]);
+  const pages = PAGES.routes.filter(({ role, methods }) => role === "payer" && methods.includes("GET"));
+  expect(pages.length).toBeGreaterThanOrEqual(3);
+  for (const { path } of pages) answers.push(await get(addressOf(path, id)));
+  for (const { headers, body } of answers) {
+    const policy = headers["Content-Security-Policy"] ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(headers["X-Content-Type-Options"]).toBe("nosniff");
+    expect(headers["Referrer-Policy"]).toBe("same-origin");
+    expect(headers["Cross-Origin-Opener-Policy"]).toBe("same-origin");
+    expect(headers["Cross-Origin-Resource-Policy"]).toBe("same-origin");
+    expect(headers["Cache-Control"]).toBe("no-store");
+    expect(Object.keys(headers).filter((name) => /^access-control|^set-cookie/i.test(name))).toEqual([]);
+    expect(String(body)).not.toMatch(/<script(?! src="\/assets\/)|style="|\son\w+=|javascript:/i);
+  }
+});
+
+test("looking changes nothing, however it is done", async () => {
+  const { sandbox, id, get, token, post, status } = await openPage();
+  const known = PAGES.routes.filter(({ role }) => role === "payer").map(({ path }) => addressOf(path, id));
+  expect(known.length).toBeGreaterThanOrEqual(6);
+  const own = ["/wallet/9", "?outcome=succeeded", `?token=${token}`].map((path) => `/pay/${id}${path}`);
+  const paths = [...known, ...own];
+  for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
+    for (const path of paths) {
+      await sandbox.request({ path, method, headers: FORM });
+    }
+  }
+  expect(await status()).toBe("created");
+  await post(`/pay/${id}/start`, `token=${token}`);
+  for (const path of paths) await get(`/pay/${id}${path}`);
+  expect(await status()).toBe("pending");
+});
+
+test("what a wallet sends has to make sense, and what is over leads to the page as it is", async () => {
+  const { id, token, post, status } = await openPage();
+  const wallet = (attempt: number, fields: string) =>
+    post(`/pay/${id}/wallet/${attempt}`, `token=${token}${fields}`);
+  await post(`/pay/${id}/start`, `token=${token}`);
+  expect((await wallet(1, "")).status).toBe(400);
+  expect((await wallet(1, "&outcome=paid")).status).toBe(400);
+  expect((await wallet(1, "&outcome=succeeded&outcome=failed")).status).toBe(400);
+  // An attempt that never was: nothing happens, not even an expiry.
+  for (const outcome of ["succeeded", "late"])
+    expect((await wallet(7, `&outcome=${outcome}`)).status).toBe(303);
+  expect(await status()).toBe("pending");
+  expect((await wallet(1, "&outcome=declined")).status).toBe(303);
+  expect((await wallet(1, "&outcome=late")).status).toBe(303);
+  expect(await status()).toBe("pending");
+  await post(`/pay/${id}/start`, `token=${token}`);
+  expect((await wallet(2, "&outcome=succeeded")).headers["Location"]).toBe(`/pay/${id}/wallet/2`);
+  expect((await post(`/pay/${id}/cancel`, `token=${token}`)).headers["Location"]).toBe(`/pay/${id}`);
+  expect(await status()).toBe("succeeded");
+  // "Cancel" in a wallet is about its attempt, too.
+  const other = await openPage();
+  const cancel = (attempt: number) =>
+    other.post(`/pay/${other.id}/wallet/${attempt}`, `token=${other.token}&outcome=cancelled`);
+  expect((await cancel(7)).headers["Location"]).toBe(`/pay/${other.id}`);
+  await other.post(`/pay/${other.id}/start`, `token=${other.token}`);
+  await other.post(`/pay/${other.id}/wallet/1`, `token=${other.token}&outcome=declined`);
+  await other.post(`/pay/${other.id}/start`, `token=${other.token}`);
+  expect((await cancel(1)).headers["Location"]).toBe(`/pay/${other.id}/wallet/1`);
+  expect(await other.status()).toBe("pending");
+  await cancel(2);
+  expect(await other.status()).toBe("cancelled");
+  const unknown = "00000000-0000-7000-8000-000000000000";
+  expect((await post(`/pay/${unknown}/start`, `token=${token}`)).status).toBe(403);
+});
+
+test("what a page cannot do says what it can", async () => {
+  const { sandbox, id, host } = await openPage();
+  const rows = [
+    ["DELETE", `/pay/${id}`, 405, "GET, HEAD, OPTIONS"],
+    ["GET", `/pay/${id}/start`, 405, "POST, OPTIONS"],
+    ["POST", "/assets/checkout.css", 405, "GET, HEAD, OPTIONS"],
+    ["HEAD", "/assets/checkout.css", 200, undefined],
+    ["GET", `/pay/${id}/START`, 404, undefined],
+    ["GET", `/pay/${id.toUpperCase()}`, 200, undefined],
+  ] as const;
+  for (const [method, path, status, allow] of rows) {
+    const answer = await sandbox.request({ method, path, headers: { Host: host } });
+    expect([method, path, answer.status, answer.headers["Allow"]]).toEqual([method, path, status, allow]);
+  }
+});
+
+test("only a payment that came too late is told as one; an order that has settled says so no more", async () => {
+  const { harness, id, token, get, post } = await openPage();
+  await post(`/pay/${id}/start`, `token=${token}`);
+  await post(`/pay/${id}/cancel`, `token=${token}`);
+  await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=declined`);
+  const said = async (path: string): Promise<string> => String((await get(path)).body);
+  expect(await said(`/pay/${id}`)).toContain("You have not been charged");
+  expect(await said(`/pay/${id}/wallet/1`)).toContain("Pay anyway");
+  await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=late`);
+  for (const path of [`/pay/${id}`, `/pay/${id}/wallet/1`]) {
+    expect(await said(path)).toContain("It was not applied to the order; please contact the shop.");
+    expect(await said(path)).not.toContain("You have not been charged");
+  }
+  const made = await harness.run([
+    "orders",
+    "create",
+    "--json",
+    "--order-id",
+    "o~declined",
+    "--price-id",
+    "price_coffee",
+  ]);
+  const other = (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
+  expect(await said(`/pay/${other}`)).toContain("settles by itself in a moment");
+  await harness.run(["sandbox", "clock", "freeze"]);
+  expect(await said(`/pay/${other}`)).toContain(
+    "settles by itself, but not while the store’s clock is frozen",
+  );
+  await harness.run(["sandbox", "clock", "real"]);
+  harness.clock.advance(1000);
+  expect(await said(`/pay/${other}`)).not.toContain("settles by itself");
+});
+
+test("walking away from an attempt that is over leads to its wallet", async () => {
+  const { id, token, get, post } = await openPage();
+  const closed = async (): Promise<string> => String((await get(`/pay/${id}/wallet/1/closed`)).body);
+  await post(`/pay/${id}/start`, `token=${token}`);
+  expect(await closed()).toContain("You walked away");
+  await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=declined`);
+  expect(await closed()).not.toContain("You walked away");
+  expect(await closed()).toContain("Payment declined");
+  await post(`/pay/${id}/start`, `token=${token}`);
+  expect(await closed()).toContain("The next attempt has been started");
+  await post(`/pay/${id}/cancel`, `token=${token}`);
+  expect(await closed()).toContain("Payment cancelled");
+});
+
+test("a refusal leads back to the checkout that was meant, where there is one", async () => {
+  const { id, get, post } = await openPage();
+  const other = "00000000-0000-7000-8000-000000000000";
+  const rows = [
+    [await get(`/pay/${id}/start`), 405, true],
+    [await get(`/pay/${id.toUpperCase()}/START`), 404, true],
+    [await get(`/pay/${id}/wallet/7`), 404, true],
+    [await post(`/pay/${id}/start`, "token=wrong"), 403, true],
+    [await get(`/pay/${other}`), 404, false],
+    [await post(`/pay/${other}/start`, "token=wrong"), 403, false],
+    [await get(`/pay/${id}0`), 404, false],
+    [await get("/pay/"), 404, false],
+    [await get("/assets/unknown"), 404, false],
+  ] as const;
+  const shown = rows.map(([{ status, body }]) => [status, String(body).includes(`href="/pay/${id}"`)]);
+  expect(shown).toEqual(rows.map(([, status, leadsBack]) => [status, leadsBack]));
+});
+
+test("money is paid to the shop only where it was paid", async () => {
+  const { id, token, get, post } = await openPage();
+  await post(`/pay/${id}/start`, `token=${token}`);
+  await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=succeeded`);
+  const unpaid = await openPage();
+  await unpaid.post(`/pay/${unpaid.id}/cancel`, `token=${unpaid.token}`);
+  const labels = ({ body }: Answered): string[] =>
+    [...String(body).matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, label = ""]) => label);
+  const facts = ["Paid to", "Order", "Description", "Payment method", "Paid on", "Reference", "Checkout id"];
+  expect(labels(await get(`/pay/${id}`)).slice(0, 7)).toEqual(facts);
+  expect(labels(await unpaid.get(`/pay/${unpaid.id}`))[0]).toBe("Shop");
+});
+
+test("pages of checkouts and the portal never share an origin", async () => {
+  const { id, host, get, post, token, status } = await openPage();
+  const port = host.split(":")[1] ?? "";
+  for (const other of [`localhost:${port}`, `[::1]:${port}`]) {
+    const answer = await get(`/pay/${id}?a=1`, { Host: other });
+    expect([answer.status, answer.headers["Location"]]).toEqual([307, `http://${host}/pay/${id}?a=1`]);
+    const form = await post(`/pay/${id}/start`, `token=${token}`, { ...FORM, Host: other });
+    expect(form.status).toBe(307);
+  }
+  expect(await status()).toBe("created");
+  const foreign = await get(`/pay/${id}`, { Host: "evil.example" });
+  expect([foreign.status, String(foreign.body)]).toEqual([403, expect.stringContaining("--allow-host")]);
+});
+
+test("a page that looks again each second is not in the log; what people do is", async () => {
+  const { sandbox, id, get, token, post } = await openPage();
+  for (let second = 0; second < 5; second += 1) await get(`/pay/${id}`, { "HX-Request": "true" });
+  await get("/assets/checkout.css");
+  await post(`/pay/${id}/start`, `token=${token}`);
+  const { stderr } = await sandbox.stop();
+  const lines = stderr.split("\n").filter((line) => / (\/pay|\/assets)/.test(line));
+  expect(lines.map((line) => line.split(/\s+/).slice(1, 3).join(" "))).toEqual(["200 GET", "303 POST"]);
+  expect(lines.at(-1)).toContain("start: pending");
+});
+
+const HERE = "127.0.0.1:4242";
+const SITE = "Sec-Fetch-Site";
+
+/** A request as the guard sees it; the header lines follow its Host. */
+function asked(lines: readonly string[], more: Partial<HttpRequest> = {}): HttpRequest {
+  return {
+    method: "GET",
+    target: "/",
+    rawHeaders: ["Host", HERE, ...lines],
+    body: new Uint8Array(),
+    ...more,
+  };
+}
+
+/** What a guard says: nothing, or the code and the sentence of its refusal. */
+function verdictOf(outcome: Outcome<void>): string {
+  return outcome.ok ? "" : `${outcome.refusal.code}: ${outcome.refusal.message}`;
+}
+
+test("a request is for this server by its Host, and by a path; CONNECT and expectations are refused", () => {
+  const here = allowedHosts(4242, { flag: "--allow-host", added: [] });
+  const outside = allowedHosts(4242, { flag: "--public", added: [], own: ["shop.test"] });
+  const rows: readonly (readonly [HttpRequest, RegExp])[] = [
+    [asked([]), /^$/],
+    [asked([], { fromOutside: true }), /^host_not_allowed: .*--public/],
+    [asked([], { rawHeaders: ["Host", "shop.test:4242"], fromOutside: true }), /^$/],
+    [asked([], { rawHeaders: ["Host", "shop.test:4242"] }), /^host_not_allowed: .*--allow-host/],
+    [asked([], { method: "CONNECT" }), /^method_not_allowed: this server is no proxy$/],
+    [asked(["Expect", "100-Continue"]), /^$/],
+    [asked(["Expect", "200-ok"]), /^invalid_request: Expect may only be 100-continue; got "200-ok"$/],
+    [asked(["Expect", "100-continue", "Expect", "x"]), /^invalid_request: Expect .* got "x"$/],
+    [asked([], { target: "*" }), /^invalid_request: the request target must be a path; got "\*"$/],
+    [asked([], { target: "http://evil.example/" }), /^invalid_request: the request target .*evil/],
+  ];
+  for (const [request, expected] of rows)
+    expect(verdictOf(checkRequest(request, { here, outside }))).toMatch(expected);
+  const connect = checkRequest(asked([], { method: "CONNECT" }), { here, outside });
+  expect(connect).toMatchObject({ refusal: { allow: "GET, POST" } });
+  const browser = verdictOf(refuseBrowsers(asked(["Origin", "https://evil.example"])));
+  expect(browser).toMatch(/^origin_not_allowed: .* by servers, not by pages; got Origin "https:/);
+});
+
+test("a form is from our own page by Sec-Fetch-Site, or else by one Origin; a refusal says what came", () => {
+  const origin = "https://pay.example";
+  const rows: readonly (readonly [lines: readonly string[], got: string])[] = [
+    [[SITE, "same-origin"], ""],
+    [[SITE, "same-origin", "Origin", "null"], ""],
+    [["Origin", `http://${HERE}`], ""],
+    [["Origin", `https://${HERE}`], ""],
+    [["Origin", origin], ""],
+    [[], "neither Sec-Fetch-Site nor Origin"],
+    [["Origin", origin, "Origin", origin], '"Origin https://pay.example, Origin https://pay.example"'],
+    [["Origin", "null"], '"Origin null"'],
+    [[SITE, "same-origin", SITE, "none"], '"Sec-Fetch-Site same-origin, Sec-Fetch-Site none"'],
+    [[SITE, "same-site", "Origin", origin], '"Sec-Fetch-Site same-site, Origin https://pay.example"'],
+  ];
+  const refused = "origin_not_allowed: this form is sent by the page that shows it, and by no other; got ";
+  for (const [lines, got] of rows)
+    expect([lines, verdictOf(requireOwnPage(asked(lines), origin))]).toEqual([lines, got && refused + got]);
+});
+
+test("another origin's page may lead a browser to a whole page, where that opens from anywhere, and do no more", () => {
+  const led = ["Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"];
+  const rows: readonly (readonly [request: HttpRequest, anywhere: string, own: string])[] = [
+    [asked([]), "", ""],
+    [asked([SITE, "same-origin"]), "", ""],
+    [asked([SITE, "none"]), "", ""],
+    [asked([SITE, "cross-site", ...led]), "", '"cross-site"'],
+    [asked([SITE, "cross-site"]), '"cross-site"', '"cross-site"'],
+    [asked([SITE, "cross-site", ...led], { method: "POST" }), '"cross-site"', '"cross-site"'],
+    [asked([SITE, "cross-site", ...led.slice(0, 2)]), '"cross-site"', '"cross-site"'],
+    [asked([SITE, "cross-site", ...led.slice(2)]), '"cross-site"', '"cross-site"'],
+    [asked([SITE, "none", SITE, "none", ...led]), '"none, none"', '"none, none"'],
+    [asked([SITE, "not-same-origin"]), '"not-same-origin"', '"not-same-origin"'],
+    [asked([SITE, "none-of-ours"]), '"none-of-ours"', '"none-of-ours"'],
+  ];
+  const refused = "origin_not_allowed: this is for the portal's own pages; got Sec-Fetch-Site ";
+  for (const [request, anywhere, own] of rows) {
+    const got = (["from anywhere", "from its own pages"] as const).map((opens) =>
+      verdictOf(refuseForeignPages(request, { opens })),
+    );
+    const expected = [anywhere, own].map((sites) => sites && refused + sites);
+    expect([request.rawHeaders, ...got]).toEqual([request.rawHeaders, ...expected]);
+  }
+});

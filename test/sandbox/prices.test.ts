@@ -1,0 +1,206 @@
+import { expect, test } from "vitest";
+import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.ts";
+import { createHarness } from "../support/harness.ts";
+
+const TEA = "--amount-minor 700 --currency EUR --payment-method alipay_plus";
+
+type Said = Readonly<Record<string, unknown>>;
+type Refused = { readonly code: string; readonly message: string };
+
+/** A sandbox whose commands are typed as one line, with `--json`. */
+async function openCatalog() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const type = async (line: string, more: readonly string[] = []) => {
+    const { code, stdout, stderr } = await harness.run([...line.split(" "), ...more, "--json"]);
+    const said = JSON.parse(stdout || stderr) as Said & { readonly error?: Refused; readonly next?: string };
+    return { code, said };
+  };
+  const text = async (line: string): Promise<string> => {
+    const { stdout, stderr } = await harness.run(line.split(" "));
+    return stdout + stderr;
+  };
+  const acts = async (): Promise<string[]> => {
+    const { said } = await type("admin log");
+    const all = said["acts"] as readonly Readonly<Record<"action" | "subject" | "note", string | null>>[];
+    return all.map(({ action, subject, note }) => [action, subject, note].join(" | "));
+  };
+  return { harness, sandbox, type, text, acts };
+}
+
+const ADDED = {
+  id: "tea",
+  description: "",
+  amount_minor: 700,
+  currency: "EUR",
+  payment_method: "alipay_plus",
+  billing_model: "one_time",
+  approved: true,
+  retired: false,
+};
+
+test("a price is added once, approved with its row in the audit log, and orders take it", async () => {
+  const { type, text, acts } = await openCatalog();
+  const add = `prices add tea ${TEA}`;
+  expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: true, missing_capabilities: [] } });
+  expect(await acts()).toEqual(["approve_price | tea | approved when it was added to the sandbox"]);
+  expect(await type(add)).toEqual({ code: 0, said: { ...ADDED, added: false, missing_capabilities: [] } });
+  expect(await text(add)).toBe("= the price tea of 7.00 EUR is there already; nothing was changed\n");
+  expect(await acts()).toHaveLength(1);
+  const { code, said } = await type("orders create --order-id o-1 --price-id tea");
+  expect([code, said]).toMatchObject([0, { data: { amount_minor: 700, currency: "EUR" } }]);
+  const listed = await type("prices list");
+  expect(listed.said["prices"]).toContainEqual(ADDED);
+  expect(await text("prices list")).toMatch(/^tea +7\.00 EUR +alipay_plus +yes$/m);
+});
+
+test("an id keeps its terms: another price under it is a conflict that names what differs", async () => {
+  const { type } = await openCatalog();
+  expect((await type(`prices add tea ${TEA}`)).code).toBe(0);
+  expect((await type(`prices add mate ${TEA} --unapproved`)).code).toBe(0);
+  const rows = [
+    ["tea --amount-minor 701 --currency EUR --payment-method alipay_plus", "amount_minor 700, not 701"],
+    ["tea --amount-minor 700 --currency JPY --payment-method alipay_plus", 'currency "EUR", not "JPY"'],
+    [
+      "tea --amount-minor 700 --currency EUR --payment-method wechat_pay",
+      'payment_method "alipay_plus", not "wechat_pay"',
+    ],
+    [`tea ${TEA} --description green`, 'description "", not "green"'],
+    [`mate ${TEA}`, "not approved: see checkout admin approve-price"],
+  ] as const;
+  const before = await type("prices list");
+  for (const [words, message] of rows) {
+    const { code, said } = await type(`prices add ${words}`);
+    expect([words, code, said.error]).toEqual([
+      words,
+      5,
+      { code: "state_conflict", message: expect.stringContaining(message) as string },
+    ]);
+    expect(said.next).toContain("checkout prices list");
+  }
+  // What is there already is at least what was asked for.
+  for (const line of [`prices add mate ${TEA} --unapproved`, `prices add tea ${TEA} --unapproved`])
+    expect([line, await type(line)]).toMatchObject([line, { code: 0, said: { added: false } }]);
+  expect((await type("prices retire tea")).code).toBe(0);
+  const { code, said } = await type(`prices add tea ${TEA}`);
+  expect([code, said.error?.message]).toEqual([
+    5,
+    expect.stringContaining("retired; its id is not used again"),
+  ]);
+  const after = (await type("prices list")).said["prices"] as readonly Said[];
+  expect(after.filter(({ id }) => id !== "tea")).toEqual(
+    (before.said["prices"] as readonly Said[]).filter(({ id }) => id !== "tea"),
+  );
+  expect(after).toContainEqual({ ...ADDED, retired: true });
+});
+
+test("a create tells why it cannot name a price, and what to do; a replay needs no price", async () => {
+  const { sandbox, type } = await openCatalog();
+  expect((await type(`prices add unseen ${TEA} --unapproved`)).code).toBe(0);
+  const create = async (priceId: string, key: string) => {
+    const { status, body } = await sandbox.request({
+      method: "POST",
+      path: "/v1/orders",
+      headers: { "Content-Type": "application/json", "Idempotency-Key": key },
+      body: JSON.stringify({ order_id: key, price_id: priceId }),
+    });
+    return { status, body: JSON.parse(String(body)) as { readonly error?: Refused } };
+  };
+  const first = await create("price_coffee", "before-it-is-retired");
+  expect(first.status).toBe(201);
+  expect((await type("prices retire price_coffee")).code).toBe(0);
+  expect(await create("price_coffee", "before-it-is-retired")).toEqual(first);
+  const rows = [
+    ["price_of_nothing", "which is not in its catalog: see checkout prices list"],
+    ["__proto__", "which is not in its catalog"],
+    ["unseen", "which is not approved: see checkout admin approve-price"],
+    ["price_coffee", "which is retired: take another one of checkout prices list"],
+  ] as const;
+  for (const [priceId, why] of rows) {
+    const { status, body } = await create(priceId, `a-new-purchase-${priceId}`);
+    expect([priceId, status, body.error?.code]).toEqual([priceId, 400, "invalid_parameter"]);
+    const head = `price_id must name an approved price of this store; got ${JSON.stringify(priceId)}, `;
+    expect(body.error?.message).toContain(head + why);
+  }
+});
+
+test("the administrator approves a price and takes it back, each with its row; nobody else does", async () => {
+  const { type, text, acts } = await openCatalog();
+  expect(await text(`prices add tea ${TEA} --unapproved`)).toContain("checkout admin approve-price <id>");
+  expect(await acts()).toEqual([]);
+  const order = "orders create --order-id o-1 --price-id tea";
+  const rows = [
+    [order, 1, "which is not approved"],
+    ["admin approve-price tea --note checked", 0, "tea is approved"],
+    ["admin approve-price tea", 5, "is approved already"],
+    ["admin approve-price coffee", 1, "checkout prices list shows them"],
+    [order, 0, "order created"],
+    ["admin revoke-price tea", 0, "tea is not approved any more"],
+    ["admin revoke-price tea", 5, "is not approved"],
+    ["orders create --order-id o-2 --price-id tea", 1, "which is not approved"],
+    ["prices retire tea", 0, "no new order can name the price tea"],
+    ["admin approve-price tea", 5, "is retired"],
+    ["prices retire tea", 0, "no new order"],
+    ["prices retire coffee", 1, "the store has no price"],
+  ] as const;
+  for (const [line, code, said] of rows) {
+    expect([line, await text(line)]).toEqual([line, expect.stringContaining(said)]);
+    if (code !== 0) expect([line, (await type(line)).code]).toEqual([line, code]);
+  }
+  expect(await acts()).toEqual(["approve_price | tea | checked", "revoke_price | tea | "]);
+});
+
+test("what the store cannot be paid with is allowed, and said", async () => {
+  const { type, text } = await openCatalog();
+  await type("admin disable-capability wechat_pay");
+  const add = "prices add pound --amount-minor 5 --currency GBP --payment-method wechat_pay";
+  const { code, said } = await type(add);
+  expect([code, said]).toMatchObject([0, { added: true, missing_capabilities: ["wechat_pay", "GBP"] }]);
+  expect(await text(add)).toContain("the store cannot be paid with wechat_pay and GBP");
+});
+
+test("what cannot be a price is exit 2 with the field, sandbox or no sandbox", async () => {
+  const harness = createHarness();
+  const secret = formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 9));
+  const rows = [
+    [["tea"], "missing: --amount-minor, --currency, --payment-method"],
+    [
+      ["tea", "--amount-minor", "19.99"],
+      'a whole number from 1 to 9007199254740991, in minor units: 19.99 EUR is 1999; got "19.99"',
+    ],
+    [["tea", "--amount-minor", "0"], "a whole number from 1"],
+    [["tea", "--currency", "euro"], "three upper-case letters such as EUR"],
+    [["tea", "--payment-method", "cash"], "alipay_plus or wechat_pay"],
+    [["tea", "--description", "x".repeat(129)], "at most 128 characters"],
+    [["tea", "--description", secret], "an API key, a signing secret or a token"],
+    [["", ...TEA.split(" ")], "a string of 1 to 64 characters"],
+    [["p".repeat(65), ...TEA.split(" ")], "a string of 1 to 64 characters"],
+    [[secret, ...TEA.split(" ")], "an API key, a signing secret or a token"],
+  ] as const;
+  for (const [words, message] of rows) {
+    const { code, stdout, stderr } = await harness.run(["prices", "add", ...words]);
+    expect([words, code, stdout]).toEqual([words, 2, ""]);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain(secret.slice(12, 24));
+  }
+});
+
+test("no secret comes into a catalog by the control API either, and none is repeated", async () => {
+  const { harness, sandbox } = await openCatalog();
+  const secret = formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 9));
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const price = { id: "tea", amount_minor: 700, currency: "EUR", payment_method: "alipay_plus" };
+  const store = { id: sandbox.ready.store_id, name: "Sandbox Store" };
+  const bodies = [{ id: secret }, { description: `for ${secret}` }].flatMap((change) => [
+    ["stores/default/prices", { ...price, ...change }] as const,
+    ["config", { stores: [{ ...store, prices: [{ ...price, ...change }] }] }] as const,
+  ]);
+  for (const [path, request] of bodies) {
+    const headers = { Authorization: `Bearer ${token}` };
+    const sent = { method: "POST", path: `/__sandbox/${path}`, headers, body: JSON.stringify(request) };
+    const { status, body } = await sandbox.request(sent);
+    expect([path, status]).toEqual([path, 400]);
+    expect(String(body)).toContain("an API key, a signing secret or a token");
+    expect(String(body)).not.toContain(secret.slice(12, 24));
+  }
+});

@@ -1,0 +1,608 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { AT_LAST, HAPPENED, LONE_MERCHANT, withoutLimit, type Erasure } from "../../src/store/erasures.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import { eventually, runOn } from "../support/eventually.ts";
+import { createHarness, type Harness } from "../support/harness.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const scheduler = {
+  soon: (run: () => void) => void setImmediate(run),
+  after: (ms: number, run: () => void) => void setTimeout(run, ms),
+};
+
+/** Tables of what is set up; a reset keeps their rows, a deletion does not. */
+const SET_UP = new Set([
+  "stores",
+  "merchants",
+  "capabilities",
+  "credentials",
+  "endpoints",
+  "signing_secrets",
+  "prices",
+  "return_origins",
+  "held_stores",
+]);
+/** Tables of what is in no store. */
+const IN_NO_STORE = new Set([
+  "home",
+  "log_mark",
+  "resets",
+  "committed_resets",
+  "erasures",
+  "event_floor",
+  "instance",
+  "snapshot",
+]);
+
+function openFile(): { readonly store: Store; readonly raw: Database.Database } {
+  const path = join(tempFolder(), "sandbox.db");
+  const opened = openStore(path, { nativeBinding: undefined, scheduler });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  const raw = new Database(path);
+  raw.pragma("foreign_keys = ON");
+  raw.pragma("recursive_triggers = ON");
+  return { store: opened.value, raw };
+}
+
+const uuid = (store: string, last: number): string => `${store.repeat(8)}-0000-7000-8000-00000000000${last}`;
+
+/** A store with a row in each table. */
+function fill(raw: Database.Database, letter: string): string {
+  const id = (last: number): string => uuid(letter, last);
+  const s = id(0);
+  raw.exec(`
+    INSERT INTO merchants VALUES ('m${letter}', 'm', 1);
+    INSERT INTO stores VALUES ('${s}', 'm${letter}', 'Store ${letter}', 1, 1, 5, 6);
+    INSERT INTO held_stores VALUES ('${s}');
+    INSERT INTO capabilities VALUES ('${s}', 'currency', 'EUR', 1);
+    INSERT INTO credentials VALUES ('k${letter}', '${s}', '${letter.repeat(64)}', 'last', 'orders:write', 1, NULL, 0);
+    INSERT INTO endpoints VALUES ('${id(1)}', '${s}', 'url', 'http://localhost/', '*', 'enabled', NULL, NULL, 1, NULL, 0);
+    INSERT INTO signing_secrets VALUES ('s${letter}', '${s}', CAST('${letter.repeat(12)}' AS BLOB), zeroblob(20), 1, NULL, NULL);
+    INSERT INTO prices VALUES ('${s}', 'price', 'd', 1, 'EUR', 'alipay_plus', 1, 'one_time', 0);
+    INSERT INTO return_origins VALUES ('${s}', 'https://shop.example', 1, '/thanks');
+    INSERT INTO checkouts VALUES ('${id(2)}', '${s}', 'order', 'o', 1, 'EUR', 'alipay_plus', NULL, NULL, 'pending', 1, 2);
+    INSERT INTO attempts VALUES ('${id(2)}', 1, 1, 'declined', 2);
+    INSERT INTO late_results VALUES ('${id(2)}', 1, 'succeeded', 3);
+    INSERT INTO page_views VALUES ('${id(2)}', 'returned', 1, 3, 'https://shop.example/thanks');
+    INSERT INTO settlements VALUES ('${id(2)}', '${s}', 'succeeded', 9);
+    INSERT INTO idempotency_keys VALUES ('${s}', 'key-0001', '${"f".repeat(64)}', 201, '${id(3)}', '{}', '${id(2)}', 1);
+    INSERT INTO idempotency_uses (store_id, key, kind, request_id, at) VALUES ('${s}', 'key-0001', 'replayed', 'r', 1);
+    INSERT INTO assumption_uses VALUES ('${s}', 5, 'r', 1);
+    INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
+      VALUES ('${id(4)}', '${s}', '${id(2)}', 'order.created', 1, '{}', 1), ('${id(5)}', '${s}', NULL, 'webhook.test', 1, '{}', 1);
+    INSERT INTO deliveries VALUES ('${id(6)}', '${s}', '${id(1)}', '${id(4)}', '${id(2)}', 1, 'event', 1, 'failed', 1, 1, 1, NULL);
+    INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash)
+      VALUES ('${id(6)}', 1, 1, 'u', '{}', '${"e".repeat(64)}');
+    INSERT INTO faults (id, store_id, action, event_id, endpoint_id, nth, seed, times, matched, applied, created_at)
+      VALUES ('${id(7)}', '${s}', 'drop', '${id(4)}', '${id(1)}', 1, '', 1, 0, 0, 1);
+    INSERT INTO admin_acts (store_id, actor, action, at) VALUES ('${s}', 'administrator', 'open_gate', 1);
+    INSERT INTO drills VALUES ('${id(8)}', '${s}', 'webhook', 'x', 1, '[]', 1);
+    INSERT INTO waivers (store_id, drill, reason, at) VALUES ('${s}', 'webhook', 'by hand', 1);`);
+  return s;
+}
+
+function tablesOf(raw: Database.Database): string[] {
+  return raw
+    .prepare<[], string>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    )
+    .pluck()
+    .all()
+    .filter((name) => !IN_NO_STORE.has(name));
+}
+
+/** Erases a store, as a sandbox does; returns how many transactions it took. */
+async function erase(store: Store, erasure: Erasure): Promise<number> {
+  await store.write(() => store.erasures.begin(erasure));
+  let count = 0;
+  for (let left: readonly Erasure[] = [erasure]; left.length > 0; count += 1) {
+    const some = left;
+    left = await store.write(() => store.erasures.eraseSome(some));
+  }
+  return count;
+}
+
+/** All rows of a store, by table: those that name it, its checkout or its delivery. */
+function rowsOf(raw: Database.Database, letter: string): Record<string, unknown[]> {
+  const all = tablesOf(raw).map((name) => {
+    const rows = raw.prepare(`SELECT * FROM "${name}"`).all();
+    return [name, rows.filter((row) => JSON.stringify(row).includes(letter.repeat(8)))] as const;
+  });
+  return Object.fromEntries(all.filter(([, rows]) => rows.length > 0));
+}
+
+test("a reset takes what has happened in its store, keeps what was set up, and touches no other store", async () => {
+  const { store, raw } = openFile();
+  const s = fill(raw, "a");
+  fill(raw, "b");
+  const untouched = rowsOf(raw, "b");
+  // Each table has a row, so that a table which is added has to be put on one side or the other.
+  const empty = tablesOf(raw).filter(
+    (name) => raw.prepare(`SELECT count(*) FROM "${name}"`).pluck().get() === 0,
+  );
+  expect(empty).toEqual([]);
+  const before = rowsOf(raw, "a");
+  expect(await erase(store, { storeId: s, kind: "reset" })).toBe(1);
+  const left = rowsOf(raw, "a");
+  expect(Object.keys(left).filter((name) => !SET_UP.has(name))).toEqual([]);
+  for (const name of Object.keys(left))
+    if (name !== "stores") expect([name, left[name]]).toEqual([name, before[name]]);
+  expect(left["stores"]).toMatchObject([{ clock_offset: 0, clock_frozen_at: null }]);
+  expect(rowsOf(raw, "b")).toEqual(untouched);
+  expect(raw.pragma("foreign_key_check")).toEqual([]);
+  raw.close();
+  store.close();
+});
+
+test("a deletion takes all that is of its store, its merchant with the last one, and touches no other store", async () => {
+  const { store, raw } = openFile();
+  const s = fill(raw, "a");
+  fill(raw, "b");
+  const sister = uuid("c", 0);
+  raw.exec(
+    `INSERT INTO stores (id, merchant_id, name, active, created_at) VALUES ('${sister}', 'ma', 'Sister', 1, 1)`,
+  );
+  const untouched = rowsOf(raw, "b");
+  const merchants = () => raw.prepare("SELECT id FROM merchants ORDER BY id").pluck().all();
+  await erase(store, { storeId: s, kind: "delete" });
+  expect([rowsOf(raw, "a"), merchants()]).toEqual([{}, ["ma", "mb"]]);
+  await erase(store, { storeId: sister, kind: "delete" });
+  expect([rowsOf(raw, "c"), merchants()]).toEqual([{}, ["mb"]]);
+  expect(rowsOf(raw, "b")).toEqual(untouched);
+  expect(raw.pragma("foreign_key_check")).toEqual([]);
+  expect(store.erasures.pending()).toEqual([]);
+  raw.close();
+  store.close();
+});
+
+test("the file takes no view of a page that the program would not keep", () => {
+  const { store, raw } = openFile();
+  fill(raw, "a");
+  const rows = [
+    [21, "opened", "NULL"],
+    [0, "opened", "NULL"],
+    [2, "closed", "NULL"],
+    [2, "opened", "'https://shop.example'"],
+    [2, "returned", "NULL"],
+    [1, "returned", "'https://shop.example'"],
+  ] as const;
+  for (const [number, kind, target] of rows)
+    expect(() =>
+      raw.exec(`INSERT INTO page_views VALUES ('${uuid("a", 2)}', '${kind}', ${number}, 9, ${target})`),
+    ).toThrow(/CHECK|UNIQUE/);
+  raw.close();
+  store.close();
+});
+
+test("outside the transactions of an erasure nothing goes, by no statement, also while the store is being erased", async () => {
+  const { store, raw } = openFile();
+  const s = fill(raw, "a");
+  const other = fill(raw, "b");
+  const kept = ["checkouts", "events", "deliveries", "delivery_attempts", "admin_acts", "drills", "waivers"];
+  const before = [rowsOf(raw, "a"), rowsOf(raw, "b")];
+  const nothingGoes = (): void => {
+    // References aside, because they would refuse some of it first.
+    raw.pragma("foreign_keys = OFF");
+    for (const name of kept) {
+      expect(() => raw.exec(`DELETE FROM ${name}`), name).toThrow(/immutable|audited|never deleted/);
+      expect(() => raw.exec(`INSERT OR REPLACE INTO ${name} SELECT * FROM ${name}`), name).toThrow(
+        /immutable|audited|never deleted/,
+      );
+    }
+    raw.pragma("foreign_keys = ON");
+    expect([rowsOf(raw, "a"), rowsOf(raw, "b")]).toEqual(before);
+  };
+  nothingGoes();
+  await store.write(() => store.erasures.begin({ storeId: s, kind: "delete" }));
+  nothingGoes();
+  expect(() => raw.exec(`INSERT INTO resets VALUES ('${s}')`)).toThrow(/FOREIGN KEY/);
+  expect(() => raw.exec(`BEGIN; INSERT INTO resets VALUES ('${s}'); COMMIT`)).toThrow(/FOREIGN KEY/);
+  raw.exec("ROLLBACK");
+  for (const value of [`'${s}'`, "NULL"])
+    expect(() => raw.exec(`INSERT INTO committed_resets VALUES (${value})`)).toThrow(/CHECK|NOT NULL/);
+  // The reset of one store opens no other one.
+  raw.exec(`BEGIN; INSERT INTO resets VALUES ('${s}')`);
+  for (const name of kept)
+    if (name !== "delivery_attempts")
+      expect(() => raw.exec(`DELETE FROM ${name} WHERE store_id = '${other}'`), name).toThrow(
+        /immutable|audited|never deleted/,
+      );
+  expect(() => raw.exec(`DELETE FROM delivery_attempts WHERE delivery_id = '${uuid("b", 6)}'`)).toThrow(
+    /audited/,
+  );
+  expect(() => raw.exec("UPDATE events SET body = 'x'")).toThrow(/immutable/);
+  raw.exec("ROLLBACK");
+  await expect(
+    store.write(() => {
+      store.erasures.eraseSome([{ storeId: s, kind: "delete" }]);
+      throw new Error("undone");
+    }),
+  ).rejects.toThrow("undone");
+  expect([rowsOf(raw, "a"), rowsOf(raw, "b")]).toEqual(before);
+  raw.close();
+  store.close();
+});
+
+test("each statement that erases, and each reference that one follows, uses an index of its table", () => {
+  const { store, raw } = openFile();
+  const plan = (sql: string): string =>
+    (raw.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "1")}`).all() as { detail: string }[])
+      .map(({ detail }) => detail)
+      .join("; ");
+  const statements = [
+    ...HAPPENED.flatMap(({ parts, sql }) => parts.concat(sql)),
+    ...HAPPENED.flatMap(({ parts, sql }) => parts.concat(sql).map(withoutLimit)),
+    ...AT_LAST.reset,
+    ...AT_LAST.delete,
+    LONE_MERCHANT,
+  ];
+  for (const sql of statements) {
+    expect([sql, plan(sql)]).toEqual([sql, expect.stringContaining("SEARCH")]);
+    expect([sql, plan(sql)]).toEqual([sql, expect.not.stringContaining("SCAN")]);
+  }
+  const references = [...tablesOf(raw), "erasures"].flatMap((child) =>
+    (raw.pragma(`foreign_key_list(${child})`) as { id: number; from: string }[]).map(({ id, from }) => ({
+      child,
+      id,
+      from,
+    })),
+  );
+  expect(references.length).toBeGreaterThanOrEqual(30);
+  for (const { child, id } of references) {
+    const columns = references.filter((one) => one.child === child && one.id === id).map(({ from }) => from);
+    const where = columns.map((column) => `${column} = 'x'`).join(" AND ");
+    const followed = plan(`SELECT 1 FROM ${child} WHERE ${where}`);
+    expect([child, where, followed]).toEqual([child, where, expect.stringContaining("SEARCH")]);
+  }
+  raw.close();
+  store.close();
+});
+
+test("a statement that deletes is there for each table with rows of a store", () => {
+  const { store, raw } = openFile();
+  const statements = [
+    ...HAPPENED.flatMap(({ parts, sql }) => parts.concat(sql)),
+    ...AT_LAST.delete,
+    LONE_MERCHANT,
+  ];
+  const deleted = statements.map((sql) => /^DELETE FROM (\w+)/.exec(sql)?.[1] ?? "");
+  expect(deleted.filter((name) => name !== "erasures").toSorted()).toEqual(tablesOf(raw).toSorted());
+  raw.close();
+  store.close();
+});
+
+/** Orders of a store, each with its key and its event. */
+function addOrders(raw: Database.Database, storeId: string, count: number): void {
+  const id = `printf('${storeId.slice(0, 8)}-%04x-7000-9000-%012d', n >> 16, n)`;
+  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
+  raw.exec(`
+    BEGIN;
+    ${numbers} INSERT INTO checkouts SELECT ${id}, '${storeId}', 'order', 'x' || n, 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2 FROM numbers;
+    ${numbers} INSERT INTO idempotency_keys SELECT '${storeId}', 'more-000' || n, '${"f".repeat(64)}', 201, ${id}, '{}', ${id}, 1 FROM numbers;
+    ${numbers} INSERT INTO events (id, store_id, checkout_id, type, sequence, body, created_at)
+      SELECT ${id}, '${storeId}', ${id}, 'order.created', 1, '{}', 1 FROM numbers;
+    COMMIT;`);
+}
+
+test("an erasure takes several transactions, and a store has no clock, facts or time in between", async () => {
+  const { store, raw } = openFile();
+  const s = fill(raw, "a");
+  const other = fill(raw, "b");
+  addOrders(raw, s, 3000);
+  const untouched = rowsOf(raw, "b");
+  const erasure = { storeId: s, kind: "reset" } as const;
+  await store.write(() => store.erasures.begin(erasure));
+  expect(await store.write(() => store.erasures.eraseSome([erasure]))).toEqual([erasure]);
+  expect(raw.prepare("SELECT count(*) FROM checkouts WHERE store_id = ?").pluck().get(s)).toBe(3001);
+  expect([store.clocks.of(s), store.stores.facts(s), store.clocks.storeIds()]).toEqual([
+    undefined,
+    undefined,
+    [other],
+  ]);
+  // It goes on where it was, as after a start.
+  expect(store.erasures.pending()).toEqual([erasure]);
+  expect(await erase(store, erasure)).toBeGreaterThan(2);
+  expect(store.clocks.of(s)).toEqual({ offsetMs: 0, frozenAt: null });
+  expect(Object.keys(rowsOf(raw, "a")).filter((name) => !SET_UP.has(name))).toEqual([]);
+  expect(rowsOf(raw, "b")).toEqual(untouched);
+  raw.close();
+  store.close();
+});
+
+test("positions of events go on growing after those of the newest events are gone", async () => {
+  const { store, raw } = openFile();
+  const [s, other] = [fill(raw, "a"), fill(raw, "b")];
+  addOrders(raw, s, 100);
+  const highest = (): number => Number(raw.prepare("SELECT max(position) FROM events").pluck().get());
+  const add = (storeId: string, id: string): Promise<void> =>
+    store.write(() =>
+      store.events.insert({
+        id,
+        storeId,
+        checkoutId: null,
+        type: "webhook.test",
+        sequence: 1,
+        body: "{}",
+        createdAt: 1,
+      }),
+    );
+  const before = highest();
+  await erase(store, { storeId: s, kind: "reset" });
+  expect(highest()).toBeLessThan(before);
+  await add(s, uuid("a", 9));
+  expect(highest()).toBe(before + 1);
+  await add(other, uuid("b", 9));
+  expect(highest()).toBe(before + 2);
+  await erase(store, { storeId: s, kind: "delete" });
+  await erase(store, { storeId: other, kind: "reset" });
+  expect(highest()).toBe(0);
+  await add(other, uuid("b", 9));
+  expect(highest()).toBe(before + 3);
+  raw.close();
+  store.close();
+});
+
+const CREATE = "orders create --order-id order-1 --price-id price_coffee --idempotency-key key-00001 --json";
+
+async function create(harness: Harness): Promise<string> {
+  const made = await harness.run(CREATE.split(" "));
+  expect([made.code, made.stderr]).toEqual([0, ""]);
+  return (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
+}
+
+const TEA = "00000000-0000-4000-8000-00000000000a";
+
+/** A sandbox with a second store, which has an order, and its database. */
+async function openTwo() {
+  const harness = createHarness();
+  const sandbox = await harness.start();
+  const { control_token: token } = JSON.parse(harness.readState("run.json")) as { control_token: string };
+  const control = (path: string, body?: object) =>
+    sandbox.request({
+      path: `/__sandbox/${path}`,
+      headers: { Authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const addStore = async (id: string): Promise<string> => {
+    const made = await control("config", { stores: [{ id, name: "Tea Shop", merchant: { id: MERCHANT } }] });
+    expect([made.status, String(made.body)]).toEqual([200, expect.stringContaining(id)]);
+    return keyOf(harness, id);
+  };
+  const apiKey = await addStore(TEA);
+  const order = (orderId: string, key = apiKey) =>
+    sandbox.request({
+      path: "/v1/orders",
+      headers: { Authorization: `Bearer ${key}`, "Idempotency-Key": `key-of-${orderId}` },
+      body: JSON.stringify({ order_id: orderId, price_id: "price_coffee" }),
+    });
+  const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
+  onTestFinished(() => void database.close());
+  database.pragma("busy_timeout = 60000");
+  database.pragma("foreign_keys = ON");
+  return { harness, sandbox, control, apiKey, order, addStore, database, first: sandbox.ready.store_id };
+}
+
+const MERCHANT = "00000000-0000-4000-8000-00000000000b";
+
+function keyOf(harness: Harness, id: string): string {
+  const { stores } = JSON.parse(harness.readState("credentials.json")) as {
+    readonly stores: Readonly<Record<string, { readonly api_key: string }>>;
+  };
+  return stores[id]?.api_key ?? "";
+}
+
+test("a store is deleted with its key and its merchant, and the first one never", async () => {
+  const { harness, sandbox, apiKey, order, first, database } = await openTwo();
+  expect((await order("o-1")).status).toBe(201);
+  const run = (line: string) => harness.run(line.split(" "));
+  const refused = await run(`stores delete ${TEA}`);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+  expect(await run("stores delete tea --yes")).toMatchObject({ code: 2, stdout: "" });
+  const kept = await run(`stores delete ${first} --yes`);
+  expect([kept.code, kept.stderr]).toEqual([5, expect.stringMatching(/first store.*sandbox reset/s)]);
+  expect((await order("o-1")).headers["Idempotent-Replayed"]).toBe("true");
+  const typed = { typed: [["Delete the store", "y"]] } as const;
+  const done = await harness.run(["stores", "delete", TEA, "--json"], typed);
+  expect([done.code, JSON.parse(done.stdout)]).toEqual([0, { store_id: TEA, name: "Tea Shop" }]);
+  expect((await order("o-1")).status).toBe(401);
+  expect([keyOf(harness, TEA), keyOf(harness, first)]).toEqual(["", sandbox.ready.api_key]);
+  expect(database.prepare("SELECT count(*) FROM merchants").pluck().get()).toBe(1);
+  expect((await run(`stores delete ${TEA} --yes`)).code).toBe(1);
+  expect((await order("o-1", apiKey)).status).toBe(401);
+});
+
+test("while a store is erased its own requests wait, those of other stores are answered, and who waits for events hears", async () => {
+  const { harness, control, order, database, sandbox, apiKey } = await openTwo();
+  for (const kind of ["reset", "delete"] as const) {
+    addOrders(database, TEA, 20_000);
+    const answers: string[] = [];
+    const note = async (name: string, answer: Promise<{ readonly status: number }>): Promise<void> => {
+      const { status } = await answer;
+      answers.push(`${name} ${status}`);
+    };
+    const poll = note("poll", control(`stores/${TEA}/events?since=999999&wait_ms=15000`));
+    const erased = note(
+      kind,
+      kind === "reset" ? control("reset", { store: TEA }) : control(`stores/${TEA}/delete`, {}),
+    );
+    // By then it has begun: a request that is let in before it is one that it waits for.
+    await eventually("the store is being erased", () =>
+      expect(database.prepare("SELECT kind FROM erasures").pluck().all()).toEqual([kind]),
+    );
+    const own = [
+      note("create", order(`o-${kind}`)),
+      note(
+        "retrieve",
+        sandbox.request({
+          path: `/v1/checkout-sessions/${TEA}`,
+          headers: { Authorization: `Bearer ${apiKey}` },
+        }),
+      ),
+      note("control", control(`stores/${TEA}`)),
+    ];
+    for (let other = 0; other < 5; other += 1)
+      await note("other", order(`${kind}-${other}`, sandbox.ready.api_key ?? ""));
+    expect(answers).toEqual(["poll 200", ...Array.from({ length: 5 }, () => "other 201")]);
+    await Promise.all([poll, erased, ...own]);
+    const after =
+      kind === "reset"
+        ? ["control 200", "create 201", "retrieve 404"]
+        : ["control 404", "create 401", "retrieve 401"];
+    expect(answers.slice(6).toSorted()).toEqual([...after, `${kind} 200`].toSorted());
+    expect(
+      (await harness.run(["orders", "create", "--order-id", `x-${kind}`, "--price-id", "price_coffee"])).code,
+    ).toBe(0);
+  }
+});
+
+test("a merchant's command can reset the store of the drill that runs it, and a deletion ends the drill", async () => {
+  const { control } = await openTwo();
+  const answer = await control(`stores/${TEA}/leases`, { drill: "idempotency", timeout_ms: 60_000 });
+  const { data } = JSON.parse(String(answer.body)) as { readonly data: { readonly id: string } };
+  const runs = `stores/${TEA}/drills/idempotency/${data.id}/runs`;
+  expect((await control(runs, { run: "first", order_id: "o-1" })).status).toBe(200);
+  let waits = true;
+  const run = control(`${runs}/current`).finally(() => (waits = false));
+  expect((await control("reset", { store: TEA })).status).toBe(200);
+  expect(waits).toBe(true);
+  expect((await control(`stores/${TEA}/delete`, {})).status).toBe(200);
+  expect((await run).status).toBe(404);
+});
+
+test("an erasure that was interrupted is ended by the next start, and until then nothing of the store is answered", async () => {
+  const two = await openTwo();
+  const { harness, control, order, addStore, database, first, sandbox } = two;
+  const other = "00000000-0000-4000-8000-00000000000c";
+  const otherKey = await addStore(other);
+  const created = JSON.parse(String((await order("o-1")).body)) as { readonly data: { readonly id: string } };
+  addOrders(database, TEA, 5000);
+  addOrders(database, first, 5000);
+  database.exec(`INSERT INTO erasures VALUES ('${TEA}', 'delete'), ('${first}', 'reset');
+    DELETE FROM idempotency_keys WHERE store_id IN ('${TEA}', '${first}')`);
+  // What another process changed is seen after a moment.
+  harness.clock.advance(100);
+  const busy = await order("o-2");
+  expect([busy.headers["Retry-After"], String(busy.body)]).toEqual([
+    "1",
+    expect.stringContaining("storage_unavailable"),
+  ]);
+  expect((await sandbox.request({ path: `/pay/${created.data.id}` })).status).toBe(404);
+  expect(
+    (await control(`stores/${TEA}/checkouts/${created.data.id}/pay`, { outcome: "succeeded" })).status,
+  ).toBe(404);
+  expect((await order("o-1", otherKey)).status).toBe(201);
+  await sandbox.stop();
+  const again = await harness.start();
+  const count = (table: string) =>
+    database.prepare(`SELECT store_id, count(*) AS n FROM ${table} GROUP BY 1`).all();
+  for (const table of ["checkouts", "events", "idempotency_keys"])
+    expect(count(table)).toEqual([{ store_id: other, n: 1 }]);
+  expect(database.prepare("SELECT id FROM stores ORDER BY rowid").pluck().all()).toEqual([first, other]);
+  expect([keyOf(harness, TEA), keyOf(harness, other)]).toEqual(["", otherKey]);
+  expect(again.ready.store_id).toBe(first);
+  expect((await again.request({ path: `/v1/checkout-sessions/${created.data.id}` })).status).toBe(404);
+});
+
+test("after a reset the store is as new, with the same keys, while it runs and while it does not", async () => {
+  const harness = createHarness();
+  const taken: string[] = [];
+  harness.occupy(3000, {
+    answer: (request) => {
+      taken.push(Buffer.from(request.body).toString());
+      return Promise.resolve({ status: 204, headers: {}, body: "" });
+    },
+    refuse: () => ({ status: 500, headers: {}, body: "" }),
+  });
+  let sandbox = await harness.start();
+  const { api_key: apiKey } = sandbox.ready;
+  const run = async (line: string): Promise<string> => {
+    const { code, stdout, stderr } = await harness.run(line.split(" "));
+    expect([line, code, stderr]).toEqual([line, 0, ""]);
+    return stdout;
+  };
+  await run("endpoints add http://localhost:3000/hooks --json");
+  const ids = [await create(harness)];
+  for (const place of ["live", "folder"]) {
+    await run("sandbox clock advance 3h --json");
+    if (place === "folder") await sandbox.stop();
+    const reset = await run("sandbox reset --yes --json");
+    expect(JSON.parse(reset)).toEqual({
+      stores: [{ store_id: sandbox.ready.store_id, name: "Sandbox Store" }],
+    });
+    if (place === "folder") {
+      sandbox = await harness.start();
+      expect(sandbox.ready.api_key).toBe(apiKey);
+    }
+    for (const id of ids)
+      expect((await sandbox.request({ path: `/v1/checkout-sessions/${id}` })).status).toBe(404);
+    expect(JSON.parse(await run("sandbox clock show --json"))).toMatchObject({
+      now: new Date(harness.clock.now()).toISOString(),
+      frozen: false,
+    });
+    expect(await run("events list --json")).not.toContain("order.created");
+    const used = JSON.parse(await run("assumptions --used --json")) as object;
+    expect(JSON.stringify(used)).not.toContain("moved");
+    const id = await create(harness);
+    expect(ids).not.toContain(id);
+    ids.push(id);
+    await run("sandbox clock advance 1s --json");
+    expect(taken.at(-1)).toContain(id);
+  }
+  expect(harness.readState("run.json")).toContain("pid");
+});
+
+test("nothing is reset without consent, or where the store is unknown", async () => {
+  const harness = createHarness();
+  expect(await harness.run(["sandbox", "reset", "--yes"])).toMatchObject({ code: 7, stdout: "" });
+  const sandbox = await harness.start();
+  const id = await create(harness);
+  const there = async (): Promise<number> =>
+    (await sandbox.request({ path: `/v1/checkout-sessions/${id}` })).status;
+  const refused = await harness.run(["sandbox", "reset"]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+  const typed = (answer: string) => ({ typed: [["Delete everything", answer]] as const });
+  expect((await harness.run(["sandbox", "reset"], typed("n"))).code).toBe(130);
+  expect((await harness.run(["sandbox", "reset", "--store", "nosuch", "--yes"])).code).toBe(1);
+  expect(await there()).toBe(200);
+  expect((await harness.run(["sandbox", "reset", "--store", "Sandbox Store"], typed("y"))).code).toBe(0);
+  expect(await there()).toBe(404);
+  const again = await create(harness);
+  await sandbox.stop();
+  expect((await harness.run(["sandbox", "reset", "--store", "nosuch", "--yes"])).code).toBe(1);
+  expect((await harness.run(["sandbox", "reset", "--store", sandbox.ready.store_id, "--yes"])).code).toBe(0);
+  const restarted = await harness.start();
+  expect((await restarted.request({ path: `/v1/checkout-sessions/${again}` })).status).toBe(404);
+});
+
+test("a delivery that is under way at a reset or a deletion leaves no trace after it", async () => {
+  const { harness, control, order, database } = await openTwo();
+  for (const kind of ["reset", "delete"] as const) {
+    let answer = (): void => undefined;
+    const port = kind === "reset" ? 3000 : 3001;
+    const asked = new Promise<void>((resolve) =>
+      harness.occupy(port, {
+        answer: () =>
+          new Promise((settle) => {
+            answer = () => settle({ status: 410, headers: {}, body: "" });
+            resolve();
+          }),
+        refuse: () => ({ status: 500, headers: {}, body: "" }),
+      }),
+    );
+    await control(`stores/${TEA}/endpoints`, { url: `http://localhost:${port}/hooks` });
+    expect((await order(`o-${kind}`)).status).toBe(201);
+    await asked;
+    const erased = kind === "reset" ? control("reset", { store: TEA }) : control(`stores/${TEA}/delete`, {});
+    expect((await erased).status).toBe(200);
+    answer();
+    await runOn();
+    const left = ["deliveries", "delivery_attempts", "events", "assumption_uses"].map((table) =>
+      database.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
+    );
+    expect(left).toEqual([0, 0, 0, 0]);
+    const states = database.prepare("SELECT DISTINCT state FROM endpoints").pluck().all();
+    expect(states).toEqual(kind === "reset" ? ["enabled"] : []);
+  }
+});

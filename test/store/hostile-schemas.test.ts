@@ -1,0 +1,99 @@
+import type Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { FIRST_FORMAT } from "../../src/store/connection/database.ts";
+import { newImage, openImage, SNAPSHOT_FILE, withChecksum } from "../../src/store/snapshot/image.ts";
+import { changedSnapshot } from "../support/changed-snapshot.ts";
+
+const STORE = "00000000-0000-4000-8000-00000000000a";
+const checkout = (last: number): string => `00000000-0000-4000-8000-00000000001${last}`;
+/** Snapshots came with this format. */
+const FIRST_WITH_SNAPSHOTS = SNAPSHOT_FILE.migrations.findIndex((sql) =>
+  sql.includes("CREATE TABLE snapshot"),
+);
+
+/** A snapshot of a store with two orders, in the newest format or in one that is older by a number of formats. */
+function snapshotOf(older = 0): Buffer {
+  const migrations = SNAPSHOT_FILE.migrations.slice(0, SNAPSHOT_FILE.migrations.length - older);
+  const image = newImage({ kind: { ...SNAPSHOT_FILE, migrations }, nativeBinding: undefined });
+  image.exec(`
+    INSERT INTO merchants VALUES ('m', 'Merchant', 1);
+    INSERT INTO stores VALUES ('${STORE}', 'm', 'Store', 1, 1, 0, NULL);
+    INSERT INTO checkouts VALUES
+      ('${checkout(1)}', '${STORE}', 'order', 'o-1', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2),
+      ('${checkout(2)}', '${STORE}', 'order', 'o-2', 1, 'EUR', 'alipay_plus', NULL, NULL, 'created', 1, 2);
+    INSERT INTO snapshot VALUES (1, '${STORE}', 1, zeroblob(32));`);
+  const bytes = withChecksum(image.serialize());
+  image.close();
+  return bytes;
+}
+
+/** What is said of a snapshot; "" of one that can be restored. */
+function saidOf(bytes: Uint8Array): string {
+  const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
+  if (!opened.ok) return opened.refusal.message;
+  opened.value.connection.close();
+  return "";
+}
+
+/** Gives a part of the schema the text of another one, which then is said to be there. */
+function disguise(copy: Database.Database, name: string, sql: string): void {
+  copy.unsafeMode(true);
+  copy.pragma("writable_schema = ON");
+  copy.prepare("UPDATE sqlite_schema SET sql = ? WHERE name = ?").run(sql, name);
+  copy.pragma("writable_schema = RESET");
+  copy.unsafeMode(false);
+}
+
+function sqlOf(copy: Database.Database, name: string): string {
+  return String(copy.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").pluck().get(name));
+}
+
+test("a schema of its author's is refused before any of its expressions is run, in each format that a snapshot can have", () => {
+  const hostile: Readonly<Record<string, (copy: Database.Database) => void>> = {
+    "a table with a check that fails": (copy) =>
+      copy.exec(
+        "CREATE TABLE more (x CHECK (x > 1)); PRAGMA ignore_check_constraints = ON; INSERT INTO more VALUES (0)",
+      ),
+    "a view": (copy) =>
+      copy.exec(
+        "CREATE VIEW more AS WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT x FROM n",
+      ),
+    "a trigger": (copy) =>
+      copy.exec("CREATE TRIGGER more AFTER INSERT ON stores BEGIN DELETE FROM checkouts; END"),
+    "an index of an expression": (copy) => copy.exec("CREATE INDEX more ON checkouts (length(order_id))"),
+    "a generated column": (copy) =>
+      copy.exec("ALTER TABLE checkouts ADD COLUMN more TEXT AS (hex(order_id)) VIRTUAL"),
+    "a virtual table": (copy) => copy.exec("CREATE VIRTUAL TABLE more USING fts5 (x)"),
+    statistics: (copy) => copy.exec("ANALYZE"),
+    "a column with another default": (copy) => {
+      copy.exec("DROP TABLE waivers");
+      copy.exec(
+        "CREATE TABLE waivers (position INTEGER PRIMARY KEY, store_id TEXT, drill TEXT, reason TEXT, at INTEGER)",
+      );
+    },
+  };
+  const newest = SNAPSHOT_FILE.migrations.length - 1;
+  for (let older = 0; older <= newest - FIRST_WITH_SNAPSHOTS; older += 1) {
+    const whole = snapshotOf(older);
+    expect([older, saidOf(whole)]).toEqual([older, ""]);
+    for (const [what, work] of Object.entries(hostile))
+      expect([older, what, saidOf(changedSnapshot(whole, work))]).toEqual([
+        older,
+        what,
+        "it is damaged: its tables are not those of a snapshot",
+      ]);
+  }
+  expect(FIRST_FORMAT + newest).toBe(snapshotOf().readUInt32BE(60));
+});
+
+test("a snapshot whose index leads to other rows than its table has is damaged: one query would see them, another one not", () => {
+  const whole = snapshotOf();
+  const hidden = changedSnapshot(whole, (copy) => {
+    const sql = sqlOf(copy, "checkouts_of_store");
+    copy.exec("DROP INDEX checkouts_of_store");
+    // As many entries as rows, and none where a store is looked for.
+    copy.exec("CREATE INDEX checkouts_of_store ON checkouts (order_id)");
+    disguise(copy, "checkouts_of_store", sql);
+  });
+  expect(saidOf(hidden)).toMatch(/^it is damaged: .*index checkouts_of_store/);
+});

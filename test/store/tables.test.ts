@@ -1,0 +1,314 @@
+import { hash } from "node:crypto";
+import { expect, test } from "vitest";
+import type { Checkout } from "../../src/core/checkout/checkout.ts";
+import type { StoredResponse } from "../../src/core/checkout/idempotency-key.ts";
+import type { PageView } from "../../src/core/checkout/page-view.ts";
+import type { Attempt } from "../../src/core/checkout/payment.ts";
+import type { Price } from "../../src/core/checkout/price.ts";
+import type { Credential } from "../../src/core/credential.ts";
+import type { AdminAct } from "../../src/core/readiness/admin-act.ts";
+import type { Drill } from "../../src/core/readiness/drills/drill.ts";
+import type { Waiver } from "../../src/core/readiness/proof.ts";
+import type { SealedSecret } from "../../src/core/sealed-secret.ts";
+import type { Endpoint } from "../../src/core/webhook/endpoint.ts";
+import type { Fault } from "../../src/core/fault/fault.ts";
+import type { StoredEvent } from "../../src/store/checkout/events.ts";
+import type { AssumptionUse } from "../../src/store/readiness/assumption-uses.ts";
+import type { IdempotencyUse } from "../../src/store/readiness/idempotency-uses.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import type { Delivery } from "../../src/store/webhook/deliveries.ts";
+import type { AttemptEnd, DeliveryAttempt } from "../../src/store/webhook/delivery-attempts.ts";
+
+// One value for each field, so that a field that is written to or read from another's column shows.
+const uuid = (last: number): string => `0199a3c4-5d00-7000-8000-${String(last).padStart(12, "0")}`;
+const [storeId, endpointId, checkoutId] = [uuid(1), uuid(2), uuid(3)];
+const [eventId, deliveryId] = [uuid(4), uuid(5)];
+const checkout: Checkout = {
+  id: checkoutId,
+  storeId,
+  object: "checkout_session",
+  orderId: "order-1",
+  amountMinor: 450,
+  currency: "EUR",
+  paymentMethod: "wechat_pay",
+  description: "A coffee",
+  priceId: "price_coffee",
+  status: "pending",
+  createdAt: 11,
+  expiresAt: 12,
+};
+const response: StoredResponse = { fingerprint: "f".repeat(64), status: 201, requestId: uuid(6), body: "{}" };
+const event: Omit<StoredEvent, "position"> = {
+  id: eventId,
+  storeId,
+  checkoutId,
+  type: "order.created",
+  sequence: 2,
+  body: "[]",
+  createdAt: 13,
+};
+const attempt: Attempt = { number: 1, startedAt: 14, outcome: "declined", finishedAt: 15 };
+const view: PageView = { kind: "returned", at: 17, target: "https://shop.example" };
+const price: Price = {
+  id: "price_coffee",
+  description: "A coffee",
+  amountMinor: 450,
+  currency: "EUR",
+  paymentMethod: "alipay_plus",
+  billingModel: "one_time",
+  approved: true,
+  retired: false,
+};
+const otherPrice: Price = { ...price, id: "price_other", approved: false, retired: true };
+const endpoint: Endpoint = {
+  id: endpointId,
+  storeId,
+  kind: "listener",
+  url: "http://localhost:1/",
+  eventTypes: ["order.*", "*"],
+  inOrder: true,
+  state: "paused",
+  reason: "it is away",
+  failingSince: 16,
+  createdAt: 17,
+};
+const secret: SealedSecret = {
+  id: uuid(7),
+  storeId,
+  nonce: Buffer.alloc(12, 1),
+  sealed: Buffer.alloc(32, 2),
+};
+const delivery: Omit<Delivery, "state" | "tries" | "fault"> = {
+  id: deliveryId,
+  storeId,
+  endpointId,
+  eventId,
+  checkoutId,
+  sequence: 2,
+  cause: "replay",
+  inOrder: false,
+  nextAt: 18,
+  createdAt: 19,
+};
+const sent: Omit<DeliveryAttempt, keyof AttemptEnd> = {
+  deliveryId,
+  number: 1,
+  startedAt: 20,
+  url: "http://localhost:1/",
+  headers: "{}",
+  bodyHash: "b".repeat(64),
+  fault: "delay",
+};
+const end: AttemptEnd = {
+  finishedAt: 21,
+  milliseconds: 22,
+  address: "127.0.0.1",
+  status: 503,
+  error: null,
+  answer: Buffer.from("no"),
+  nextAt: 23,
+};
+const fault: Fault = {
+  id: uuid(8),
+  storeId,
+  action: "drop",
+  method: "GET",
+  path: "/v1/*",
+  eventType: "order.*",
+  eventId,
+  endpointId,
+  orderId: "order-*",
+  nth: 24,
+  probability: 0.25,
+  seed: "seed",
+  status: 502,
+  latencyMs: 25,
+  retryAfterS: 26,
+  times: 27,
+  until: 28,
+  matched: 29,
+  applied: 26,
+  createdAt: 26,
+};
+const waiver: Waiver = { drill: "duplicates", reason: "by hand", at: 31 };
+const act: AdminAct = {
+  storeId,
+  actor: "administrator",
+  action: "enable_capability",
+  subject: "EUR",
+  note: "n",
+  at: 27,
+};
+const drill: Drill = {
+  id: uuid(9),
+  storeId,
+  kind: "webhook",
+  subject: `${endpointId} http://localhost:1/`,
+  passed: true,
+  steps: [{ name: "replay", passed: true, expected: "200", got: "200", cause: null, reference: eventId }],
+  at: 28,
+};
+const use: IdempotencyUse = { storeId, key: "key-0001", kind: "replayed", requestId: uuid(6), at: 29 };
+const assumption: AssumptionUse = { storeId, decision: 5, firstRequestId: uuid(6), firstAt: 30 };
+const credential: Credential = {
+  id: uuid(10),
+  storeId,
+  scopes: ["orders:write", "checkout_sessions:read"],
+};
+
+const shownKey = {
+  id: credential.id,
+  lastFour: "last",
+  scopes: credential.scopes,
+  createdAt: 5,
+  revokedAt: null,
+};
+
+function openInMemory(): Store {
+  const opened = openStore(":memory:", {
+    nativeBinding: undefined,
+    scheduler: { soon: (run) => void setImmediate(run), after: (ms, run) => void setTimeout(run, ms) },
+  });
+  if (!opened.ok) throw new Error(opened.refusal.message);
+  return opened.value;
+}
+
+test("every table gives back what it was given, each value in its own field", async () => {
+  const store = openInMemory();
+  const recorded = await store.write(() => {
+    store.stores.insertMerchant({ id: "m", name: "Merchant", createdAt: 1 });
+    store.stores.insert({ id: storeId, merchantId: "m", name: "Store", createdAt: 2 });
+    store.clocks.set(storeId, { offsetMs: 3, frozenAt: 4 });
+    store.capabilities.insert(storeId, { kind: "currency", name: "EUR" });
+    store.capabilities.insert(storeId, { kind: "payment_method", name: "wechat_pay" });
+    store.credentials.insert({
+      ...credential,
+      lastFour: "last",
+      keyHash: hash("sha256", "an API key"),
+      createdAt: 5,
+    });
+    store.prices.put(storeId, price);
+    store.prices.put(storeId, otherPrice);
+    store.checkouts.insert(checkout);
+    store.idempotencyKeys.insert({ ...response, storeId, key: "key-0001", checkoutId, createdAt: 6 });
+    store.events.insert(event);
+    store.attempts.save(checkoutId, attempt);
+    store.attempts.recordLate({ checkoutId, attempt: 1, result: "failed", recordedAt: 7 });
+    store.pageViews.keep(checkoutId, view);
+    store.settlements.insert({ checkoutId, storeId, outcome: "cancelled", dueAt: 8 });
+    store.endpoints.insert(endpoint);
+    store.signingSecrets.insert(secret, { createdAt: 9, endpointId, retiredAt: 10 });
+    store.deliveries.insert(delivery);
+    store.deliveryAttempts.start(sent);
+    store.deliveryAttempts.finish(sent, end);
+    store.faults.insert(fault);
+    store.drills.insert(drill);
+    store.waivers.insert({ ...waiver, storeId, reason: "an older one" });
+    store.waivers.insert({ ...waiver, storeId });
+    store.idempotencyUses.insert(use);
+    store.assumptionUses.note(assumption);
+    return store.adminActs.insert(act);
+  });
+
+  const filter = { storeId, endpointId, eventId, checkoutId, state: null, limit: 9 };
+  const rows: readonly (readonly [unknown, unknown])[] = [
+    [store.stores.first(), { id: storeId, merchantId: "m" }],
+    [store.stores.names(storeId), { merchant: "Merchant", store: "Store" }],
+    [
+      store.stores.details(storeId),
+      { id: storeId, merchantId: "m", merchant: "Merchant", store: "Store", active: true, createdAt: 2 },
+    ],
+    [
+      store.stores.facts(storeId),
+      {
+        id: storeId,
+        active: true,
+        paymentMethods: ["wechat_pay"],
+        currencies: ["EUR"],
+        clock: { offsetMs: 3, frozenAt: 4 },
+      },
+    ],
+    [store.clocks.of(storeId), { offsetMs: 3, frozenAt: 4 }],
+    [store.capabilities.of(storeId).at(-1), { kind: "currency", name: "EUR", active: true }],
+    [store.credentials.of(storeId), [shownKey]],
+    [
+      store.credentials.byApiKey("an API key"),
+      {
+        id: credential.id,
+        storeId,
+        scopes: credential.scopes,
+        clock: { offsetMs: 3, frozenAt: 4 },
+        isErased: false,
+      },
+    ],
+    [store.prices.find(storeId, price.id), price],
+    [store.prices.of(storeId), [price, otherPrice]],
+    [store.checkouts.find(storeId, checkoutId), checkout],
+    [store.checkouts.findAny(checkoutId), checkout],
+    [store.checkouts.live(storeId, "order-1"), checkout],
+    [store.idempotencyKeys.take(storeId, "key-0001", 7), { ...response, createdAt: 6 }],
+    [store.events.find(eventId), { ...event, position: 1 }],
+    [store.attempts.of(checkoutId), [attempt]],
+    [store.attempts.lateResults(checkoutId), [{ checkoutId, attempt: 1, result: "failed", recordedAt: 7 }]],
+    [store.pageViews.of(checkoutId), [view]],
+    [
+      store.idempotencyKeys.ofCheckout(checkoutId),
+      [{ key: "key-0001", fingerprint: "f".repeat(64), requestId: uuid(6), body: "{}" }],
+    ],
+    [store.settlements.of(checkoutId), { checkoutId, outcome: "cancelled", dueAt: 8 }],
+    [store.endpoints.find(endpointId), endpoint],
+    [store.endpoints.of(storeId), [endpoint]],
+    [store.signingSecrets.ofEndpoint(endpointId), [{ ...secret, createdAt: 9, retiredAt: 10 }]],
+    [store.deliveries.find(deliveryId), { ...delivery, state: "due", tries: 0, fault: null }],
+    [store.deliveries.list(filter), [{ ...delivery, state: "due", tries: 0, fault: null }]],
+    [store.deliveryAttempts.of(deliveryId), [{ ...sent, ...end }]],
+    [store.faults.now(storeId), [fault]],
+    [store.faults.of(storeId), [fault]],
+    [store.faults.all(), [fault]],
+    [store.adminActs.of(storeId), [{ ...act, number: 1 }]],
+    [recorded, { ...act, number: 1 }],
+    [store.drills.latest(storeId, "webhook"), drill],
+    [store.drills.latestOf(endpoint), drill],
+    [store.drills.list({ storeId, kind: null, limit: 9 }), [drill]],
+    [store.waivers.of(storeId), [waiver]],
+    [store.idempotencyUses.latest(storeId, "replayed"), use],
+    [store.assumptionUses.of(storeId), [assumption]],
+  ];
+  for (const [read, written] of rows) expect(read).toStrictEqual(written);
+  store.close();
+});
+
+test("a revoked key is unknown at once; those of drills are not shown, and are revoked together", async () => {
+  const store = openInMemory();
+  const scopes = ["orders:write"] as const;
+  const key = (id: string, forDrill: boolean) => ({
+    id,
+    storeId,
+    scopes: [...scopes],
+    keyHash: hash("sha256", `key of ${id}`),
+    lastFour: "last",
+    createdAt: 1,
+    forDrill,
+  });
+  const inForce = (): string[] =>
+    ["merchant", "first drill", "second drill"].filter((id) => store.credentials.byApiKey(`key of ${id}`));
+  await store.write(() => {
+    store.stores.insertMerchant({ id: "m", name: "Merchant", createdAt: 1 });
+    store.stores.insert({ id: storeId, merchantId: "m", name: "Store", createdAt: 2 });
+    store.credentials.insert(key("merchant", false));
+    store.credentials.insert(key("first drill", true));
+    store.credentials.insert(key("second drill", true));
+  });
+  expect(inForce()).toEqual(["merchant", "first drill", "second drill"]);
+  expect(store.credentials.of(storeId).map(({ id }) => id)).toEqual(["merchant"]);
+  await store.write(() => store.credentials.revoke("first drill", 2));
+  expect(inForce()).toEqual(["merchant", "second drill"]);
+  await store.write(() => store.credentials.revokeDrills(3));
+  expect(inForce()).toEqual(["merchant"]);
+  await store.write(() => store.credentials.revoke("merchant", 4));
+  expect(inForce()).toEqual([]);
+  // It stays in the list, with the time of its first revocation.
+  await store.write(() => store.credentials.revoke("merchant", 5));
+  expect(store.credentials.of(storeId)).toMatchObject([{ id: "merchant", revokedAt: 4 }]);
+  store.close();
+});

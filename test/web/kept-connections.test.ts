@@ -1,0 +1,116 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import type { OutboundRequest, OutboundResult } from "../../src/world.ts";
+import { NETWORK } from "../support/control.ts";
+import { eventually } from "../support/eventually.ts";
+import { listenUntilEnd } from "../support/http-receiver.ts";
+
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/** A receiver that knows no HTTP, and what it does with each request: the number of its connection, and its own on it. */
+type Manner = (socket: Socket, connection: number, request: number) => void;
+
+/** Opens a receiver on an address, and counts its connections. */
+async function open(manner: Manner, at: { host?: string; port?: number } = {}) {
+  const sockets: Socket[] = [];
+  const server: Server = createServer((socket) => {
+    const connection = sockets.push(socket);
+    let requests = 0;
+    socket.on("data", () => manner(socket, connection, (requests += 1))).on("error", () => undefined);
+  });
+  const port = await listenUntilEnd(server, at.host, at.port);
+  return { port, url: `http://127.0.0.1:${port}/hooks`, sockets };
+}
+
+function post(url: string, more: Partial<OutboundRequest> = {}): Promise<OutboundResult> {
+  return NETWORK.send({
+    method: "POST",
+    url,
+    headers: { "Content-Type": "application/json" },
+    body: "{}",
+    timeoutMs: 60_000,
+    maxResponseBytes: 4096,
+    larger: "cut",
+    addresses: ["127.0.0.1"],
+    connection: "kept",
+    ...more,
+  });
+}
+
+test("a connection is kept for the next request, and made anew where that is asked for", async () => {
+  const { url, sockets } = await open((socket) => void socket.write(OK));
+  for (let count = 0; count < 5; count += 1)
+    expect(await post(url)).toMatchObject({ ok: true, status: 200, body: "ok", address: "127.0.0.1" });
+  expect(sockets).toHaveLength(1);
+  expect(await post(url, { connection: "fresh" })).toMatchObject({ ok: true, status: 200 });
+  expect(sockets).toHaveLength(2);
+  // Nothing that was kept before is trusted any more.
+  await post(url);
+  expect(sockets).toHaveLength(2);
+  await post(url, { connection: undefined });
+  await post(url, { connection: undefined });
+  expect(sockets).toHaveLength(4);
+});
+
+test("a connection that rests is closed, so that no server closes it first", async () => {
+  const { url, sockets } = await open((socket) => void socket.write(OK));
+  await post(url);
+  await eventually("it is closed", () => expect(sockets[0]?.destroyed).toBe(true));
+});
+
+test("a kept connection that is lost is told from one that was made for the request", async () => {
+  const drops: Manner = (socket, _connection, request) =>
+    void (request === 1 ? socket.write(OK) : socket.destroy());
+  const { url } = await open(drops);
+  expect(await post(url)).toMatchObject({ ok: true });
+  expect(await post(url)).toMatchObject({ ok: false, failure: "connection_lost", onKept: true });
+  expect(await post(url)).toMatchObject({ ok: true });
+  const never = await open((socket) => void socket.destroy());
+  expect(await post(never.url)).toMatchObject({ ok: false, failure: "connection_lost", onKept: false });
+});
+
+test("no request is answered with what came after another answer", async () => {
+  const stray = "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno";
+  // With the answer, and after it while the connection rests.
+  const together = await open((socket) => void socket.write(OK + stray));
+  const nonsense = await open((socket) => void socket.write(`${OK}\r\n\r\nnonsense`));
+  const said: Socket[] = [];
+  const later = await open((socket) => {
+    socket.write(OK);
+    said.push(socket);
+  });
+  for (let count = 0; count < 4; count += 1) {
+    expect(await post(together.url)).toMatchObject({ ok: true, status: 200, body: "ok" });
+    // As without kept connections: it is an answer, but not of HTTP.
+    expect(await post(nonsense.url)).toMatchObject({ ok: false, failure: "bad_answer", onKept: false });
+    expect(await post(later.url)).toMatchObject({ ok: true, status: 200, body: "ok" });
+    const socket = said.at(-1);
+    socket?.write(stray);
+    await eventually("it is closed", () => expect(socket?.destroyed).toBe(true));
+  }
+  expect(later.sockets).toHaveLength(4);
+});
+
+test("what was cut off is not kept: an answer that is too large, or that came too late", async () => {
+  const large = "HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n".padEnd(6000, "x");
+  const flood = await open((socket) => void socket.write(large));
+  for (let count = 0; count < 3; count += 1)
+    expect(await post(flood.url)).toMatchObject({ ok: true, status: 200 });
+  expect(flood.sockets).toHaveLength(3);
+  const late = await open((socket, connection) => void (connection > 1 && socket.write(OK)));
+  expect(await post(late.url, { timeoutMs: 50 })).toMatchObject({ ok: false, failure: "aborted" });
+  expect(await post(late.url)).toMatchObject({ ok: true });
+  expect(late.sockets).toHaveLength(2);
+});
+
+test("a name that leads elsewhere now gets none of its old connections", async () => {
+  const name =
+    (host: string): Manner =>
+    (socket) =>
+      void socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${host.length}\r\n\r\n${host}`);
+  const first = await open(name("127.0.0.1"), { host: "127.0.0.1" });
+  await open(name("127.0.0.2"), { host: "127.0.0.2", port: first.port });
+  const url = `http://shop.example:${first.port}/hooks`;
+  for (const address of ["127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.1", "127.0.0.2"])
+    expect(await post(url, { addresses: [address] })).toMatchObject({ ok: true, body: address, address });
+});

@@ -1,0 +1,130 @@
+import { connect, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { serve } from "../../src/web/server.ts";
+import type { HttpRequest, HttpResponse } from "../../src/world.ts";
+import { eventually } from "../support/eventually.ts";
+
+/** As many requests as one connection may have unanswered. */
+const PIPELINED = 128;
+/** What may be worked on at once, and what the system's own buffers take of answers of 1 MiB, with room to spare. */
+const LITTLE = 40;
+const MIB = 1024 * 1024;
+/** What another connection asks. */
+const ASIDE = "/aside";
+
+/** A server whose answers come from a function, and a client that has sent requests and reads nothing yet. */
+async function flood(count: number, answer: (target: string) => Promise<HttpResponse>) {
+  const asked: string[] = [];
+  const service = {
+    answer: ({ target }: HttpRequest) => {
+      if (target === ASIDE) return Promise.resolve({ status: 200, headers: {}, body: "" });
+      asked.push(target);
+      return answer(target);
+    },
+    refuse: () => ({ status: 400, headers: {}, body: "" }),
+  };
+  const after = (milliseconds: number, run: () => void): void => void setTimeout(run, milliseconds);
+  const listening = await serve(() => service, { port: 0, after });
+  if (!listening.ok) throw new Error(listening.refusal.message);
+  const { port, close } = listening.value;
+  const socket = connect(port, "127.0.0.1").pause();
+  onTestFinished(async () => {
+    socket.destroy();
+    await close(0);
+  });
+  const requests = Array.from({ length: count }, (_, at) => `GET /${at} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.write(requests.join(""));
+  /** By the time that another connection has its answers, what came before them has been read. */
+  const readAllBefore = async (): Promise<void> => {
+    for (let times = 0; times < 3; times += 1) await fetch(`http://127.0.0.1:${port}${ASIDE}`);
+  };
+  return { asked, socket, readAllBefore };
+}
+
+/** Reads from now on; counts answers. */
+function read(socket: Socket): () => { readonly answers: readonly string[]; readonly bytes: number } {
+  const answers: string[] = [];
+  let bytes = 0;
+  socket.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    answers.push(...[...chunk.toString("latin1").matchAll(/X-At: (\S+)/g)].map(([, at = ""]) => at));
+  });
+  socket.resume();
+  return () => ({ answers, bytes });
+}
+
+function large(target: string): Promise<HttpResponse> {
+  return Promise.resolve({ status: 200, headers: { "X-At": target }, body: Buffer.alloc(MIB, "x") });
+}
+
+test("who reads no answer gets little done, and who reads them then gets them all, in their order", async () => {
+  const { asked, socket } = await flood(PIPELINED, large);
+  await eventually("it has begun", () => expect(asked.length).toBeGreaterThan(0));
+  let before = -1;
+  await eventually("nothing more is begun", () => {
+    const now = asked.length;
+    const stands = now === before;
+    before = now;
+    expect(stands).toBe(true);
+  });
+  expect(asked.length).toBeLessThan(LITTLE);
+  const got = read(socket);
+  await eventually("all are read", () => expect(got().bytes).toBeGreaterThan(PIPELINED * MIB));
+  expect(asked).toEqual(Array.from({ length: PIPELINED }, (_, at) => `/${at}`));
+});
+
+test("what is asked at once is worked on a few at a time", async () => {
+  let working = 0;
+  let most = 0;
+  const ends: (() => void)[] = [];
+  const { asked, socket } = await flood(PIPELINED, async (target) => {
+    working += 1;
+    most = Math.max(most, working);
+    await new Promise<void>((resolve) => ends.push(resolve));
+    working -= 1;
+    return { status: 200, headers: { "X-At": target }, body: "" };
+  });
+  const got = read(socket);
+  await eventually("all are answered", () => {
+    // The last first: an answer that is ready waits for those before it.
+    ends
+      .splice(0)
+      .toReversed()
+      .forEach((end) => end());
+    expect(got().answers).toHaveLength(PIPELINED);
+  });
+  expect(most).toBeLessThanOrEqual(8);
+  expect(got().answers).toEqual(asked);
+});
+
+test("a client that has gone is worked for no more", async () => {
+  const ends: (() => void)[] = [];
+  const { asked, socket, readAllBefore } = await flood(PIPELINED, async (target) => {
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return { status: 200, headers: { "X-At": target }, body: "" };
+  });
+  await eventually("it has begun", () => expect(asked.length).toBeGreaterThan(0));
+  socket.resetAndDestroy();
+  await readAllBefore();
+  ends.splice(0).forEach((end) => end());
+  await readAllBefore();
+  expect(asked.length).toBeLessThanOrEqual(8);
+});
+
+test("one request too many ends the connection", async () => {
+  const ends: (() => void)[] = [];
+  const { socket, readAllBefore } = await flood(PIPELINED + 1, async (target) => {
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return { status: 200, headers: { "X-At": target }, body: "" };
+  });
+  let closed = false;
+  socket.on("error", () => undefined).on("close", () => (closed = true));
+  const got = read(socket);
+  await readAllBefore();
+  // A server that takes it answers it now, and so the test does not wait for an end that never comes.
+  await eventually("it is closed, or all is answered", () => {
+    ends.splice(0).forEach((end) => end());
+    expect(closed || got().answers.length > PIPELINED).toBe(true);
+  });
+  expect([closed, got().answers.includes(`/${PIPELINED}`)]).toEqual([true, false]);
+});

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { noticeQuiet } from "../../src/web/quiet.ts";
+import type { HttpRequest, Service } from "../../src/world.ts";
+
+const QUIET_MS = 10_000;
+const REQUEST = {} as HttpRequest;
+
+/** A service that counts how often it was found quiet, on a clock that is moved by hand. */
+function watched() {
+  let now = 5000;
+  let quiets = 0;
+  let timers: { readonly at: number; readonly run: () => void }[] = [];
+  const asked: HttpRequest[] = [];
+  const answer: Service["answer"] = async (request) => {
+    asked.push(request);
+    return { status: 200, headers: {}, body: "" };
+  };
+  const refuse: Service["refuse"] = () => ({ status: 400, headers: {}, body: "" });
+  const service = noticeQuiet(
+    { answer, refuse },
+    {
+      after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),
+      monotonic: () => now,
+      quietMs: QUIET_MS,
+      quiet: () => (quiets += 1),
+    },
+  );
+  const pass = (milliseconds: number): void => {
+    now += milliseconds;
+    const due = timers.filter(({ at }) => at <= now);
+    timers = timers.filter(({ at }) => at > now);
+    for (const { run } of due) run();
+  };
+  return { service, asked, pass, quiets: () => quiets, waiting: () => timers.length };
+}
+
+test("a server is found quiet once, when nothing was asked for a while, and again after the next request", async () => {
+  const { service, asked, pass, quiets, waiting } = watched();
+  pass(QUIET_MS);
+  expect([quiets(), waiting()]).toEqual([0, 0]);
+  for (let count = 0; count < 3; count += 1) {
+    expect(await service.answer(REQUEST)).toMatchObject({ status: 200 });
+    pass(QUIET_MS - 1);
+    expect([quiets(), waiting()]).toEqual([0, 1]);
+  }
+  expect(asked).toHaveLength(3);
+  pass(QUIET_MS);
+  expect([quiets(), waiting()]).toEqual([1, 0]);
+  pass(QUIET_MS * 10);
+  expect(quiets()).toBe(1);
+  await service.answer(REQUEST);
+  pass(QUIET_MS);
+  expect([quiets(), waiting()]).toEqual([2, 0]);
+});
