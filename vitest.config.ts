@@ -11,9 +11,17 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.c
 const folder = process.env["TMPDIR"] ?? memoryFolder();
 if (folder !== undefined) process.env["TMPDIR"] = folder;
 
+/** What starts processes or a browser, or is one of the campaigns. */
+const PROCESSES = ["test/real/**/*.test.ts", "test/campaign/**/*.test.ts"];
+const TESTS = ["test/**/*.test.ts"];
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    projects: [
+      // What starts no process and no browser: `npm run test:fast`.
+      { extends: true, test: { name: "fast", include: TESTS, exclude: PROCESSES } },
+      { extends: true, test: { name: "real", include: PROCESSES } },
+    ],
     reporters: ["default", "./test/support/summary-reporter.ts"],
     // No assertion: it ends what hangs. Every wait of a test gives up earlier, and says what it waited for.
     testTimeout: 240_000,

@@ -3,12 +3,17 @@ import { dirname, join, relative, resolve } from "node:path";
 import { parse } from "@babel/parser";
 import { traverseFast, type Node } from "@babel/types";
 import { expect, test } from "vitest";
+import campaign from "../vitest.campaign.config.ts";
+import { TESTS as MUTATED } from "./mutate/vitest.config.ts";
+import { LONG } from "./support/longest-first.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
 const MAX_FUNCTION_LINES = 70;
 const MAX_FILES = 15;
 const MAX_PROSE_COLUMNS = 120;
+/** What starts processes. */
+const PROCESS_PACKAGES = new Set(["node:child_process", "node:cluster", "playwright-core"]);
 
 /** What each folder may import: other folders of ours, and packages (ARCHITECTURE.md has the same table). */
 const LAYERS: Readonly<
@@ -102,6 +107,13 @@ const EXEMPT: Readonly<Record<string, RegExp>> = {
   "testing/fixtures/suite.ts": /: console$/,
 };
 
+/** What the package exports: its users are elsewhere. */
+const PACKAGED: readonly string[] = [
+  "webhooks.ts",
+  "testing/testing.ts",
+  ...["vitest", "jest", "node", "playwright"].map((runner) => `testing/fixtures/${runner}.ts`),
+];
+
 type SourceFile = {
   readonly path: string;
   readonly name: string;
@@ -109,15 +121,10 @@ type SourceFile = {
   readonly text: string;
 };
 
-const sources: readonly SourceFile[] = files(SRC).map((path) => {
-  const text = readFileSync(path, "utf8");
-  return {
-    path,
-    name: relative(SRC, path),
-    text,
-    tree: parse(text, { sourceType: "module", plugins: ["typescript"] }),
-  };
-});
+const sources = files(SRC).map((path) => sourceFile(path, SRC));
+const testFiles = files(join(ROOT, "test"))
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => sourceFile(path, join(ROOT, "test")));
 
 test("there is something to check", () => {
   expect(sources.length).toBeGreaterThan(40);
@@ -255,11 +262,33 @@ test("every file is reached from the program", () => {
   };
   visit(join(SRC, "cli/main.ts"));
   visit(join(SRC, "real-world.ts"));
-  visit(join(SRC, "webhooks.ts"));
-  visit(join(SRC, "testing/testing.ts"));
-  for (const runner of ["vitest", "jest", "node", "playwright"])
-    visit(join(SRC, `testing/fixtures/${runner}.ts`));
+  for (const name of PACKAGED) visit(join(SRC, name));
   expect(sources.filter(({ path }) => !reached.has(path)).map(({ name }) => name)).toEqual([]);
+});
+
+test("a test is in the folder of its floor, or in real/ or campaign/ where it starts processes", () => {
+  const floors = Object.keys(LAYERS).filter((name) => !name.includes("."));
+  const folders = new Set([...floors, "host", "portal", "kit", "real", "campaign"]);
+  const tests = testFiles.filter(({ name }) => name.endsWith(".test.ts"));
+  expect(tests.length).toBeGreaterThan(100);
+  const strays = tests.map(({ name }) => name).filter((name) => !folders.has(folderOf(name)));
+  expect(strays).toEqual(["tidy.test.ts"]);
+  const fast = tests.filter(({ name }) => !/^(real|campaign)\//.test(name));
+  expect(fast.length).toBeGreaterThan(70);
+  const processes = fast.filter((file) => reaches(file, isOfProcesses)).map(({ name }) => name);
+  expect(processes).toEqual([]);
+  expect(tests.filter((file) => reaches(file, isOfProcesses)).length).toBeGreaterThan(40);
+});
+
+test("no test fell out of the campaign, of the longest ones, or of those that notice a mutation", () => {
+  const sized = testFiles
+    .filter(({ name }) => name.endsWith(".test.ts"))
+    .filter(({ text }) => /\b(size|part)\(|\bFULL\b/.test(text) && text.includes("/support/campaign.ts"))
+    .map(({ name }) => `test/${name}`);
+  expect(sized.length).toBeGreaterThan(30);
+  expect([...(campaign.test?.include ?? [])].toSorted()).toEqual(sized.toSorted());
+  const listed = [...LONG, ...MUTATED].map((name) => join(ROOT, "test", `${name}.test.ts`));
+  expect(listed.filter((path) => !existsSync(path))).toEqual([]);
 });
 
 test("every citation leads to a file of this repository", () => {
@@ -304,6 +333,24 @@ test("no committed file names a machine's own paths", () => {
   const offenders = [...commented(), ...atTop].filter((path) => machine.test(readFileSync(path, "utf8")));
   expect(offenders).toEqual([]);
 });
+
+/** Whether a file of the tests, or one that it imports, is such a one. */
+function reaches(file: SourceFile, isSuch: (one: SourceFile) => boolean, seen = new Set<string>()): boolean {
+  if (isSuch(file)) return true;
+  seen.add(file.path);
+  return imports(file)
+    .filter((specifier) => specifier.startsWith("."))
+    .map((specifier) => resolve(dirname(file.path), specifier))
+    .filter((path) => !seen.has(path))
+    .some((path) => {
+      const next = testFiles.find((one) => one.path === path);
+      return next !== undefined && reaches(next, isSuch, seen);
+    });
+}
+
+function isOfProcesses(file: SourceFile): boolean {
+  return imports(file).some((specifier) => PROCESS_PACKAGES.has(specifier));
+}
 
 function isAllowed(
   file: SourceFile,
@@ -401,10 +448,14 @@ function source(name: string): SourceFile {
   return file;
 }
 
-function fake(text: string): SourceFile {
+function sourceFile(path: string, base: string): SourceFile {
+  return { ...fake(readFileSync(path, "utf8")), path, name: relative(base, path) };
+}
+
+function fake(text: string, name = "fake.ts"): SourceFile {
   return {
-    path: "fake.ts",
-    name: "fake.ts",
+    path: join(SRC, name),
+    name,
     text,
     tree: parse(text, { sourceType: "module", plugins: ["typescript"] }),
   };
@@ -412,7 +463,7 @@ function fake(text: string): SourceFile {
 
 /** Every file of ours that has comments. */
 function commented(): string[] {
-  return [SRC, join(ROOT, "test"), join(ROOT, "bin")].flatMap(files);
+  return [SRC, ...["test", "bin"].map((name) => join(ROOT, name))].flatMap(files);
 }
 
 function documents(): string[] {
