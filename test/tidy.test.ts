@@ -41,8 +41,9 @@ const LAYERS: Readonly<
     packages: ["htmx.org/dist/htmx.min.js?raw", "htmx.org/dist/ext/hx-sse.min.js?raw", "uqr"],
   },
   client: { folders: ["core", "world.ts"], packages: [] },
+  host: { folders: ["cli", "sandbox", "store", "core", "world.ts"], packages: ["node:path"] },
   cli: {
-    folders: ["sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
+    folders: ["host", "sandbox", "client", "store", "web", "core", "world.ts", "version.ts"],
     packages: [
       "commander",
       "@inquirer/confirm",
@@ -59,7 +60,7 @@ const LAYERS: Readonly<
   },
   // What test suites import: the sandbox of the command line within their program.
   testing: {
-    folders: ["cli", "client", "sandbox", "web", "core", "world.ts", "real-world.ts", "version.ts"],
+    folders: ["cli", "host", "client", "sandbox", "web", "core", "world.ts", "real-world.ts", "version.ts"],
     packages: ["vitest", "@jest/globals", "@playwright/test", "node:test", "node:crypto", "node:path"],
   },
   "world.ts": { folders: [], packages: ["node:stream"] },

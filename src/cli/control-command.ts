@@ -35,7 +35,7 @@ import {
   readAdminToken,
   readCredentials,
   shortPath,
-} from "./folder/state-folder.ts";
+} from "../host/folder/state-folder.ts";
 import { isStoreId, namedStore, oneStore, unknownStore, type NamedStore } from "./store/named-store.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */

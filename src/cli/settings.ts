@@ -13,14 +13,14 @@ import { parseBaseUrl } from "../core/config/setting-text.ts";
 import { isTyped, variableNamed } from "./option-rules.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, usageProblem, type Problem } from "./problem.ts";
 import { isStoreId, namedStore, oneStore, STORE_VARIABLE, type NamedStore } from "./store/named-store.ts";
-import { stateFile } from "./folder/files.ts";
+import { stateFile } from "../host/folder/files.ts";
 import {
   baseUrlOf,
   findStateFolder,
   liveRun,
   readCredentials,
   stateFolderWithin,
-} from "./folder/state-folder.ts";
+} from "../host/folder/state-folder.ts";
 
 /** Options of every command that talks to a service. */
 export type ServiceOptions = CommonOptions & {

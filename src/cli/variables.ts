@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { variableProblem } from "./command.ts";
 import { variableOf } from "./option-rules.ts";
-import { SECRET_VARIABLES } from "./store/given-secrets.ts";
+import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
 /** The variables that the program reads, each with why a value of it is refused; undefined if it is not. */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;

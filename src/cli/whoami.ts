@@ -2,13 +2,13 @@ import type { Command } from "commander";
 import { keyFault, redactKey } from "../core/credential.ts";
 import { isLoopback } from "../core/loopback.ts";
 import { shownProxy } from "../core/network/proxy.ts";
-import { locateConfig } from "./config/find.ts";
+import { locateConfig } from "../host/config/find.ts";
 import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
 import { readTarget, targetOptions } from "./service-command.ts";
 import { noteTarget } from "./folder/notes.ts";
-import { shortPath, stateFolderWithin } from "./folder/state-folder.ts";
+import { shortPath, stateFolderWithin } from "../host/folder/state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
 
 /** `checkout whoami`. */

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { loadConfig, loadText, type LoadedConfig } from "../cli/config/load.ts";
-import { withLoaded } from "../cli/config/start-settings.ts";
-import { stateFile } from "../cli/folder/files.ts";
-import { findStateFolder } from "../cli/folder/state-folder.ts";
+import { loadConfig, loadText, type LoadedConfig } from "../host/config/load.ts";
+import { withLoaded } from "../host/config/start-settings.ts";
+import { stateFile } from "../host/folder/files.ts";
+import { findStateFolder } from "../host/folder/state-folder.ts";
 import { usageProblem, type Problem } from "../cli/problem.ts";
 import type { ServeOptions } from "../cli/sandbox/serve.ts";
 import { iso } from "../core/clock.ts";

@@ -9,7 +9,7 @@ import type { Socket } from "node:net";
 import { isLoopbackAddress, listenAddresses } from "../core/network/address.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { inOriginForm, isWhole } from "./http.ts";
-import { sendStream } from "./stream.ts";
+import { sendStream } from "./server/stream.ts";
 import type {
   HttpRequest,
   HttpResponse,

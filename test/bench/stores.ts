@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { keptKeys } from "../../src/cli/store/kept-keys.ts";
+import { keptKeys } from "../../src/host/folder/kept-keys.ts";
 import { REAL } from "../support/real.ts";
 import { createStore } from "../../src/sandbox/runtime/seed.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { claimFile, removeTakeovers, type Claim } from "../../src/cli/folder/owner-file.ts";
+import { claimFile, removeTakeovers, type Claim } from "../../src/host/folder/owner-file.ts";
 import type { World } from "../../src/world.ts";
 
 const PATH = "/folder/run.json";

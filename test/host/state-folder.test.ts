@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { makeStateFolder } from "../../src/cli/folder/state-folder.ts";
+import { makeStateFolder } from "../../src/host/folder/state-folder.ts";
 import { REAL } from "../support/real.ts";
 import { FIRST_FORMAT, type FileKind } from "../../src/store/connection/database.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";

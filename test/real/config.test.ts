@@ -1099,7 +1099,7 @@ test("keys of an older credentials.json are read, and kept when the next one is 
 });
 
 test("a file in a folder of another user is not believed unless it is named", async () => {
-  const { nearestConfig, findConfig } = await import("../../src/cli/config/find.ts");
+  const { nearestConfig, findConfig } = await import("../../src/host/config/find.ts");
   const folder = tempFolder();
   const path = save(folder, {});
   const { files } = REAL;

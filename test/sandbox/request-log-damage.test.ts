@@ -3,7 +3,7 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { ownerOfName } from "../../src/cli/folder/files.ts";
+import { ownerOfName } from "../../src/host/folder/files.ts";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
 import { readRequest } from "../../src/core/request/read-request.ts";
 import { openRequestFile } from "../../src/store/request/request-file.ts";

@@ -5,7 +5,7 @@ import { printable } from "../../core/text.ts";
 import { storageFailureOf } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { whyUntrusted } from "../folder/trust.ts";
+import { whyUntrusted } from "../../host/folder/trust.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 
 /** A variable that is sent as an API key: its name, the real folder of the configuration, the origin of the service. */

@@ -15,11 +15,11 @@ import {
 } from "../command.ts";
 import { callSandbox, controlOutcome, sandboxTarget } from "../control-command.ts";
 import { callControl } from "../../client/control/control.ts";
-import { shortPath } from "../folder/state-folder.ts";
+import { shortPath } from "../../host/folder/state-folder.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { setting } from "../option-rules.ts";
-import { CONFIG_VARIABLE } from "./find.ts";
-import { loadConfig, type LoadedConfig } from "./load.ts";
+import { CONFIG_VARIABLE } from "../../host/config/find.ts";
+import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
 
 type FileOptions = CommonOptions & { readonly file?: string };

@@ -5,11 +5,11 @@ import { wireName } from "../../core/control/wire-names.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context } from "../command.ts";
-import { readAdminToken, readCredentials } from "../folder/state-folder.ts";
+import { readAdminToken, readCredentials } from "../../host/folder/state-folder.ts";
 import type { Difference, Problem } from "../problem.ts";
 import type { Live } from "../sandbox/live.ts";
 import type { ServeOptions } from "../sandbox/serve.ts";
-import type { GivenSecret, GivenSecrets } from "../store/given-secrets.ts";
+import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 
 /** What a start asks for. */
 export type Wanted = {

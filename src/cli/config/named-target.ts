@@ -4,13 +4,13 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { shortPath } from "../folder/state-folder.ts";
+import { shortPath } from "../../host/folder/state-folder.ts";
 import { isTyped } from "../option-rules.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
 import type { ServiceOptions, Sourced, TargetSettings } from "../settings.ts";
 import { confirm } from "../prompts.ts";
 import { isAllowed, keepAllowed, type AllowedUse } from "./allowed.ts";
-import { loadConfig, type LoadedConfig } from "./load.ts";
+import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 
 type TargetContext = Pick<Context, "world" | "printer">;
 

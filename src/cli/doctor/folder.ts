@@ -5,9 +5,14 @@ import { isToBeSetAside, REQUESTS_FILE } from "../../store/request/request-file.
 import { countUnreadable } from "../../store/request/requests.ts";
 import { checkDatabase, type CheckOptions } from "../../store/connection/database-check.ts";
 import type { World } from "../../world.ts";
-import { ownerOfName, stateFile } from "../folder/files.ts";
-import { checkDatabaseIsThere, masterKey, readAdminToken, readCredentials } from "../folder/state-folder.ts";
-import { checkContents } from "../folder/trust.ts";
+import { ownerOfName, stateFile } from "../../host/folder/files.ts";
+import {
+  checkDatabaseIsThere,
+  masterKey,
+  readAdminToken,
+  readCredentials,
+} from "../../host/folder/state-folder.ts";
+import { checkContents } from "../../host/folder/trust.ts";
 import type { Problem } from "../problem.ts";
 import { ok, problem, unknown, warning, type Check, type Finding } from "./check.ts";
 import type { Scene } from "./scene.ts";

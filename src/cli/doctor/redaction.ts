@@ -1,7 +1,7 @@
 import { parseJson } from "../../core/json.ts";
 import { redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
-import { stateFile } from "../folder/files.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { attempt } from "./attempt.ts";
 import type { Scene } from "./scene.ts";
 

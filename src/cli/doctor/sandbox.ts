@@ -4,7 +4,7 @@ import type { DeliveryEntry, EndpointEntry } from "../../core/control/webhook.ts
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { DEFAULT_PORT } from "../sandbox/serve.ts";
-import { stateFile } from "../folder/files.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { controlOutcome } from "../control-command.ts";
 import { resultOf } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type Finding } from "./check.ts";

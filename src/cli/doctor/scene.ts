@@ -5,10 +5,10 @@ import type { Outcome } from "../../core/outcome.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { CommonOptions, Context } from "../command.ts";
 import { controlTargetNow, inStore, targetOfFolder } from "../control-command.ts";
-import { stateFile } from "../folder/files.ts";
-import { serves } from "../folder/owner-file.ts";
-import { locateStateFolder } from "../folder/state-folder.ts";
-import { checkFolder } from "../folder/trust.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { serves } from "../../host/folder/owner-file.ts";
+import { locateStateFolder } from "../../host/folder/state-folder.ts";
+import { checkFolder } from "../../host/folder/trust.ts";
 import type { Problem } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
 

@@ -4,7 +4,13 @@ import { cut, printable, printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { isTyped } from "../option-rules.ts";
-import { baseUrlOf, findStateFolder, liveRun, shortPath, type FolderOptions } from "./state-folder.ts";
+import {
+  baseUrlOf,
+  findStateFolder,
+  liveRun,
+  shortPath,
+  type FolderOptions,
+} from "../../host/folder/state-folder.ts";
 
 /**
  * Says in one line which sandbox a command is about, where the environment names another one than that of the folder

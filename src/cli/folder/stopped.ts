@@ -6,9 +6,9 @@ import { openRequestFile } from "../../store/request/request-file.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { CommonOptions, Context } from "../command.ts";
 import { EXIT, fail, fileProblem, type Problem } from "../problem.ts";
-import { stateFile } from "./files.ts";
-import { lostLog } from "./lost-log.ts";
-import * as state from "./state-folder.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { lostLog } from "../../host/folder/lost-log.ts";
+import * as state from "../../host/folder/state-folder.ts";
 
 /** The state of a folder whose sandbox does not run, with what its verbs need. */
 export type Stopped = ErasureContext & { readonly folder: string; readonly store: Store };

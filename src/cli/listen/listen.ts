@@ -13,9 +13,9 @@ import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
 import { fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
-import { stateFile } from "../folder/files.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../folder/notes.ts";
-import { findStateFolder, makeStateFolder } from "../folder/state-folder.ts";
+import { findStateFolder, makeStateFolder } from "../../host/folder/state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
 
 /** `checkout listen`. */

@@ -18,7 +18,7 @@ import { controlOutcome } from "../control-command.ts";
 import { readKeys, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
 import { deliveryJson, deliveryLine, detailLines, readyJson, readyText, timeOf } from "./report.ts";
-import { portProblem } from "../sandbox/port-problem.ts";
+import { portProblem } from "../../host/port-failure.ts";
 import { DONE, EXIT, fail, type Ending, type Problem } from "../problem.ts";
 
 /** Who sends: a sandbox of this machine, wherever it is at that moment, or a service that knows nothing of us. */

@@ -22,7 +22,7 @@ import { parseAmountMinor, parseCurrency } from "../parsers.ts";
 import { DONE, fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { askForMissing, type CreateFields } from "../prompts.ts";
 import { policyOf, type Settings } from "../settings.ts";
-import { stateFile } from "../folder/files.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { tryPolicy, waitForEnd, waitOptions, type WaitOptions } from "./wait.ts";
 import { connectTo, showHeadersOption, showRequest, targetOptions } from "../service-command.ts";
 

@@ -6,8 +6,8 @@ import { register, type CommonOptions, type Context, type Registry } from "../co
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, fail, fileProblem, type Ending, type Problem } from "../problem.ts";
-import { stateFile } from "../folder/files.ts";
-import { findStateFolder } from "../folder/state-folder.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { findStateFolder } from "../../host/folder/state-folder.ts";
 
 /** `checkout idempotency list|show|forget`: the journal of the keys that creates were sent with. */
 export function registerIdempotency(parent: Command, registry: Registry): void {

@@ -11,8 +11,8 @@ import { fail, fileProblem, type Problem } from "../problem.ts";
 import { instanceOf } from "./instance.ts";
 import { whileWaiting } from "../service-command.ts";
 import type { ServiceOptions, Settings } from "../settings.ts";
-import { stateFile } from "../folder/files.ts";
-import { makeStateFolder } from "../folder/state-folder.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { makeStateFolder } from "../../host/folder/state-folder.ts";
 
 /** Creates with the key that the journal of the state folder holds, and judges what came of it. */
 export async function createManaged(

@@ -7,8 +7,8 @@ import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
 import { callSandbox, controlTarget } from "../control-command.ts";
-import { stateFile } from "../folder/files.ts";
-import { findStateFolder, liveRun } from "../folder/state-folder.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { findStateFolder, liveRun } from "../../host/folder/state-folder.ts";
 import type { ServiceOptions } from "../settings.ts";
 import { fail, storageProblem, type Ending, type Problem } from "../problem.ts";
 

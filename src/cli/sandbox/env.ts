@@ -7,7 +7,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { findStateFolder, readChosenStore } from "../folder/state-folder.ts";
+import { findStateFolder, readChosenStore } from "../../host/folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
 import { fail, notRunning, type Ending, type Problem } from "../problem.ts";
 import { assignment } from "../../core/shell/quote.ts";

@@ -7,7 +7,7 @@ import { describeLive } from "../../client/control/describe.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../folder/notes.ts";
-import { liveRun, readCredentials } from "../folder/state-folder.ts";
+import { liveRun, readCredentials } from "../../host/folder/state-folder.ts";
 import { EXIT, fail, interruptedProblem, type Problem } from "../problem.ts";
 import { readyOf, type Ready } from "./ready.ts";
 

@@ -3,9 +3,9 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { stateFile } from "../folder/files.ts";
+import { stateFile } from "../../host/folder/files.ts";
 import { noteTarget } from "../folder/notes.ts";
-import { findStateFolder, liveRun, shortPath } from "../folder/state-folder.ts";
+import { findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
 import { DONE, EXIT, fail, notRunning, type Ending, type Problem } from "../problem.ts";
 import { describeRun } from "./live.ts";
 

@@ -3,8 +3,8 @@ import { assignment, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { EXIT, type Problem } from "../problem.ts";
 import { calledAs, fieldLines, type Field } from "../printer.ts";
-import { shortPath } from "../folder/state-folder.ts";
-import type { GivenSecrets } from "../store/given-secrets.ts";
+import { shortPath } from "../../host/folder/state-folder.ts";
+import type { GivenSecrets } from "../../host/given-secrets.ts";
 
 /** What the sandbox tells of itself when it is truly ready (decision 57). What does not exist is null. */
 export type Ready = {

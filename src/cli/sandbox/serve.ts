@@ -50,15 +50,15 @@ import type { Erasure } from "../../store/erasures.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import type { GuestWorld, Listener } from "../../world.ts";
 import { isTerminal, type Printer } from "../printer.ts";
-import { stateFile } from "../folder/files.ts";
-import { snapshotsIn } from "../folder/snapshots.ts";
-import { lostLog } from "../folder/lost-log.ts";
-import * as state from "../folder/state-folder.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { snapshotsIn } from "../../host/folder/snapshots.ts";
+import { lostLog } from "../../host/folder/lost-log.ts";
+import * as state from "../../host/folder/state-folder.ts";
 import { EXIT, fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
-import { givenSecrets, otherSecret, type GivenSecrets } from "../store/given-secrets.ts";
-import { keptKeys } from "../store/kept-keys.ts";
+import { givenSecrets, otherSecret, type GivenSecrets } from "../../host/given-secrets.ts";
+import { keptKeys } from "../../host/folder/kept-keys.ts";
 import { shortId } from "../table.ts";
-import { portProblem } from "./port-problem.ts";
+import { portProblem } from "../../host/port-failure.ts";
 import { readyOf, type Ready } from "./ready.ts";
 
 /** How a sandbox is served; each setting has its default. */

@@ -22,10 +22,10 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { withConfig } from "../config/start-settings.ts";
+import { withConfig } from "../../host/config/start-settings.ts";
 import { setting } from "../option-rules.ts";
 import { noteTarget } from "../folder/notes.ts";
-import { findStateFolder } from "../folder/state-folder.ts";
+import { findStateFolder } from "../../host/folder/state-folder.ts";
 import {
   parseChoice,
   parseDeliverySchedule,

@@ -9,7 +9,7 @@ import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { noteTarget } from "../folder/notes.ts";
-import { baseUrlOf, findStateFolder, liveRun, shortPath } from "../folder/state-folder.ts";
+import { baseUrlOf, findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
 import { setting } from "../option-rules.ts";
 import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";
 import { parseDuration } from "../parsers.ts";

@@ -5,7 +5,7 @@ import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { noteTarget } from "../folder/notes.ts";
-import { findStateFolder, liveRun, shortPath } from "../folder/state-folder.ts";
+import { findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
 import { EXIT, fail, interruptedProblem, type Ending, type Problem } from "../problem.ts";
 
 /** How long a sandbox may take to stop: it gives requests in flight less than a second. */

@@ -3,7 +3,7 @@ import { isSameServer, localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { CommonOptions, Context } from "../command.ts";
 import { callSandbox, inStore } from "../control-command.ts";
-import { findStateFolder, liveRun, readCredentials } from "../folder/state-folder.ts";
+import { findStateFolder, liveRun, readCredentials } from "../../host/folder/state-folder.ts";
 import type { Problem } from "../problem.ts";
 import type { StoreAccess } from "./variables.ts";
 

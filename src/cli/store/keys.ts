@@ -7,13 +7,13 @@ import { newSigningSecret } from "../../sandbox/runtime/seed.ts";
 import type { World } from "../../world.ts";
 import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { callSandbox, FIND_ID } from "../control-command.ts";
-import { findStateFolder, newToken, readCredentials } from "../folder/state-folder.ts";
+import { findStateFolder, newToken, readCredentials } from "../../host/folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
 import { keyIdOf } from "../order/short-id.ts";
 import { fieldLines } from "../printer.ts";
 import type { Ending } from "../problem.ts";
 import { shortId, table } from "../table.ts";
-import { SECRET_VARIABLES, type SecretName } from "./given-secrets.ts";
+import { SECRET_VARIABLES, type SecretName } from "../../host/given-secrets.ts";
 
 const KEPT_IS_REVOKED =
   "it is the key in credentials.json: for the commands here, set CHECKOUT_API_KEY to another one";

@@ -3,8 +3,8 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { isTyped } from "../option-rules.ts";
-import { stateFile } from "../folder/files.ts";
-import { readChosenStore } from "../folder/state-folder.ts";
+import { stateFile } from "../../host/folder/files.ts";
+import { readChosenStore } from "../../host/folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 

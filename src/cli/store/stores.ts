@@ -13,7 +13,12 @@ import {
   type Registry,
 } from "../command.ts";
 import { callSandbox, sandboxTarget } from "../control-command.ts";
-import { findStateFolder, liveRun, readCredentials, writeChosenStore } from "../folder/state-folder.ts";
+import {
+  findStateFolder,
+  liveRun,
+  readCredentials,
+  writeChosenStore,
+} from "../../host/folder/state-folder.ts";
 import { idOf } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { failUsage, type Ending } from "../problem.ts";

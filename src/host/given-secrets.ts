@@ -1,11 +1,11 @@
-import { isToken } from "../../core/control/protocol.ts";
-import { isTestKey } from "../../core/credential.ts";
-import { accept, type Outcome } from "../../core/outcome.ts";
-import { isSigningSecret } from "../../core/sealed-secret.ts";
-import { printable } from "../../core/text.ts";
-import type { World } from "../../world.ts";
-import { readNamedText } from "../input.ts";
-import { failUsage, type Problem } from "../problem.ts";
+import { isToken } from "../core/control/protocol.ts";
+import { isTestKey } from "../core/credential.ts";
+import { accept, type Outcome } from "../core/outcome.ts";
+import { isSigningSecret } from "../core/sealed-secret.ts";
+import { printable } from "../core/text.ts";
+import type { World } from "../world.ts";
+import { readNamedText } from "../cli/input.ts";
+import { failUsage, type Problem } from "../cli/problem.ts";
 
 /** The secrets that a sandbox can be given before it starts: each by its variable, or by a file (decision 78). */
 const SECRETS = {

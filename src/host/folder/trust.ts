@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { PathFacts, World } from "../../world.ts";
-import { EXIT, fail, type Problem } from "../problem.ts";
+import { EXIT, fail, type Problem } from "../../cli/problem.ts";
 import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
 
 /** How a folder is looked at: `trustFolder` lets owners and modes be what they are. */

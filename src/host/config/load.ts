@@ -5,9 +5,9 @@ import type { ConfigFault, ReadConfig } from "../../core/config/read.ts";
 import type { ConfigFile, WantedStore } from "../../core/config/schema.ts";
 import { accept, type Outcome, type Refusal } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import { readNamedText } from "../input.ts";
+import { readNamedText } from "../../cli/input.ts";
 import { shortPath } from "../folder/state-folder.ts";
-import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
+import { EXIT, fail, failUsage, type Problem } from "../../cli/problem.ts";
 import { findConfig, type ConfigOptions } from "./find.ts";
 
 /** A configuration that was read, and how what is wrong with it is said. */

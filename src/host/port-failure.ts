@@ -1,5 +1,5 @@
-import type { ListenFailure, World } from "../../world.ts";
-import { EXIT, type Problem } from "../problem.ts";
+import type { ListenFailure, World } from "../world.ts";
+import { EXIT, type Problem } from "../cli/problem.ts";
 
 /** A port that cannot be taken; names who has it, as well as the system lets it be known. */
 export function portProblem(

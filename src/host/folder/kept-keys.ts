@@ -1,7 +1,7 @@
 import type { StoreMaker } from "../../sandbox/runtime/seed.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
-import { readCredentials, writeCredentials } from "../folder/state-folder.ts";
+import { readCredentials, writeCredentials } from "./state-folder.ts";
 
 type Stores = Credentials["stores"];
 

@@ -3,13 +3,13 @@ import { optionsOf } from "../../core/config/settings.ts";
 import { parseTarget } from "../../core/webhook/target.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import type { Context } from "../command.ts";
+import type { Context } from "../../cli/command.ts";
 import { shortPath } from "../folder/state-folder.ts";
-import { fail, type Problem } from "../problem.ts";
-import { DEFAULT_PORT, type Host, type ServeOptions } from "../sandbox/serve.ts";
+import { fail, type Problem } from "../../cli/problem.ts";
+import { DEFAULT_PORT, type Host, type ServeOptions } from "../../cli/sandbox/serve.ts";
 import type { ConfigOptions } from "./find.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
-import { changedText, openedLines } from "./report.ts";
+import { changedText, openedLines } from "../../cli/config/report.ts";
 
 /**
  * How a sandbox is served: a flag wins over its variable, that over the configuration, that over the default; and the

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
-import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
+import { EXIT, fail, failUsage, type Problem } from "../../cli/problem.ts";
 
 /** Which configuration a command reads. */
 export type ConfigOptions = { readonly config?: string; readonly trustFolder?: boolean };

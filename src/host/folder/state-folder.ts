@@ -14,7 +14,7 @@ import {
   type Run,
 } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
-import { EXIT, fail, type Problem } from "../problem.ts";
+import { EXIT, fail, type Problem } from "../../cli/problem.ts";
 import { IGNORE_ALL, IGNORE_FILE, stateFile } from "./files.ts";
 import { printable } from "../../core/text.ts";
 import { checkContents, checkFolder, type TrustOptions } from "./trust.ts";
