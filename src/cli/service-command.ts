@@ -11,7 +11,7 @@ import { printable } from "../core/text.ts";
 import type { OutboundResult, World } from "../world.ts";
 import { readVariable, repeatedOption, switchOption, valueOption, type Context } from "./command.ts";
 import { setting } from "./option-rules.ts";
-import { noteTarget, noteVersion } from "./folder/notes.ts";
+import { noteTarget, noteVersion } from "./target/notes.ts";
 import { parseDuration, parseWhole } from "./parsers.ts";
 import { durationText } from "./../core/config/setting-text.ts";
 import { isPlain, widthOf } from "./printer.ts";
@@ -127,7 +127,7 @@ export async function readTarget<Options extends ServiceOptions>(
       ? accept(options)
       : failUsage("--allow-env needs --target", "add --target <name>, or leave out --allow-env");
   }
-  const { withTarget } = await import("./config/named-target.ts");
+  const { withTarget } = await import("./target/named-target.ts");
   return withTarget(context, { name: options.target, options });
 }
 

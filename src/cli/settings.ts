@@ -12,7 +12,7 @@ import type { CommonOptions } from "./command.ts";
 import { parseBaseUrl } from "../core/config/setting-text.ts";
 import { isTyped, variableNamed } from "./option-rules.ts";
 import { EXIT, fail, failUsage, NO_SANDBOX, noSandbox, usageProblem, type Problem } from "./problem.ts";
-import { isStoreId, namedStore, oneStore, STORE_VARIABLE, type NamedStore } from "./store/named-store.ts";
+import { isStoreId, namedStore, oneStore, STORE_VARIABLE, type NamedStore } from "./target/named-store.ts";
 import { stateFile } from "../host/folder/files.ts";
 import {
   baseUrlOf,

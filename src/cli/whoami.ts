@@ -7,7 +7,7 @@ import { register, type Context, type Registry } from "./command.ts";
 import { table } from "./table.ts";
 import type { Ending } from "./problem.ts";
 import { readTarget, targetOptions } from "./service-command.ts";
-import { noteTarget } from "./folder/notes.ts";
+import { noteTarget } from "./target/notes.ts";
 import { shortPath, stateFolderWithin } from "../host/folder/state-folder.ts";
 import { resolveSettings, type ServiceOptions, type Sourced } from "./settings.ts";
 

@@ -13,7 +13,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, sandboxTarget } from "../control-command.ts";
+import { callSandbox, controlOutcome, sandboxTarget } from "../target/control.ts";
 import { callControl } from "../../client/control/control.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import { EXIT, fail, failUsage, type Ending, type Problem } from "../problem.ts";

@@ -125,7 +125,7 @@ async function planAt(
   stores: readonly WantedStore[],
   { run }: Live,
 ): Promise<Outcome<readonly ChangeEntry[], Problem>> {
-  const { callSandbox } = await import("../control-command.ts");
+  const { callSandbox } = await import("../target/control.ts");
   const { printer, version } = context;
   for (const { apiKeys = [], signingSecret = "" } of stores)
     for (const secret of [...apiKeys, signingSecret]) printer.hide(secret);

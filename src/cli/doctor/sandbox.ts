@@ -5,7 +5,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { DEFAULT_PORT } from "../sandbox/serve.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { controlOutcome } from "../control-command.ts";
+import { controlOutcome } from "../target/control.ts";
 import { resultOf } from "../webhook/report.ts";
 import { ok, problem, unknown, warning, type Finding } from "./check.ts";
 import { PATIENCE_MS, type Scene } from "./scene.ts";

@@ -4,7 +4,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import type { OutboundResult } from "../../world.ts";
 import type { CommonOptions, Context } from "../command.ts";
-import { controlTargetNow, inStore, targetOfFolder } from "../control-command.ts";
+import { controlTargetNow, inStore, targetOfFolder } from "../target/control.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { serves } from "../../host/folder/owner-file.ts";
 import { locateStateFolder } from "../../host/folder/state-folder.ts";

@@ -19,7 +19,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, FIND_ID, momentFromNow } from "../control-command.ts";
+import { callSandbox, FIND_ID, momentFromNow } from "../target/control.ts";
 import {
   idOf,
   isShortId,

@@ -6,7 +6,7 @@ import { parseJson } from "../../core/json.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { readNamedText } from "../input.ts";
 import { failUsage, type Problem } from "../problem.ts";
 

@@ -7,14 +7,14 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { momentFromNow, callSandbox, controlTarget, controlTargetNow, inStore } from "../control-command.ts";
+import { momentFromNow, callSandbox, controlTarget, controlTargetNow, inStore } from "../target/control.ts";
 import { STDIN } from "../input.ts";
 import { listenOptions, planOf, type ListenOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
 import { fail, failUsage, fileProblem, type Ending, type Problem } from "../problem.ts";
 import { checkSecrets, findSecrets, SECRET_VARIABLE } from "../webhook/signing-secrets.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { noteTarget } from "../folder/notes.ts";
+import { noteTarget } from "../target/notes.ts";
 import { findStateFolder, makeStateFolder } from "../../host/folder/state-folder.ts";
 import { NEXT_AFTER_EVENT } from "../webhook/wait.ts";
 

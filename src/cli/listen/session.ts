@@ -14,7 +14,7 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cut, printable } from "../../core/text.ts";
 import type { Listener, World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { controlOutcome } from "../control-command.ts";
+import { controlOutcome } from "../target/control.ts";
 import { readKeys, type Key } from "./keys.ts";
 import type { ListenPlan } from "./options.ts";
 import { deliveryJson, deliveryLine, detailLines, readyJson, readyText, timeOf } from "./report.ts";

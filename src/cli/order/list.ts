@@ -5,7 +5,7 @@ import type { CheckoutEntry } from "../../core/control/checkout.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { parseAnyId, parseChoice, parseWhole } from "../parsers.ts";
 import { calledAs, widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";

@@ -3,7 +3,7 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
 import { register, type Context, type Registry } from "../command.ts";
-import { callSandbox, FIND_ID } from "../control-command.ts";
+import { callSandbox, FIND_ID } from "../target/control.ts";
 import { fieldLines, widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";
 import { serviceOptions } from "../service-command.ts";

@@ -17,7 +17,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { failUsage, type Ending } from "../problem.ts";
 
 const NONE = "no return origin is registered; add one: checkout return-origins add http://localhost:3000";

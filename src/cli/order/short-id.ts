@@ -3,10 +3,10 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { CommonOptions, Context } from "../command.ts";
-import { callSandbox, controlTarget, FIND_ID, parseIdOf, type Where } from "../control-command.ts";
+import { callSandbox, controlTarget, FIND_ID, parseIdOf, type Where } from "../target/control.ts";
 import { isShortId } from "../parsers.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
-import { inStoreOfKey } from "../store/store-of-key.ts";
+import { inStoreOfKey } from "../target/store-of-key.ts";
 
 /** How many of the newest of a store are searched for a short id. */
 const NEWEST = 1000;

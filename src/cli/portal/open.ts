@@ -6,7 +6,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import type { TemporaryFile, World } from "../../world.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlTarget } from "../control-command.ts";
+import { callSandbox, controlTarget } from "../target/control.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { findStateFolder, liveRun } from "../../host/folder/state-folder.ts";
 import type { ServiceOptions } from "../settings.ts";

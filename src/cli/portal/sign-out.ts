@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import type { Ending } from "../problem.ts";
 
 /** `checkout portal sign-out`. */

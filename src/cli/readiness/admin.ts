@@ -3,7 +3,7 @@ import { iso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, type NextAfter } from "../control-command.ts";
+import { callSandbox, type NextAfter } from "../target/control.ts";
 import { parseNote } from "./note.ts";
 import { parseCurrency } from "../parsers.ts";
 import { table } from "../table.ts";

@@ -4,7 +4,7 @@ import { encodeAnswer } from "../../core/control/operations.ts";
 import type { AssumptionEntry } from "../../core/control/readiness.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import type { Style } from "../printer.ts";
 import type { Ending } from "../problem.ts";
 

@@ -8,7 +8,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlOutcome } from "../control-command.ts";
+import { callSandbox, controlOutcome } from "../target/control.ts";
 import { failUsage, type Problem } from "../problem.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import {

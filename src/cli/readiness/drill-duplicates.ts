@@ -8,7 +8,7 @@ import { judgeDuplicates, type DuplicatesVerdict } from "../../core/readiness/dr
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context, Registry } from "../command.ts";
 import { ORDER } from "../order/create-report.ts";
-import { controlOutcome, type NextAfter } from "../control-command.ts";
+import { controlOutcome, type NextAfter } from "../target/control.ts";
 import type { Problem } from "../problem.ts";
 import { drillLines, registerDrill, verdictMark, type DrillResult, type ReadyDrill } from "./drill.ts";
 import {

@@ -8,7 +8,7 @@ import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlOutcome } from "../control-command.ts";
+import { callSandbox, controlOutcome } from "../target/control.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import type { Printer } from "../printer.ts";

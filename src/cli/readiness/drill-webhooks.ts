@@ -8,7 +8,7 @@ import { printable, printableLiteral } from "../../core/text.ts";
 import { STEP_TITLES } from "../../core/readiness/drills/titles.ts";
 import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
 import { valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { controlOutcome, type NextAfter } from "../control-command.ts";
+import { controlOutcome, type NextAfter } from "../target/control.ts";
 import { drillLines, registerDrill, verdictMark } from "./drill.ts";
 import { parseId } from "../parsers.ts";
 import type { Printer } from "../printer.ts";

@@ -4,7 +4,7 @@ import type { DrillStep } from "../../core/readiness/drills/drill.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, type CommandSpec, type Context, type Registry } from "../command.ts";
-import { controlTarget } from "../control-command.ts";
+import { controlTarget } from "../target/control.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
 import { EXIT, type Ending, type Problem } from "../problem.ts";

@@ -9,11 +9,11 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote, shellOf } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import type { Context } from "../command.ts";
-import { callSandbox, controlTarget, controlTargetNow } from "../control-command.ts";
-import { noteTarget } from "../folder/notes.ts";
+import { callSandbox, controlTarget, controlTargetNow } from "../target/control.ts";
+import { noteTarget } from "../target/notes.ts";
 import { fail, failUsage, interruptedProblem, type Problem } from "../problem.ts";
 import { connect } from "../service-command.ts";
-import { isStoreTyped } from "../store/named-store.ts";
+import { isStoreTyped } from "../target/named-store.ts";
 import { resolveSettings, type ServiceOptions, type Settings } from "../settings.ts";
 
 /** What is judged, and by which items. */

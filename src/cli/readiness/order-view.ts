@@ -4,7 +4,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { invalidOption, valueOption, type CommandSpec, type Context } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import type { Noun } from "../order/create-report.ts";
 import { createInSandbox, requestFor } from "../order/sandbox-create.ts";
 import { parseId } from "../parsers.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { parseNote } from "./note.ts";
 import type { Ending } from "../problem.ts";
 

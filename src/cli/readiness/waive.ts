@@ -5,7 +5,7 @@ import { DRILL_KINDS, DRILL_NAMES, type DrillKind } from "../../core/readiness/d
 import { EVIDENCE_MS } from "../../core/readiness/proof.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { parseNote } from "./note.ts";
 import { failUsage, type Ending } from "../problem.ts";
 

@@ -6,7 +6,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable } from "../../core/text.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { anyIdOf } from "../order/short-id.ts";
 import { isShortId, parseChoice } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";

@@ -16,7 +16,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget, controlTargetNow } from "../control-command.ts";
+import { callSandbox, controlOutcome, controlTarget, controlTargetNow } from "../target/control.ts";
 import { requestIdOf } from "../order/short-id.ts";
 import { parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import { fieldLines, widthOf } from "../printer.ts";

@@ -3,7 +3,7 @@ import { iso } from "../../core/clock.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { decodeRequest, encodeAnswer, type RequestOf } from "../../core/control/operations.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { happeningLines } from "../webhook/report.ts";
 import { parseSpan } from "../../core/config/setting-text.ts";
 import { fail, usageProblem, type Ending, type Problem } from "../problem.ts";

@@ -4,7 +4,7 @@ import type { DetachedProcess, Starter, World } from "../../world.ts";
 import type { Context } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { noteTarget } from "../folder/notes.ts";
+import { noteTarget } from "../target/notes.ts";
 import { findStateFolder, makeStateFolder } from "../../host/folder/state-folder.ts";
 import { DONE, EXIT, fail, failUsage, interruptedProblem, type Ending, type Problem } from "../problem.ts";
 import { givenSecrets } from "../../host/given-secrets.ts";

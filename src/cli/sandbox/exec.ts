@@ -4,7 +4,7 @@ import type { ProgramEnd, StopSignal, World } from "../../world.ts";
 import { register, repeatedOption, switchOption, valueOption } from "../command.ts";
 import type { CommonOptions, Context, Registry } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
-import { callSandbox, sandboxTarget } from "../control-command.ts";
+import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, setting } from "../option-rules.ts";
 import { accessIn } from "../store/access.ts";

@@ -6,7 +6,7 @@ import type { Run } from "../../core/state-files.ts";
 import { describeLive } from "../../client/control/describe.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
-import { noteVersion } from "../folder/notes.ts";
+import { noteVersion } from "../target/notes.ts";
 import { liveRun, readCredentials } from "../../host/folder/state-folder.ts";
 import { EXIT, fail, interruptedProblem, type Problem } from "../problem.ts";
 import { readyOf, type Ready } from "./ready.ts";

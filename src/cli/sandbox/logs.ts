@@ -4,7 +4,7 @@ import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { noteTarget } from "../folder/notes.ts";
+import { noteTarget } from "../target/notes.ts";
 import { findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
 import { DONE, EXIT, fail, notRunning, type Ending, type Problem } from "../problem.ts";
 import { describeRun } from "./live.ts";

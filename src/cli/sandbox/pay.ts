@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { PAY_OUTCOMES, type PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, FIND_ID } from "../control-command.ts";
+import { callSandbox, FIND_ID } from "../target/control.ts";
 import { moveLines } from "./move-lines.ts";
 import { parseChoice } from "../parsers.ts";
 import type { Ending } from "../problem.ts";

@@ -11,8 +11,8 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlTargetNow, refusedProblem } from "../control-command.ts";
-import { noteTarget } from "../folder/notes.ts";
+import { callSandbox, controlTargetNow, refusedProblem } from "../target/control.ts";
+import { noteTarget } from "../target/notes.ts";
 import { inStoppedFolder } from "../folder/stopped.ts";
 import { fail, failUsage, type Ending, type Problem } from "../problem.ts";
 import { confirm } from "../prompts.ts";

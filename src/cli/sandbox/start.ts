@@ -24,7 +24,7 @@ import {
 } from "../command.ts";
 import { withConfig } from "../../host/config/start-settings.ts";
 import { setting } from "../option-rules.ts";
-import { noteTarget } from "../folder/notes.ts";
+import { noteTarget } from "../target/notes.ts";
 import { findStateFolder } from "../../host/folder/state-folder.ts";
 import {
   parseChoice,

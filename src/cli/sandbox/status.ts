@@ -8,7 +8,7 @@ import { printable } from "../../core/text.ts";
 import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { noteTarget } from "../folder/notes.ts";
+import { noteTarget } from "../target/notes.ts";
 import { baseUrlOf, findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
 import { setting } from "../option-rules.ts";
 import { durationText, parseBaseUrl } from "../../core/config/setting-text.ts";

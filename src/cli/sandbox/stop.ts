@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { noteTarget } from "../folder/notes.ts";
+import { noteTarget } from "../target/notes.ts";
 import { findStateFolder, liveRun, shortPath } from "../../host/folder/state-folder.ts";
 import { EXIT, fail, interruptedProblem, type Ending, type Problem } from "../problem.ts";
 

@@ -5,7 +5,7 @@ import type { SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
 import { createSnapshot } from "../../sandbox/snapshot/named.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, inStore, refusedProblem } from "../control-command.ts";
+import { callSandbox, inStore, refusedProblem } from "../target/control.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { fail, type Ending, type Problem } from "../problem.ts";
 import { namedStoreOf } from "./named-store.ts";

@@ -4,7 +4,7 @@ import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
 import { listSnapshots } from "../../sandbox/snapshot/named.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { widthOf } from "../printer.ts";
 import type { Ending } from "../problem.ts";
 import { table } from "../table.ts";

@@ -3,7 +3,7 @@ import type { SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { CommonOptions, Context } from "../command.ts";
 import type { Problem } from "../problem.ts";
 import { usualStore, type Stopped } from "../folder/stopped.ts";
-import { isStoreId, oneStore } from "../store/named-store.ts";
+import { isStoreId, oneStore } from "../target/named-store.ts";
 
 /** The store of a stopped folder that a command is about: the one that is named, or else the usual one. */
 export async function namedStoreOf(

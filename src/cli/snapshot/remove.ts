@@ -3,7 +3,7 @@ import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
 import { removeSnapshot } from "../../sandbox/snapshot/named.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, refusedProblem } from "../control-command.ts";
+import { callSandbox, refusedProblem } from "../target/control.ts";
 import { fail, type Ending } from "../problem.ts";
 import { atSnapshots, checkCommand, NEXT_AFTER_SNAPSHOT as nextAfter } from "./place.ts";
 

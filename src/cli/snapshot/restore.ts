@@ -5,12 +5,12 @@ import { MAX_SNAPSHOT_BYTES } from "../../core/snapshot/snapshot.ts";
 import { printable } from "../../core/text.ts";
 import { restoreNamed } from "../../sandbox/snapshot/named.ts";
 import { register, switchOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, inStore, refusedProblem } from "../control-command.ts";
+import { callSandbox, inStore, refusedProblem } from "../target/control.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
 import { readNamed } from "../input.ts";
 import { EXIT, fail, type Ending, type Problem } from "../problem.ts";
-import { isStoreTyped } from "../store/named-store.ts";
+import { isStoreTyped } from "../target/named-store.ts";
 import { namedStoreOf } from "./named-store.ts";
 import {
   atSnapshots,

@@ -2,7 +2,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import { isSameServer, localOrigin } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { CommonOptions, Context } from "../command.ts";
-import { callSandbox, inStore } from "../control-command.ts";
+import { callSandbox, inStore } from "../target/control.ts";
 import { findStateFolder, liveRun, readCredentials } from "../../host/folder/state-folder.ts";
 import type { Problem } from "../problem.ts";
 import type { StoreAccess } from "./variables.ts";

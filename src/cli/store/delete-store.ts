@@ -3,7 +3,7 @@ import { encodeAnswer } from "../../core/control/operations.ts";
 import { accept } from "../../core/outcome.ts";
 import { printable } from "../../core/text.ts";
 import { register, switchOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, sandboxStore } from "../control-command.ts";
+import { callSandbox, sandboxStore } from "../target/control.ts";
 import { failUsage, type Ending } from "../problem.ts";
 import { confirm } from "../prompts.ts";
 

@@ -6,7 +6,7 @@ import { newApiKey } from "../../sandbox/runtime/keys.ts";
 import { newSigningSecret } from "../../sandbox/runtime/seed.ts";
 import type { World } from "../../world.ts";
 import { listOption, register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, FIND_ID } from "../control-command.ts";
+import { callSandbox, FIND_ID } from "../target/control.ts";
 import { findStateFolder, newToken, readCredentials } from "../../host/folder/state-folder.ts";
 import { parseChoice } from "../parsers.ts";
 import { keyIdOf } from "../order/short-id.ts";

@@ -15,7 +15,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { parseAmountMinor, parseChoice, parseCurrency } from "../parsers.ts";
 import { failUsage, type Ending } from "../problem.ts";
 import { table } from "../table.ts";

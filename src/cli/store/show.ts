@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { returnText } from "../../core/checkout/return-origin.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { register, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlTarget, sandboxStore } from "../control-command.ts";
+import { callSandbox, controlTarget, sandboxStore } from "../target/control.ts";
 import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { priceLines, yesOrNo } from "./prices.ts";

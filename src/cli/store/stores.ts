@@ -12,7 +12,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, sandboxTarget } from "../control-command.ts";
+import { callSandbox, sandboxTarget } from "../target/control.ts";
 import {
   findStateFolder,
   liveRun,
@@ -23,7 +23,7 @@ import { idOf } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
 import { failUsage, type Ending } from "../problem.ts";
 import { table } from "../table.ts";
-import { namedStore, oneStore } from "./named-store.ts";
+import { namedStore, oneStore } from "../target/named-store.ts";
 
 type CreateOptions = CommonOptions & { readonly name?: string; readonly merchant?: string };
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { DELIVERY_STATES, type DeliveryState } from "../../core/webhook/delivery.ts";
 import { encodeAnswer } from "../../core/control/operations.ts";
 import { register, valueOption, type CommonOptions, type Context, type Registry } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "../target/control.ts";
 import { deliveryLines } from "./report.ts";
 import { parseAnyId, parseChoice, parseId, parseWhole } from "../parsers.ts";
 import { calledAs, widthOf } from "../printer.ts";

@@ -11,7 +11,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, type NextAfter } from "../control-command.ts";
+import { callSandbox, type NextAfter } from "../target/control.ts";
 import { parseChoice } from "../parsers.ts";
 import { durationOf, durationText } from "../../core/config/setting-text.ts";
 import { fieldLines } from "../printer.ts";

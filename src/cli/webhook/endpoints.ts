@@ -12,7 +12,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, type NextAfter } from "../control-command.ts";
+import { callSandbox, type NextAfter } from "../target/control.ts";
 import { resultOf } from "./report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";

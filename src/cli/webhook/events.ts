@@ -14,7 +14,7 @@ import {
   type Context,
   type Registry,
 } from "../command.ts";
-import { callSandbox, controlOutcome, controlTarget, momentFromNow } from "../control-command.ts";
+import { callSandbox, controlOutcome, controlTarget, momentFromNow } from "../target/control.ts";
 import { deliveryLinesOfEvent, eventLines, orderIdOf } from "./report.ts";
 import { idOf, parseAnyId, parseChoice, parseId, parseSpanOrMoment, parseWhole } from "../parsers.ts";
 import type { SpanOrMoment } from "../../core/config/setting-text.ts";

@@ -1,6 +1,6 @@
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { CommonOptions, Context } from "../command.ts";
-import { callSandbox, controlTargetNow, inStore } from "../control-command.ts";
+import { callSandbox, controlTargetNow, inStore } from "../target/control.ts";
 import type { Problem } from "../problem.ts";
 
 /** Signing secrets that belong together, and whose they are: `the endpoint http://localhost:3000/hooks`. */

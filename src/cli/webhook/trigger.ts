@@ -9,7 +9,7 @@ import { isFinal } from "../../core/checkout/payment.ts";
 import type { PayOutcome } from "../../core/checkout/reserved-order-id.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { register, valueOption, type Context, type Registry } from "../command.ts";
-import { callSandbox, controlTarget } from "../control-command.ts";
+import { callSandbox, controlTarget } from "../target/control.ts";
 import { ORDER, SESSION, type Noun } from "../order/create-report.ts";
 import { fieldLines } from "../printer.ts";
 import { shortId, table } from "../table.ts";

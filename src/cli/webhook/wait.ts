@@ -5,7 +5,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { DeliveryEntry } from "../../core/control/webhook.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { switchOption, valueOption, type CommonOptions, type Context } from "../command.ts";
-import { controlOutcome, controlTarget, type NextAfter } from "../control-command.ts";
+import { controlOutcome, controlTarget, type NextAfter } from "../target/control.ts";
 import { parseDuration } from "../parsers.ts";
 import { durationText } from "../../core/config/setting-text.ts";
 import { EXIT, type Problem } from "../problem.ts";

@@ -3,7 +3,7 @@ import { redactKey } from "../../core/credential.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Context } from "../command.ts";
-import { callSandbox } from "../control-command.ts";
+import { callSandbox } from "./control.ts";
 import { EXIT, fail, type Problem } from "../problem.ts";
 import { namedBaseUrl } from "../settings.ts";
 

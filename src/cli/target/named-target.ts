@@ -9,7 +9,7 @@ import { isTyped } from "../option-rules.ts";
 import { EXIT, fail, failUsage, type Problem } from "../problem.ts";
 import type { ServiceOptions, Sourced, TargetSettings } from "../settings.ts";
 import { confirm } from "../prompts.ts";
-import { isAllowed, keepAllowed, type AllowedUse } from "./allowed.ts";
+import { isAllowed, keepAllowed, type AllowedUse } from "../config/allowed.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 
 type TargetContext = Pick<Context, "world" | "printer">;

@@ -1,19 +1,19 @@
-import { isLoopback, isSameServer, localOrigin } from "../core/loopback.ts";
+import { isLoopback, isSameServer, localOrigin } from "../../core/loopback.ts";
 import {
   callControl,
   type ControlCall,
   type ControlResult,
   type ControlTarget,
-} from "../client/control/control.ts";
-import { NO_STORE, type ControlRole } from "../core/control/protocol.ts";
-import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../core/control/operations.ts";
-import { errorRow, type ErrorCode } from "../core/errors.ts";
-import { accept, type Outcome } from "../core/outcome.ts";
-import { quote } from "../core/shell/quote.ts";
-import { printable, printableLiteral } from "../core/text.ts";
-import type { World } from "../world.ts";
-import type { CommonOptions, Context } from "./command.ts";
-import { idOf } from "./parsers.ts";
+} from "../../client/control/control.ts";
+import { NO_STORE, type ControlRole } from "../../core/control/protocol.ts";
+import { CONTROL_OPERATIONS, type AnswerOf, type OperationName } from "../../core/control/operations.ts";
+import { errorRow, type ErrorCode } from "../../core/errors.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { quote } from "../../core/shell/quote.ts";
+import { printable, printableLiteral } from "../../core/text.ts";
+import type { World } from "../../world.ts";
+import type { CommonOptions, Context } from "../command.ts";
+import { idOf } from "../parsers.ts";
 import {
   EXIT,
   exitCodeOfStatus,
@@ -23,10 +23,10 @@ import {
   noSandbox,
   usageProblem,
   type Problem,
-} from "./problem.ts";
-import { noteTarget, noteVersion, shownVersion } from "./folder/notes.ts";
-import { onceThere, patienceIn } from "./service-command.ts";
-import { misspelt, namedBaseUrl, type ServiceOptions, type Sourced } from "./settings.ts";
+} from "../problem.ts";
+import { noteTarget, noteVersion, shownVersion } from "./notes.ts";
+import { onceThere, patienceIn } from "../service-command.ts";
+import { misspelt, namedBaseUrl, type ServiceOptions, type Sourced } from "../settings.ts";
 import {
   findStateFolder,
   liveRun,
@@ -35,8 +35,8 @@ import {
   readAdminToken,
   readCredentials,
   shortPath,
-} from "../host/folder/state-folder.ts";
-import { isStoreId, namedStore, oneStore, unknownStore, type NamedStore } from "./store/named-store.ts";
+} from "../../host/folder/state-folder.ts";
+import { isStoreId, namedStore, oneStore, unknownStore, type NamedStore } from "./named-store.ts";
 
 /** Where each role's token comes from, where it is not the state folder. */
 const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
