@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { build, type BuildOptions, type ImportKind, type Metafile, type Plugin } from "esbuild";
-import { LICENSES, licenseTexts, nodeLicense, notePackages } from "./licenses.ts";
+import { LICENSES, licenseTexts, nodeLicense, notePackages } from "./bin/build/licenses.ts";
 import { configJsonSchema } from "./src/core/config/schema.ts";
 import { SQLITE_ASSET } from "./src/real-world.ts";
 
