@@ -18,7 +18,7 @@ if (older) {
       " or newer, and this is " +
       process.versions.node +
       (isClone
-        ? ": run it with npx in its project (npx checkout …), or install a newer Node."
+        ? ": run it with npx in its project (npm ci, then npx checkout …), or install a newer Node."
         : ": install a newer Node from https://nodejs.org, or use the executable, which needs none."),
   );
   process.exitCode = 1;
@@ -26,7 +26,8 @@ if (older) {
   // Compiled code is kept beside the program; without it a start takes twice as long. It runs as it is found, so it is
   // kept only in a folder that nobody but its owner can read or write. It gets that mode here, whatever the umask is.
   var fs = require("node:fs");
-  var cache = require("node:path").join(__dirname, "..", "dist", "compile-cache");
+  var dist = require("node:path").join(__dirname, "..", "dist");
+  var cache = require("node:path").join(dist, "compile-cache");
   var isPrivate = function (folder) {
     var stats = fs.lstatSync(folder);
     if (!stats.isDirectory()) return false;
@@ -43,13 +44,14 @@ if (older) {
   try {
     require("../dist/checkout.js");
   } catch (error) {
+    var isUnbuilt = error.code === "MODULE_NOT_FOUND" && !fs.existsSync(dist);
     // The system refused to read a part of the program; everything later is caught by the program itself.
-    if (typeof error.syscall !== "string") throw error;
+    if (typeof error.syscall !== "string" && !isUnbuilt) throw error;
     var isLimit = error.code === "EMFILE" || error.code === "ENFILE";
+    var remedy = isLimit ? "raise the limit of open files (ulimit -n)" : "check the folder and its disk";
     console.error(
       "checkout cannot start: " +
-        error.message +
-        (isLimit ? "; raise the limit of open files (ulimit -n)" : "; check the folder and its disk") +
+        (isUnbuilt ? "it is not built; run npm ci in its folder" : error.message + "; " + remedy) +
         ", and try again.",
     );
     process.exitCode = 1;

@@ -2,7 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
+import { ALIAS, common } from "../../bin/build/bundle.ts";
 import { licenseTexts } from "../../bin/build/licenses.ts";
+import { INPUTS } from "../../bin/build/output.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -15,30 +17,25 @@ const UNWANTED = new Set([
   "@inquirer/prompts",
 ]);
 
-/** The folders of the packages whose code is in the program and in what merchants import. */
-async function bundledFolders(): Promise<string[]> {
+/** The files whose text is in the program and in what merchants import. */
+async function bundledFiles(): Promise<string[]> {
   const { metafile } = await build({
+    ...common,
     entryPoints: ["bin/main.ts", "src/testing/testing.ts", "src/webhooks.ts"],
     absWorkingDir: ROOT,
     outdir: "unwritten",
     write: false,
     metafile: true,
-    bundle: true,
-    platform: "node",
-    external: ["better-sqlite3", "*?raw"],
+    external: ["better-sqlite3"],
+    alias: ALIAS,
   });
-  const inputs = Object.keys(metafile.inputs);
-  const asText = Object.values(metafile.outputs).flatMap(({ imports }) =>
-    imports.filter(({ path }) => /^[^.].*\?raw$/.test(path)).map(({ path }) => `node_modules/${path}`),
-  );
-  const folders = [...inputs, ...asText].map(
-    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0],
-  );
-  return [...new Set(folders.filter((folder) => folder !== undefined))];
+  return Object.keys(metafile.inputs).map((path) => path.replace(/^raw:/, ""));
 }
 
 test("the licence text of every bundled package is in the package, and no unwanted one is bundled", async () => {
-  const folders = await bundledFolders();
+  const files = await bundledFiles();
+  const packages = files.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]);
+  const folders = [...new Set(packages.filter((folder) => folder !== undefined))];
   const names = folders.map((folder) => folder.replace(/^.*node_modules\//, ""));
   expect(names).toEqual(expect.arrayContaining(["zod", "commander", "htmx.org", "@inquirer/input"]));
   expect(names.filter((name) => UNWANTED.has(name))).toEqual([]);
@@ -48,6 +45,12 @@ test("the licence text of every bundled package is in the package, and no unwant
     return file === undefined || !passedOn.includes(readFileSync(join(ROOT, folder, file), "utf8").trim());
   });
   expect(missing).toEqual([]);
+  // A build knows its own files by these, and so when it is up to date.
+  const own = files.filter((path) => !path.includes("node_modules/"));
+  expect(own).toEqual(expect.arrayContaining(["INTERFACE.md", "bin/main.ts", "src/web/guard.ts"]));
+  expect(own.filter((path) => !INPUTS.some((name) => path === name || path.startsWith(`${name}/`)))).toEqual(
+    [],
+  );
 });
 
 test("a package without a licence text cannot be bundled; a notice is passed on too", () => {

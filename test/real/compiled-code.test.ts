@@ -15,6 +15,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { keepAddon } from "../../src/real-world.ts";
+import { copyBuilt } from "../support/built.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -46,12 +47,8 @@ const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, 
 /** A copy of the program as it is installed. */
 function install(): { readonly bin: string; readonly cache: string } {
   const folder = tempFolder();
-  for (const part of ["bin", "dist"]) {
-    cpSync(join(ROOT, part), join(folder, part), {
-      recursive: true,
-      filter: (source) => !source.endsWith("compile-cache"),
-    });
-  }
+  cpSync(join(ROOT, "bin"), join(folder, "bin"), { recursive: true });
+  copyBuilt(join(folder, "dist"));
   return { bin: join(folder, "bin", "checkout.cjs"), cache: join(folder, "dist", "compile-cache") };
 }
 

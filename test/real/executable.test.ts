@@ -81,7 +81,7 @@ test("the single executable works from an empty folder, without Node", async () 
   const executable = join(cwd, "checkout-on-its-own");
   copyFileSync(join(out, process.platform === "win32" ? "checkout.exe" : "checkout"), executable);
   // With the addon of SQLite and with Node inside, it passes their code on too.
-  const licenses = readFileSync(join(out, "THIRD-PARTY-LICENSES.txt"));
+  const licenses = readFileSync(join(out, "checkout-THIRD-PARTY-LICENSES.txt"));
   for (const passedOn of ["better-sqlite3 ", "zod ", "Node.js "])
     expect(licenses.includes(passedOn)).toBe(true);
   expect(readFileSync(executable).includes(licenses)).toBe(true);

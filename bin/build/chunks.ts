@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { build, type ImportKind, type Metafile } from "esbuild";
+import { ALIAS, common } from "./bundle.ts";
+import { CHUNKS } from "./output.ts";
+
+/** The file that `bin/checkout.cjs` loads. */
+const ENTRY = "checkout.js";
+
+/** The beginning of a file of several chunks: what loads one of them, once, as `require` does. */
+const JOINED = `"use strict";
+const loaded = new Map();
+const part = (module.exports = (name) => {
+  let own = loaded.get(name);
+  if (own === undefined) {
+    loaded.set(name, (own = { exports: {} }));
+    parts[name](own, own.exports);
+  }
+  return own.exports;
+});
+const parts = {
+`;
+
+/** How a chunk loads another one. */
+const REQUIRE = /require\("\.\/([\w-]+\.js)"\)/g;
+
+/** Chunks that this share of all lazily loaded parts needs are in one file. */
+const SHARED_BY = 0.4;
+/** A chunk of more bytes stays alone: reading it takes as long as opening it. */
+const MAX_JOINED_BYTES = 20_000;
+
+/**
+ * Makes the program in a folder: one small file for each command, so that a start reads only what it runs. esbuild
+ * splits ES modules alone, but Node loads CommonJS faster: the second pass turns each chunk into it.
+ */
+export async function buildChunks(folder: string): Promise<void> {
+  const [esm, cjs] = [join(folder, "esm"), join(folder, "cjs")];
+  const chunks = await build({
+    ...common,
+    entryPoints: { checkout: "bin/main.ts" },
+    outdir: esm,
+    splitting: true,
+    format: "esm",
+    chunkNames: "chunk-[hash]",
+    external: ["better-sqlite3"],
+    alias: ALIAS,
+    metafile: true,
+  });
+  // Without a "type" of their own the chunks would be read as Node's ES modules, whose default export is the whole module.
+  writeFileSync(join(esm, "package.json"), "{}\n");
+  await build({
+    ...common,
+    bundle: false,
+    entryPoints: Object.keys(chunks.metafile.outputs),
+    outdir: cjs,
+    format: "cjs",
+    supported: { "dynamic-import": false },
+  });
+  writeChunks(folder, joinChunks(cjs, chunks.metafile.outputs));
+  writeFileSync(join(folder, "package.json"), '{ "type": "commonjs" }\n');
+  for (const intermediate of [esm, cjs]) rmSync(intermediate, { recursive: true });
+}
+
+/**
+ * The chunks have a folder by their hash: a program that runs goes on to load those that it was built with when another
+ * build takes its place. A package has the chunks of its own build alone.
+ */
+function writeChunks(folder: string, texts: ReadonlyMap<string, string>): void {
+  const chunks = [...texts].filter(([name]) => name !== ENTRY);
+  const hash = createHash("sha256").update(JSON.stringify(chunks)).digest("hex");
+  const own = `${CHUNKS}${hash.slice(0, 16)}`;
+  mkdirSync(join(folder, own));
+  for (const [name, text] of chunks)
+    writeFileSync(
+      join(folder, own, name),
+      text.replaceAll(`require("./${ENTRY}")`, `require("../${ENTRY}")`),
+    );
+  const entry = texts.get(ENTRY) ?? "";
+  writeFileSync(join(folder, ENTRY), entry.replaceAll(REQUIRE, `require("./${own}/$1")`));
+  writeFileSync(join(folder, ".npmignore"), `/${CHUNKS}*/\n!/${own}/\n`);
+}
+
+/**
+ * esbuild makes a chunk for each set of commands that share a module, dozens of them with a few lines, and a start takes
+ * longer to open a file than to read it. What the first file always loads is put into it, and small chunks that many
+ * commands need into one file of their own. Each is still a module by itself, which runs when it is first asked for.
+ */
+function joinChunks(folder: string, outputs: Metafile["outputs"]): ReadonlyMap<string, string> {
+  const groups = groupChunks(outputs);
+  const groupOf = new Map(
+    [...groups].flatMap(([group, names]) => names.map((name) => [name, group] as const)),
+  );
+  const source = (name: string, own?: string): string =>
+    readFileSync(join(folder, name), "utf8").replaceAll(REQUIRE, (call, wanted: string) => {
+      const group = groupOf.get(wanted);
+      if (group === undefined) return call;
+      return group === own ? `part("${wanted}")` : `require("./${group}")("${wanted}")`;
+    });
+  const joined = [...groups].map(([group, names]) => {
+    // In parentheses a function is compiled at once, and so is in the compile cache whatever ran first.
+    const parts = names.map((name) => `"${name}":(function(module,exports){${source(name, group)}\n})`);
+    const start = group === ENTRY ? `part("${ENTRY}");\n` : "";
+    return [group, `${JOINED}${parts.join(",\n")}};\n${start}`] as const;
+  });
+  const alone = Object.keys(outputs)
+    .map((path) => basename(path))
+    .filter((name) => !groupOf.has(name));
+  return new Map([...alone.map((name) => [name, source(name)] as const), ...joined]);
+}
+
+/** The chunks that become one file, by its name. */
+function groupChunks(outputs: Metafile["outputs"]): ReadonlyMap<string, readonly string[]> {
+  const imports = (path: string, kind: ImportKind): string[] =>
+    (outputs[path]?.imports ?? [])
+      .filter((one) => one.kind === kind && outputs[one.path] !== undefined)
+      .map((one) => one.path);
+  const withImports = (path: string, found = new Set<string>()): Set<string> => {
+    if (found.has(path)) return found;
+    found.add(path);
+    for (const imported of imports(path, "import-statement")) withImports(imported, found);
+    return found;
+  };
+  const paths = Object.keys(outputs);
+  const lazy = new Set(paths.flatMap((path) => imports(path, "dynamic-import")));
+  const needs = [...lazy].map((path) => withImports(path));
+  const first = withImports(paths.find((path) => basename(path) === ENTRY) ?? "");
+  const isShared = (path: string): boolean =>
+    needs.filter((needed) => needed.has(path)).length >= SHARED_BY * needs.length;
+  const isSmall = (path: string): boolean => (outputs[path]?.bytes ?? 0) <= MAX_JOINED_BYTES;
+  const shared = paths.filter((path) => !first.has(path) && isSmall(path) && isShared(path));
+  return new Map([
+    [ENTRY, [...first].map((path) => basename(path))],
+    ["shared.js", shared.map((path) => basename(path))],
+  ]);
+}

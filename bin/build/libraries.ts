@@ -1,0 +1,105 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, type Plugin } from "esbuild";
+import { ALIAS, common } from "./bundle.ts";
+import { declarations, typesIn, typesOf, type Typed, type Types } from "./types.ts";
+
+/** What the kit says on a Node that it cannot run on, in place of the first function that is not there. */
+const NODE_CHECK = `{
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major < 22 || (major === 22 && minor < 22))
+    throw new Error("hosted-checkout/testing needs Node 22.22.2 or newer, and this is " + process.versions.node);
+}`;
+
+const WEBHOOK_TYPES: Typed = ["core/webhook/webhook", "webhooks"];
+const TESTING_TYPES: Typed = [
+  "core/webhook/webhook",
+  "testing/config-types",
+  "testing/types",
+  "testing/errors",
+  "testing/testing",
+];
+/** The test runners that there are fixtures for, and what these import of them. */
+const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
+const RUNNERS = ["vitest", "@jest/globals"];
+
+/** Makes all that is imported in a folder: what merchants import, and what their test suites import. */
+export async function buildLibraries(folder: string): Promise<void> {
+  const types = declarations(folder, [...WEBHOOK_TYPES, ...TESTING_TYPES, ...FIXTURES.map(fixtureSource)]);
+  await buildWebhooks(folder, types);
+  await buildTesting(folder, types);
+  await buildFixtures(folder, types);
+}
+
+/** What merchants import, `hosted-checkout/webhooks`: one file for each module system, each with its types. */
+async function buildWebhooks(folder: string, types: Types): Promise<void> {
+  const shown = typesOf(types, WEBHOOK_TYPES);
+  for (const [format, letter] of [
+    ["esm", "m"],
+    ["cjs", "c"],
+  ] as const) {
+    const outfile = join(folder, `webhooks.${letter}js`);
+    await build({ ...common, entryPoints: ["src/webhooks.ts"], outfile, format });
+    writeFileSync(join(folder, `webhooks.d.${letter}ts`), shown);
+  }
+}
+
+/** What test suites import, `hosted-checkout/testing`: one program for both module systems, so that they share its state. */
+async function buildTesting(folder: string, types: Types): Promise<void> {
+  await build({
+    ...common,
+    entryPoints: ["src/testing/testing.ts"],
+    outfile: join(folder, "testing.cjs"),
+    format: "cjs",
+    external: ["better-sqlite3"],
+    alias: ALIAS,
+    banner: { js: NODE_CHECK },
+    // jest refuses it.
+    supported: { "dynamic-import": false },
+  });
+  const shown = typesOf(types, TESTING_TYPES);
+  const names = [...shown.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(
+    ([, name]) => name,
+  );
+  const esm = `import testing from "./testing.cjs";\nexport const { ${names.join(", ")} } = testing;\n`;
+  writeFileSync(join(folder, "testing.mjs"), esm);
+  // What `await using` ends is in no library that a target before ESNext has.
+  const declared = `/// <reference lib="esnext.disposable" />\n${shown}`;
+  for (const letter of ["m", "c"]) writeFileSync(join(folder, `testing.d.${letter}ts`), declared);
+}
+
+/** The fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
+async function buildFixtures(folder: string, types: Types): Promise<void> {
+  await Promise.all(
+    FIXTURES.map(async (name) => {
+      // vitest itself is an ES module alone.
+      const format = name === "vitest" ? "esm" : "cjs";
+      const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
+      const outfile = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
+      const entryPoints = [`src/${fixtureSource(name)}.ts`];
+      const parts = { external: RUNNERS, plugins: [builtKit(kit)] };
+      // Runners show lines of it.
+      await build({ ...common, ...parts, entryPoints, outfile, format, minifyWhitespace: false });
+      const text = typesIn(types, fixtureSource(name)).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
+      writeFileSync(join(folder, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
+      if (format === "esm") return;
+      writeFileSync(join(folder, `testing-${name}.d.cts`), text);
+      const [, made = ""] = /^export declare function (\w+)/m.exec(text) ?? [];
+      const esm = `import fixtures from "./testing-${name}.cjs";\nexport const { ${made} } = fixtures;\n`;
+      writeFileSync(join(folder, `testing-${name}.mjs`), esm);
+    }),
+  );
+}
+
+/** The file below src/ of the fixtures for a test runner. */
+function fixtureSource(name: (typeof FIXTURES)[number]): string {
+  return `testing/fixtures/${name}`;
+}
+
+/** Leaves the kit where it is: fixtures and tests have the same one. */
+function builtKit(path: string): Plugin {
+  return {
+    name: "built kit",
+    setup: (bundler) => bundler.onResolve({ filter: /\/testing\.ts$/ }, () => ({ path, external: true })),
+  };
+}

@@ -1,0 +1,15 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { configJsonSchema } from "../../src/core/config/schema.ts";
+import { bundled } from "./bundle.ts";
+import { buildChunks } from "./chunks.ts";
+import { buildLibraries } from "./libraries.ts";
+import { LICENSES, licenseTexts } from "./licenses.ts";
+
+/** Makes in a folder what the npm package has of dist/. */
+export async function buildPackage(folder: string): Promise<void> {
+  await buildChunks(folder);
+  await buildLibraries(folder);
+  writeFileSync(join(folder, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+  writeFileSync(join(folder, LICENSES), licenseTexts(bundled));
+}

@@ -1,0 +1,195 @@
+import { execFile } from "node:child_process";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { INPUTS, update, type Kind } from "../../bin/build/output.ts";
+import { copyBuilt } from "../support/built.ts";
+import { launch } from "../support/program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const DAY_MS = 86_400_000;
+const runFile = promisify(execFile);
+
+/** The part of a build that a program loads; the types of the kit alone take twice as long. */
+const BUILD_CHUNKS = `
+import { buildChunks } from "./bin/build/chunks.ts";
+import { update } from "./bin/build/output.ts";
+await update({ root: ".", out: "dist", kind: "package", make: buildChunks });
+`;
+
+/** A clone after `npm ci`. */
+function clone(): string {
+  const folder = tempFolder();
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  for (const name of INPUTS.filter((input) => !input.startsWith("node_modules")))
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  copyBuilt(join(folder, "dist"));
+  return folder;
+}
+
+/** Every file of a folder, and when it was put there. */
+function state(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => !name.startsWith("compile-cache"))
+    .map((name) => `${name} ${statSync(join(folder, name)).ino} ${statSync(join(folder, name)).ctimeMs}`)
+    .toSorted();
+}
+
+test("npx builds nothing, and npm ci only what is not up to date", async () => {
+  const folder = clone();
+  const env = { ...process.env, npm_config_cache: tempFolder() };
+  const options = { cwd: folder, env, shell: process.platform === "win32" };
+  await runFile(process.execPath, ["build.ts"], options);
+  writeFileSync(join(folder, "dist/checkout"), "the executable");
+  const before = state(join(folder, "dist"));
+  await runFile("npm", ["run", "--silent", "postprepare"], options);
+  appendFileSync(join(folder, "src/core/text.ts"), "// Changed.\n");
+  const { stdout } = await runFile("npx", ["--offline", "checkout", "--version"], options);
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(state(join(folder, "dist"))).toEqual(before);
+  rmSync(join(folder, "dist"), { recursive: true });
+  const unbuilt = runFile(process.execPath, ["bin/checkout.cjs", "--version"], options);
+  await expect(unbuilt).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      "checkout cannot start: it is not built; run npm ci in its folder",
+    ) as string,
+  });
+});
+
+test("a sandbox that runs loads its own chunks after another build took its place", async () => {
+  const folder = clone();
+  writeFileSync(join(folder, "dist/checkout"), "the executable");
+  const bin = join(folder, "bin/checkout.cjs");
+  const start = [bin, "sandbox", "start", "--json", "--port", "0"];
+  const sandbox = await launch(start, { cwd: tempFolder(), executable: process.execPath });
+  const { checkout_origin: origin } = JSON.parse(sandbox.output.stdout) as {
+    readonly checkout_origin: string;
+  };
+  const manifest = readFileSync(join(folder, "package.json"), "utf8");
+  writeFileSync(join(folder, "package.json"), manifest.replace(/"version": ".*?"/, '"version": "7.7.7"'));
+  appendFileSync(join(folder, "src/sandbox/pages/portal/portal.ts"), "\nconsole.log(1);\n");
+  await runFile(process.execPath, ["--input-type=module", "-e", BUILD_CHUNKS], { cwd: folder });
+  expect((await runFile(process.execPath, [bin, "--version"])).stdout).toBe("7.7.7\n");
+  expect(readFileSync(join(folder, "dist/checkout"), "utf8")).toBe("the executable");
+  // It loads what they need when they are first asked for.
+  const statuses = ["/", "/portal/", "/__sandbox/openapi.json", "/pay/none"].map(
+    async (path) => (await fetch(origin + path)).status,
+  );
+  expect(await Promise.all(statuses)).toEqual([200, 404, 401, 404]);
+});
+
+/** A repository with one source, and builds that copy it. */
+function repository() {
+  const root = tempFolder();
+  const [out, source] = [join(root, "dist"), join(root, "src/source.ts")];
+  for (const name of [...INPUTS.filter((input) => input !== "src"), "src/source.ts"]) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), "1");
+  }
+  const made: string[] = [];
+  const build = async (kind: Kind, whileItBuilds: () => unknown = () => undefined): Promise<void> =>
+    update({
+      root,
+      out,
+      kind,
+      make: async (folder) => {
+        const text = readFileSync(source, "utf8");
+        made.push(`${kind} ${text}`);
+        await whileItBuilds();
+        const names = kind === "package" ? ["checkout.js", `chunks-${text}/a.js`] : ["checkout"];
+        mkdirSync(join(folder, `chunks-${text}`));
+        for (const name of names) writeFileSync(join(folder, name), text);
+      },
+    });
+  const read = (): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(out, { recursive: true, encoding: "utf8" })
+        .filter((name) => !name.includes(".stamp") && statSync(join(out, name)).isFile())
+        .map((name) => [name, readFileSync(join(out, name), "utf8")]),
+    );
+  return { root, out, made, build, read, change: (text: string) => writeFileSync(source, text) };
+}
+
+test("a build makes what is not up to date, and leaves what the other kind has made", async () => {
+  const { root, out, made, build, read, change } = repository();
+  for (const kind of ["package", "executable", "package", "executable"] as const) await build(kind);
+  expect(made).toEqual(["package 1", "executable 1"]);
+  change("2");
+  await build("package");
+  expect(read()).toEqual({ "checkout.js": "2", "chunks-1/a.js": "1", "chunks-2/a.js": "2", checkout: "1" });
+  await build("executable");
+  expect(read()).toMatchObject({ "checkout.js": "2", checkout: "2" });
+  // A build that was killed while it put its files in place, or another one of the same moment, may have left this.
+  writeFileSync(join(out, "checkout.js"), "1");
+  await build("package");
+  expect(read()).toMatchObject({ "checkout.js": "2" });
+  writeFileSync(join(root, "node_modules/.package-lock.json"), '{"packages":{}}');
+  await build("package");
+  writeFileSync(join(out, ".package.stamp"), "");
+  await build("package");
+  await build("package");
+  expect(made.slice(2)).toEqual(["package 2", "executable 2", "package 2", "package 2", "package 2"]);
+});
+
+test("builds at the same time, of sources that change, end whole", async () => {
+  const { out, made, build, read, change } = repository();
+  await Promise.all([build("package"), build("package"), build("executable")]);
+  expect(read()).toEqual({ "checkout.js": "1", "chunks-1/a.js": "1", checkout: "1" });
+  change("2");
+  await build("package", () => change("3"));
+  made.length = 0;
+  change("2");
+  await build("package");
+  // What it holds may be half of each, whatever the sources are now.
+  expect(made).toEqual(["package 2"]);
+  await expect(build("executable", () => Promise.reject(new Error("a mistake")))).rejects.toThrow(
+    "a mistake",
+  );
+  expect(readdirSync(out).filter((name) => name.startsWith("unfinished"))).toEqual([]);
+  expect(read()).toMatchObject({ "checkout.js": "2", checkout: "1" });
+});
+
+test("chunks go a week after they were replaced, and what a killed build left after a day", async () => {
+  const { out, build, read, change } = repository();
+  const age = (name: string, days: number): void => {
+    const at = new Date(Date.now() - days * DAY_MS);
+    utimesSync(join(out, name), at, at);
+  };
+  for (const [text, days] of [
+    ["1", 20],
+    ["2", 8],
+    ["3", 6],
+  ] as const) {
+    change(text);
+    await build("package");
+    age(`chunks-${text}`, days);
+  }
+  mkdirSync(join(out, "unfinished-1"));
+  mkdirSync(join(out, "unfinished-2"));
+  age("unfinished-1", 2);
+  change("4");
+  await build("package");
+  expect(Object.keys(read()).toSorted()).toEqual([
+    "checkout.js",
+    ...["2", "3", "4"].map((n) => `chunks-${n}/a.js`),
+  ]);
+  expect([existsSync(join(out, "unfinished-1")), existsSync(join(out, "unfinished-2"))]).toEqual([
+    false,
+    true,
+  ]);
+});
