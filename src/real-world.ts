@@ -110,7 +110,10 @@ export function realWorld(): World {
     send,
     resolve: addressesOf,
     listen: async (makeService, options) => {
-      const [{ serve }, { noticeQuiet }] = [await import("./web/server.ts"), await import("./web/quiet.ts")];
+      const [{ serve }, { noticeQuiet }] = [
+        await import("./web/server/serve.ts"),
+        await import("./web/quiet.ts"),
+      ];
       const watched = { after: background, monotonic: () => performance.now(), quietMs: QUIET_MS };
       return serve((port) => noticeQuiet(makeService(port), { ...watched, quiet: releaseMemory }), {
         ...options,
@@ -165,7 +168,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     send: (request) => send({ ...request, signal: untilEnd(request.signal) }),
     resolve: addressesOf,
     listen: async (makeService, options) => {
-      const { serve } = await import("./web/server.ts");
+      const { serve } = await import("./web/server/serve.ts");
       return serve(makeService, { ...options, after: later });
     },
     portOwner,

@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../core/outcome.ts";
 import type { HttpBody, ServerLimits, Service } from "../world.ts";
 import { isWhole } from "./http.ts";
-import { bodyLimit, tooLarge, type Fault } from "./server.ts";
+import { bodyLimit, tooLarge, type Fault } from "./server/requests.ts";
 
 /** Statuses whose answers have no body. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);

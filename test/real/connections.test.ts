@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { serve } from "../../src/web/server.ts";
+import { serve } from "../../src/web/server/serve.ts";
 import type { HttpResponse, ServerLimits } from "../../src/world.ts";
 import { eventually } from "../support/eventually.ts";
 import { startSandbox } from "../support/program.ts";

@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { serve } from "../../src/web/server.ts";
+import { serve } from "../../src/web/server/serve.ts";
 import type { HttpBody, Listener } from "../../src/world.ts";
 import { createHarness } from "../support/harness.ts";
 import { eventually } from "../support/eventually.ts";

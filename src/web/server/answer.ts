@@ -1,0 +1,83 @@
+import { STATUS_CODES, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { HttpResponse, ServerLimits, Service, World } from "../../world.ts";
+import { isWhole } from "../http.ts";
+import type { Pending, Rests } from "./connections.ts";
+import { LIMITS } from "./limits.ts";
+import { bodyOf, requestOf } from "./requests.ts";
+import { sendStream } from "./stream.ts";
+
+/** Answers a request of which not all was read, and closes its connection. */
+export type RefuseUnread = (incoming: IncomingMessage, refusal: HttpResponse) => Promise<void>;
+
+/** Reads the rest of a request, has the service answer it, and sends the answer. */
+export async function answer(
+  service: Service,
+  entry: Pending,
+  {
+    limits,
+    refuseUnread,
+    rests,
+  }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread; readonly rests: Rests },
+): Promise<void> {
+  const { incoming, response } = entry;
+  const body = await bodyOf(incoming, limits);
+  if (body === undefined) return;
+  if (body instanceof Uint8Array) {
+    entry.isServed = true;
+    rests.serve(incoming.socket);
+    const sent = await service.answer(requestOf(incoming, body));
+    entry.isServed = false;
+    await send(entry, sent, limits);
+    return;
+  }
+  const { method = "", url: target = "", rawHeaders } = incoming;
+  const refusal = await service.refuse({ ...body, method, target, rawHeaders });
+  if (!incoming.complete) return refuseUnread(incoming, refusal);
+  response.shouldKeepAlive = false;
+  await send(entry, refusal, limits);
+}
+
+async function send(
+  { incoming, response }: Pick<Pending, "incoming" | "response">,
+  { status, headers, body, dropped, reset }: HttpResponse,
+  { silenceMs }: ServerLimits,
+): Promise<void> {
+  if (dropped === true) {
+    if (reset === true) incoming.socket.resetAndDestroy();
+    else response.destroy();
+    return;
+  }
+  if (isWhole(body)) {
+    response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) });
+    response.end(body);
+    return;
+  }
+  response.writeHead(status, headers);
+  // At once, so that the client sees the answer before the first bytes of the body.
+  response.flushHeaders();
+  if (incoming.method === "HEAD") response.end();
+  await sendStream(body, { response, socket: incoming.socket, silenceMs });
+}
+
+/**
+ * Writes an answer past Node's response, which closes the connection at once: what the client still sends would then
+ * reset it, and the answer be lost. This closes our half, and reads on for a while.
+ */
+export function writePast(
+  socket: Socket,
+  { status, headers, body }: HttpResponse,
+  { after, isHead = false }: Pick<World, "after"> & { readonly isHead?: boolean },
+): void {
+  if (!isWhole(body)) throw new Error("what is no request is answered by a whole body");
+  const lines = Object.entries({
+    ...headers,
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+  });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${head}\r\n`);
+  socket.end(isHead ? "" : body);
+  socket.resume();
+  after(LIMITS.lingerMs, () => socket.destroy());
+}

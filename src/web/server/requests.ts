@@ -1,0 +1,126 @@
+import type { IncomingMessage } from "node:http";
+import type { HttpRequest, ServerLimits, Unreadable } from "../../world.ts";
+import { inOriginForm } from "../http.ts";
+import { isFromOutside } from "./connections.ts";
+import { LIMITS, OWN_LIMITS } from "./limits.ts";
+
+/** What is wrong with a request that could not be read. */
+export type Fault = Pick<Unreadable, "code" | "message">;
+
+/** How many bytes the body of a request may have. */
+export function bodyLimit(
+  target: string,
+  { bodyBytes = OWN_LIMITS.bodyBytes, larger }: Partial<ServerLimits>,
+): number {
+  return larger !== undefined && target === larger.path ? larger.bodyBytes : bodyBytes;
+}
+
+/** A request whose head has been read, with its body. */
+export function requestOf(
+  { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
+  body: Uint8Array,
+): HttpRequest {
+  return inOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
+}
+
+/** The whole body; what is wrong with the request where it is not one; undefined if the client disconnected. */
+export function bodyOf(
+  incoming: IncomingMessage,
+  limits: ServerLimits,
+): Uint8Array | Fault | Promise<Uint8Array | Fault | undefined> {
+  const bodyBytes = bodyLimit(incoming.url ?? "", limits);
+  return faultOf(incoming, bodyBytes) ?? headFaultOf(incoming, limits) ?? readBody(incoming, bodyBytes);
+}
+
+/** Faults that Node's parser does not report: HTTP version, number of headers, transfer coding, declared size. */
+function faultOf(
+  { httpVersion, headers, rawHeaders }: IncomingMessage,
+  bodyBytes: number,
+): Fault | undefined {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") {
+    return { code: "invalid_request", message: `HTTP/1.1 was expected; got HTTP/${httpVersion}` };
+  }
+  if (rawHeaders.length > LIMITS.headerLines * 2) {
+    return { code: "headers_too_large", message: `a request may have ${LIMITS.headerLines} header lines` };
+  }
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    return { code: "invalid_request", message: "the only transfer coding is chunked" };
+  }
+  const declared = headers["content-length"];
+  return declared !== undefined && Number(declared) > bodyBytes ? tooLarge(bodyBytes) : undefined;
+}
+
+/** The fault of a head that is over the limit of its path, where Node's parser reads more than that. */
+function headFaultOf(
+  { method = "", url = "", rawHeaders }: IncomingMessage,
+  { largerHeads }: ServerLimits,
+): Fault | undefined {
+  if (largerHeads === undefined) return undefined;
+  const { below, headBytes } = largerHeads;
+  const isLarger = below.some((path) => url.startsWith(path) && /^[/?]?$/.test(url.charAt(path.length)));
+  const limit = isLarger ? headBytes : LIMITS.headBytes;
+  return method.length + url.length + bytesOf(rawHeaders) > limit ? headFault(limit) : undefined;
+}
+
+function headFault(limit: number): Fault {
+  return { code: "headers_too_large", message: `the request line and headers may have ${limit} bytes` };
+}
+
+/** Bytes of names and values, which Node keeps as Latin-1. */
+function bytesOf(rawHeaders: readonly string[]): number {
+  let bytes = 0;
+  for (const text of rawHeaders) bytes += text.length;
+  return bytes;
+}
+
+/** The body of a request without one. */
+export const NO_BODY = new Uint8Array();
+
+/** The fault of a body that is over its limit. */
+export function tooLarge(bodyBytes: number): Fault {
+  return { code: "body_too_large", message: `a body may have ${bodyBytes} bytes` };
+}
+
+/** The whole body; a fault if it is over the limit; undefined if the client disconnected. */
+function readBody(
+  incoming: IncomingMessage,
+  bodyBytes: number,
+): Uint8Array | Promise<Uint8Array | Fault | undefined> {
+  const { headers } = incoming;
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return NO_BODY;
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    incoming.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > bodyBytes) resolve(tooLarge(bodyBytes));
+      else chunks.push(chunk);
+    });
+    incoming.on("end", () => {
+      if (bytesOf(incoming.rawTrailers) > LIMITS.headBytes) resolve(headFault(LIMITS.headBytes));
+      else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
+    incoming.on("close", () => resolve(undefined));
+  });
+}
+
+/** Node's parser errors that have a code of their own; all others are `invalid_request`. */
+const PARSER_REFUSALS: ReadonlyMap<string, Fault> = new Map(
+  Object.entries({
+    HPE_HEADER_OVERFLOW: {
+      code: "headers_too_large",
+      message: "the request line and headers are larger than any request of this server may have",
+    },
+    ERR_HTTP_REQUEST_TIMEOUT: {
+      code: "request_timeout",
+      message: `the whole request must arrive within ${LIMITS.requestMs / 1000} s, its headers within ${LIMITS.headersMs / 1000} s`,
+    },
+  }),
+);
+
+/** What Node's parser says is wrong. */
+export function parserFault(error: NodeJS.ErrnoException): Fault {
+  const known = PARSER_REFUSALS.get(error.code ?? "");
+  return known ?? { code: "invalid_request", message: `the request is not valid HTTP/1.1: ${error.message}` };
+}

@@ -1,0 +1,178 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { listenAddresses } from "../../core/network/address.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import type { Listener, ListenFailure, ListenOptions, ServerLimits, Service, World } from "../../world.ts";
+import { answer, writePast, type RefuseUnread } from "./answer.ts";
+import { isWorkedOn, restsOf, welcome, workOn, type Pending, type Queue, type Rests } from "./connections.ts";
+import { LIMITS, OWN_LIMITS } from "./limits.ts";
+import { NO_BODY, parserFault, requestOf } from "./requests.ts";
+
+/**
+ * Serves on 127.0.0.1, where the machine has it on ::1, and on the addresses of the options. Port 0 takes any free one.
+ * The service is made once the port is known, before the first request is read.
+ */
+export async function serve(
+  makeService: (port: number) => Service,
+  options: ListenOptions & Pick<World, "after">,
+): Promise<Outcome<Listener, ListenFailure>> {
+  const { after, addresses = [] } = options;
+  const limits = { ...OWN_LIMITS, ...options.limits };
+  const servers: Server[] = [];
+  let { port } = options;
+  for (const { address, isOptional } of listenAddresses(addresses)) {
+    const server = createHttpServer(limits);
+    const failure = await bind(server, address, port);
+    if (failure === undefined) {
+      servers.push(server);
+      port = portOf(server);
+    } else if (!isOptional || failure.reason === "in_use") {
+      for (const bound of servers) bound.close();
+      return { ok: false, refusal: { ...failure, address } };
+    }
+  }
+  const service = makeService(port);
+  const sockets = new Set<Socket>();
+  const rests = restsOf(sockets, limits);
+  const isOpen = addresses.length > 0;
+  for (const server of servers) attach(server, { service, rests, after, limits, isOpen });
+  return accept({ port, close: (graceMs) => close(servers, sockets, { graceMs, after }) });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
+  return address.port;
+}
+
+function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
+  const server = createServer({
+    maxHeaderSize: largerHeads === undefined ? LIMITS.headBytes : LIMITS.readHeads * largerHeads.headBytes,
+    headersTimeout: LIMITS.headersMs,
+    requestTimeout: LIMITS.requestMs,
+    keepAliveTimeout: LIMITS.keepAliveMs,
+    connectionsCheckingInterval: LIMITS.checkEveryMs,
+    // The guard refuses a missing Host, in our envelope.
+    requireHostHeader: false,
+    noDelay: true,
+  });
+  // 0 means all: Node would silently drop headers over its limit.
+  server.maxHeadersCount = 0;
+  server.timeout = silenceMs;
+  return server;
+}
+
+/** The service, and its connections. */
+type Connections = {
+  readonly service: Service;
+  readonly rests: Rests;
+  readonly limits: ServerLimits;
+  /** Whether other machines may reach it: then each request tells whether it came to such an address. */
+  readonly isOpen: boolean;
+} & Pick<World, "after">;
+
+/** Passes every request to the service, by whichever event Node reports it, and answers what could not be read. */
+function attach(server: Server, { service, rests, after, limits, isOpen }: Connections): void {
+  const queues = new WeakMap<Socket, Queue>();
+  // A complete request is answered before anything after it on the connection: its work may already be done.
+  const afterPending = (socket: Socket): Promise<unknown> => {
+    const whole = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
+    return Promise.all(whole.map(({ response }) => closed(response)));
+  };
+  const refuseUnread: RefuseUnread = async (incoming, refusal) => {
+    await afterPending(incoming.socket);
+    incoming.resume();
+    writePast(incoming.socket, refusal, { after, isHead: incoming.method === "HEAD" });
+  };
+  // A service must not throw; if it does, or its stream fails, only the connection ends, behind what was sent.
+  const work = (entry: Pending): Promise<unknown> =>
+    answer(service, entry, { limits, refuseUnread, rests }).catch(() => entry.incoming.socket.destroySoon());
+  const take = (incoming: IncomingMessage, response: ServerResponse): void => {
+    const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
+    if (!isWorkedOn(queue)) rests.wake(incoming.socket);
+    queues.set(incoming.socket, queue);
+    const entry = { incoming, response, isServed: false };
+    queue.pending.add(entry);
+    queue.waiting.push(entry);
+    response.on("close", () => {
+      queue.pending.delete(entry);
+      if (queue.pending.size === 0) rests.rest(incoming.socket);
+      else if (!isWorkedOn(queue)) rests.wake(incoming.socket);
+      workOn(queue, work);
+      // This connection was busy when the server was told to stop.
+      if (!server.listening) server.closeIdleConnections();
+    });
+    if (queue.pending.size > LIMITS.pipelined) incoming.socket.destroy();
+    else workOn(queue, work);
+  };
+  server.on("connection", (socket: Socket) => welcome(socket, { rests, isOpen }));
+  server.on("request", take);
+  // While the service works nobody is silent: a long request may take its time.
+  server.on("timeout", (socket: Socket) => {
+    const isServed = [...(queues.get(socket)?.pending ?? [])].some((entry) => entry.isServed);
+    if (!isServed) socket.destroy();
+  });
+  // The guard checks Expect and CONNECT too, so that a forbidden client learns nothing from them.
+  server.on("checkExpectation", (incoming: IncomingMessage) => {
+    rests.wake(incoming.socket);
+    void service
+      .answer(requestOf(incoming, NO_BODY))
+      .then((sent) => refuseUnread(incoming, sent))
+      .catch(() => incoming.socket.destroy());
+  });
+  server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
+    rests.wake(socket);
+    void afterPending(socket)
+      .then(() => service.answer(requestOf(incoming, NO_BODY)))
+      .then((sent) => writePast(socket, sent, { after }))
+      .catch(() => socket.destroy());
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    void afterPending(socket).then(async () => {
+      // Refused already: what it still sends is read to no end.
+      if (socket.writableEnded && error.code !== "ECONNRESET") return;
+      if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+      else
+        writePast(socket, await service.refuse({ ...parserFault(error), method: "?", target: "?" }), {
+          after,
+        });
+    });
+  });
+}
+
+function closed(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => void response.once("close", resolve));
+}
+
+function bind(server: Server, host: string, port: number): Promise<ListenFailure | undefined> {
+  return new Promise((resolve) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      resolve({ reason: reasonOf(error), message: error.message });
+    });
+    server.listen({ host, port, ipv6Only: host.includes(":") }, () => resolve(undefined));
+  });
+}
+
+function reasonOf(error: NodeJS.ErrnoException): ListenFailure["reason"] {
+  if (error.code === "EADDRINUSE") return "in_use";
+  if (error.code === "EADDRNOTAVAIL") return "no_such_address";
+  return error.code === "EACCES" ? "not_permitted" : "other";
+}
+
+/** Waits a while for requests in flight, then closes every connection. */
+async function close(
+  servers: readonly Server[],
+  sockets: ReadonlySet<Socket>,
+  { graceMs, after }: { readonly graceMs: number } & Pick<World, "after">,
+): Promise<void> {
+  after(graceMs, () => sockets.forEach((socket) => socket.destroy()));
+  await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<void>((resolve) => {
+          server.close(() => resolve());
+          server.closeIdleConnections();
+        }),
+    ),
+  );
+}
