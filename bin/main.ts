@@ -1,4 +1,5 @@
 import { main } from "../src/cli/main.ts";
-import { leave, realWorld } from "../src/real-world.ts";
+import { leave } from "../src/world/output.ts";
+import { realWorld } from "../src/world/real.ts";
 
 void main(realWorld()).then(leave);

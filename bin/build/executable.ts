@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
-import { SQLITE_ASSET } from "../../src/real-world.ts";
+import { SQLITE_ASSET } from "../../src/world/addon.ts";
 import { ALIAS, bundled, common } from "./bundle.ts";
 import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
 

@@ -2,7 +2,7 @@
  * `hosted-checkout/testing`: the sandbox within a test suite. It runs in the suite's process, so it reads nothing of the
  * environment, writes nothing to its streams and hears none of its signals (decision 97).
  */
-import { guestWorld } from "../real-world.ts";
+import { guestWorld } from "../world/real.ts";
 import { createCalls, type Calls } from "./calls.ts";
 import { readOptions } from "./options.ts";
 import { createReceivers } from "./receiver.ts";

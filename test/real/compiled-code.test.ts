@@ -14,7 +14,7 @@ import {
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { keepAddon } from "../../src/real-world.ts";
+import { keepAddon } from "../../src/world/addon.ts";
 import { copyBuilt } from "../support/built.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { fileOutput } from "../../src/real-world.ts";
+import { fileOutput } from "../../src/world/output.ts";
 import { eventually } from "../support/eventually.ts";
 import { apiKeyOf } from "../support/load.ts";
 import { PROGRAM, run, startSandbox } from "../support/program.ts";

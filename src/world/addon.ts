@@ -1,0 +1,48 @@
+import { mkdtempSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { PathFacts } from "../world.ts";
+import { files } from "./files.ts";
+import { crypto, sea } from "./node.ts";
+import { readOrdinary } from "./read.ts";
+
+/** Name of the SQLite addon inside the single executable. */
+export const SQLITE_ASSET = "better_sqlite3.node";
+
+/**
+ * The path of the executable's SQLite addon: written once for each content into a private cache folder. If there is no
+ * folder that only we can write to, it is written into a new folder for this run.
+ */
+export function unpackAddon(): string {
+  const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
+  const os = process.getBuiltinModule("node:os");
+  const named = process.env["XDG_CACHE_HOME"] ?? "";
+  const folder = join(isAbsolute(named) ? named : join(os.homedir(), ".cache"), "hosted-checkout");
+  try {
+    return keepAddon(folder, addon);
+  } catch {
+    // No home, a read-only one, or another user's folder, as in containers.
+    return keepAddon(mkdtempSync(join(os.tmpdir(), "hosted-checkout-")), addon);
+  }
+}
+
+/**
+ * Writes code that will be loaded into a folder that nobody but us can read or write, and returns its path. Throws for
+ * any other folder. A file that is there is kept only if it is ours, no link, and has the same bytes.
+ */
+export function keepAddon(folder: string, addon: Uint8Array): string {
+  files.makeFolder(folder);
+  if (!isAbsolute(folder) || !isOursAlone(folder, "folder")) throw new Error(`${folder} is not private`);
+  const path = join(folder, `${crypto().hash("sha256", addon, "hex")}.node`);
+  if (!isOursAlone(path, "file") || !holds(path, addon)) files.write(path, addon);
+  return path;
+}
+
+function holds(path: string, content: Uint8Array): boolean {
+  return files.size(path) === content.length && readOrdinary(path)?.bytes.equals(content) === true;
+}
+
+/** Whether it is there, ours, and other users can neither read nor write it. */
+function isOursAlone(path: string, kind: PathFacts["kind"]): boolean {
+  const found = files.look(path);
+  return found?.kind === kind && found.isOwn && found.openTo === "nobody";
+}

@@ -1,0 +1,30 @@
+import type { ChildProcess } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { World } from "../world.ts";
+import { isError } from "../core/outcome.ts";
+
+/**
+ * How long to wait for the system's opener, in milliseconds. If it found no browser, it ends with an error before; if
+ * it still runs, it has become the browser. On Windows it must end first, because it ends with us.
+ */
+const OPENER_MS = process.platform === "win32" ? 10_000 : 1000;
+
+/** Opens an address with the system's opener, which does not inherit our streams and can outlive us. */
+export async function openBrowser(url: string): ReturnType<World["openBrowser"]> {
+  try {
+    const { default: open } = await import("open");
+    const ending = await Promise.race([open(url).then(endingOf), sleep(OPENER_MS, 0)]);
+    if (ending === 0) return { ok: true };
+    return { ok: false, message: `the system's opener ended with ${ending}` };
+  } catch (error) {
+    const message = isError(error) ? error.message : String(error);
+    return { ok: false, message: `the system's opener cannot be run: ${message}` };
+  }
+}
+
+/** The exit code of a process, or the signal that ended it, once it has ended. */
+async function endingOf(child: ChildProcess): Promise<number | string> {
+  if (child.exitCode === null && child.signalCode === null)
+    await new Promise((resolve) => child.once("exit", resolve));
+  return child.exitCode ?? child.signalCode ?? "no exit code";
+}

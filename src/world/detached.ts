@@ -1,0 +1,78 @@
+import type { ChildProcess } from "node:child_process";
+import { closeSync, constants, openSync } from "node:fs";
+import type { DetachedProcess, Starter } from "../world.ts";
+import { childProcess, sea } from "./node.ts";
+import { NO_FOLLOW } from "./read.ts";
+
+/** Names the log file to the process that is started detached, and so tells it that it is. */
+const DETACHED_LOG = "CHECKOUT_DETACHED_LOG";
+/** What a starter answers to let its process go. */
+const LET_GO = "let go";
+
+/** As `World.startDetached` has it. */
+export function startDetached({ logFile }: { readonly logFile: string }): DetachedProcess {
+  const { O_APPEND, O_CREAT, O_RDWR } = constants;
+  const log = openSync(logFile, O_APPEND | O_CREAT | O_RDWR | NO_FOLLOW, 0o600);
+  try {
+    const program = sea().isSea() ? [] : [...process.execArgv, process.argv[1] ?? ""];
+    const child = childProcess().spawn(process.execPath, [...program, ...process.argv.slice(2)], {
+      env: { ...process.env, [DETACHED_LOG]: logFile },
+      stdio: ["ignore", "ignore", log, "ipc"],
+      detached: true,
+      windowsHide: true,
+    });
+    return watchDetached(child);
+  } finally {
+    closeSync(log);
+  }
+}
+
+function watchDetached(child: ChildProcess): DetachedProcess {
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", ({ message }) => resolve(message));
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const told = new Promise<string | undefined>((resolve) => {
+    child.once("message", (text) => resolve(typeof text === "string" ? text : undefined));
+    // The channel closes behind the last message.
+    child.once("disconnect", () => resolve(undefined));
+    child.once("error", () => resolve(undefined));
+  });
+  const disconnect = (): void => {
+    if (child.connected) child.disconnect();
+  };
+  const letGo = async (): Promise<void> => {
+    await new Promise((resolve) => child.send?.(LET_GO, resolve));
+    disconnect();
+    child.unref();
+  };
+  return { told, ended, letGo, abandon: disconnect };
+}
+
+/** Who started this process, if it was started detached. What this one starts is not to think the same of itself. */
+export function takeStarter(): Starter | undefined {
+  const logFile = process.env[DETACHED_LOG];
+  delete process.env[DETACHED_LOG];
+  if (logFile === undefined || process.send === undefined) return undefined;
+  return { logFile, tell };
+}
+
+function tell(text: string): Promise<boolean> {
+  if (!process.connected) return Promise.resolve(false);
+  lastTold = new Promise((resolve) => process.send?.(text, undefined, undefined, resolve));
+  return new Promise((resolve) => {
+    process.once("message", (answer) => {
+      resolve(answer === LET_GO);
+      if (process.connected) process.disconnect?.();
+    });
+    process.once("disconnect", () => resolve(false));
+  });
+}
+
+/** The last thing that this process told its starter. */
+let lastTold: Promise<unknown> = Promise.resolve();
+
+/** Resolves when what this process told its starter has left. */
+export function toldStarter(): Promise<unknown> {
+  return lastTold;
+}

@@ -1,0 +1,185 @@
+import {
+  type BigIntStats,
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import type { DiskFacts, Files, PathFacts } from "../world.ts";
+import { codeOf } from "./node.ts";
+import { processStart } from "./processes.ts";
+import { readOrdinary, readText } from "./read.ts";
+
+/** The files of this machine. What is written here only the user can read. */
+export const files: Files = {
+  read: readText,
+  readBytes: (path, options) => readOrdinary(path, options)?.bytes,
+  size: (path) => readOrdinary(path, { from: Number.MAX_SAFE_INTEGER })?.size,
+  write: (path, content) => writeNamed(path, content, (unfinished) => renameSync(unfinished, path)),
+  createNew: (path, content) => {
+    if (existsSync(path)) return false;
+    try {
+      writeNamed(path, content, (unfinished) => linkSync(unfinished, path));
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false;
+      throw error;
+    }
+  },
+  remove: (path) => {
+    try {
+      unlinkSync(path);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
+  },
+  rename: (from, to) => {
+    renameSync(from, to);
+    flushFolder(dirname(to));
+  },
+  removeUnfinished: (folder) => {
+    for (const name of readdirSync(folder)) {
+      const pid = UNFINISHED.exec(name)?.[1];
+      if (pid !== undefined && processStart(Number(pid)) === undefined) discard(join(folder, name));
+    }
+  },
+  makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o700 }),
+  look: (path) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+    return stats && factsOf(stats);
+  },
+  realPath: (path) => realpathSync.native(path),
+  list: (path) => readdirSync(path),
+  makePrivate: (folder) => {
+    const file = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    try {
+      fchmodSync(file, 0o700);
+    } finally {
+      closeSync(file);
+    }
+  },
+  exists: (path) => existsSync(path),
+  disk: diskOf,
+  readFrom: (path, from) => readOrdinary(path, { from }),
+};
+
+/** What a process has not finished, of ours or of the store's: the name it is to have, the process, a random end. */
+const UNFINISHED = /\.(\d+)\.new-\w+$/;
+
+/** The name of a file until it is whole. */
+export function unfinishedName(path: string): string {
+  return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
+}
+
+/** Writes a file under a name of its own and gives it its name when it is whole and on disk. */
+function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
+  const unfinished = unfinishedName(path);
+  try {
+    writeNew(unfinished, content);
+    name(unfinished);
+  } finally {
+    discard(unfinished);
+  }
+  flushFolder(dirname(path));
+}
+
+function writeNew(path: string, content: string | Uint8Array): void {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    writeFileSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Removes what is not needed any more; false where that fails. It is no reason to fail, and must not hide the reason for
+ * which something else has failed: a later command removes it, because its name says whose it was.
+ */
+export function discard(path: string): boolean {
+  try {
+    rmSync(path, { recursive: true, force: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Makes a name survive a power failure. Windows cannot, and some file systems do not know how. */
+function flushFolder(folder: string): void {
+  if (process.platform === "win32") return;
+  const file = openSync(folder, "r");
+  try {
+    fsyncSync(file);
+  } catch (error) {
+    if (codeOf(error) !== "EINVAL" && codeOf(error) !== "ENOTSUP") throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function factsOf(stats: BigIntStats): PathFacts {
+  const user = process.getuid?.();
+  const mode = user === undefined ? 0 : Number(stats.mode);
+  return {
+    kind: kindOf(stats),
+    isOwn: user === undefined || Number(stats.uid) === user,
+    openTo: (mode & 0o022) !== 0 ? "writers" : (mode & 0o077) !== 0 ? "readers" : "nobody",
+    changedAt: Number(stats.mtimeMs),
+    id: `${stats.dev}:${stats.ino}`,
+  };
+}
+
+function kindOf(stats: BigIntStats): PathFacts["kind"] {
+  if (stats.isDirectory()) return "folder";
+  if (stats.isFile()) return "file";
+  return stats.isSymbolicLink() ? "link" : "other";
+}
+
+/** File systems by the number that Linux gives them: those that people keep projects on. */
+const FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  0xef53: "ext4",
+  0x58465342: "xfs",
+  0x9123683e: "btrfs",
+  0x2fc12fc1: "zfs",
+  0x01021994: "tmpfs",
+  0x794c7630: "overlay",
+  0x6969: "nfs",
+  0xff534d42: "cifs",
+  0xfe534d42: "smb2",
+  0x01021997: "9p",
+  0x65735546: "fuse",
+  0x4d44: "vfat",
+  0x5346544e: "ntfs",
+};
+
+function diskOf(path: string): DiskFacts {
+  const { bavail, bsize, type } = statfsSync(path);
+  const fileSystem = process.platform === "linux" ? FILE_SYSTEMS[type >>> 0] : undefined;
+  return { freeBytes: bavail * bsize, isWritable: isWritable(path), fileSystem };
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    // Its mode, its owner or a disk that is read-only: the answer is the same.
+    return false;
+  }
+}

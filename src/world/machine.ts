@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { Machine, TemporaryFile } from "../world.ts";
+import { files } from "./files.ts";
+import { sea } from "./node.ts";
+
+/** As `World.machine` has it. */
+export function machine(): Machine {
+  const os = process.getBuiltinModule("node:os");
+  return {
+    nodeVersion: process.versions.node,
+    node: { path: process.execPath, isInside: sea().isSea() },
+    system: `${os.type()} ${os.release()} ${process.arch}`,
+  };
+}
+
+/** As the XDG base directories have it, which take only absolute paths; on Windows in `APPDATA`. */
+export function settingsFolder(): string | undefined {
+  const isWindows = process.platform === "win32";
+  const named = process.env[isWindows ? "APPDATA" : "XDG_CONFIG_HOME"] ?? "";
+  if (isAbsolute(named)) return join(named, "hosted-checkout");
+  const home = homeFolder();
+  if (home === undefined) return undefined;
+  return join(home, isWindows ? join("AppData", "Roaming") : ".config", "hosted-checkout");
+}
+
+/** The home folder of this process's user; undefined if the system knows none. */
+function homeFolder(): string | undefined {
+  try {
+    const home = process.getBuiltinModule("node:os").homedir();
+    return isAbsolute(home) ? home : undefined;
+  } catch {
+    // A user without an entry, as in containers.
+    return undefined;
+  }
+}
+
+/** As `World.temporaryFile` has it. */
+export function temporaryFile(name: string, content: string): TemporaryFile {
+  const { tmpdir } = process.getBuiltinModule("node:os");
+  const folder = mkdtempSync(join(tmpdir(), "checkout-"));
+  const path = join(folder, name);
+  files.write(path, content);
+  return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}

@@ -1,0 +1,62 @@
+import type { OutboundRequest, OutboundResult, World } from "../world.ts";
+import { clock } from "./clock.ts";
+
+/** Loaded with the first request. In the bundle each import copies what its module exports. */
+let sender: Promise<typeof import("../web/send.ts")> | undefined;
+
+/** Sends a request within its timeout. */
+export async function send(request: OutboundRequest): Promise<OutboundResult> {
+  const { sendHttp, timedOut } = await (sender ??= import("../web/send.ts"));
+  const { timeoutMs, signal } = request;
+  // A timer of its own, which goes with the answer: that of AbortSignal.timeout would be kept until its time is up.
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
+  const both = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
+  const result = await sendHttp(request, both).finally(() => clearTimeout(timer));
+  if (result.ok || result.failure !== "aborted" || signal?.aborted === true) return result;
+  return timedOut(request, result);
+}
+
+/** As `World.resolve` has it. */
+export async function addressesOf(host: string): Promise<readonly string[]> {
+  try {
+    const found = await process
+      .getBuiltinModule("node:dns")
+      .promises.lookup(host.replace(/^\[|\]$/g, ""), { all: true });
+    return found.map(({ address }) => address);
+  } catch {
+    // A name without an address is not an exception: the caller reports it.
+    return [];
+  }
+}
+
+/** Serves as `World.listen` has it; a server that is asked nothing gives memory back. */
+export const listen: World["listen"] = async (makeService, options) => {
+  const [{ serve }, { noticeQuiet }] = [
+    await import("../web/server/serve.ts"),
+    await import("../web/quiet.ts"),
+  ];
+  const watched = { after: background, monotonic: clock.monotonic, quietMs: QUIET_MS };
+  return serve((port) => noticeQuiet(makeService(port), { ...watched, quiet: releaseMemory }), {
+    ...options,
+    after: clock.after,
+  });
+};
+
+/** Runs a function later, without keeping the program alive until then. */
+function background(milliseconds: number, run: () => void): void {
+  setTimeout(run, milliseconds).unref();
+}
+
+/** After how long without a request a server gives memory back, in milliseconds. */
+const QUIET_MS = 10_000;
+
+/**
+ * Collects all garbage and gives free memory back to the system (decision 102). Node has no function for it; V8 puts one
+ * into each context that is made with this flag.
+ */
+function releaseMemory(): void {
+  process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
+  const collect = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;
+  collect?.({ type: "major", execution: "sync", flavor: "last-resort" });
+}

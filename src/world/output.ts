@@ -1,0 +1,150 @@
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { World } from "../world.ts";
+import { isError } from "../core/outcome.ts";
+import { toldStarter } from "./detached.ts";
+import { discard, unfinishedName } from "./files.ts";
+
+/** Whether a result could not be printed: then the program has failed, whatever its command did. */
+const lost = { stdout: false };
+
+/** stdout and stderr of this process; `logFile` is the file that stderr is written to where it was started detached. */
+export function standardOutputs(
+  logFile: string | undefined,
+): Pick<World, "stdout" | "stderr" | "isResultLost"> {
+  const stdout = outputOf(process.stdout, {
+    onFailure: (error) => {
+      if (!lost.stdout) process.stderr.write(`✗ the result could not be printed: ${error.message}\n`);
+      lost.stdout = true;
+    },
+  });
+  const stderr = outputOf(process.stderr, {
+    lossNote: (lines) => `(${lines} lines dropped: stderr was full)\n`,
+    ...(logFile === undefined ? {} : { rotatedAt: logFile }),
+  });
+  return { stdout, stderr, isResultLost: () => lost.stdout };
+}
+
+/** How long the program waits at its end until its output was read, in milliseconds. */
+const LAST_WORDS_MS = 500;
+
+/**
+ * Ends the program after its output was read, or cannot be read. Without its result it has failed, whatever that was: a
+ * script that reads exit 3 as "not ready" would believe an answer that is not there.
+ */
+export async function leave(exitCode: number): Promise<void> {
+  const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
+  const taken = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
+  await Promise.race([Promise.all([...taken, toldStarter()]), sleep(LAST_WORDS_MS)]);
+  process.exit(lost.stdout ? 1 : exitCode);
+}
+
+type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
+
+/** What becomes of output that cannot be written. */
+type OutputLoss = {
+  /** Told of each failure but a closed pipe: who read it has gone, and that is no reason to fail. */
+  readonly onFailure?: (error: Error) => void;
+  /** What is written where writing works again, for a number of lines that were dropped; default: nothing. */
+  readonly lossNote?: (lines: number) => string;
+  /** The path of a file that starts anew when it is full; default: it grows. */
+  readonly rotatedAt?: string;
+};
+
+/** A stream of this process that never ends it. A file is written by ourselves: Node closes it after the first failure. */
+function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
+  if (!isFile(stream)) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") loss.onFailure?.(error);
+    });
+    return stream;
+  }
+  const { fd } = stream;
+  const { rotatedAt } = loss;
+  if (rotatedAt === undefined) return fileOutput((bytes) => writeSync(fd, bytes), loss);
+  return fileOutput((bytes) => {
+    if (fstatSync(fd).size + bytes.length > MAX_LOG_BYTES) startAnew(fd, rotatedAt);
+    return writeSync(fd, bytes);
+  }, loss);
+}
+
+/** The size at which a log file starts anew. */
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+const COPIED_BYTES = 256 * 1024;
+
+/**
+ * Moves what a log holds into the older file beside it. It is copied through the open file, because that is the one that
+ * Node itself writes to when it fails, and another file may stand at its path meanwhile.
+ */
+function startAnew(fd: number, path: string): void {
+  const unfinished = unfinishedName(path);
+  try {
+    const copy = openSync(unfinished, "wx", 0o600);
+    try {
+      const part = new Uint8Array(COPIED_BYTES);
+      for (let done = 0; ;) {
+        const length = readSync(fd, part, 0, part.length, done);
+        if (length === 0) break;
+        writeFileSync(copy, part.subarray(0, length));
+        done += length;
+      }
+    } finally {
+      closeSync(copy);
+    }
+    renameSync(unfinished, `${path}.1`);
+  } catch {
+    // A disk that is full has no room for an older file; a log that grows would make that worse.
+    discard(unfinished);
+  }
+  ftruncateSync(fd, 0);
+}
+
+/** A file, or a device that takes bytes as a file does. */
+function isFile({ fd, isTTY }: ProcessOutput): boolean {
+  try {
+    const stats = fstatSync(fd);
+    return stats.isFile() || (stats.isCharacterDevice() && !isTTY);
+  } catch {
+    // It was closed before the program began; Node's own stream takes what is written there.
+    return false;
+  }
+}
+
+/**
+ * Output to a file that can be full, and have room again: what cannot be written is dropped and counted. A line that was
+ * cut off is ended before the next one.
+ */
+export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
+  let dropped = 0;
+  let cut = false;
+  const writeAll = (bytes: Uint8Array): void => {
+    for (let done = 0; done < bytes.length;) {
+      done += write(bytes.subarray(done));
+      cut = true;
+    }
+    cut = false;
+  };
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      const note = dropped === 0 ? "" : (loss.lossNote?.(dropped) ?? "");
+      try {
+        writeAll(Buffer.concat([Buffer.from(`${cut ? "\n" : ""}${note}`), chunk]));
+        dropped = 0;
+      } catch (error) {
+        dropped += chunk.toString("latin1").split("\n").length - 1;
+        loss.onFailure?.(isError(error) ? error : new Error(String(error)));
+      }
+      done();
+    },
+  });
+}

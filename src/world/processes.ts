@@ -1,0 +1,125 @@
+import { readdirSync, readlinkSync } from "node:fs";
+import { basename } from "node:path";
+import type { StopSignal, World } from "../world.ts";
+import { childProcess, codeOf } from "./node.ts";
+import { readText } from "./read.ts";
+
+/** SIGHUP: closing a terminal ends what runs in it. */
+const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** As `World.onStop` has it. */
+export function onStop(stop: (signal: StopSignal) => void): () => void {
+  const calls = STOP_SIGNALS.map((signal) => [signal, () => stop(signal)] as const);
+  for (const [signal, call] of calls) process.on(signal, call);
+  return () => {
+    for (const [signal, call] of calls) process.off(signal, call);
+  };
+}
+
+/** As `World.terminate` has it. */
+export function terminate(pid: number): ReturnType<World["terminate"]> {
+  // Windows ends a process at once where it is sent a signal.
+  if (process.platform === "win32") return "no_signals";
+  try {
+    process.kill(pid, "SIGTERM");
+    return "sent";
+  } catch (error) {
+    if (codeOf(error) === "ESRCH") return "gone";
+    if (codeOf(error) === "EPERM") return "not_permitted";
+    throw error;
+  }
+}
+
+/** As `World.processStart` has it. */
+export function processStart(pid: number): string | undefined {
+  if (process.platform === "linux") return linuxProcessStart(pid);
+  return capture("ps", ["-o", "lstart=", "-p", String(pid)]);
+}
+
+function linuxProcessStart(pid: number): string | undefined {
+  const fields = statFields(pid);
+  // A zombie has ended; its parent has not waited for it yet.
+  return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
+}
+
+/**
+ * Fields of /proc/PID/stat after the name, which can contain spaces and brackets: the state is first, the start time
+ * 20th.
+ */
+const START_FIELD = 19;
+const PROCESS_GROUP_FIELD = 2;
+/** The process group in the foreground of the terminal; -1 without one. */
+const TERMINAL_GROUP_FIELD = 5;
+
+function statFields(pid: number | "self"): readonly string[] {
+  const stat = readText(`/proc/${pid}/stat`) ?? "";
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** Whether what the terminal sends goes to our process group. Windows gives it to every process of a console. */
+export function isInForeground(): boolean {
+  if (process.platform === "win32") return true;
+  const group = terminalGroup();
+  return group !== undefined && group.own === group.foreground;
+}
+
+/** Our process group and the one in the foreground of our terminal; undefined without a terminal. */
+export function terminalGroup(): { readonly own: number; readonly foreground: number } | undefined {
+  if (process.platform === "win32") return undefined;
+  const [own = Number.NaN, foreground = Number.NaN] =
+    process.platform === "linux"
+      ? [PROCESS_GROUP_FIELD, TERMINAL_GROUP_FIELD].map((field) => Number(statFields("self")[field]))
+      : (capture("ps", ["-o", "pgid=,tpgid=", "-p", String(process.pid)]) ?? "").split(/\s+/).map(Number);
+  return foreground > 0 ? { own, foreground } : undefined;
+}
+
+/** As `World.portOwner` has it. */
+export function portOwner(port: number): string | undefined {
+  if (process.platform !== "linux") {
+    return capture("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-F", "pc"])?.replaceAll("\n", " ");
+  }
+  const hexPort = port.toString(16).toUpperCase().padStart(4, "0");
+  const listening = `${readText("/proc/net/tcp") ?? ""}\n${readText("/proc/net/tcp6") ?? ""}`
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .find((fields) => fields[1]?.endsWith(`:${hexPort}`) === true && fields[3] === "0A");
+  const inode = listening?.[9];
+  const pid =
+    inode === undefined ? undefined : readdirSync("/proc").find((entry) => holdsSocket(entry, inode));
+  return pid && `${programOf(pid)} (pid ${pid})`;
+}
+
+/** The program of a process by its file: Node names its main thread otherwise. */
+function programOf(pid: string): string {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, "");
+  } catch {
+    return readText(`/proc/${pid}/comm`)?.trim() ?? "process";
+  }
+}
+
+function holdsSocket(pid: string, inode: string): boolean {
+  if (!/^\d+$/.test(pid)) return false;
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some(
+      (fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`,
+    );
+  } catch {
+    // The process ended, a descriptor was closed, or the process is another user's.
+    return false;
+  }
+}
+
+/** What a program prints; undefined if it is not there, fails, or prints nothing. */
+export function capture(command: string, args: readonly string[]): string | undefined {
+  try {
+    return (
+      childProcess()
+        .execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })
+        .trim() || undefined
+    );
+  } catch {
+    // The command does not exist, or it found nothing.
+    return undefined;
+  }
+}

@@ -1,0 +1,113 @@
+import {
+  type Stats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  statSync,
+} from "node:fs";
+import type { ReadOptions } from "../world.ts";
+import { FileRefused } from "../core/outcome.ts";
+import { codeOf } from "./node.ts";
+
+type Read = { readonly bytes: Buffer; readonly size: number };
+
+/** The most that is read of a file, in bytes, unless its reader says otherwise. */
+const MAX_READ_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The only way in which a file is read: the file has to be an ordinary one, and not larger than its reader expects. A link
+ * is followed only where a person named it. Others read without end (`/dev/zero`) or wait for ever (a pipe). Undefined if
+ * there is nothing at the path.
+ */
+export function readOrdinary(
+  path: string,
+  {
+    followsLinks = false,
+    maxBytes = MAX_READ_BYTES,
+    from = 0,
+  }: ReadOptions & { readonly from?: number } = {},
+): Read | undefined {
+  return ifThere(() => {
+    // Asked before it is opened, because opening a device can do something, and again for what was put there meanwhile.
+    requireOrdinary(path, followsLinks ? statSync(path) : lstatSync(path));
+    const file = openSync(path, constants.O_RDONLY | NO_WAIT | (followsLinks ? 0 : NO_FOLLOW));
+    try {
+      const stats = fstatSync(file);
+      requireOrdinary(path, stats);
+      return { bytes: readUpTo(file, { path, from, maxBytes, size: stats.size }), size: stats.size };
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+/** An ordinary file as text; undefined if there is none. */
+export function readText(path: string, options?: ReadOptions): string | undefined {
+  return readOrdinary(path, options)?.bytes.toString("utf8");
+}
+
+function requireOrdinary(path: string, stats: Stats): void {
+  if (stats.isFile()) return;
+  throw new FileRefused(path, `is ${nounOf(stats)}, not an ordinary file`);
+}
+
+function nounOf(stats: Stats): string {
+  if (stats.isDirectory()) return "a folder";
+  if (stats.isSymbolicLink()) return "a symbolic link";
+  if (stats.isFIFO()) return "a pipe";
+  return stats.isSocket() ? "a socket" : "a device";
+}
+
+/** Reads to the end, wherever that is: files of /proc have no size, and a log may grow meanwhile. */
+function readUpTo(
+  file: number,
+  {
+    path,
+    from,
+    maxBytes,
+    size,
+  }: Required<Pick<ReadOptions, "maxBytes">> & {
+    readonly path: string;
+    readonly from: number;
+    readonly size: number;
+  },
+): Buffer {
+  const tooLarge = (): FileRefused =>
+    new FileRefused(path, `is too large: more than the ${maxBytes} bytes that are read of it`);
+  if (size - from > maxBytes) throw tooLarge();
+  if (from > size) return Buffer.alloc(0);
+  let bytes = Buffer.allocUnsafe(Math.max(size - from, 0) + READ_AHEAD_BYTES);
+  let done = 0;
+  for (;;) {
+    const length = readSync(file, bytes, done, bytes.length - done, from + done);
+    if (length === 0) return bytes.subarray(0, done);
+    done += length;
+    if (done > maxBytes) throw tooLarge();
+    if (done === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(done)]);
+  }
+}
+
+/** Room for the end of a file to be seen without another buffer. */
+const READ_AHEAD_BYTES = 4096;
+
+/** Windows has none of these flags. */
+const FLAGS = constants as Readonly<Record<string, number | undefined>>;
+/** Opening a link fails. */
+export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
+/** Opening a pipe that nobody writes to does not wait. */
+const NO_WAIT = FLAGS["O_NONBLOCK"] ?? 0;
+
+/** Reads a file; undefined if it is not there, or belonged to a process that ended. */
+function ifThere<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (MISSING.has(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+const MISSING: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTDIR", "ESRCH"]);

@@ -1,0 +1,99 @@
+import type { GuestWorld, World } from "../world.ts";
+import { unpackAddon } from "./addon.ts";
+import { openBrowser } from "./browser.ts";
+import { clock } from "./clock.ts";
+import { startDetached, takeStarter } from "./detached.ts";
+import { files } from "./files.ts";
+import { machine, settingsFolder, temporaryFile } from "./machine.ts";
+import { addressesOf, listen, send } from "./network.ts";
+import { sea } from "./node.ts";
+import { standardOutputs } from "./output.ts";
+import { onStop, portOwner, processStart, terminate } from "./processes.ts";
+import { randomness } from "./random.ts";
+import { runInShell, runProgram } from "./shell.ts";
+
+/** The real world: this process, its clock, its disk and its network. Only the user can read what it writes. */
+export function realWorld(): World {
+  // Before the first file is opened: SQLite creates its files with the umask.
+  const usersMask = process.umask(0o077);
+  const starter = takeStarter();
+  // An end of the program before the command returned is a failure.
+  process.exitCode = 1;
+  return {
+    argv: process.argv.slice(2),
+    env: process.env,
+    cwd: process.cwd(),
+    pid: process.pid,
+    interactive:
+      process.stdin.isTTY &&
+      process.stderr.isTTY &&
+      process.env["CI"] === undefined &&
+      // A dumb terminal cannot show a question that is edited in place.
+      process.env["TERM"] !== "dumb",
+    stdin: process.stdin,
+    ...standardOutputs(starter?.logFile),
+    files,
+    machine,
+    settingsFolder,
+    sqliteAddon: () => (sea().isSea() ? unpackAddon() : undefined),
+    ...clock,
+    ...randomness,
+    send,
+    resolve: addressesOf,
+    listen,
+    openBrowser,
+    temporaryFile,
+    run: (command) => runInShell(command, usersMask),
+    startDetached,
+    starter,
+    terminate,
+    runProgram: (call) => runProgram(call, usersMask),
+    portOwner,
+    processStart,
+    onStop,
+  };
+}
+
+/**
+ * The same for a sandbox within a program of the user's (decision 97). That one's umask, streams, signals and exit code
+ * stay as they are. `end` ends every timer, wait and request that was begun here, so that nothing keeps the program alive.
+ */
+export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
+  const timers = new Set<NodeJS.Timeout>();
+  const ending = new AbortController();
+  const later = (milliseconds: number, run: () => void): void => {
+    if (ending.signal.aborted) return;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      run();
+    }, milliseconds);
+    timers.add(timer);
+  };
+  const untilEnd = (signal?: AbortSignal): AbortSignal =>
+    signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+  const world: GuestWorld = {
+    env: process.env,
+    cwd: process.cwd(),
+    pid: process.pid,
+    files,
+    sqliteAddon: () => undefined,
+    ...clock,
+    sleep: (milliseconds, signal) => clock.sleep(milliseconds, untilEnd(signal)),
+    after: later,
+    ...randomness,
+    send: (request) => send({ ...request, signal: untilEnd(request.signal) }),
+    resolve: addressesOf,
+    listen: async (makeService, options) => {
+      const { serve } = await import("../web/server/serve.ts");
+      return serve(makeService, { ...options, after: later });
+    },
+    portOwner,
+    processStart,
+  };
+  const end = (): void => {
+    ending.abort();
+    for (const timer of timers) clearTimeout(timer);
+    timers.clear();
+  };
+  return { world, end };
+}

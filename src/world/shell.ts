@@ -1,0 +1,148 @@
+import type { ChildProcess } from "node:child_process";
+import type { ProgramCall, ProgramEnd, ShellCommand, ShellResult } from "../world.ts";
+import { isError } from "../core/outcome.ts";
+import { childProcess, codeOf } from "./node.ts";
+import { capture, isInForeground, onStop, terminalGroup } from "./processes.ts";
+
+/** How long the outputs of an ended command may stay open, in milliseconds. */
+const OUTPUT_GRACE_MS = 500;
+
+/** Runs a user's command line in its own process group, so that its child processes can be ended with it. */
+export function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResult> {
+  const { timeoutMs, maxOutputBytes, signal } = command;
+  const child = spawnShell(command, usersMask);
+  const outputs = [child.stdout, child.stderr].filter((stream) => stream !== null);
+  const [stdout, stderr] = outputs.map((stream) => keepEnd(stream, maxOutputBytes));
+  let ending: ShellResult["ending"] = "exited";
+  const killedBy = (why: "timeout" | "aborted") => (): void => {
+    ending = why;
+    killTree(child);
+  };
+  const [onTimeout, onAbort] = [killedBy("timeout"), killedBy("aborted")];
+  const timer = setTimeout(onTimeout, timeoutMs);
+  signal?.addEventListener("abort", onAbort);
+  if (signal?.aborted === true) onAbort();
+  return new Promise((resolve) => {
+    const end = (result: Pick<ShellResult, "exitCode"> & Partial<ShellResult>): void =>
+      resolve({ ending, stdout: stdout?.() ?? "", stderr: stderr?.() ?? "", ...result });
+    const stopWatching = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    child.once("error", ({ message }) => {
+      stopWatching();
+      end({ ending: "not_run", exitCode: null, stderr: message });
+    });
+    child.once("exit", (exitCode) => {
+      stopWatching();
+      if (process.platform !== "win32") killTree(child);
+      // Do not wait for a process that left the group and still holds an output.
+      const letGo = setTimeout(() => outputs.forEach((stream) => stream.destroy()), OUTPUT_GRACE_MS);
+      child.once("close", () => {
+        clearTimeout(letGo);
+        end({ exitCode });
+      });
+    });
+  });
+}
+
+/**
+ * Runs the command line that is its first argument, and kills its whole process group when descriptor 3 is closed, as it
+ * is when we are killed. The watcher is no child process of the command, and holds none of its outputs.
+ */
+const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
+exec 3<&- /bin/sh -c "$1"`;
+
+function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
+  const options = { env: { ...withoutTokens(process.env), ...env }, windowsHide: true };
+  return withMask(usersMask, () =>
+    process.platform === "win32"
+      ? childProcess().spawn(commandLine, { ...options, shell: true, stdio: ["ignore", "pipe", "pipe"] })
+      : childProcess().spawn("/bin/sh", ["-c", WATCHED_SHELL, "sh", commandLine], {
+          ...options,
+          stdio: ["ignore", "pipe", "pipe", "pipe"],
+          detached: true,
+        }),
+  );
+}
+
+/** The last bytes of a stream, as text. */
+function keepEnd(stream: NodeJS.ReadableStream, maxBytes: number): () => string {
+  let kept = Buffer.alloc(0);
+  stream.on("data", (chunk: Buffer) => (kept = Buffer.concat([kept, chunk]).subarray(-maxBytes)));
+  return () => kept.toString("utf8");
+}
+
+/** Ends a process and all its child processes. */
+function killTree({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  if (process.platform === "win32") {
+    capture("taskkill", ["/pid", String(pid), "/T", "/F"]);
+    return;
+  }
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    // It has already ended; macOS says EPERM if only zombies are left.
+    if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
+  }
+}
+
+/** Runs a user's program in our place: in our process group, so that a terminal treats it as it treats us. */
+export async function runProgram(
+  { program, args, env }: ProgramCall,
+  usersMask: number,
+): Promise<ProgramEnd> {
+  const hadTerminal = terminalGroup() !== undefined;
+  let child: ChildProcess | undefined;
+  const stopPassing = onStop((signal) => {
+    // The terminal gives Ctrl-C to its foreground group, and its hang-up to all groups.
+    const sentToGroup = signal === "SIGHUP" ? hadTerminal : signal === "SIGINT" && isInForeground();
+    if (!sentToGroup) child?.kill(signal);
+  });
+  try {
+    const started = withMask(usersMask, () =>
+      childProcess().spawn(program, args, {
+        env: { ...withoutTokens(process.env), ...env },
+        stdio: "inherit",
+      }),
+    );
+    child = started;
+    return await new Promise((resolve) => {
+      started.once("error", (error) => resolve(notRun(error)));
+      started.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
+    });
+  } catch (error) {
+    // Node throws for what it does not even try, such as a name with a NUL.
+    return notRun(error);
+  } finally {
+    stopPassing();
+  }
+}
+
+function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramEnd {
+  if (signal === null) return { ending: "exited", exitCode: exitCode ?? 1 };
+  const { signals } = process.getBuiltinModule("node:os").constants;
+  return { ending: "killed", signal, signalNumber: signals[signal] };
+}
+
+function notRun(error: unknown): ProgramEnd {
+  const ending = codeOf(error) === "ENOENT" ? "not_found" : "not_executable";
+  return { ending, message: isError(error) ? error.message : String(error) };
+}
+
+/** Files that a user's program creates belong to the user, so the user's umask applies. */
+function withMask<Value>(usersMask: number, spawn: () => Value): Value {
+  const ownMask = process.umask(usersMask);
+  try {
+    return spawn();
+  } finally {
+    process.umask(ownMask);
+  }
+}
+
+/** The user's program must not get the control token or the admin token, nor the names of files that hold them. */
+function withoutTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));
+}
