@@ -128,6 +128,10 @@ const sources = files(SRC).map((path) => sourceFile(path, SRC));
 const testFiles = files(join(ROOT, "test"))
   .filter((path) => path.endsWith(".ts"))
   .map((path) => sourceFile(path, join(ROOT, "test")));
+/** What starts the program, and what builds it. */
+const programFiles = [...files(join(ROOT, "bin")), join(ROOT, "build.ts")].map((path) =>
+  sourceFile(path, ROOT),
+);
 
 test("there is something to check", () => {
   expect(sources.length).toBeGreaterThan(40);
@@ -135,6 +139,9 @@ test("there is something to check", () => {
   expect(offences(fake("export function pay(value: any) { return Date.now() + value!; }")).length).toBe(3);
   const sly = "const later = setTimeout; const { now } = Date; const env = globalThis.process.env;";
   expect(offences(fake(sly)).length).toBe(3);
+  const taking = fake('import { a as b } from "./one.ts"; const c = (await import("./two.ts")).d;');
+  const taken = ["one.ts a", "two.ts d", "one.ts b"].map((name) => join(SRC, name));
+  expect(taken.map((name) => namesImported(taking).includes(name))).toEqual([true, true, false]);
   expect(longFunctions(fake(`function long() {${"\n".repeat(MAX_FUNCTION_LINES + 1)}}`))).toHaveLength(1);
 });
 
@@ -189,22 +196,14 @@ test("what is looked up by any text is a Map, because an object has what is call
 });
 
 test("every export says what it promises, and is used outside its file", () => {
-  const everything = [
-    ...sources.map(({ text }) => text),
-    ...files(join(ROOT, "test")).map((path) => readFileSync(path, "utf8")),
-    ...files(join(ROOT, "bin")).map((path) => readFileSync(path, "utf8")),
-    readFileSync(join(ROOT, "build.ts"), "utf8"),
-  ];
-  const faults = sources.flatMap(({ name, text }) =>
-    [...text.matchAll(/^(.*)\nexport (?:async )?(function|const|type|class) (\w+)/gm)].flatMap(
-      ([, above = "", kind = "", symbol = ""]) => {
+  const used = new Set([...sources, ...testFiles, ...programFiles].flatMap(namesImported));
+  const faults = sources.flatMap(({ path, name, text }) =>
+    [...text.matchAll(/^(.*)\nexport (?:async )?(?:function|const|type|class) (\w+)/gm)].flatMap(
+      ([, above = "", symbol = ""]) => {
         const documented =
           above.trimEnd().endsWith("*/") || new RegExp(`type ${symbol} = \\(typeof`).test(text);
-        // A type may stand for what a function takes or returns.
-        const used =
-          kind === "type" ||
-          everything.some((other) => other !== text && new RegExp(`\\b${symbol}\\b`).test(other));
-        const faulty = [documented ? "" : "has no comment", used ? "" : "has no user"];
+        const isUsed = PACKAGED.includes(name) || used.has(`${path} ${symbol}`);
+        const faulty = [documented ? "" : "has no comment", isUsed ? "" : "has no user"];
         return faulty.filter(Boolean).map((fault) => `${name}: ${symbol} ${fault}`);
       },
     ),
@@ -380,15 +379,32 @@ function imports({ tree }: SourceFile): string[] {
     if (node.type === "ImportDeclaration" || node.type === "ExportAllDeclaration")
       found.push(node.source.value);
     if (node.type === "ExportNamedDeclaration" && node.source) found.push(node.source.value);
-    if (
-      node.type === "CallExpression" &&
-      node.callee.type === "Import" &&
-      node.arguments[0]?.type === "StringLiteral"
-    ) {
-      found.push(node.arguments[0].value);
-    }
-    if (node.type === "TSImportType" && node.argument.type === "StringLiteral")
-      found.push(node.argument.value);
+    found.push(...importedOnDemand(node));
+  });
+  return found;
+}
+
+function importedOnDemand(node: Node): string[] {
+  const isImport = node.type === "CallExpression" && node.callee.type === "Import";
+  const called = isImport ? node.arguments[0] : node.type === "TSImportType" ? node.argument : undefined;
+  return called?.type === "StringLiteral" ? [called.value] : [];
+}
+
+/** The names that a file imports, each after the path of its file. As a whole, or on demand: any word of it may be one. */
+function namesImported(file: SourceFile): string[] {
+  const words = [...new Set(file.text.match(/\w+/g))];
+  const found: string[] = [];
+  const note = (specifier: string, names: readonly string[]): void =>
+    void found.push(...names.map((name) => `${resolve(dirname(file.path), specifier)} ${name}`));
+  traverseFast(file.tree, (node) => {
+    for (const specifier of importedOnDemand(node)) note(specifier, words);
+    if ((node.type !== "ImportDeclaration" && node.type !== "ExportNamedDeclaration") || !node.source) return;
+    const names = node.specifiers.flatMap((one) => {
+      if (one.type === "ImportSpecifier")
+        return one.imported.type === "Identifier" ? [one.imported.name] : [];
+      return one.type === "ExportSpecifier" ? [one.local.name] : words;
+    });
+    note(node.source.value, names);
   });
   return found;
 }

@@ -39,7 +39,7 @@ async function readAll(stdin: World["stdin"]): Promise<Outcome<Uint8Array, Unrea
 }
 
 /** Why there is nothing to read at a path that a person named: `why` goes on from the path. */
-export type Unread = { readonly isMissing: boolean; readonly why: string };
+type Unread = { readonly isMissing: boolean; readonly why: string };
 
 /**
  * The bytes of a file that a person named, a link to it included, or why there are none: it is missing, no ordinary file,

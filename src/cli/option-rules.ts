@@ -59,7 +59,7 @@ function given(command: Command, name: string): string {
 const VARIABLES = new WeakMap<Option, string>();
 
 /** Whose setting an option is: each has its own variables. */
-export type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
+type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**
  * An option that is a setting, not what one call means: its variable stands for it where the flag is not given. Of

@@ -21,7 +21,7 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 /** One of them. */
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Why a command did not do what it was asked. It ends with what to type or do next. */
 export type Problem = {

@@ -89,7 +89,7 @@ export function connect({ printer }: Context, settings: Settings): Outcome<Targe
 }
 
 /** A service that can be talked to, with the settings that led there. */
-export type Connected = { readonly target: Target; readonly settings: Settings };
+type Connected = { readonly target: Target; readonly settings: Settings };
 
 /** The service that the options name, or the sandbox of the folder once it is there. */
 export async function connectTo(
@@ -181,7 +181,7 @@ export async function onceThere<Seen>(
 }
 
 /** What an exchange is given while a command waits for it. */
-export type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
+type Watch = { readonly signal: AbortSignal; readonly observer: Observer };
 
 /** The terminals that have a spinner: one is enough for all that is waited for. */
 const SPINNING = new WeakSet<NodeJS.WritableStream>();

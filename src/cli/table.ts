@@ -11,7 +11,7 @@ const MIN_CUT_WIDTH = 8;
 const MIN_FIRST_CUT_WIDTH = 16;
 
 /** How a table is made to fit; what it does not show is in the JSON. */
-export type Fit = {
+type Fit = {
   /** The places of a line; 0 where they are not known. */
   readonly width: number;
   /** The columns that are cut, a few places of each left, before one is left out. */

@@ -1,7 +1,7 @@
 import type { World } from "../world.ts";
 
 /** How often something is looked at, and for how long. Times in milliseconds. */
-export type PollOptions<Seen> = {
+type PollOptions<Seen> = {
   readonly isEnough: (seen: Seen) => boolean;
   /** Timeout of all looks together; what was seen last is the result then. */
   readonly waitMs: number;

@@ -48,7 +48,7 @@ export function redactKey(apiKey: string): string {
 }
 
 /** The credential of a request: a test key, or the fact that it is a live one. */
-export type Presented = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
+type Presented = { readonly kind: "test"; readonly apiKey: string } | { readonly kind: "live" };
 
 /**
  * Reads the credential from the Authorization lines as they came (interface 22, 27). Refuses with `credential_missing`

@@ -38,7 +38,7 @@ export function storesMeant<Named extends { readonly id: string; readonly name: 
 const chosenStore = z.object({ store_id: z.uuid() });
 
 /** `store.json`: the store that the commands of a folder act on where nothing else says which (decision 90). */
-export type ChosenStore = z.infer<typeof chosenStore>;
+type ChosenStore = z.infer<typeof chosenStore>;
 
 /** Reads `store.json`; undefined if the text is invalid. */
 export function parseChosenStore(text: string): ChosenStore | undefined {
@@ -70,7 +70,7 @@ export type Run = z.infer<typeof run>;
 const runOwner = z.pick(run, { pid: true, started: true, folder: true });
 
 /** The process that a `run.json` names, also one of another version, whose other fields may be others. */
-export type RunOwner = z.infer<typeof runOwner>;
+type RunOwner = z.infer<typeof runOwner>;
 
 /** Reads the process that a `run.json` names; undefined if it names none, as one that a crash has torn. */
 export function parseRunOwner(text: string): RunOwner | undefined {
@@ -80,7 +80,7 @@ export function parseRunOwner(text: string): RunOwner | undefined {
 const admin = z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
 
 /** `admin.json`: the token of the administrator (decision 49). */
-export type Admin = z.infer<typeof admin>;
+type Admin = z.infer<typeof admin>;
 
 const allowed = z.object({
   variables: z.array(z.object({ name: z.string(), folder: z.string(), origin: z.string() })),

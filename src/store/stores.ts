@@ -18,7 +18,7 @@ export type StoreDetails = StoreIdentity &
   StoreNames & { readonly active: boolean; readonly createdAt: number };
 
 /** What a create needs to know about a store. */
-export type StoreRecord = StoreFacts & { readonly clock: StoreClock };
+type StoreRecord = StoreFacts & { readonly clock: StoreClock };
 
 type DetailsRow = Omit<StoreDetails, "active"> & { readonly active: number };
 type FactsRow = Pick<StoreFacts, "id"> &

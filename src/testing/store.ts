@@ -13,7 +13,7 @@ import { timelineFrom } from "./store/timeline.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store } from "./types.ts";
 
 /** What the handles of a sandbox's stores share. */
-export type Shared = {
+type Shared = {
   readonly calls: Calls;
   readonly receivers: Receivers;
   readonly identities: Identities;

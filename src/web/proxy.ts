@@ -3,7 +3,7 @@ import { shownProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 
 /** A connection to a server through a proxy, on which TLS begins; or why there is none: then nothing was sent. */
-export type Tunnel =
+type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
 

@@ -12,7 +12,7 @@ export type Route = {
 };
 
 /** The row of a request, and the named segments of its path. */
-export type Found<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
+type Found<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
 
 /** Finds the row of a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<Found<Row>>;

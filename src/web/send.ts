@@ -36,7 +36,7 @@ export function timedOut(
 }
 
 /** What became of a request. `sent` of one that was aborted: whether there was a connection by then. */
-export type SentResult = OutboundResult & { readonly sent: boolean };
+type SentResult = OutboundResult & { readonly sent: boolean };
 
 /** Sends to the first hop: the server of the URL, or a proxy. */
 async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Promise<SentResult> {

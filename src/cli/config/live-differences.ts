@@ -12,7 +12,7 @@ import type { ServeOptions } from "../sandbox/serve.ts";
 import type { GivenSecret, GivenSecrets } from "../../host/given-secrets.ts";
 
 /** What a start asks for. */
-export type Wanted = {
+type Wanted = {
   /** With the settings and the stores of the configuration (`withConfig`). */
   readonly options: ServeOptions;
   readonly given: GivenSecrets;

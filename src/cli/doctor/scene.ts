@@ -13,7 +13,7 @@ import type { Problem } from "../problem.ts";
 import type { KnownVariables } from "../variables.ts";
 
 /** Who serves a folder, as its run.json says. */
-export type Lock =
+type Lock =
   | { readonly kind: "none" }
   /** It names no process. */
   | { readonly kind: "torn" }

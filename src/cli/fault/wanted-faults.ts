@@ -11,7 +11,7 @@ import { readNamedText } from "../input.ts";
 import { failUsage, type Problem } from "../problem.ts";
 
 /** Faults that a command line asks for, as the control API takes them. */
-export type WantedFaults = readonly RequestOf<"addFault">[];
+type WantedFaults = readonly RequestOf<"addFault">[];
 
 /** A file of faults is written by hand. */
 const LARGEST_FILE_BYTES = 1024 * 1024;

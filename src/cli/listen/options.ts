@@ -32,7 +32,7 @@ import { fail, failUsage, usageProblem, type Problem } from "../problem.ts";
 import { headerNamesOption, secretOption, type SecretOptions } from "../webhook/signing-secrets.ts";
 
 /** What comes first: what has waited, everything after an event, or everything of the last milliseconds. */
-export type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
+type Since = "last" | { readonly eventId: string } | { readonly spanMs: number };
 
 /** Options of `checkout listen`. */
 export type ListenOptions = Omit<SecretOptions, "payloadFile"> & {

@@ -20,7 +20,7 @@ const MAX_SHOWN_BODY = 16 * 1024;
 const SHOWN_SIGNATURE_DIGITS = 8;
 
 /** A session that is ready. */
-export type ListenReady = {
+type ListenReady = {
   readonly port: number;
   readonly paths: readonly string[];
   readonly plan: ListenPlan;

@@ -31,7 +31,7 @@ export type Sender =
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
 /** What a session is made of. */
-export type SessionOptions = {
+type SessionOptions = {
   readonly sender: Sender;
   readonly plan: ListenPlan;
   readonly seen: SeenEvents;

@@ -37,7 +37,7 @@ export const SESSION: Noun = {
 };
 
 /** A create that came to its end. */
-export type CreateReport = {
+type CreateReport = {
   readonly noun: Noun;
   readonly request: CreateRequest;
   readonly result: CreateResult;

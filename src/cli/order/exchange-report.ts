@@ -59,7 +59,7 @@ const KEY_REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 /** Where an address comes from, and what would answer there if it is one of this machine. */
-export function originOf(url: string, source: string): string {
+function originOf(url: string, source: string): string {
   const { hostname, port, protocol } = new URL(url);
   const from = `the address is from ${source}`;
   if (!isLoopback(hostname) || protocol !== "http:") return from;

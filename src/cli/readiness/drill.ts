@@ -26,7 +26,7 @@ export type DrillResult = {
 export type ReadyDrill = (signal: AbortSignal) => Promise<Outcome<DrillResult, Problem>>;
 
 /** A command that drills: `prepare` checks the options and brings the drill, which may take its time. */
-export type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
+type DrillSpec<Options> = Omit<CommandSpec<Options>, "run"> & {
   readonly prepare: (
     context: Context,
     options: Options,

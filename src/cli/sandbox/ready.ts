@@ -74,7 +74,7 @@ export function activeFaultsText(count: number): string {
 }
 
 /** How a sandbox that is ready runs; `detached` has its log file, which is null where a terminal has the log. */
-export type Running = "foreground" | { readonly detached: string | null };
+type Running = "foreground" | { readonly detached: string | null };
 
 /** The same for people, with four lines to copy, each short enough for 80 columns. The store is among them, so that keys are the same in every folder. */
 export function banner(

@@ -92,7 +92,7 @@ export type ServeOptions = {
 };
 
 /** The stores of a configuration file, and a refusal of one of them as a problem with its place in the file. */
-export type Setup = {
+type Setup = {
   readonly stores: readonly WantedStore[];
   readonly problem: (refusal: Refusal) => Problem;
   /** Called with what was changed. */
@@ -113,7 +113,7 @@ export type Served = {
 };
 
 /** Where a sandbox keeps its state, and where its log goes. */
-export type Place = {
+type Place = {
   /** The state folder; undefined: in memory only. */
   readonly folder: string | undefined;
   readonly log: LogStream;
@@ -131,7 +131,7 @@ export type Host = {
 };
 
 /** What a sandbox runs for: it is stopped when this has returned. */
-export type Use = (served: Served) => Promise<Ending>;
+type Use = (served: Served) => Promise<Ending>;
 
 /** The port of a sandbox that was asked for none (decision 1). No client has it as a default. */
 export const DEFAULT_PORT = 4242;

@@ -86,7 +86,7 @@ export async function atSnapshots<Value>(
 }
 
 /** The snapshots of a folder whose sandbox does not run, with what their verbs need. */
-export type StoppedSnapshots = Stopped & NamedSnapshotsContext & { readonly snapshotShelf: SnapshotFiles };
+type StoppedSnapshots = Stopped & NamedSnapshotsContext & { readonly snapshotShelf: SnapshotFiles };
 
 /** The snapshots of the folder of a sandbox, for a command that reads or writes a file beside them. */
 export function shelfOf(

@@ -17,7 +17,7 @@ export type NamedStore = {
 };
 
 /** Where a store is looked for. */
-export type StoreScene = {
+type StoreScene = {
   readonly folder: string;
   /** The merchant's copy of its keys; empty where they are of no use. */
   readonly credentials: Credentials;

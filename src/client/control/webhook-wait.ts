@@ -5,7 +5,7 @@ import { poll } from "../poll.ts";
 import { callControl, type ControlResult, type ControlTarget } from "./control.ts";
 
 /** Timeout of a wait, in milliseconds, and its abort signal. */
-export type WaitLimits = { readonly waitMs: number; readonly signal: AbortSignal };
+type WaitLimits = { readonly waitMs: number; readonly signal: AbortSignal };
 
 type WaitWorld = Pick<World, "send" | "sleep" | "monotonic">;
 

@@ -15,7 +15,7 @@ import {
 } from "./order-view.ts";
 
 /** A customer who returns: the checkout, the page, and how to ask the merchant about it. */
-export type BrowserReturn = Omit<OrderLook, "target"> & { readonly page: string };
+type BrowserReturn = Omit<OrderLook, "target"> & { readonly page: string };
 
 type ReturnWorld = LookWorld & Pick<World, "after">;
 type Returning = OrderLook & { readonly page: string };

@@ -58,7 +58,7 @@ export const DUPLICATES_LEASE_MS = 15 * 60_000;
 type Looked = Pick<SendFact, "text"> & { readonly reading: Reading; readonly still: StillText | undefined };
 
 /** The order that is paid, and another one, which is not; null where the merchant made the order itself. */
-export type DuplicatesLook = OrderLook & { readonly other: Buyer | null; readonly leaseId: string };
+type DuplicatesLook = OrderLook & { readonly other: Buyer | null; readonly leaseId: string };
 
 /**
  * Pays an order of which the merchant has heard nothing yet, or only of its creation, and sends its events out of order

@@ -66,7 +66,7 @@ export type HandledDelivery = {
 };
 
 /** What a listener is made of. */
-export type ListenerOptions = {
+type ListenerOptions = {
   readonly source: DeliverySource;
   readonly seen: Pick<SeenEvents, "has" | "add">;
   readonly plan: ForwardPlan;

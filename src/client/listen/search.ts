@@ -13,7 +13,7 @@ export type CauseSearch = {
 
 const MIB = 1024 * 1024;
 /** What searches may hash, in bytes. */
-export type SearchBudget = { readonly perSecond: number; readonly burst: number };
+type SearchBudget = { readonly perSecond: number; readonly burst: number };
 
 /** Some seconds of work after a pause, then a small part of one core. */
 const BUDGET: SearchBudget = { perSecond: 64 * MIB, burst: 1024 * MIB };

@@ -1,6 +1,6 @@
 /** What a payer's browser did with the page of a checkout. */
 export const PAGE_VIEWS = ["opened", "returned"] as const;
-export type PageViewKind = (typeof PAGE_VIEWS)[number];
+type PageViewKind = (typeof PAGE_VIEWS)[number];
 
 /** A page of a checkout that was opened, or left for the shop. It says nothing about the payment (decision 19). */
 export type PageView = {

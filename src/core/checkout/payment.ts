@@ -39,7 +39,7 @@ export type Command =
   | { readonly kind: "expire" };
 
 /** What a command changes: the status, one attempt, or only the record of a result that came too late. */
-export type Advance = {
+type Advance = {
   readonly status: Status;
   /** The attempt to write, new or finished; null where none changes. */
   readonly attempt: Attempt | null;

@@ -35,9 +35,9 @@ export type ConfigState = {
 };
 
 /** A value of a field, as a plan shows it; null where there is none. */
-export type Shown = string | number | boolean | null;
+type Shown = string | number | boolean | null;
 /** A field that a plan changes. */
-export type Difference = { readonly field: string; readonly from: Shown; readonly to: Shown };
+type Difference = { readonly field: string; readonly from: Shown; readonly to: Shown };
 
 /** What happens to a thing. `unmanaged`: it is there and not in the file; `prune` would remove it. */
 export const CHANGE_ACTIONS = ["add", "change", "keep", "remove", "unmanaged"] as const;
@@ -54,7 +54,7 @@ export const CHANGE_KINDS = [
 ] as const;
 
 /** One line of a plan. */
-export type Change = {
+type Change = {
   readonly action: (typeof CHANGE_ACTIONS)[number];
   readonly kind: (typeof CHANGE_KINDS)[number];
   readonly storeId: string;
@@ -80,7 +80,7 @@ export type PlannedChange = Omit<Change, "kind"> &
   );
 
 /** How a plan is made. */
-export type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
+type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
 
 /** Maximum number of return origins, and of endpoints, of a store. */
 const MAX_IN_LIST = 20;

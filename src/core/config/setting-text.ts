@@ -50,7 +50,7 @@ export function durationText(milliseconds: number): string {
 }
 
 /** What is wrong with a schedule, and with which of its delays; undefined where it is wrong as a whole. */
-export type ScheduleFault = { readonly at: number | undefined; readonly message: string };
+type ScheduleFault = { readonly at: number | undefined; readonly message: string };
 
 /**
  * The delays before the tries of a delivery, such as `0s`, `5s`, `5m` (decision 13). Refuses with everything that is

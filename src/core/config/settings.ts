@@ -14,7 +14,7 @@ import { durationText, rateLimitOf, scheduleText } from "./setting-text.ts";
 export type ServedSettings = AnswerOf<"showConfig">["settings"];
 
 /** The name of a setting in the file, in camelCase. */
-export type SettingField = keyof SandboxSettings;
+type SettingField = keyof SandboxSettings;
 
 /** A setting of the start: its names, its value in a live sandbox, and how it is typed. */
 type Spec<Field extends SettingField> = {
@@ -38,7 +38,7 @@ type Setting = {
 };
 
 /** A setting that is wanted and that a live sandbox has otherwise, both as they are typed. */
-export type DifferentSetting = Pick<Setting, "field" | "option"> & {
+type DifferentSetting = Pick<Setting, "field" | "option"> & {
   readonly wanted: string;
   readonly live: string;
 };

@@ -4,7 +4,7 @@ import { excerpt } from "../text.ts";
 import type { StoryEntry } from "./explanation.ts";
 
 /** A try of a delivery, as far as a story tells it. Times are milliseconds by the store's clock. */
-export type ToldTry = {
+type ToldTry = {
   readonly number: number;
   readonly startedAt: number;
   readonly url: string;
@@ -30,7 +30,7 @@ export type ToldDelivery = {
 };
 
 /** The likely cause of a failed try, and the command that helps. */
-export type LikelyCause = { readonly cause: string; readonly next: string };
+type LikelyCause = { readonly cause: string; readonly next: string };
 
 const ERRORS: Readonly<Record<DeliveryError, LikelyCause>> = {
   unreachable: {

@@ -109,7 +109,7 @@ function differing({ differences }: ToldRequest): string {
 }
 
 /** An event, as a line of a story. */
-export function eventEntry({ id, type, createdAt: at }: ToldEvent): StoryEntry {
+function eventEntry({ id, type, createdAt: at }: ToldEvent): StoryEntry {
   return { at, what: "event", id, of: null, status: null, durationMs: null, text: type };
 }
 

@@ -3,7 +3,7 @@ import { isLoopback } from "../loopback.ts";
 import { accept, type Outcome } from "../outcome.ts";
 
 /** The proxy that requests to an address go through. */
-export type Proxy = {
+type Proxy = {
   /** With user name and password, where it has them. */
   readonly url: string;
   /** The variable that names it. */
@@ -11,7 +11,7 @@ export type Proxy = {
 };
 
 /** Why a variable names no proxy that can be used. Its value is not told: it may hold a password. */
-export type ProxyFault = { readonly variable: string };
+type ProxyFault = { readonly variable: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 

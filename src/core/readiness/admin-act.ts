@@ -49,7 +49,7 @@ export type Production = {
 };
 
 /** The state of a store when somebody acts on it. */
-export type StoreStatus = {
+type StoreStatus = {
   readonly active: boolean;
   readonly capabilities: readonly Capability[];
   readonly prices: readonly Pick<Price, "id" | "approved" | "retired">[];

@@ -4,7 +4,7 @@ import { errorRow, type ErrorCode } from "../errors.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
 /** A gap of the interface and our choice; a real service may choose differently. */
-export type Assumption = {
+type Assumption = {
   /** Its number in DECISIONS.md. */
   readonly number: number;
   /** Its heading there. */

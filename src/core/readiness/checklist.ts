@@ -57,7 +57,7 @@ export type EndpointFact = Pick<EndpointNow, "id" | "kind" | "url" | "state" | "
 export type KeyUseFact = { readonly key: string; readonly requestId: string; readonly at: number };
 
 /** A drill that runs now, and since when. */
-export type RunningDrill = { readonly id: string; readonly drill: DrillKind; readonly since: number };
+type RunningDrill = { readonly id: string; readonly drill: DrillKind; readonly since: number };
 
 /** All facts that decide readiness. Times are milliseconds by the store's clock. */
 export type ReadinessFacts = {

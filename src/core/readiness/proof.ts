@@ -27,7 +27,7 @@ export type Proof = {
 };
 
 /** What has to be proven, by which kind of drill, and what there is. */
-export type Claim = {
+type Claim = {
   readonly kind: DrillKind;
   /** What the drill is about, in words: `the drill of idempotency`. */
   readonly what: string;

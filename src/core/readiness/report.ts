@@ -71,7 +71,7 @@ export function evidenceLine({ what, reference, at }: Evidence): string {
 }
 
 /** Whether risks may stay open. */
-export type Tolerance = { readonly allowRisks: boolean };
+type Tolerance = { readonly allowRisks: boolean };
 
 /** Whether a store may go live by its checklist: then the command exits with 0. */
 export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: Tolerance): boolean {

@@ -18,7 +18,7 @@ import { parseEventTypes } from "../webhook/endpoint.ts";
 import { parseTarget } from "../webhook/target.ts";
 
 /** What a value of a column is not; undefined where it is what an act would have written. */
-export type ColumnRule = (value: unknown) => string | undefined;
+type ColumnRule = (value: unknown) => string | undefined;
 
 /** A CHECK of the table repeats the core's rule, and SQLite has judged it. */
 const CHECKED: ColumnRule = () => undefined;

@@ -21,7 +21,7 @@ export type KeptStory = {
 };
 
 /** What no sandbox would have written: the table, and the rule that a row of it breaks. */
-export type StoryFault = { readonly table: string; readonly said: string };
+type StoryFault = { readonly table: string; readonly said: string };
 
 /**
  * Does once more, with the functions of the verbs, what a checkout of a snapshot says has happened to it, and compares its

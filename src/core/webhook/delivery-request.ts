@@ -14,7 +14,7 @@ export type DeliveryRequest = {
 };
 
 /** What a request is made from. */
-export type DeliveryParts = {
+type DeliveryParts = {
   readonly eventId: string;
   readonly body: string;
   /** Active secrets, newest first. */

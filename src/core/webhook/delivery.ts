@@ -65,7 +65,7 @@ export type DeliveryResult =
   | { readonly error: DeliveryError };
 
 /** What a try leads to. `gone`: the receiver said 410, and its endpoint is disabled. */
-export type DeliveryVerdict =
+type DeliveryVerdict =
   | { readonly state: "succeeded" }
   | { readonly state: "due"; readonly nextAt: number }
   | { readonly state: "failed"; readonly gone: boolean };

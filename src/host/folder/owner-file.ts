@@ -8,7 +8,7 @@ type OwnerWorld = Pick<World, "files" | "processStart">;
  * A process: its id, and when it started, because ids come again; and the folder that it owns a file of, because files
  * are copied with their folder.
  */
-export type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
+type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
 /** Who has a file now: this process, or another one that runs. */
 export type Claim = "own" | Owner;

@@ -19,7 +19,7 @@ import { emit } from "../webhook/outbox.ts";
 import { bringUpToDate, currentCheckout, isBehind } from "./payments.ts";
 
 /** A create whose syntax is valid. */
-export type CreateCommand = {
+type CreateCommand = {
   readonly storeId: string;
   readonly object: CheckoutObject;
   /** The path it was sent to: the key is bound to it (decision 5). */
@@ -32,7 +32,7 @@ export type CreateCommand = {
 };
 
 /** The bytes to send, and whether they are a replay. */
-export type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
+type Created = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
 /**
  * Creates an order or a session, or repeats the answer of its key (interface 19 to 21; decision 5). One transaction

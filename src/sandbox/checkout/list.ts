@@ -16,7 +16,7 @@ import type { ServiceContext } from "../context.ts";
 import { settleDue } from "./payments.ts";
 
 /** A part of a list of checkouts, newest first. */
-export type CheckoutPage = {
+type CheckoutPage = {
   readonly checkouts: readonly Checkout[];
   /** `before` of the next part; null where there is none. A part that is short can have a next one. */
   readonly nextBefore: string | null;

@@ -21,7 +21,7 @@ export type Move = {
 };
 
 /** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
-export type Change = { readonly checkout: Checkout; readonly moves: readonly Move[]; readonly late: boolean };
+type Change = { readonly checkout: Checkout; readonly moves: readonly Move[]; readonly late: boolean };
 
 /** Maximum number of due items in one transaction. */
 const MAX_DUE_AT_ONCE = 1000;

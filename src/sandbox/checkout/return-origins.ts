@@ -4,9 +4,9 @@ import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** A store, and an origin that passed `parseReturnOrigin`. */
-export type OriginOfStore = { readonly storeId: string; readonly origin: string };
+type OriginOfStore = { readonly storeId: string; readonly origin: string };
 /** The same with a path that passed `parseReturnPath`; without one an origin keeps the path that it has, or gets `/`. */
-export type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
+type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 /** Maximum number of return origins of one store. */
 export const MAX_RETURN_ORIGINS = 20;

@@ -15,10 +15,10 @@ import { configState } from "./state.ts";
 export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
 
 /** The stores as they are wanted, and whether the rest of their lists is removed. */
-export type WantedConfig = { readonly stores: readonly WantedStore[]; readonly prune: boolean };
+type WantedConfig = { readonly stores: readonly WantedStore[]; readonly prune: boolean };
 
 /** The plan, and the stores that were made by it. */
-export type Applied = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
+type Applied = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
 
 /** What would change; changes nothing. */
 export function planConfig(

@@ -22,7 +22,7 @@ import type { RequestLog } from "../runtime/request-log.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
 /** What explaining reads: the state, and the log of requests. */
-export type ExplainContext = ServiceContext & {
+type ExplainContext = ServiceContext & {
   readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
 };
 

@@ -6,7 +6,7 @@ import { noStore } from "../at-store.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 
 /** Where things with an id are looked for: the state, and the log of requests. */
-export type FindContext = {
+type FindContext = {
   readonly store: Store;
   readonly requests: Pick<RequestLog, "before" | "find">;
 };

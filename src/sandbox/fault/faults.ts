@@ -10,7 +10,7 @@ import { eventOf } from "../webhook/endpoints.ts";
 import { forgetOver } from "./active.ts";
 
 /** What the verbs on faults need. */
-export type FaultsContext = ServiceContext & {
+type FaultsContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
 };
 

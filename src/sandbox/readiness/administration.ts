@@ -11,7 +11,7 @@ import { atStore, noStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** An act on a store, without its time. */
-export type WantedAct = Omit<AdminAct, "at">;
+type WantedAct = Omit<AdminAct, "at">;
 
 /**
  * Does an act of the administrator, or records a request of the merchant (decision 49): one transaction writes the

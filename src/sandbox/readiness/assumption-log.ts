@@ -4,7 +4,7 @@ import type { Store } from "../../store/store.ts";
 import { createWorkers } from "../runtime/workers.ts";
 
 /** The first use of a decision, and its time: milliseconds by the store's clock. */
-export type Reliance = {
+type Reliance = {
   readonly storeId: string;
   /** The id of the request; without a request, of the event or the checkout. */
   readonly requestId: string;

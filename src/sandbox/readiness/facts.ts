@@ -11,11 +11,11 @@ import type { ServiceContext } from "../context.ts";
 import type { Leases } from "./leases.ts";
 
 /** What reading the facts needs. */
-export type ReadinessContext = Pick<ServiceContext, "world"> &
+type ReadinessContext = Pick<ServiceContext, "world"> &
   SecretsContext & { readonly leases: Pick<Leases, "of" | "webhooksHeldBy"> };
 
 /** The facts of a store, and their time: milliseconds by the store's clock. */
-export type Readiness = { readonly facts: ReadinessFacts; readonly now: number };
+type Readiness = { readonly facts: ReadinessFacts; readonly now: number };
 
 /** Reads all facts for the launch checklist (decision 49). Refuses with `not_found` if there is no such store. */
 export function readReadiness(context: ReadinessContext, storeId: string): Outcome<Readiness> {

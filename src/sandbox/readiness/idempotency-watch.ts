@@ -17,14 +17,14 @@ import type { Answer } from "../answer.ts";
 import { callerOf, isOwnCommand } from "../api/caller.ts";
 
 /** A request that reuses the lost create's key for another body. */
-export type Reuse = {
+type Reuse = {
   readonly path: string;
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
 };
 
 /** A drill whose creates are watched. */
-export type WatchedDrill = DrillRef & {
+type WatchedDrill = DrillRef & {
   /** The drill's own API key: what comes with it is the merchant's client, and nothing else is. */
   readonly credentialId: string;
   /** The last four characters of that key. */
@@ -32,7 +32,7 @@ export type WatchedDrill = DrillRef & {
 };
 
 /** A run of the merchant's command, and its purchase. */
-export type WatchedRun = { readonly run: ClientRun; readonly orderId: string };
+type WatchedRun = { readonly run: ClientRun; readonly orderId: string };
 
 /** Watches creates during an idempotency drill, and drops answers. There is one drill at a time. */
 export type IdempotencyWatch = {
@@ -68,7 +68,7 @@ export type IdempotencyWatch = {
 };
 
 /** A running drill and its store. */
-export type DrillRef = { readonly storeId: string; readonly id: string };
+type DrillRef = { readonly storeId: string; readonly id: string };
 
 type Watch = WatchedDrill & {
   /** The run that is under way; undefined between runs. */

@@ -1,7 +1,7 @@
 import type { World } from "../../world.ts";
 
 /** A timer for many keys that runs the work of those that are due, and tries again after a failure. */
-export type Alarm = {
+type Alarm = {
   /** The work of a key is due at this real time; of several times the earliest counts. */
   readonly expect: (key: string, realTime: number) => void;
   readonly stop: () => void;

@@ -9,13 +9,13 @@ import type { World } from "../../world.ts";
 import type { Mutex } from "../../core/mutex.ts";
 
 /** What can be done to a store's clock (decision 18). Times and spans in milliseconds. */
-export type ClockAct =
+type ClockAct =
   | { readonly action: "show" | "freeze" | "real" }
   | { readonly action: "advance"; readonly byMs: number }
   | { readonly action: "set"; readonly to: number };
 
 /** The new time, and what happened on the way: changes of status and tries of deliveries, in order. */
-export type ClockState = {
+type ClockState = {
   readonly now: number;
   readonly frozen: boolean;
   readonly fired: readonly Move[];

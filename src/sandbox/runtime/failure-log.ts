@@ -7,7 +7,7 @@ import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
 
 /** A log of our own failures: the first of each kind in full, those that follow it as a count. */
-export type FailureLog = {
+type FailureLog = {
   /** Logs a failure under the id of its request, or under the name of the work that failed. */
   readonly report: (id: string, error: unknown) => void;
   /** Writes the counts that are still to come. */

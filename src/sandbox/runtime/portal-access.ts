@@ -6,7 +6,7 @@ import type { World } from "../../world.ts";
 export type PortalRole = "merchant" | "administrator";
 
 /** What a signed-in person has chosen. */
-export type PortalPreferences = {
+type PortalPreferences = {
   /** The primary tag of a language; undefined: what the browser asks for. */
   readonly language: "en" | "zh" | undefined;
   /** Whether single keys do something (WCAG 2.1.4). */

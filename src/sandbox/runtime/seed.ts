@@ -42,7 +42,7 @@ export type SeededStore = StoreIdentity & {
 };
 
 /** Secrets of a store that come from outside; each undefined where it is to be made. */
-export type GivenSecrets = {
+type GivenSecrets = {
   readonly apiKey: string | undefined;
   readonly signingSecret: string | undefined;
 };
@@ -54,7 +54,7 @@ export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret
 export type NewStore = SeededStore & { readonly apiKey: string };
 
 /** What a new store is given; the rest is made, or as in every new store. */
-export type GivenStore = {
+type GivenStore = {
   readonly id?: string;
   readonly name?: string;
   /** Default: the merchant of the first store, or a new one. */

@@ -5,7 +5,7 @@ import { settleDue } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** Settles and expires checkouts when they are due. Reads do not rely on it: they check the time themselves. */
-export type Timekeeper = {
+type Timekeeper = {
   /** Something of a store is due at this real time. */
   readonly expect: (storeId: string, realTime: number) => void;
   /** Does what is due now in these stores, and sets the timer for the next item; for the start, and after a clock was moved. */

@@ -1,5 +1,5 @@
 /** Runs work with at most one worker for each key; workers of different keys run in parallel. */
-export type Workers = {
+type Workers = {
   /** Runs the work of a key; if it is running, runs it once more after that. */
   readonly wake: (key: string) => void;
   /** Resolves when no worker of these keys, or of any, runs. */

@@ -9,7 +9,7 @@ import { restoreSnapshot, takeSnapshot, type Restored, type SnapshotContext } fr
 export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotShelf: SnapshotShelf };
 
 /** A named snapshot. What cannot be read is `null`, and why is in `problem`. */
-export type NamedSnapshot = {
+type NamedSnapshot = {
   readonly name: string;
   readonly storeId: string | null;
   readonly takenAt: number | null;
@@ -19,7 +19,7 @@ export type NamedSnapshot = {
 };
 
 /** A snapshot that was taken, and whether an older one of its name is gone for it. */
-export type TakenSnapshot = { readonly snapshot: NamedSnapshot; readonly replaced: boolean };
+type TakenSnapshot = { readonly snapshot: NamedSnapshot; readonly replaced: boolean };
 
 const TOO_LARGE = "it is larger than 2 GiB, which no snapshot is";
 

@@ -26,7 +26,7 @@ export type RuleContext = {
 };
 
 /** What a row is not, whose columns are right one by one; undefined where an act would have written it. */
-export type RowRule = (row: NamedRow, context: RuleContext) => string | undefined;
+type RowRule = (row: NamedRow, context: RuleContext) => string | undefined;
 
 /** The rules of the columns of a row together, by the functions that the acts call. */
 export const ROW_RULES: Readonly<Record<string, RowRule>> = {
@@ -83,7 +83,7 @@ const OPENS_PRODUCTION: ReadonlySet<unknown> = new Set<AdministratorAction>([
 ]);
 
 /** Which rows of a store are counted together, and how many of them the acts allow. */
-export type RowLimit = { readonly most: number; readonly of: (row: NamedRow) => string | undefined };
+type RowLimit = { readonly most: number; readonly of: (row: NamedRow) => string | undefined };
 
 /** How many rows a store may have. */
 export const ROW_LIMITS: Readonly<Record<string, readonly RowLimit[]>> = {

@@ -31,7 +31,7 @@ export type EndpointsContext = ServiceContext &
   };
 
 /** An endpoint with its signing secrets. */
-export type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
+type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
 /** Maximum number of endpoints of a store. */
 export const MAX_ENDPOINTS = 20;

@@ -15,7 +15,7 @@ import {
 } from "./delivery-steps.ts";
 
 /** The lines to all endpoints: each is woken by itself, and delays no other. */
-export type Lines = {
+type Lines = {
   /** A delivery to an endpoint may be due. */
   readonly wake: (endpointId: string) => void;
   /** Resolves when nothing is on its way to these endpoints, or to any. */

@@ -16,14 +16,14 @@ export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
 };
 
 /** Which events of a store to list: of one type or all, of one checkout or all. */
-export type EventFilter = {
+type EventFilter = {
   readonly storeId: string;
   readonly type: string | null;
   readonly checkoutId: string | null;
   readonly limit: number;
 };
 /** Those after a position, and from a moment on; default: of all times. */
-export type LaterEvents = EventFilter & { readonly after: number; readonly from?: number };
+type LaterEvents = EventFilter & { readonly after: number; readonly from?: number };
 
 const COLUMNS =
   "position, id, store_id AS storeId, checkout_id AS checkoutId, type, sequence, body, created_at AS createdAt";

@@ -2,7 +2,7 @@ import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import type { Connection } from "../connection/database.ts";
 
 /** Where customers of a store may be sent back to (decision 19). Times are milliseconds by the store's clock. */
-export type RegisteredOrigin = ReturnOrigin & { readonly storeId: string; readonly createdAt: number };
+type RegisteredOrigin = ReturnOrigin & { readonly storeId: string; readonly createdAt: number };
 
 /** The DDL of return origins. */
 export const RETURN_ORIGINS_DDL = `

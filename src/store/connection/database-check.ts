@@ -15,7 +15,7 @@ import {
 import { withLog } from "./log-replay.ts";
 
 /** A database file that can be used: its size with that of its log, and its format if all of it was checked. */
-export type CheckedFile = {
+type CheckedFile = {
   readonly bytes: number;
   /** `whole`: every page was checked. `head`: it is too large for that. `busy`: it changed under every look. */
   readonly checked: "whole" | "head" | "busy";

@@ -11,7 +11,7 @@ import { failureInVerdict, isSqliteError, namedByCode, storageFailure } from "./
 import type { Cause, StorageFailureCode } from "./storage-failure.ts";
 
 /** SQL that takes a file from one format to the next; runs in one transaction. The first makes the tables. */
-export type Migration = string;
+type Migration = string;
 
 /** An open database file. */
 export type Connection = Database.Database;

@@ -23,7 +23,7 @@ type Observers = {
  * Runs work in the next commit; settles when that commit is on disk. The work may run a second time, after the first was
  * undone, so it changes nothing but the database.
  */
-export type Write = <Value>(work: () => Value) => Promise<Value>;
+type Write = <Value>(work: () => Value) => Promise<Value>;
 
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;

@@ -8,7 +8,7 @@ export const SALT_BYTES = 8;
 const LOG_MAGIC = 0x377f0682;
 
 /** A checksum of SQLite's. */
-export type Sum = readonly [number, number];
+type Sum = readonly [number, number];
 
 /**
  * A database with the committed frames of its log in their places, as SQLite would read both. A frame counts if the

@@ -1,7 +1,7 @@
 import type { Scheduler } from "./group-commit.ts";
 
 /** A read whose result is cached for a moment. */
-export type Remembered<Value> = ((key: string) => Value) & {
+type Remembered<Value> = ((key: string) => Value) & {
   /** Empties the cache: to be called after every change of what is read. */
   readonly forget: () => void;
 };

@@ -95,7 +95,7 @@ const FAILURES = {
 export type StorageFailureCode = keyof typeof FAILURES;
 
 /** Why files cannot be used, and what to do. */
-export type StorageFailure = {
+type StorageFailure = {
   readonly code: StorageFailureCode;
   readonly sentence: string;
   readonly next: string;

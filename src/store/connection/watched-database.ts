@@ -149,7 +149,7 @@ function holdsOwn(watch: FileWatch): boolean {
 }
 
 /** Runs work in a transaction that is on disk when it returns; throws `StorageUnavailable` where the files are not ours. */
-export type Transact = <Value>(work: () => Value) => Value;
+type Transact = <Value>(work: () => Value) => Value;
 
 /** Such transactions, each with its mark at its end. */
 export function transactor({ connection, watch, findingCause: finding }: WatchedDatabase): Transact {

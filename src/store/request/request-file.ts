@@ -30,7 +30,7 @@ export type RequestFile = ReturnType<typeof requestsTable> & {
 };
 
 /** How a request log is opened. `report`: gets a sentence where the file was set aside, or lines of it were left out. */
-export type RequestFileOptions = Omit<OpenOptions, "kind"> & {
+type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 

@@ -63,7 +63,7 @@ const HOLDING = `SELECT requests FROM request_batches
   WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
 
 /** Positions of a store's requests, without the two that are named. */
-export type Between = { readonly storeId: string; readonly after: number; readonly before: number };
+type Between = { readonly storeId: string; readonly after: number; readonly before: number };
 
 /** Requests of one store that are written together, in the order of their positions. */
 export type RequestBatch = { readonly storeId: string; readonly requests: readonly LoggedRequest[] };

@@ -27,14 +27,14 @@ import {
 import { isSqliteError } from "../connection/storage-failure.ts";
 
 /** What a snapshot is to say of itself, and how its secrets are sealed. */
-export type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
+type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
   readonly reseal: Reseal;
   readonly origin: SnapshotOrigin;
 };
 
 /** Which stores are replaced by those of a snapshot. `gone`: stores that are there and are not in it. */
-export type Replacement = {
+type Replacement = {
   readonly rows: RowsOf;
   readonly storeIds: readonly string[];
   readonly gone: readonly string[];

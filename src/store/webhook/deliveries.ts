@@ -41,7 +41,7 @@ export type DeliveryFilter = {
 };
 
 /** A part of the list of deliveries, and where the next part begins: behind this delivery. */
-export type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBefore: string | null };
+type DeliveryPage = { readonly deliveries: readonly Delivery[]; readonly nextBefore: string | null };
 
 type PageFilter = DeliveryFilter & { readonly type: string | null };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;

@@ -50,10 +50,7 @@ type NewAttempt = Pick<
   "deliveryId" | "number" | "startedAt" | "url" | "headers" | "bodyHash" | "fault"
 >;
 /** The last try of a delivery, as lists show it. */
-export type LastTry = Pick<
-  DeliveryAttempt,
-  "number" | "startedAt" | "url" | "milliseconds" | "status" | "error"
->;
+type LastTry = Pick<DeliveryAttempt, "number" | "startedAt" | "url" | "milliseconds" | "status" | "error">;
 type Place = Pick<DeliveryAttempt, "deliveryId" | "number">;
 
 const COLUMNS = `delivery_id AS deliveryId, number, started_at AS startedAt, url, headers, body_hash AS bodyHash,

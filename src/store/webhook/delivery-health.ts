@@ -3,7 +3,7 @@ import type { Connection } from "../connection/database.ts";
 import type { Delivery } from "./deliveries.ts";
 
 /** Which failed deliveries are meant. */
-export type FailedSince = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
+type FailedSince = Pick<Delivery, "endpointId"> & { readonly since: number; readonly limit: number };
 
 /** How the newest tries to an endpoint ended, and when the next delivery to it is due. */
 export type EndpointHealth = {

@@ -26,7 +26,7 @@ export type SendName = keyof typeof DUPLICATE_SENDS;
 export const SEND_NAMES = Object.keys(DUPLICATE_SENDS) as readonly SendName[];
 
 /** What an endpoint answered, or why there is no answer. */
-export type EndpointAnswer = { readonly status: number | null; readonly error: DeliveryError | null };
+type EndpointAnswer = { readonly status: number | null; readonly error: DeliveryError | null };
 
 /** One event that was sent, and what came of it. */
 export type SendFact = {

@@ -54,7 +54,7 @@ export type IdempotencyFacts = {
 };
 
 /** The result for a client. `unknown`: no answer could be dropped, for a reason other than the key. */
-export type IdempotencyVerdict = {
+type IdempotencyVerdict = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly steps: readonly DrillStep[];
 };

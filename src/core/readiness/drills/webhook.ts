@@ -207,7 +207,7 @@ export function sentOrderEvents(steps: readonly Pick<DrillStep, "name">[]): bool
 export type DrillEvent = { readonly id: string; readonly storeId: string; readonly createdAt: number };
 
 /** An event of an order that the drilled receiver has accepted before. */
-export type OrderEvent = Pick<CheckoutEvent, "id" | "body">;
+type OrderEvent = Pick<CheckoutEvent, "id" | "body">;
 
 /** The result of one case: the receiver's answer, or why there is none. */
 export type CaseResult = {
@@ -220,7 +220,7 @@ export type CaseResult = {
 };
 
 /** The secrets to sign with, and the time. */
-export type DrillKeys = {
+type DrillKeys = {
   readonly secret: string;
   /** A secret that was rotated out; undefined if there is none. */
   readonly retiredSecret: string | undefined;

@@ -110,7 +110,7 @@ export const CAUSES = {
 } as const satisfies Record<string, (detail: string) => string>;
 
 /** A code of the closed list. */
-export type CauseCode = keyof typeof CAUSES;
+type CauseCode = keyof typeof CAUSES;
 
 /** A cause that was found, without its sentence. */
 export type Finding = { readonly code: CauseCode; readonly detail?: string };

@@ -45,7 +45,7 @@ export function overviewPage({ store }: PortalContext, view: View): Promise<Outc
 }
 
 /** Whether the merchant waits for the administrator. */
-export function waits(production: Production): boolean {
+function waits(production: Production): boolean {
   return isRequested(production) && !isGateOpen(production);
 }
 

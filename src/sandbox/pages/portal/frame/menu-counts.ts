@@ -5,7 +5,7 @@ import { readReadiness } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
 /** What the menu says beside its entries. */
-export type MenuCounts = {
+type MenuCounts = {
   /** Checkouts that can still be paid: up to 99, then `99+`. */
   readonly open: string;
   /** Endpoints that the last tries did not reach, and those that were disabled for it. */

@@ -5,7 +5,7 @@ import { createTopic, keysOf, type Topic } from "./topic.ts";
 import { createWatched, type Watched } from "./watched.ts";
 
 /** Tells open pages of the writes that concern them (decision 99). In memory, as the sessions are. */
-export type LiveHub = {
+type LiveHub = {
   /** What has happened in a store until now: the position of a page that is read after this. */
   readonly positionOf: (storeId: string) => LivePosition;
   /** Begins to tell, and returns what ends that. */

@@ -11,7 +11,7 @@ const BEAT_MS = 1000;
 const BEATS_OF_COMMENT = 15;
 
 /** The open streams, which are limited, and end with their sessions. Keeps a timer only while there are some. */
-export type Streams = {
+type Streams = {
   /** Adds a stream, and returns what takes it out. Over a limit the oldest one has to wait. */
   readonly add: (follower: Follower) => () => void;
   readonly size: () => number;

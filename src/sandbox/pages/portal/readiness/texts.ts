@@ -169,7 +169,7 @@ const CHINESE: typeof ENGLISH = {
 };
 
 /** The texts of the launch page. */
-export type LaunchTexts = typeof ENGLISH;
+type LaunchTexts = typeof ENGLISH;
 
 /** The texts of the launch page in each language. */
 export const LAUNCH_TEXTS: Readonly<Record<Language, LaunchTexts>> = { en: ENGLISH, zh: CHINESE };

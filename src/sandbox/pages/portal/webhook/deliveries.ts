@@ -14,7 +14,7 @@ import type { PortalContext, View } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 /** Which deliveries a page lists; null for all. */
-export type DeliveryChoice = {
+type DeliveryChoice = {
   readonly endpointId: string | null;
   readonly state: DeliveryState | null;
   readonly type: string | null;
