@@ -22,7 +22,7 @@ import { redactValues } from "../core/text.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
 import { areaOf, type AreasContext, type HostsOf } from "./areas.ts";
 import type { ApiContext } from "./api/v1.ts";
-import type { DispatchContext } from "./webhook/delivery-steps.ts";
+import type { DispatchContext } from "./webhook/lines.ts";
 import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";

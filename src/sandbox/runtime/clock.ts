@@ -1,6 +1,6 @@
 import { freeze, isMoment, REAL_CLOCK, setTo, storeNow, type StoreClock } from "../../core/clock.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
-import type { Dispatched } from "../webhook/delivery-steps.ts";
+import type { Dispatched } from "../webhook/record-end.ts";
 import type { Dispatcher } from "../webhook/dispatcher.ts";
 import { settleDue, type Move } from "../checkout/payments.ts";
 import { noStore } from "../at-store.ts";

@@ -1,7 +1,7 @@
-import type { DispatchContext, Dispatched } from "./delivery-steps.ts";
 import type { ServiceContext } from "../context.ts";
 import { storeTime } from "../at-store.ts";
-import { createLines, type EndedTry } from "./lines.ts";
+import { createLines, type DispatchContext, type EndedTry } from "./lines.ts";
+import type { Dispatched } from "./record-end.ts";
 
 /**
  * Sends due deliveries: several in flight to each endpoint, of each checkout one; endpoints in parallel (decisions 13,

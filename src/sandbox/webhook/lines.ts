@@ -2,17 +2,14 @@ import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
 import { createWorkers } from "../runtime/workers.ts";
-import {
-  NONE_TAKEN,
-  recordEnd,
-  send,
-  takeDue,
-  type DispatchContext,
-  type Dispatched,
-  type Ended,
-  type Started,
-  type Taken,
-} from "./delivery-steps.ts";
+import { recordEnd, type Dispatched, type RecordContext } from "./record-end.ts";
+import { send, type Ended, type SendContext } from "./send.ts";
+import { NONE_TAKEN, takeDue, type Started, type Taken, type TakeContext } from "./take-due.ts";
+
+/** What deliveries need. */
+export type DispatchContext = TakeContext &
+  SendContext &
+  RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
 /** The lines to all endpoints: each is woken by itself, and delays no other. */
 type Lines = {

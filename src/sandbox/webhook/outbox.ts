@@ -1,5 +1,4 @@
-import type { Endpoint } from "../../core/webhook/endpoint.ts";
-import { wants } from "../../core/webhook/endpoint.ts";
+import { type Endpoint, wants } from "../../core/webhook/endpoint.ts";
 import type { DeliveryCause } from "../../core/webhook/delivery.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";

@@ -1,0 +1,128 @@
+import { storeNow } from "../../core/clock.ts";
+import { reliedOnByTaking } from "../../core/readiness/assumptions.ts";
+import {
+  afterTry,
+  isHopeless,
+  isTaken,
+  jitterOf,
+  KEPT_ANSWER_BYTES,
+  type DeliveryError,
+  type DeliverySchedule,
+} from "../../core/webhook/delivery.ts";
+import { DISABLED_BY_ANSWERS, LISTENER_AWAY, type Endpoint } from "../../core/webhook/endpoint.ts";
+import type { OutboundResult } from "../../world.ts";
+import type { ServiceContext } from "../context.ts";
+import { outcomeOf, type Ended } from "./send.ts";
+
+/** What recording the end of a try needs. */
+export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
+
+/** One try that has ended. Times are milliseconds by the store's clock. */
+export type Dispatched = {
+  readonly at: number;
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly endpointId: string;
+  readonly status: number | null;
+  readonly error: DeliveryError | null;
+  /** When it is tried again, if it is. */
+  readonly nextAt: number | null;
+};
+
+/**
+ * Writes how a try ended, and what follows from it for its delivery and its endpoint; runs inside a write. Undefined, and
+ * nothing is written, where the try is gone: what was sent before a reset or a restore says nothing of what is there now.
+ */
+export function recordEnd(context: RecordContext, ended: Ended): Dispatched | undefined {
+  const { store, world } = context;
+  const { delivery, event, number, milliseconds, result } = ended;
+  const { id: deliveryId, storeId } = delivery;
+  const clock = store.clocks.of(storeId);
+  const state = clock && store.deliveries.stateOf(deliveryId);
+  if (clock === undefined || state === undefined) return undefined;
+  const endpoint = store.endpoints.find(ended.endpoint.id) ?? ended.endpoint;
+  const now = storeNow(clock, world.now());
+  const outcome = outcomeOf(result, world.now());
+  const isPaused =
+    endpoint.kind === "listener" &&
+    endpoint.url === ended.endpoint.url &&
+    "error" in outcome &&
+    outcome.error === "unreachable";
+  // As if it had never been sent, and made again at once: the next try has a connection of its own.
+  const isFree = isPaused || wasKeptInVain(result);
+  const tries = isFree ? delivery.tries : delivery.tries + 1;
+  const verdict = isFree
+    ? ({ state: "due", nextAt: now } as const)
+    : afterTry(outcome, {
+        tries,
+        schedule: context.deliveryScheduleMs,
+        jitter: isTaken(outcome) ? 0 : jitterOf(deliveryId, tries),
+        now,
+      });
+  // It may have been dropped with its endpoint since.
+  const isWanted = state === "due";
+  const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
+  const status = "status" in outcome ? outcome.status : null;
+  const error = "error" in outcome ? outcome.error : null;
+  const [address, answer] =
+    result === "forbidden" ? [null, null] : [result.address ?? null, answerOf(result)];
+  const end = { finishedAt: now, milliseconds, address, status, error, answer, nextAt };
+  if (!store.deliveryAttempts.finish({ deliveryId, number }, end)) return undefined;
+  context.eventArrivals.tell(storeId, { checkoutId: delivery.checkoutId });
+  if (verdict.state === "succeeded")
+    context.assumptions.note(reliedOnByTaking(tries), { storeId, requestId: event.id, at: now });
+  if (isWanted) {
+    store.deliveries.settle(deliveryId, { state: verdict.state, tries, nextAt: nextAt ?? now });
+    if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
+    if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
+  }
+  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_AWAY);
+  else if (!isFree)
+    judgeEndpoint(
+      context,
+      { endpoint, taken: isTaken(outcome), gone: "gone" in verdict && verdict.gone },
+      now,
+    );
+  return {
+    at: now,
+    deliveryId,
+    eventId: event.id,
+    type: event.type,
+    endpointId: endpoint.id,
+    status,
+    error,
+    nextAt,
+  };
+}
+
+/** Disables an endpoint that answered 410, or has failed for too long (decision 13). */
+function judgeEndpoint(
+  { store }: RecordContext,
+  said: { readonly endpoint: Endpoint; readonly taken: boolean; readonly gone: boolean },
+  now: number,
+): void {
+  const { endpoint, taken, gone } = said;
+  if (endpoint.state !== "enabled") return;
+  if (gone) return store.endpoints.setState(endpoint.id, "disabled", DISABLED_BY_ANSWERS.gone);
+  if (taken) {
+    if (endpoint.failingSince !== null) store.endpoints.setFailingSince(endpoint.id, null);
+    return;
+  }
+  const since = endpoint.failingSince ?? now;
+  if (isHopeless(since, now)) store.endpoints.setState(endpoint.id, "disabled", DISABLED_BY_ANSWERS.hopeless);
+  else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
+}
+
+/**
+ * Whether a kept connection failed: the receiver may have closed it before it was used again, or said more on it than one
+ * answer.
+ */
+function wasKeptInVain(result: Ended["result"]): boolean {
+  if (result === "forbidden" || result.ok || result.onKept !== true) return false;
+  return result.failure === "connection_lost" || result.failure === "bad_answer";
+}
+
+function answerOf(result: OutboundResult): Uint8Array | null {
+  return result.ok ? Buffer.from(result.body).subarray(0, KEPT_ANSWER_BYTES) : null;
+}

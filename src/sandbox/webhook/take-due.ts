@@ -1,0 +1,189 @@
+import { realTimeOf, storeNow, type StoreClock } from "../../core/clock.ts";
+import type { DeliveryFault } from "../../core/fault/fault.ts";
+import { deliveryRequest, type DeliveryRequest } from "../../core/webhook/delivery-request.ts";
+import type { Endpoint } from "../../core/webhook/endpoint.ts";
+import type { StoredEvent } from "../../store/checkout/events.ts";
+import type { Delivery, NextDelivery } from "../../store/webhook/deliveries.ts";
+import type { OutboundRequest } from "../../world.ts";
+import type { ServiceContext } from "../context.ts";
+import { takeDeliveryFault } from "../fault/delivery-faults.ts";
+import type { Leases } from "../readiness/leases.ts";
+import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
+import { enqueue } from "./outbox.ts";
+import type { PostContext } from "./post.ts";
+
+/** What taking due deliveries needs. */
+export type TakeContext = ServiceContext &
+  SecretsContext &
+  Pick<PostContext, "heldBack"> & {
+    readonly leases: Pick<Leases, "webhooksHeldBy">;
+    /** Maximum number of deliveries in flight to one endpoint. */
+    readonly deliveriesInFlight: number;
+  };
+
+/** A try to send now; its row is on disk. */
+export type Started = {
+  readonly endpoint: Endpoint;
+  readonly delivery: Delivery;
+  readonly event: StoredEvent;
+  readonly number: number;
+  readonly request: DeliveryRequest;
+  /** Over a connection that was kept, or a fresh one. */
+  readonly connection: OutboundRequest["connection"];
+};
+
+/** Maximum number of looks for due deliveries in one write: each holds back or drops one at most. */
+const MAX_LOOKS = 100;
+
+/** What an endpoint's next deliveries are taken with: one reading of the clock, and its secrets, opened once. */
+type Taking = {
+  readonly endpoint: Endpoint;
+  readonly clock: StoreClock;
+  readonly now: number;
+  readonly secrets: () => EndpointSecrets;
+  /** This endpoint has something to send at this real time. */
+  readonly expect: (realTime: number) => void;
+};
+
+/** The tries that were taken to be sent now, and whether there is no room for more until one ends. */
+export type Taken = { readonly started: readonly Started[]; readonly isFull: boolean };
+/** Where nothing is sent. */
+export const NONE_TAKEN: Taken = { started: [], isFull: false };
+
+/**
+ * Takes the due deliveries of an endpoint for which there is room beside those that are under way, and writes their
+ * tries; runs inside a write.
+ */
+export function takeDue(
+  context: TakeContext,
+  endpointId: string,
+  options: { readonly underWay: number; readonly expect: Taking["expect"] },
+): Taken {
+  const { store, world } = context;
+  const endpoint = store.endpoints.find(endpointId);
+  const clock = endpoint && store.clocks.of(endpoint.storeId);
+  if (endpoint === undefined || clock === undefined || endpoint.state !== "enabled") return NONE_TAKEN;
+  // What is held back stays due, without a try.
+  if (context.heldBack(endpoint.storeId) !== undefined) return NONE_TAKEN;
+  // The end of the drill wakes the dispatcher.
+  if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NONE_TAKEN;
+  const now = storeNow(clock, world.now());
+  let opened: EndpointSecrets | undefined;
+  const secrets = (): EndpointSecrets => (opened ??= endpointSecrets(context, endpoint, now));
+  const taking = { endpoint, clock, now, secrets, expect: options.expect };
+  const room = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.underWay;
+  const started: Started[] = [];
+  for (let looks = 0; started.length < room; looks += 1) {
+    if (looks === MAX_LOOKS) {
+      options.expect(world.now());
+      break;
+    }
+    const { taken, goesOn } = takeSome(context, taking, room - started.length);
+    started.push(...taken);
+    if (!goesOn) break;
+  }
+  return { started, isFull: started.length >= room };
+}
+
+/**
+ * Takes the next due deliveries, up to the given number. `goesOn`: another look may find more, because one was held back,
+ * or was passed over for another one of its checkout.
+ */
+function takeSome(
+  context: TakeContext,
+  { clock, expect, ...taking }: Taking,
+  limit: number,
+): { readonly taken: readonly Started[]; readonly goesOn: boolean } {
+  const { store } = context;
+  const { endpoint, now } = taking;
+  const taken = new Map<string, Started>();
+  const candidates = store.deliveries.next(endpoint.id, limit);
+  for (const delivery of candidates) {
+    if (delivery.nextAt > now) {
+      const at = realTimeOf(clock, delivery.nextAt);
+      if (at !== undefined) expect(at);
+      return { taken: [...taken.values()], goesOn: false };
+    }
+    const event = store.events.find(delivery.eventId);
+    if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
+    // Of several that could be sent, a checkout gets one.
+    const whose = delivery.checkoutId ?? event.id;
+    if (taken.has(whose)) continue;
+    const fault = takeDeliveryFault(context, { delivery, event }, now);
+    if (fault !== undefined && holdBack(context, { delivery, fault }, now))
+      // It may have changed what comes next.
+      return { taken: [...taken.values()], goesOn: true };
+    taken.set(whose, start(context, { delivery, event, fault: fault ?? null }, taking));
+  }
+  return { taken: [...taken.values()], goesOn: taken.size < candidates.length };
+}
+
+/** Applies a fault that keeps a delivery from being sent now; false for other faults. */
+function holdBack(
+  { store }: TakeContext,
+  { delivery, fault }: { readonly delivery: Delivery; readonly fault: DeliveryFault },
+  now: number,
+): boolean {
+  const { id, tries } = delivery;
+  const nextAt = now + (fault.latencyMs ?? 0);
+  switch (fault.action) {
+    case "drop":
+      store.deliveries.noteFault(id, fault);
+      store.deliveries.settle(id, { state: "dropped", tries, nextAt: now });
+      store.deliveries.releaseFollowers(delivery, now);
+      return true;
+    case "delay":
+      store.deliveries.noteFault(id, fault);
+      store.deliveries.settle(id, { state: "due", tries, nextAt });
+      if (delivery.inOrder) store.deliveries.holdFollowers(delivery, nextAt);
+      return true;
+    case "reorder":
+      store.deliveries.noteFault(id, fault);
+      store.deliveries.postpone(id, nextAt);
+      return true;
+    case "duplicate":
+    case "stale":
+    case "bad_signature":
+    case "changed_body":
+    case "old_secret":
+      return false;
+  }
+}
+
+function start(
+  context: TakeContext,
+  wanted: Pick<Started, "event"> & {
+    readonly delivery: NextDelivery;
+    readonly fault: DeliveryFault | null;
+  },
+  { endpoint, now, secrets }: Pick<Taking, "endpoint" | "now" | "secrets">,
+): Started {
+  const { store, world } = context;
+  const { delivery, event, fault } = wanted;
+  const { inForce, retired } = secrets();
+  const request = deliveryRequest({
+    eventId: event.id,
+    body: event.body,
+    secrets: inForce,
+    retiredSecrets: retired,
+    realNow: world.now(),
+    fault: fault ?? delivery.fault,
+  });
+  const last = delivery.wasTried ? store.deliveryAttempts.last(delivery.id) : undefined;
+  const number = (last?.number ?? 0) + 1;
+  const connection = last?.error === "connection_lost" || last?.error === "bad_answer" ? "fresh" : "kept";
+  const { auditedHeaders: headers, bodyHash } = request;
+  const { url } = endpoint;
+  store.deliveryAttempts.start({
+    deliveryId: delivery.id,
+    number,
+    startedAt: now,
+    url,
+    headers,
+    bodyHash,
+    fault: fault?.action ?? null,
+  });
+  if (fault?.action === "duplicate")
+    store.deliveries.noteFault(enqueue(context, { event, endpoint, cause: "duplicate" }, now), fault);
+  return { endpoint, delivery, event, number, request, connection };
+}
