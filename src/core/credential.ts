@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { accept, refuse, type Outcome } from "./outcome.ts";
 
 /** What an API key may do (decision 15). */
@@ -114,4 +114,13 @@ function base62(number: bigint, length: number): string {
     rest /= 62n;
   }
   return digits;
+}
+
+/** Compares a presented secret with the right one in constant time. */
+export function isSameSecret(presented: string, expected: string): boolean {
+  return timingSafeEqual(digest(presented), digest(expected));
+}
+
+function digest(text: string): Buffer {
+  return hash("sha256", text, "buffer");
 }

@@ -27,7 +27,7 @@ import { createDispatcher, recoverDeliveries } from "./webhook/dispatcher.ts";
 import { revokeDrillKeys } from "./readiness/drill-lease.ts";
 import { createIdempotencyWatch } from "./readiness/idempotency-watch.ts";
 import { createLeases } from "./readiness/leases.ts";
-import { createRateLimiter } from "./api/rate-limiter.ts";
+import { createRateLimiter } from "./api/caller.ts";
 import { createRetrieveWatch } from "./readiness/retrieve-watch.ts";
 import { createWebhookWatch } from "./readiness/webhook-watch.ts";
 import type { ErasureContext } from "./runtime/erase.ts";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { isSameSecret } from "../constant-time.ts";
+import { isSameSecret } from "../credential.ts";
 
 /** The token in every form of a checkout's pages. A request that carries it comes from such a page (decision 40). */
 export function formToken(masterKey: Uint8Array, checkoutId: string): string {

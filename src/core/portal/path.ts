@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { isSameSecret } from "../constant-time.ts";
+import { isSameSecret } from "../credential.ts";
 
 /** 128 bits. */
 const KEY_BYTES = 16;

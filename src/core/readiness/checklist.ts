@@ -1,11 +1,10 @@
 import { isLoopback } from "../loopback.ts";
 import { isApproved, isGateOpen, type Production, type RecordedAct } from "./admin-act.ts";
 import type { Capability } from "../checkout/checkout.ts";
-import type { DrillKind } from "./drills/drill.ts";
+import { type DrillKind, duplicatesSubject } from "./drills/drill.ts";
 import { sentOrderEvents } from "./drills/webhook.ts";
 import type { EndpointNow } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
-import { duplicatesSubject } from "./drills/drill.ts";
 import { proofOf, worstOf, type DrillFact, type Evidence, type Proof, type Waiver } from "./proof.ts";
 
 /** The items of the launch checklist, in its order (interface 6). */

@@ -1,6 +1,8 @@
 import type { StoreClock } from "../../core/clock.ts";
-import { COMMAND_AGENT } from "../../core/own-agent.ts";
 import { hashKey, parseAuthorization } from "../../core/credential.ts";
+import { accept, type Outcome } from "../../core/outcome.ts";
+import { COMMAND_AGENT } from "../../core/own-agent.ts";
+import { takeToken, type Bucket, type RateLimit } from "../../core/rate-limit.ts";
 import type { CredentialInStore } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
@@ -30,4 +32,20 @@ export function formerOwner(
 /** Whether a command of this program sent a request: it shows nothing of the merchant's own client. */
 export function isOwnCommand(request: HttpRequest): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
+}
+
+/** One bucket for each credential (decision 17). */
+export type RateLimiter = { readonly take: (credentialId: string, now: number) => Outcome<void> };
+
+/** Buckets live in memory: a restart gives everyone a full one. A limit of `off` refuses nothing. */
+export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
+  const buckets = new Map<string, Bucket>();
+  return {
+    take: (credentialId, now) => {
+      if (limit === "off") return accept(undefined);
+      const { bucket, outcome } = takeToken(limit, buckets.get(credentialId), now);
+      buckets.set(credentialId, bucket);
+      return outcome;
+    },
+  };
 }

@@ -1,5 +1,5 @@
-import { isSameSecret } from "../../core/constant-time.ts";
-import { type Operation } from "../../core/control/operation.ts";
+import { isSameSecret } from "../../core/credential.ts";
+import type { Operation } from "../../core/control/operation.ts";
 import {
   DEFAULT_STORE,
   INSTANCE_HEADER,

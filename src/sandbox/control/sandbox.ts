@@ -1,5 +1,4 @@
-import type { sandboxOperations } from "../../core/control/sandbox.ts";
-import type { SandboxDescription } from "../../core/control/sandbox.ts";
+import type { sandboxOperations, SandboxDescription } from "../../core/control/sandbox.ts";
 import { accept, refuse } from "../../core/outcome.ts";
 import { openSecret } from "../../core/sealed-secret.ts";
 import { countFaults } from "../fault/active.ts";

@@ -1,4 +1,4 @@
-import { isSameSecret } from "../../core/constant-time.ts";
+import { isSameSecret } from "../../core/credential.ts";
 import { accept, refuse, type Outcome } from "../../core/outcome.ts";
 import type { World } from "../../world.ts";
 

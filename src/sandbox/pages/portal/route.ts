@@ -6,7 +6,7 @@ import {
   type RequestOf,
 } from "../../../core/control/operations.ts";
 import { accept, refuse, type Outcome } from "../../../core/outcome.ts";
-import { isSameSecret } from "../../../core/constant-time.ts";
+import { isSameSecret } from "../../../core/credential.ts";
 import { requireOwnPage } from "../../../web/guard.ts";
 import { pageResponse, readForm, redirect } from "../../../web/page.ts";
 import type { Answer } from "../../answer.ts";

@@ -9,7 +9,7 @@ import { storeTime } from "../../../at-store.ts";
 import { TEXTS } from "../../payment/texts.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { newsOf } from "../live/list-news.ts";
+import { newsOf } from "../live/parts.ts";
 import { ago, amount, answerBadge, dated, empty, named, statusBadge, table, timeOf } from "../parts.ts";
 import { PART_TEXTS } from "../texts.ts";
 import { ask } from "../route.ts";

@@ -2,10 +2,9 @@ import type { Asset } from "../../../../web/asset.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { LIVE_SCRIPT, SSE_SCRIPT } from "../assets.ts";
 import type { Content, ListNews, LiveTopic, View } from "../view.ts";
-import { SEEN } from "./list-news.ts";
-import { sinceOf } from "./news.ts";
 import { END_EVENT } from "./stream.ts";
 import { LIVE_TEXTS } from "./texts.ts";
+import { sinceOf } from "./watched.ts";
 
 /** How many times a stream that was cut is asked for again: few, because its sandbox was probably stopped. */
 const CONFIG = JSON.stringify({ sse: { reconnectMaxAttempts: 5 } });
@@ -22,6 +21,9 @@ export type Following = Pick<Content, "live" | "news">;
 const FRAME_PARTS = "#menu:outerMorph,#clock:outerMorph";
 /** The link of a list to its new rows. */
 const NEW_ROWS = "new-rows";
+
+/** The parameter with which a list that is looked at again says how far it was seen. */
+const SEEN = "seen";
 
 /** Attributes of `main#page`: a page that is not a list is shown anew in place when it has changed. */
 export function liveAttributes({ live, news }: Following, view: View): Html {
@@ -80,6 +82,19 @@ function newRows({ call, query, language }: View, { newest, count, rows }: ListN
   >
     <a href="" id="${NEW_ROWS}" class="new-rows" ${count === 0 ? html`hidden` : ""}>${text}</a>
   </span>`;
+}
+
+/** What is new in a list that shows these, newest first; `rows` are the ids of rows that change. */
+export function newsOf<Item>(
+  { query }: Pick<View, "query">,
+  shown: readonly Item[],
+  { placeOf, rows = [] }: { readonly placeOf: (item: Item) => number; readonly rows?: readonly string[] },
+): ListNews {
+  const seen = query.get(SEEN);
+  const [newest] = shown;
+  // Only a page that asks again is told how many, and looks each place up.
+  const count = seen === null ? 0 : shown.filter((item) => placeOf(item) > Number(seen)).length;
+  return { newest: newest === undefined ? 0 : placeOf(newest), count, rows };
 }
 
 function streamAddress(live: LiveTopic, storeId: string, since: string): string {

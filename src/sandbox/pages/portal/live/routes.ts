@@ -6,9 +6,9 @@ import { noStore } from "../../../at-store.ts";
 import type { PortalRoute } from "../route.ts";
 import { viewOf, type LiveTopic, type View } from "../view.ts";
 import { hubOf } from "./hub.ts";
-import { sinceOf } from "./news.ts";
 import { streamOf } from "./stream.ts";
 import { requireTopic } from "./topic.ts";
+import { sinceOf } from "./watched.ts";
 
 /** The stream that open pages follow; it holds no store: an erasure tells it (decision 91). */
 export const LIVE_ROUTES: readonly PortalRoute[] = [

@@ -1,6 +1,6 @@
 import type { Language } from "../../../../web/language.ts";
-import type { Follower, News } from "./news.ts";
 import { LIVE_TEXTS } from "./texts.ts";
+import type { Follower, News } from "./topic.ts";
 
 /** How long a page waits before it asks again: after a pause, and where others of its browser take its place. */
 const RETRY_MS = 250;

@@ -1,8 +1,37 @@
 import { accept, refuse, type Outcome } from "../../../../core/outcome.ts";
 import type { World } from "../../../../world.ts";
+import type { PortalSession } from "../../../runtime/portal-access.ts";
 import type { LiveTopic, PortalContext } from "../view.ts";
-import { countFor, readSince, sinceOf, type Follower, type News } from "./news.ts";
-import { EVERY_REQUEST, EVERY_WRITE, NO_CHECKOUT, orderKey, type Watched } from "./watched.ts";
+import {
+  countFor,
+  EVERY_REQUEST,
+  EVERY_WRITE,
+  NO_CHECKOUT,
+  orderKey,
+  readSince,
+  sinceOf,
+  type Watched,
+} from "./watched.ts";
+
+/** What an open page is told. */
+export type News =
+  /** The page is another one since its position, by this many changes; `since` is its next position. */
+  | { readonly kind: "changed"; readonly count: number; readonly since: string }
+  /** What the page shows is gone. */
+  | { readonly kind: "reload" }
+  /** Another page of the same browser takes its place for a while. */
+  | { readonly kind: "crowded" }
+  | { readonly kind: "end"; readonly why: "stopped" | "signed_out" | "gone" };
+
+/** An open page that is told. */
+export type Follower = {
+  readonly session: PortalSession;
+  /** The position that the page carries. */
+  readonly since: string;
+  readonly hear: (news: News) => void;
+  /** Says that the stream is still there. */
+  readonly beat: () => void;
+};
 
 /** What open pages follow together: its news are made once for all of them. */
 export type Topic = {

@@ -1,5 +1,5 @@
 import type { Written } from "../../../runtime/arrivals.ts";
-import type { LivePosition } from "../view.ts";
+import type { LivePosition, LiveTopic } from "../view.ts";
 
 /** A store whose pages are looked at: what has happened in it is counted, and told to who follows. */
 export type Watched = {
@@ -77,4 +77,30 @@ export function createWatched(firstEpoch: number): Watched {
     },
     beginEpoch: (epoch) => void (counts.epoch = epoch),
   };
+}
+
+/** The position of each kind of page. */
+const COUNTS = {
+  checkouts: "written",
+  requests: "told",
+  checkout: "told",
+  delivery: "told",
+  webhooks: "written",
+  store: "told",
+} as const satisfies Record<LiveTopic["kind"], keyof LivePosition>;
+
+/** The number of a position that counts for a kind of page. */
+export function countFor(kind: LiveTopic["kind"], position: LivePosition): number {
+  return position[COUNTS[kind]];
+}
+
+/** The position of a page of this kind as its address has it. */
+export function sinceOf(kind: LiveTopic["kind"], position: LivePosition): string {
+  return `${position.epoch}-${countFor(kind, position)}`;
+}
+
+/** Reads the number of such a position; undefined for one of another epoch. */
+export function readSince(since: string, { epoch }: Pick<LivePosition, "epoch">): number | undefined {
+  const [, ofEpoch, count] = /^(\d+)-(\d+)$/.exec(since) ?? [];
+  return Number(ofEpoch) === epoch ? Number(count) : undefined;
 }

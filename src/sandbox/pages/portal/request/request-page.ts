@@ -1,6 +1,8 @@
+import interfaceText from "../../../../../INTERFACE.md?raw";
 import { ladderOf } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
+import { ASSUMPTIONS } from "../../../../core/readiness/assumptions.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
 import type { ToldRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
@@ -10,7 +12,6 @@ import { listAddress, storePath } from "../forms.ts";
 import { answerBadge, copyable, dated, facts } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { differencesTable, requestDetails } from "./exchange.ts";
-import { decisionOf, ruleOf, type Stated } from "./stated.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered so, with the words of `checkout explain`, and its bytes. */
@@ -129,4 +130,21 @@ function differencePart(view: View, { differences }: Explanation): Html {
     <h2>${REQUEST_TEXTS[view.language].differences}</h2>
     ${differencesTable(view, differences)}
   </section>`;
+}
+
+/** A rule or a decision in its own words. */
+type Stated = { readonly title: string; readonly words: string };
+
+/** A rule of INTERFACE.md, in its words there; undefined where it has none of this number. */
+function ruleOf(number: number): Stated | undefined {
+  const begin = `**${number}. `;
+  const paragraph = interfaceText.split("\n\n").find((text) => text.startsWith(begin));
+  const [, title = "", words = ""] = /^\*\*\d+\. (.+?)\.?\*\*\s*(.*)$/s.exec(paragraph ?? "") ?? [];
+  return title === "" ? undefined : { title, words: words.replaceAll(/\s+/g, " ").replaceAll("`", "") };
+}
+
+/** What a decision has chosen, in a sentence; undefined of one that fills no gap in the interface. */
+function decisionOf(number: number): Stated | undefined {
+  const found = ASSUMPTIONS.find((one) => one.number === number);
+  return found && { title: found.title, words: found.chosen };
 }

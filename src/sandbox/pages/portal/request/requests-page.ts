@@ -4,7 +4,7 @@ import { printableLiteral } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { listFilter } from "../fields.ts";
 import { listAddress, storePath } from "../forms.ts";
-import { newsOf } from "../live/list-news.ts";
+import { newsOf } from "../live/parts.ts";
 import { answerBadge, empty, linkedRow, nextPart, table, timeOf } from "../parts.ts";
 import type { Content, PortalContext, View } from "../view.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
